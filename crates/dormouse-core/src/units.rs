@@ -1,0 +1,91 @@
+//! Units that must not be mixed up.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub};
+
+/// A number of model tokens.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Tokens(pub u64);
+
+impl Tokens {
+    /// No tokens.
+    pub const ZERO: Self = Self(0);
+
+    /// The plain number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Difference that stops at zero.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl fmt::Display for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Add for Tokens {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Tokens {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        self.saturating_sub(other)
+    }
+}
+
+impl Sum for Tokens {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// A moment, in milliseconds since the Unix epoch (UTC).
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Millis(pub i64);
+
+impl Millis {
+    /// Reads an RFC 3339 time such as `2026-02-12T14:11:56.103Z`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let at: jiff::Timestamp = text.parse().ok()?;
+        Some(Self(at.as_millisecond()))
+    }
+
+    /// Milliseconds from `earlier` to `self`; zero if the clock went backwards.
+    pub fn since(self, earlier: Self) -> u64 {
+        u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Millis {
+    /// RFC 3339 with milliseconds, the form Claude Code's transcripts use.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(at) => write!(f, "{at:.3}"),
+            Err(_) => write!(f, "{} ms", self.0),
+        }
+    }
+}
