@@ -8,7 +8,7 @@
 
 use crate::block::{BlockKind, Head};
 use base64::Engine as _;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::ops::{Add, AddAssign, Sub};
 
@@ -19,7 +19,8 @@ pub const UNKNOWN_MEDIA_TOKENS: u64 = 2_000;
 const IMAGE_HEADER_CHARS: usize = 64 * 1024;
 
 /// Countable content, additive over blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Weight {
     /// Bytes of prose and code, wide characters not included.
     pub text_bytes: u64,

@@ -89,9 +89,6 @@ pub struct Manifest {
     pub ranges: Vec<KeptRange>,
     /// Segments that are fixed.
     pub frozen: Vec<LayoutRun>,
-    /// How many segments the last request contained.
-    #[serde(default)]
-    pub requested: u64,
     /// Blocks of the response that is being answered.
     #[serde(default)]
     pub response: Vec<LayoutRun>,

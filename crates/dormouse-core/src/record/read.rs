@@ -27,6 +27,9 @@ pub enum LineError {
     /// The line is JSON but no object.
     #[error("the line is JSON, but not an object")]
     NotAnObject,
+    /// The line is an object that names a member twice.
+    #[error("the line is a JSON object that cannot be read as a record")]
+    Ambiguous(#[source] serde_json::Error),
 }
 
 /// Something in a line that had to be left out.
@@ -148,11 +151,16 @@ impl Record {
     /// # Errors
     /// When the line is not a JSON object.
     pub fn parse(line: &Bytes, offset: u64) -> Result<ParsedLine, LineError> {
-        if line.first().is_some_and(|byte| matches!(byte, b'[' | b'"')) {
+        // Serde would take an array for the members in order.
+        if line.trim_ascii_start().starts_with(b"[") {
             return Err(LineError::NotAnObject);
         }
         let parsed: Line<'_> = serde_json::from_slice(line).map_err(|error| {
-            if error.is_data() { LineError::NotAnObject } else { LineError::NotJson(error) }
+            match (error.is_data(), line.trim_ascii_start().first()) {
+                (false, _) => LineError::NotJson(error),
+                (true, Some(b'{')) => LineError::Ambiguous(error),
+                (true, _) => LineError::NotAnObject,
+            }
         })?;
         let mut issues = Vec::new();
         let body = body(line, &parsed, &mut issues);
@@ -375,7 +383,8 @@ fn message(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Opti
     let Some(raw) = parsed.message else {
         return leave_out("it has no `message`");
     };
-    let Ok(wire) = serde_json::from_str::<WireMessage<'_>>(raw.get()) else {
+    let object = Some(raw.get()).filter(|text| text.starts_with('{'));
+    let Some(Ok(wire)) = object.map(serde_json::from_str::<WireMessage<'_>>) else {
         return leave_out("`message` is not an object");
     };
     // Some writers leave the role out of the message: the type of the line says the same.

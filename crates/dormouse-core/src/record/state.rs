@@ -5,6 +5,7 @@ use crate::hash::Hash;
 use crate::id::{AgentId, MessageId, RecordId, Seq};
 use crate::units::{Millis, Tokens};
 use crate::usage::TokenUsage;
+use crate::weight::Weight;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -56,8 +57,12 @@ pub struct LastUsage {
     pub model: String,
     /// What it used.
     pub usage: TokenUsage,
-    /// Segments of the view that the figure covers (prompt and answer).
-    pub covers: u64,
+    /// What the answer weighs.
+    #[serde(default)]
+    pub answer: Weight,
+    /// What was appended since the answer.
+    #[serde(default)]
+    pub since: Weight,
     /// Estimate removed from what the figure covers by rewrites since.
     #[serde(default)]
     pub removed: Tokens,

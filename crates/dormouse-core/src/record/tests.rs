@@ -48,7 +48,6 @@ fn manifest() -> Manifest {
             first_id: "r1".into(),
         }],
         frozen: vec![run.clone()],
-        requested: 1,
         response: vec![run.clone()],
         response_id: Some("m".into()),
         incoming: vec![run],
@@ -246,7 +245,7 @@ fn a_number_is_added_to_a_foreign_line_and_nothing_else_changes() {
 proptest! {
     #[test]
     fn reading_anything_never_panics(line in "\\PC{0,120}") {
-        let _ = Record::parse(&Bytes::from(line), 0);
+        let _parsed = Record::parse(&Bytes::from(line), 0);
     }
 
     #[test]
@@ -258,8 +257,8 @@ proptest! {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a position in the line")]
         let at = (cut * line.len() as f64) as usize;
         line[at] = put;
-        let _ = Record::parse(&Bytes::from(line.clone()), 0);
+        let _parsed = Record::parse(&Bytes::from(line.clone()), 0);
         line.truncate(at);
-        let _ = Record::parse(&Bytes::from(line), 0);
+        let _parsed = Record::parse(&Bytes::from(line), 0);
     }
 }
