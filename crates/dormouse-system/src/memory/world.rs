@@ -164,7 +164,7 @@ pub struct MemorySystem {
     pub files: MemoryFiles,
     /// Its clock; file times come from it too.
     pub clock: ManualClock,
-    /// Its environment: home `/home/dormouse`, working directory `/work`.
+    /// Its environment: home `/home/dormouse`, working directory `/project`.
     pub env: MapEnvironment,
     /// Its ids.
     pub ids: SequentialIds,
@@ -176,7 +176,7 @@ impl MemorySystem {
         let clock = ManualClock::default();
         let env = MapEnvironment::default();
         env.set_home(Some("/home/dormouse".into()));
-        env.set_current_dir(Some("/work".into()));
+        env.set_current_dir(Some("/project".into()));
         Self {
             files: MemoryFiles::new(Arc::new(clock.clone())),
             clock,
@@ -266,9 +266,9 @@ mod tests {
         let memory = MemorySystem::new();
         let system = memory.system();
         memory.clock.advance(Duration::from_millis(1));
-        memory.files.put("/work/a", "x");
+        memory.files.put("/project/a", "x");
         assert_eq!(system.clock.now(), memory.clock.now());
-        assert_eq!(system.files.read("/work/a".as_ref(), 9).unwrap(), "x");
+        assert_eq!(system.files.read("/project/a".as_ref(), 9).unwrap(), "x");
         assert_ne!(system.ids.fresh(), memory.ids.fresh());
     }
 }

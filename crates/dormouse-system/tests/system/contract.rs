@@ -29,7 +29,7 @@ impl Place {
 
     fn memory() -> Self {
         let files = MemoryFiles::default();
-        let root = PathBuf::from("/root/place");
+        let root = PathBuf::from("/outer/place");
         files.create_dir_all(&root, Access::Private).unwrap();
         Self {
             files: Arc::new(files),
