@@ -1,1 +1,11 @@
-//! TBD
+//! Builders for tests: blocks, records and whole logs.
+//!
+//! Everything is deterministic. Used from tests and benchmarks only, so a wrong use panics.
+
+#![expect(clippy::panic, clippy::expect_used, reason = "a test helper fails by panicking")]
+
+pub mod blocks;
+pub mod conversation;
+mod log;
+
+pub use log::LogBuilder;

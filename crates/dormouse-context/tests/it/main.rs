@@ -1,0 +1,5 @@
+//! Integration tests of the context engine.
+
+mod random_log;
+mod view_cases;
+mod view_properties;
