@@ -4,5 +4,7 @@
 //! Nothing here does IO, reads a clock or looks at the environment.
 
 pub mod models;
+mod place;
 pub mod settings;
 pub mod units;
+pub mod usage;

@@ -1,0 +1,606 @@
+use super::*;
+use pretty_assertions::assert_eq;
+
+fn builtin() -> &'static ModelTable {
+    ModelTable::builtin()
+}
+
+#[test]
+fn the_builtin_file_is_sound() {
+    let table = ModelTable::empty().merged(BUILTIN).unwrap();
+    assert_eq!(&table, builtin());
+    for info in table.iter() {
+        assert!(info.prices.is_some(), "{} has no prices", info.id);
+        assert!(info.max_output < info.window, "{}", info.id);
+        assert_eq!(table.lookup(&info.id).info, info);
+    }
+}
+
+/// Window, max output, then input, output, 5m write, 1h write, read.
+type Row = (&'static str, u64, u64, [f64; 5]);
+
+const ROWS: &[Row] = &[
+    (
+        "claude-fable-5-2",
+        1_000_000,
+        128_000,
+        [8.0, 40.0, 10.0, 16.0, 0.20],
+    ),
+    (
+        "claude-mythos-5-2",
+        1_000_000,
+        128_000,
+        [8.0, 40.0, 10.0, 16.0, 0.20],
+    ),
+    (
+        "claude-fable-5-1",
+        1_000_000,
+        128_000,
+        [10.0, 50.0, 12.5, 20.0, 0.25],
+    ),
+    (
+        "claude-mythos-5-1",
+        1_000_000,
+        128_000,
+        [10.0, 50.0, 12.5, 20.0, 0.25],
+    ),
+    (
+        "claude-opus-5-5",
+        1_000_000,
+        128_000,
+        [4.0, 20.0, 5.0, 8.0, 0.20],
+    ),
+    (
+        "claude-sonnet-5-5",
+        1_000_000,
+        128_000,
+        [2.0, 10.0, 2.5, 4.0, 0.10],
+    ),
+    (
+        "claude-haiku-5-5",
+        1_000_000,
+        128_000,
+        [0.10, 0.50, 0.125, 0.20, 0.01],
+    ),
+    (
+        "claude-fable-5",
+        1_000_000,
+        128_000,
+        [10.0, 50.0, 12.5, 20.0, 1.0],
+    ),
+    (
+        "claude-mythos-5",
+        1_000_000,
+        128_000,
+        [10.0, 50.0, 12.5, 20.0, 1.0],
+    ),
+    (
+        "claude-opus-5",
+        1_000_000,
+        128_000,
+        [5.0, 25.0, 6.25, 10.0, 0.50],
+    ),
+    (
+        "claude-opus-4-8",
+        1_000_000,
+        128_000,
+        [5.0, 25.0, 6.25, 10.0, 0.50],
+    ),
+    (
+        "claude-opus-4-7",
+        1_000_000,
+        128_000,
+        [5.0, 25.0, 6.25, 10.0, 0.50],
+    ),
+    (
+        "claude-opus-4-6",
+        1_000_000,
+        128_000,
+        [5.0, 25.0, 6.25, 10.0, 0.50],
+    ),
+    (
+        "claude-opus-4-5",
+        200_000,
+        64_000,
+        [5.0, 25.0, 6.25, 10.0, 0.50],
+    ),
+    (
+        "claude-sonnet-5",
+        1_000_000,
+        128_000,
+        [2.0, 10.0, 2.5, 4.0, 0.20],
+    ),
+    (
+        "claude-sonnet-4-6",
+        1_000_000,
+        128_000,
+        [3.0, 15.0, 3.75, 6.0, 0.30],
+    ),
+    (
+        "claude-sonnet-4-5",
+        200_000,
+        64_000,
+        [3.0, 15.0, 3.75, 6.0, 0.30],
+    ),
+    (
+        "claude-haiku-4-5",
+        200_000,
+        64_000,
+        [1.0, 5.0, 1.25, 2.0, 0.10],
+    ),
+    (
+        "claude-opus-4-1",
+        200_000,
+        32_000,
+        [15.0, 75.0, 18.75, 30.0, 1.50],
+    ),
+    (
+        "claude-opus-4",
+        200_000,
+        32_000,
+        [15.0, 75.0, 18.75, 30.0, 1.50],
+    ),
+    (
+        "claude-sonnet-4",
+        200_000,
+        64_000,
+        [3.0, 15.0, 3.75, 6.0, 0.30],
+    ),
+    (
+        "claude-3-7-sonnet",
+        200_000,
+        64_000,
+        [3.0, 15.0, 3.75, 6.0, 0.30],
+    ),
+    (
+        "claude-3-5-sonnet",
+        200_000,
+        8_192,
+        [3.0, 15.0, 3.75, 6.0, 0.30],
+    ),
+    (
+        "claude-3-5-haiku",
+        200_000,
+        8_192,
+        [0.80, 4.0, 1.0, 1.6, 0.08],
+    ),
+    (
+        "claude-3-opus",
+        200_000,
+        4_096,
+        [15.0, 75.0, 18.75, 30.0, 1.50],
+    ),
+    (
+        "claude-3-haiku",
+        200_000,
+        4_096,
+        [0.25, 1.25, 0.30, 0.50, 0.03],
+    ),
+];
+
+fn million_of(kind: usize) -> TokenUsage {
+    let mut parts = [Tokens::ZERO; 5];
+    parts[kind] = Tokens(1_000_000);
+    let [input, output, cache_write_5m, cache_write_1h, cache_read] = parts;
+    TokenUsage {
+        input,
+        cache_read,
+        cache_write_5m,
+        cache_write_1h,
+        output,
+    }
+}
+
+#[test]
+fn every_price_row() {
+    assert_eq!(builtin().iter().count(), ROWS.len());
+    for (id, window, max_output, prices) in ROWS {
+        let info = builtin().lookup(id).info;
+        assert_eq!(
+            (info.id.as_str(), info.window.get(), info.max_output.get()),
+            (*id, *window, *max_output)
+        );
+        for (kind, dollars) in prices.iter().enumerate() {
+            let expected: Usd = format!("{dollars:.6}").parse().unwrap();
+            let standard = info.prices.unwrap().standard;
+            assert_eq!(
+                standard.cost(&million_of(kind)),
+                expected,
+                "{id}, price {kind}"
+            );
+        }
+    }
+}
+
+#[test]
+fn names_resolve_in_every_written_form() {
+    let cases: &[(&str, &str, Matched, bool)] = &[
+        ("claude-sonnet-4-5", "claude-sonnet-4-5", Matched::Id, false),
+        (
+            "claude-sonnet-4-5-20250929",
+            "claude-sonnet-4-5",
+            Matched::Id,
+            false,
+        ),
+        (
+            "claude-sonnet-4-5[1m]",
+            "claude-sonnet-4-5",
+            Matched::Id,
+            true,
+        ),
+        (
+            "claude-sonnet-4-5-20250929[1m]",
+            "claude-sonnet-4-5",
+            Matched::Id,
+            true,
+        ),
+        ("Claude-Opus-5 [1M]", "claude-opus-5", Matched::Id, true),
+        ("claude-opus-4-6", "claude-opus-4-6", Matched::Id, false),
+        ("claude-opus-4", "claude-opus-4", Matched::Id, false),
+        (
+            "claude-opus-4-20250514",
+            "claude-opus-4",
+            Matched::Id,
+            false,
+        ),
+        ("claude-opus-4-0", "claude-opus-4", Matched::Alias, false),
+        (
+            "claude-opus-4-1-20250805",
+            "claude-opus-4-1",
+            Matched::Id,
+            false,
+        ),
+        (
+            "claude-3-7-sonnet-latest",
+            "claude-3-7-sonnet",
+            Matched::Id,
+            false,
+        ),
+        (
+            "claude-3-5-sonnet-20241022",
+            "claude-3-5-sonnet",
+            Matched::Id,
+            false,
+        ),
+        (
+            "anthropic/claude-opus-5",
+            "claude-opus-5",
+            Matched::Id,
+            false,
+        ),
+        (
+            "openrouter/anthropic/claude-3.5-haiku:beta",
+            "claude-3-5-haiku",
+            Matched::Id,
+            false,
+        ),
+        (
+            "anthropic/claude-sonnet-4.5",
+            "claude-sonnet-4-5",
+            Matched::Id,
+            false,
+        ),
+        (
+            "anthropic/claude-sonnet-4.5-2025-09-29",
+            "claude-sonnet-4-5",
+            Matched::Id,
+            false,
+        ),
+        (
+            "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "claude-sonnet-4-5",
+            Matched::Id,
+            false,
+        ),
+        (
+            "anthropic.claude-3-5-sonnet-20241022-v2:0",
+            "claude-3-5-sonnet",
+            Matched::Id,
+            false,
+        ),
+        (
+            "arn:aws:bedrock:us-east-1:1:inference-profile/global.anthropic.claude-haiku-4-5-20251001-v1:0",
+            "claude-haiku-4-5",
+            Matched::Id,
+            false,
+        ),
+        (
+            "claude-opus-4-1@20250805",
+            "claude-opus-4-1",
+            Matched::Id,
+            false,
+        ),
+        ("claude-opus-4-9", UNKNOWN_MODEL, Matched::Unknown, false),
+        ("claude-opus-4-6-1", UNKNOWN_MODEL, Matched::Unknown, false),
+        ("claude-opus", UNKNOWN_MODEL, Matched::Unknown, false),
+        ("my-claude-opus-5", UNKNOWN_MODEL, Matched::Unknown, false),
+        ("qwen3[1m]", UNKNOWN_MODEL, Matched::Unknown, true),
+        ("unknown", UNKNOWN_MODEL, Matched::Unknown, false),
+        ("", UNKNOWN_MODEL, Matched::Unknown, false),
+        ("<synthetic>", UNKNOWN_MODEL, Matched::Unknown, false),
+    ];
+    for (name, id, matched, million_suffix) in cases {
+        let found = builtin().lookup(name);
+        assert_eq!(
+            (found.info.id.as_str(), found.matched, found.million_suffix),
+            (*id, *matched, *million_suffix),
+            "{name}"
+        );
+        assert_eq!(found.is_known(), *id != UNKNOWN_MODEL, "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_model_has_a_window_but_no_cost() {
+    let unknown = builtin().lookup("somebody-elses-model").info;
+    assert_eq!(unknown.window, Tokens(200_000));
+    assert_eq!(unknown.cost(&million_of(0)), None);
+    assert_eq!(unknown.cost(&TokenUsage::default()), None);
+    assert_eq!(unknown.bytes_per_token.text.tokens_of(4_001), Tokens(1_001));
+    assert_eq!(unknown.bytes_per_token.json.tokens_of(4_000), Tokens(2_000));
+}
+
+#[test]
+fn a_long_prompt_changes_the_price_of_the_whole_request() {
+    let haiku = builtin().lookup("claude-haiku-5-5").info;
+    let usage = |read: u64| TokenUsage {
+        input: Tokens(40_000),
+        cache_read: Tokens(read),
+        cache_write_5m: Tokens(8_000),
+        cache_write_1h: Tokens(2_000),
+        output: Tokens(1_000),
+    };
+    // 40k·0.10 + 50k·0.01 + 8k·0.125 + 2k·0.20 + 1k·0.50 = 6,400 millionths of a dollar.
+    assert_eq!(haiku.cost(&usage(50_000)), "0.0064".parse().ok());
+    // One token more, and everything costs five times as much.
+    assert_eq!(haiku.cost(&usage(50_001)), "0.03200005".parse().ok());
+    // The answer does not count towards the step.
+    let long_answer = TokenUsage {
+        output: Tokens(90_000),
+        ..usage(50_000)
+    };
+    assert_eq!(haiku.cost(&long_answer), "0.0509".parse().ok());
+}
+
+#[test]
+fn services_have_their_own_prices() {
+    let usage = TokenUsage {
+        input: Tokens(1_000_000),
+        cache_read: Tokens(1_000_000),
+        ..TokenUsage::default()
+    };
+    let opus = builtin().lookup("claude-opus-4-8").info.prices.unwrap();
+    assert_eq!(
+        opus.cost_as(Service::Standard, &usage),
+        Some(Usd::from_cents(550))
+    );
+    assert_eq!(
+        opus.cost_as(Service::Batch, &usage),
+        Some(Usd::from_cents(275))
+    );
+    assert_eq!(
+        opus.cost_as(Service::Fast, &usage),
+        Some(Usd::from_cents(1_100))
+    );
+    let sonnet = builtin().lookup("claude-sonnet-5").info.prices.unwrap();
+    assert_eq!(sonnet.cost_as(Service::Fast, &usage), None);
+}
+
+#[test]
+fn behaviour_follows_the_published_lists() {
+    let ids = |select: fn(&ModelInfo) -> bool| -> Vec<&str> {
+        builtin()
+            .iter()
+            .filter(|info| select(info) && !info.retired)
+            .map(|info| info.id.as_str())
+            .collect()
+    };
+    assert_eq!(
+        ids(|info| info.thinking_binding == ThinkingBinding::Prefix),
+        [
+            "claude-fable-5-1",
+            "claude-fable-5-2",
+            "claude-mythos-5-1",
+            "claude-mythos-5-2",
+            "claude-opus-5-5",
+            "claude-sonnet-5-5"
+        ]
+    );
+    assert_eq!(
+        ids(|info| info.thinking_binding == ThinkingBinding::Account),
+        ["claude-haiku-5-5"]
+    );
+    assert_eq!(
+        ids(|info| info.strips_prior_thinking),
+        ["claude-haiku-4-5", "claude-sonnet-4-5"]
+    );
+    assert_eq!(
+        ids(|info| info.context_awareness),
+        [
+            "claude-haiku-4-5",
+            "claude-sonnet-4-5",
+            "claude-sonnet-4-6",
+            "claude-sonnet-5"
+        ]
+    );
+    assert!(
+        !builtin()
+            .lookup("claude-sonnet-5")
+            .info
+            .mid_conversation_system
+    );
+    assert!(
+        builtin()
+            .lookup("claude-opus-5")
+            .info
+            .mid_conversation_system
+    );
+    assert_eq!(
+        builtin().lookup("claude-opus-4-6").info.tokenizer,
+        Tokenizer::Old
+    );
+    assert_eq!(
+        builtin().lookup("claude-opus-4-7").info.tokenizer,
+        Tokenizer::New
+    );
+}
+
+#[test]
+fn thinking_is_read_within_a_family_only() {
+    let info = |name| builtin().lookup(name).info;
+    assert!(info("claude-mythos-5-1").reads_thinking_of(info("claude-fable-5-1")));
+    assert!(!info("claude-fable-5-2").reads_thinking_of(info("claude-fable-5-1")));
+    assert!(info("claude-opus-5-5").reads_thinking_of(info("claude-opus-5-5")));
+    assert!(!info("claude-opus-5").reads_thinking_of(info("claude-opus-5-5")));
+}
+
+#[test]
+fn the_newer_tokenizer_makes_about_thirty_percent_more() {
+    let old = builtin().lookup("claude-opus-4-6").info.bytes_per_token;
+    let new = builtin().lookup("claude-opus-4-7").info.bytes_per_token;
+    for (old, new) in [(old.text, new.text), (old.json, new.json)] {
+        let factor = old.as_f64() / new.as_f64();
+        assert!((1.25..=1.35).contains(&factor), "{factor}");
+    }
+}
+
+#[test]
+fn a_user_file_replaces_fields_and_adds_models() {
+    let table = ModelTable::with_overrides(
+        r#"
+        [tokenizers.new]
+        text_bytes_per_token = 2.5
+        [models.claude-opus-5]
+        prices = { read = 0.25 }
+        window = 500_000
+        [models."qwen/Qwen3-Coder"]
+        aliases = ["qwen3*", "coder"]
+        window = 262_144
+        prices = { input = 0.2, output = 0.8 }
+        text_bytes_per_token = 3.5
+        "#,
+    )
+    .unwrap();
+    let opus = table.lookup("claude-opus-5").info;
+    let before = builtin().lookup("claude-opus-5").info;
+    assert_eq!(opus.window, Tokens(500_000));
+    assert_eq!(opus.max_output, before.max_output);
+    let (prices, prices_before) = (opus.prices.unwrap(), before.prices.unwrap());
+    assert_eq!(
+        prices.standard.read,
+        Price::from_micros_per_million(250_000)
+    );
+    assert_eq!(prices.standard.input, prices_before.standard.input);
+    assert_eq!(prices.fast, prices_before.fast);
+    assert_eq!(opus.bytes_per_token.text.tokens_of(250), Tokens(100));
+
+    let qwen = table.lookup("qwen/qwen3-coder");
+    assert_eq!(qwen.matched, Matched::Id);
+    assert_eq!(table.lookup("coder").matched, Matched::Alias);
+    assert_eq!(table.lookup("qwen3:30b-a3b").matched, Matched::Prefix);
+    assert_eq!(qwen.info.bytes_per_token.text.tokens_of(35), Tokens(10));
+    assert_eq!(qwen.info.bytes_per_token.json.tokens_of(20), Tokens(10));
+    // Cache prices follow from the input price.
+    assert_eq!(
+        qwen.info.prices.unwrap().standard.write_5m,
+        Price::from_micros_per_million(250_000)
+    );
+    assert_eq!(
+        qwen.info.prices.unwrap().standard.read,
+        Price::from_micros_per_million(20_000)
+    );
+    assert_eq!(builtin().lookup("qwen3").matched, Matched::Unknown);
+}
+
+#[test]
+fn the_longest_prefix_rule_wins() {
+    let table = ModelTable::with_overrides(
+        "[models.a]\naliases = [\"gpt*\"]\n[models.b]\naliases = [\"gpt-5*\"]",
+    )
+    .unwrap();
+    assert_eq!(table.lookup("openai/gpt-5.2").info.id, "b");
+    assert_eq!(table.lookup("gpt-4o").info.id, "a");
+}
+
+#[test]
+fn errors_name_model_and_field() {
+    let cases = [
+        ("x = [", "line 1, column 6"),
+        ("version = 2", "version 2 of the model file is newer than 1"),
+        ("model = 1", "unknown section `model`"),
+        ("[models.m]\nwindw = 1", "model `m`: unknown field `windw`"),
+        (
+            "[models.m]\nwindow = \"big\"",
+            "model `m`: `window` must be a number of tokens above 0",
+        ),
+        ("[models.m]\nwindow = 0", "model `m`: `window` must be"),
+        (
+            "[models.m]\nprices = { input = 1 }",
+            "model `m`: `prices.output` is missing",
+        ),
+        (
+            "[models.m]\nprices = { input = -1, output = 1 }",
+            "model `m`: `prices.input` must be dollars",
+        ),
+        (
+            "[models.m]\nprices = { input = 0.0000001, output = 1 }",
+            "model `m`: `prices.input` must be dollars",
+        ),
+        (
+            "[models.claude-opus-5]\nprices = { reed = 1 }",
+            "model `claude-opus-5`: unknown field `prices.reed`",
+        ),
+        (
+            "[models.m]\nfast = { input = 1, output = 2 }",
+            "model `m`: `prices` is missing",
+        ),
+        (
+            "[models.claude-opus-5]\nlong_prompt = { input = 1, output = 2 }",
+            "`long_prompt.over` is missing",
+        ),
+        (
+            "[models.claude-opus-5]\nbatch_factor = 1.5",
+            "`batch_factor` must be a number from 0 to 1",
+        ),
+        (
+            "[models.m]\nthinking_binding = \"suffix\"",
+            "model `m`: `thinking_binding` must be",
+        ),
+        (
+            "[models.m]\ntokenizer = \"newer\"",
+            "model `m`: `tokenizer` must be",
+        ),
+        (
+            "[models.m]\ntext_bytes_per_token = 0",
+            "model `m`: `text_bytes_per_token` must be",
+        ),
+        (
+            "[models.m]\nhidden_tool_tokens = { auto = 1 }",
+            "model `m`: `hidden_tool_tokens.any` is missing",
+        ),
+        (
+            "[models.m]\nretired = \"no\"",
+            "model `m`: `retired` must be true or false",
+        ),
+        (
+            "[models.m]\naliases = [1]",
+            "model `m`: `aliases` must be a list of texts",
+        ),
+        ("[models]\nm = 1", "model `m`: `m` must be a table"),
+        (
+            "[models.m]\naliases = [\"claude-opus-5\"]",
+            "the name `claude-opus-5` already belongs to",
+        ),
+        (
+            "[tokenizers.newest]\ntext_bytes_per_token = 2",
+            "model `tokenizers.newest`: `tokenizer` must be",
+        ),
+    ];
+    for (text, expected) in cases {
+        let error = ModelTable::with_overrides(text).unwrap_err().to_string();
+        assert!(
+            error.contains(expected),
+            "{text}\n  gave: {error}\n  want: {expected}"
+        );
+    }
+}
