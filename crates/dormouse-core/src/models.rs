@@ -9,6 +9,7 @@
 //! Not here: which window applies to a session (settings and headers have a say in that), where
 //! the user's file lies, and asking the provider.
 
+mod field;
 mod names;
 mod parse;
 mod price;

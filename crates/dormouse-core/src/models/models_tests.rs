@@ -212,121 +212,47 @@ fn every_price_row() {
     }
 }
 
+/// Name, id it resolves to, how; `1m` where the suffix was seen.
+const NAMES: &str = "
+    claude-sonnet-4-5 | claude-sonnet-4-5 | Id
+    claude-sonnet-4-5-20250929 | claude-sonnet-4-5 | Id
+    claude-sonnet-4-5[1m] | claude-sonnet-4-5 | Id 1m
+    claude-sonnet-4-5-20250929[1m] | claude-sonnet-4-5 | Id 1m
+    Claude-Opus-5 [1M] | claude-opus-5 | Id 1m
+    claude-opus-4-6 | claude-opus-4-6 | Id
+    claude-opus-4 | claude-opus-4 | Id
+    claude-opus-4-20250514 | claude-opus-4 | Id
+    claude-opus-4-0 | claude-opus-4 | Alias
+    claude-opus-4-1-20250805 | claude-opus-4-1 | Id
+    claude-3-7-sonnet-latest | claude-3-7-sonnet | Id
+    claude-3-5-sonnet-20241022 | claude-3-5-sonnet | Id
+    anthropic/claude-opus-5 | claude-opus-5 | Id
+    openrouter/anthropic/claude-3.5-haiku:beta | claude-3-5-haiku | Id
+    anthropic/claude-sonnet-4.5 | claude-sonnet-4-5 | Id
+    anthropic/claude-sonnet-4.5-2025-09-29 | claude-sonnet-4-5 | Id
+    us.anthropic.claude-sonnet-4-5-20250929-v1:0 | claude-sonnet-4-5 | Id
+    anthropic.claude-3-5-sonnet-20241022-v2:0 | claude-3-5-sonnet | Id
+    arn:aws:bedrock:x:1:profile/eu.anthropic.claude-haiku-4-5-20251001-v1:0 | claude-haiku-4-5 | Id
+    claude-opus-4-1@20250805 | claude-opus-4-1 | Id
+    claude-opus-4-9 | unknown | Unknown
+    claude-opus-4-6-1 | unknown | Unknown
+    claude-opus | unknown | Unknown
+    my-claude-opus-5 | unknown | Unknown
+    qwen3[1m] | unknown | Unknown 1m
+    unknown | unknown | Unknown
+    <synthetic> | unknown | Unknown
+     | unknown | Unknown
+";
+
 #[test]
 fn names_resolve_in_every_written_form() {
-    let cases: &[(&str, &str, Matched, bool)] = &[
-        ("claude-sonnet-4-5", "claude-sonnet-4-5", Matched::Id, false),
-        (
-            "claude-sonnet-4-5-20250929",
-            "claude-sonnet-4-5",
-            Matched::Id,
-            false,
-        ),
-        (
-            "claude-sonnet-4-5[1m]",
-            "claude-sonnet-4-5",
-            Matched::Id,
-            true,
-        ),
-        (
-            "claude-sonnet-4-5-20250929[1m]",
-            "claude-sonnet-4-5",
-            Matched::Id,
-            true,
-        ),
-        ("Claude-Opus-5 [1M]", "claude-opus-5", Matched::Id, true),
-        ("claude-opus-4-6", "claude-opus-4-6", Matched::Id, false),
-        ("claude-opus-4", "claude-opus-4", Matched::Id, false),
-        (
-            "claude-opus-4-20250514",
-            "claude-opus-4",
-            Matched::Id,
-            false,
-        ),
-        ("claude-opus-4-0", "claude-opus-4", Matched::Alias, false),
-        (
-            "claude-opus-4-1-20250805",
-            "claude-opus-4-1",
-            Matched::Id,
-            false,
-        ),
-        (
-            "claude-3-7-sonnet-latest",
-            "claude-3-7-sonnet",
-            Matched::Id,
-            false,
-        ),
-        (
-            "claude-3-5-sonnet-20241022",
-            "claude-3-5-sonnet",
-            Matched::Id,
-            false,
-        ),
-        (
-            "anthropic/claude-opus-5",
-            "claude-opus-5",
-            Matched::Id,
-            false,
-        ),
-        (
-            "openrouter/anthropic/claude-3.5-haiku:beta",
-            "claude-3-5-haiku",
-            Matched::Id,
-            false,
-        ),
-        (
-            "anthropic/claude-sonnet-4.5",
-            "claude-sonnet-4-5",
-            Matched::Id,
-            false,
-        ),
-        (
-            "anthropic/claude-sonnet-4.5-2025-09-29",
-            "claude-sonnet-4-5",
-            Matched::Id,
-            false,
-        ),
-        (
-            "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-            "claude-sonnet-4-5",
-            Matched::Id,
-            false,
-        ),
-        (
-            "anthropic.claude-3-5-sonnet-20241022-v2:0",
-            "claude-3-5-sonnet",
-            Matched::Id,
-            false,
-        ),
-        (
-            "arn:aws:bedrock:us-east-1:1:inference-profile/global.anthropic.claude-haiku-4-5-20251001-v1:0",
-            "claude-haiku-4-5",
-            Matched::Id,
-            false,
-        ),
-        (
-            "claude-opus-4-1@20250805",
-            "claude-opus-4-1",
-            Matched::Id,
-            false,
-        ),
-        ("claude-opus-4-9", UNKNOWN_MODEL, Matched::Unknown, false),
-        ("claude-opus-4-6-1", UNKNOWN_MODEL, Matched::Unknown, false),
-        ("claude-opus", UNKNOWN_MODEL, Matched::Unknown, false),
-        ("my-claude-opus-5", UNKNOWN_MODEL, Matched::Unknown, false),
-        ("qwen3[1m]", UNKNOWN_MODEL, Matched::Unknown, true),
-        ("unknown", UNKNOWN_MODEL, Matched::Unknown, false),
-        ("", UNKNOWN_MODEL, Matched::Unknown, false),
-        ("<synthetic>", UNKNOWN_MODEL, Matched::Unknown, false),
-    ];
-    for (name, id, matched, million_suffix) in cases {
-        let found = builtin().lookup(name);
-        assert_eq!(
-            (found.info.id.as_str(), found.matched, found.million_suffix),
-            (*id, *matched, *million_suffix),
-            "{name}"
-        );
-        assert_eq!(found.is_known(), *id != UNKNOWN_MODEL, "{name}");
+    for row in NAMES.lines().filter(|row| row.contains('|')) {
+        let parts: Vec<&str> = row.split('|').map(str::trim).collect();
+        let found = builtin().lookup(parts[0]);
+        let suffix = if found.million_suffix { " 1m" } else { "" };
+        let how = format!("{:?}{suffix}", found.matched);
+        assert_eq!([parts[0], &found.info.id, &how], parts[..], "{row}");
+        assert_eq!(found.is_known(), parts[1] != UNKNOWN_MODEL);
     }
 }
 
