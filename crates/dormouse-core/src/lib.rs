@@ -3,8 +3,14 @@
 //!
 //! Nothing here does IO, reads a clock or looks at the environment.
 
+pub mod block;
+pub mod hash;
+pub mod id;
+pub mod json;
 pub mod models;
 mod place;
+pub mod record;
 pub mod settings;
 pub mod units;
 pub mod usage;
+pub mod weight;

@@ -1,1 +1,38 @@
-//! TBD
+//! The one door between synchronous code and the outside world.
+//!
+//! # Model
+//! Four ports, each a small object-safe trait: [`Files`], [`Clock`], [`Environment`] and [`Ids`].
+//! [`System`] bundles one of each. Every port comes twice: the real thing, and an in-memory twin
+//! that a test can steer. The twin of the files also knows what a disk does badly: it loses what
+//! was not synced, fills up, tears writes and refuses access, all on command ([`Fault`]).
+//!
+//! # Responsibilities
+//! - Say exactly what is on disk after which call, so that a store can promise something.
+//! - Put the path and the operation into every error ([`FileError`]).
+//! - Keep files private to their owner unless asked otherwise ([`Access`]).
+//!
+//! # Not here
+//! - No formats: what the bytes mean is the store's business.
+//! - No waiting: nothing blocks for a lock, sleeps or retries, except a write that came out short.
+//! - No asynchronous code, no processes, no network.
+//! - No judgement whether a path may be touched; that is decided before it gets here.
+
+mod error;
+mod files;
+mod memory;
+mod real;
+mod system;
+mod world;
+
+pub use error::{FileError, FileResult, Operation, OptionalFile};
+pub use files::{
+    Access, AppendFile, DirEntry, FileKind, Files, LockGuard, Metadata, RandomRead, is_temporary,
+    lock_path,
+};
+pub use memory::{
+    Fault, ManualClock, MapEnvironment, MemoryFiles, MemorySystem, Performed, SequentialIds,
+    Survives,
+};
+pub use real::{RealClock, RealEnvironment, RealFiles, RealIds};
+pub use system::System;
+pub use world::{Clock, Environment, EnvironmentError, Ids, Ticks};

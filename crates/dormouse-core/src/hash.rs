@@ -1,0 +1,63 @@
+//! Content hashes: of a block, of a blob, and of a chain of segments.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+
+/// A BLAKE3 hash, written as 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Hash([u8; 32]);
+
+impl Hash {
+    /// Where every chain starts.
+    pub const START: Self = Self([0; 32]);
+
+    /// The hash of some bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// The chain that continues `self` with one more link.
+    ///
+    /// Both parts have a fixed length, so no two different chains are fed the same bytes.
+    #[must_use]
+    pub fn link(self, tag: u8, next: Self) -> Self {
+        let mut input = [0_u8; 65];
+        input[..32].copy_from_slice(&self.0);
+        input[32] = tag;
+        input[33..].copy_from_slice(&next.0);
+        Self::of(&input)
+    }
+
+    /// Reads 64 hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let hash = blake3::Hash::from_hex(text).ok()?;
+        Some(Self(*hash.as_bytes()))
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(blake3::Hash::from_bytes(self.0).to_hex().as_str())
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hex = blake3::Hash::from_bytes(self.0).to_hex();
+        write!(f, "Hash({}…)", &hex.as_str()[..8])
+    }
+}
+
+impl Serialize for Hash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text)
+            .ok_or_else(|| de::Error::custom(format!("`{text}` is not a 64-digit hash")))
+    }
+}

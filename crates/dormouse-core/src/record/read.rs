@@ -1,0 +1,441 @@
+//! From a line to a record: lenient.
+//!
+//! One reader serves Dormouse's own logs and Claude Code's transcripts of any age, because their
+//! messages have the same shape. Odd types, unknown fields and unknown record kinds cost nothing;
+//! a line that is no JSON object is an error of that line alone, never of the log.
+
+use super::message::{Message, MessageOrigin, Role};
+use super::payload::{Boundary, BoundaryKind, Preserved, StateChange, Trigger};
+use super::{Body, Foreign, Record};
+use crate::block::{Block, BlockError};
+use crate::id::{AgentId, MessageId, RecordId, Seq, SessionId};
+use crate::json::{Flag, Number, Text};
+use crate::units::{Millis, Tokens};
+use crate::usage::TokenUsage;
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// Why a line is not a record.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// The line is no JSON.
+    #[error("the line is not JSON")]
+    NotJson(#[source] serde_json::Error),
+    /// The line is JSON but no object.
+    #[error("the line is JSON, but not an object")]
+    NotAnObject,
+    /// The line is an object that names a member twice.
+    #[error("the line is a JSON object that cannot be read as a record")]
+    Ambiguous(#[source] serde_json::Error),
+}
+
+/// Something in a line that had to be left out.
+#[derive(Debug, thiserror::Error)]
+pub enum LineIssue {
+    /// A content block.
+    #[error("content block {index} was left out")]
+    Block {
+        /// Its position in the message.
+        index: usize,
+        /// What is wrong with it.
+        #[source]
+        source: BlockError,
+    },
+    /// The whole message.
+    #[error("the message was left out: {what}")]
+    Message {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// One of Dormouse's own records, perhaps of a newer version.
+    #[error("the `{kind}` record cannot be read by this version")]
+    Payload {
+        /// Its subtype.
+        kind: String,
+        /// What is wrong with it.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// A record, and what could not be read of it.
+#[derive(Debug)]
+pub struct ParsedLine {
+    /// The record.
+    pub record: Record,
+    /// What was left out.
+    pub issues: Vec<LineIssue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    subtype: Text<'a>,
+    #[serde(default)]
+    seq: Number,
+    #[serde(borrow, default)]
+    uuid: Text<'a>,
+    #[serde(borrow, default)]
+    parent_uuid: Text<'a>,
+    #[serde(borrow, default)]
+    session_id: Text<'a>,
+    #[serde(borrow, default)]
+    timestamp: Text<'a>,
+    #[serde(borrow, default)]
+    caused_by: Text<'a>,
+    #[serde(default)]
+    is_sidechain: Flag,
+    #[serde(default)]
+    is_meta: Flag,
+    #[serde(default)]
+    is_compact_summary: Flag,
+    #[serde(default)]
+    is_api_error_message: Flag,
+    #[serde(default)]
+    is_visible_in_transcript_only: Flag,
+    #[serde(borrow, default)]
+    agent_id: Text<'a>,
+    #[serde(borrow, default)]
+    summary: Text<'a>,
+    #[serde(borrow, default)]
+    custom_title: Text<'a>,
+    #[serde(borrow, default)]
+    ai_title: Text<'a>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    compact_metadata: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    dormouse: Option<&'a RawValue>,
+}
+
+/// What a cheap look at a line tells, for scans that need no blocks.
+#[derive(Debug)]
+pub struct Peek {
+    /// The `type`.
+    pub kind: String,
+    /// The `subtype`.
+    pub subtype: Option<String>,
+    /// Whether the line belongs to a side conversation.
+    pub side_chain: bool,
+    /// The number Dormouse gave the line.
+    pub seq: Option<Seq>,
+    /// The record's id.
+    pub id: Option<RecordId>,
+    /// Whether the line carries a payload of Dormouse's own.
+    pub own: bool,
+}
+
+/// Looks at a line without building its blocks.
+pub fn peek(line: &[u8]) -> Option<Peek> {
+    let line: Line<'_> = serde_json::from_slice(line).ok()?;
+    Some(Peek {
+        kind: line.kind.0.as_deref().unwrap_or_default().to_owned(),
+        subtype: line.subtype.0.map(Into::into),
+        side_chain: line.is_sidechain.0,
+        seq: line.seq.0.map(Seq::new),
+        id: line.uuid.0.as_deref().map(RecordId::from),
+        own: line.dormouse.is_some(),
+    })
+}
+
+impl Record {
+    /// Reads one line (without its newline) that begins at `offset`.
+    ///
+    /// # Errors
+    /// When the line is not a JSON object.
+    pub fn parse(line: &Bytes, offset: u64) -> Result<ParsedLine, LineError> {
+        // Serde would take an array for the members in order.
+        if line.trim_ascii_start().starts_with(b"[") {
+            return Err(LineError::NotAnObject);
+        }
+        let parsed: Line<'_> = serde_json::from_slice(line).map_err(|error| {
+            match (error.is_data(), line.trim_ascii_start().first()) {
+                (false, _) => LineError::NotJson(error),
+                (true, Some(b'{')) => LineError::Ambiguous(error),
+                (true, _) => LineError::NotAnObject,
+            }
+        })?;
+        let mut issues = Vec::new();
+        let body = body(line, &parsed, &mut issues);
+        let record = Self {
+            seq: parsed.seq.0.map_or_else(|| Seq::from_offset(offset), Seq::new),
+            offset,
+            id: parsed.uuid.0.as_deref().map_or_else(
+                // Lines without an id still need one to be told apart.
+                || RecordId::new(format!("@{offset}")),
+                RecordId::from,
+            ),
+            parent: parsed.parent_uuid.0.as_deref().map(RecordId::from),
+            session: parsed.session_id.0.as_deref().map(SessionId::from),
+            at: parsed.timestamp.0.as_deref().and_then(Millis::parse),
+            caused_by: parsed.caused_by.0.as_deref().map(RecordId::from),
+            side_chain: parsed.is_sidechain.0,
+            agent: parsed.agent_id.0.as_deref().map(AgentId::from),
+            body,
+        };
+        Ok(ParsedLine { record, issues })
+    }
+}
+
+fn body(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Body {
+    let kind = parsed.kind.0.as_deref().unwrap_or_default();
+    let subtype = parsed.subtype.0.as_deref();
+    let read = match (kind, subtype) {
+        ("dormouse", Some(subtype)) => own(subtype, parsed.dormouse, issues),
+        ("system", Some("compact_boundary")) => boundary(parsed, issues),
+        ("user" | "assistant", _) => message(line, parsed, issues).map(Body::Message),
+        _ => None,
+    };
+    read.unwrap_or_else(|| {
+        let title = [&parsed.custom_title, &parsed.ai_title, &parsed.summary];
+        Body::Foreign(Foreign {
+            kind: kind.into(),
+            subtype: subtype.map(Into::into),
+            title: title.iter().find_map(|text| text.0.as_deref()).map(Into::into),
+        })
+    })
+}
+
+/// Reads the payload of one of Dormouse's own records.
+fn own(subtype: &str, payload: Option<&RawValue>, issues: &mut Vec<LineIssue>) -> Option<Body> {
+    let text = payload.map_or("null", RawValue::get);
+    let read = match subtype {
+        "session" => typed(text).map(|start| Body::Session(Box::new(start))),
+        "message" => return None,
+        "prefix" => typed(text).map(Body::Prefix),
+        "request" => typed(text).map(|request| Body::Request(Box::new(request))),
+        "usage" => typed(text).map(|usage| Body::Usage(Box::new(usage))),
+        "fragment" => typed(text).map(Body::Fragment),
+        "replacement" => typed(text).map(Body::Replacement),
+        "cleared" => typed(text).map(Body::Cleared),
+        "notes" => typed(text).map(Body::Notes),
+        "snip" => typed(text).map(Body::Snip),
+        "fold" => typed(text).map(Body::Fold),
+        "undo" => typed(text).map(|undo| Body::Undo(Box::new(undo))),
+        "checkpoint" => typed(text).map(|checkpoint| Body::Checkpoint(Box::new(checkpoint))),
+        "agent" => typed(text).map(Body::Agent),
+        "mail" => typed(text).map(Body::Mail),
+        other => state_change(other, text)?.map(Body::State),
+    };
+    match read {
+        Ok(body) => Some(body),
+        Err(source) => {
+            issues.push(LineIssue::Payload { kind: subtype.to_owned(), source });
+            None
+        }
+    }
+}
+
+fn typed<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+fn state_change(subtype: &str, text: &str) -> Option<Result<StateChange, serde_json::Error>> {
+    #[derive(Deserialize)]
+    struct ReadState {
+        path: String,
+        detail: serde_json::Value,
+    }
+    #[derive(Deserialize)]
+    struct Cursor {
+        name: String,
+        at: Seq,
+    }
+    #[derive(Deserialize)]
+    struct Fact {
+        name: String,
+        value: serde_json::Value,
+    }
+    Some(match subtype {
+        "surfaced" => typed(text).map(|memories| StateChange::Surfaced { memories }),
+        "read-state" => {
+            typed(text).map(|ReadState { path, detail }| StateChange::ReadState { path, detail })
+        }
+        "memory-saved" => typed(text).map(|detail| StateChange::MemorySaved { detail }),
+        "cursor" => typed(text).map(|Cursor { name, at }| StateChange::Cursor { name, at }),
+        "dream" => typed(text).map(|detail| StateChange::Dream { detail }),
+        "fact" => typed(text).map(|Fact { name, value }| StateChange::Fact { name, value }),
+        _ => return None,
+    })
+}
+
+fn boundary(parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Option<Body> {
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Segment<'a> {
+        #[serde(borrow)]
+        head_uuid: Text<'a>,
+        #[serde(borrow)]
+        tail_uuid: Text<'a>,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Metadata<'a> {
+        #[serde(borrow)]
+        trigger: Text<'a>,
+        pre_tokens: Number,
+        post_tokens: Number,
+        #[serde(borrow)]
+        preserved_segment: Option<Segment<'a>>,
+    }
+    if let Some(payload) = parsed.dormouse {
+        return match serde_json::from_str(payload.get()) {
+            Ok(boundary) => Some(Body::Boundary(Box::new(boundary))),
+            Err(source) => {
+                issues.push(LineIssue::Payload { kind: "boundary".to_owned(), source });
+                None
+            }
+        };
+    }
+    let metadata: Metadata<'_> = parsed
+        .compact_metadata
+        .and_then(|raw| serde_json::from_str(raw.get()).ok())
+        .unwrap_or_default();
+    let preserved = metadata.preserved_segment.and_then(|segment| {
+        Some(Preserved {
+            head: RecordId::from(segment.head_uuid.0.as_deref()?),
+            tail: RecordId::from(segment.tail_uuid.0.as_deref()?),
+        })
+    });
+    Some(Body::Boundary(Box::new(Boundary {
+        trigger: match metadata.trigger.0.as_deref() {
+            Some("auto") => Trigger::Auto,
+            _ => Trigger::Manual,
+        },
+        kind: BoundaryKind::Foreign,
+        pre_tokens: metadata.pre_tokens.0.map(Tokens),
+        post_tokens: metadata.post_tokens.0.map(Tokens),
+        summary: Vec::new(),
+        restored: Vec::new(),
+        previous: None,
+        manifest: None,
+        preserved,
+    })))
+}
+
+#[derive(Deserialize)]
+struct WireMessage<'a> {
+    #[serde(borrow, default)]
+    role: Text<'a>,
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    model: Text<'a>,
+    #[serde(borrow, default)]
+    stop_reason: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct WireUsage {
+    input_tokens: Number,
+    cache_read_input_tokens: Number,
+    cache_creation_input_tokens: Number,
+    cache_creation: Option<WireWrites>,
+    output_tokens: Number,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct WireWrites {
+    ephemeral_5m_input_tokens: Number,
+    ephemeral_1h_input_tokens: Number,
+}
+
+impl TokenUsage {
+    /// Reads the `usage` object of a response.
+    ///
+    /// The total of cache writes is the figure that counts; the one-hour share is taken from the
+    /// split where there is one, and the rest is of the five-minute tier.
+    pub fn from_wire(json: &str) -> Option<Self> {
+        let wire: WireUsage = serde_json::from_str(json).ok()?;
+        let of = |number: Number| Tokens(number.0.unwrap_or(0));
+        let split = wire.cache_creation.unwrap_or_default();
+        let parts = of(split.ephemeral_5m_input_tokens) + of(split.ephemeral_1h_input_tokens);
+        let written = wire.cache_creation_input_tokens.0.map_or(parts, Tokens);
+        let one_hour = of(split.ephemeral_1h_input_tokens).min(written);
+        Some(Self {
+            input: of(wire.input_tokens),
+            cache_read: of(wire.cache_read_input_tokens),
+            cache_write_5m: written - one_hour,
+            cache_write_1h: one_hour,
+            output: of(wire.output_tokens),
+        })
+    }
+}
+
+fn message(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Option<Message> {
+    let mut leave_out = |what| {
+        issues.push(LineIssue::Message { what });
+        None
+    };
+    let Some(raw) = parsed.message else {
+        return leave_out("it has no `message`");
+    };
+    let object = Some(raw.get()).filter(|text| text.starts_with('{'));
+    let Some(Ok(wire)) = object.map(serde_json::from_str::<WireMessage<'_>>) else {
+        return leave_out("`message` is not an object");
+    };
+    // Some writers leave the role out of the message: the type of the line says the same.
+    let role = wire.role.0.as_deref().or(parsed.kind.0.as_deref()).and_then(Role::parse);
+    let Some(role) = role else {
+        return leave_out("its role is unknown");
+    };
+    let content = match wire.content {
+        None => return leave_out("it has no content"),
+        Some(raw) if raw.get().starts_with('"') => vec![Block::of_json_string(raw)],
+        Some(raw) => match serde_json::from_str::<Vec<&RawValue>>(raw.get()) {
+            Ok(parts) => blocks(line, &parts, issues),
+            Err(_) => return leave_out("its content is neither text nor a list"),
+        },
+    };
+    let origin = if parsed.is_compact_summary.0 {
+        MessageOrigin::Summary
+    } else if parsed.is_api_error_message.0 {
+        MessageOrigin::ApiError
+    } else if parsed.is_visible_in_transcript_only.0 {
+        MessageOrigin::TranscriptOnly
+    } else if parsed.subtype.0.as_deref() == Some("repair") {
+        MessageOrigin::Repair
+    } else if parsed.is_meta.0 {
+        MessageOrigin::Meta
+    } else {
+        MessageOrigin::Conversation
+    };
+    Some(Message {
+        role,
+        content,
+        id: wire.id.0.as_deref().map(MessageId::from),
+        model: wire.model.0.as_deref().map(Arc::from),
+        usage: wire.usage.and_then(|raw| TokenUsage::from_wire(raw.get())),
+        stop_reason: wire.stop_reason.0.as_deref().map(Arc::from),
+        origin,
+    })
+}
+
+fn blocks(line: &Bytes, parts: &[&RawValue], issues: &mut Vec<LineIssue>) -> Vec<Block> {
+    let mut blocks = Vec::with_capacity(parts.len());
+    for (index, part) in parts.iter().enumerate() {
+        let parsed = if part.get().starts_with('"') {
+            Ok(Block::of_json_string(part))
+        } else {
+            Block::parse(&line.slice_ref(part.get().as_bytes()))
+        };
+        match parsed {
+            Ok(block) => blocks.push(block),
+            Err(source) => issues.push(LineIssue::Block { index, source }),
+        }
+    }
+    blocks
+}

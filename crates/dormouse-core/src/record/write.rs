@@ -1,0 +1,185 @@
+//! From a record to a line: strict.
+//!
+//! The envelope comes first and is the one that readers of Claude Code transcripts know. Block
+//! bytes are copied into the line as they are; nothing is serialised a second time.
+
+use super::message::{Message, MessageOrigin};
+use super::payload::StateChange;
+use super::{Body, Record};
+use crate::json::ObjectWriter;
+use crate::usage::TokenUsage;
+use serde::Serialize;
+use serde_json::json;
+
+/// What every line of a log repeats for foreign readers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineContext {
+    /// The working folder.
+    pub cwd: String,
+    /// The version that writes.
+    pub version: String,
+    /// The git branch.
+    pub git_branch: String,
+}
+
+/// Encodes a record as one line, newline included.
+///
+/// # Errors
+/// When a payload refuses to be serialised.
+pub fn encode(record: &Record, context: &LineContext) -> Result<Vec<u8>, serde_json::Error> {
+    let size: usize = record.body.blocks().iter().map(|block| block.bytes().len()).sum();
+    let mut line = ObjectWriter::with_capacity(size + 512);
+    let (kind, subtype) = names(&record.body);
+    line.field("type", kind)?;
+    line.optional("subtype", subtype.as_ref())?;
+    line.field("seq", &record.seq)?;
+    line.field("uuid", &record.id)?;
+    line.field("parentUuid", &record.parent)?;
+    line.optional("sessionId", record.session.as_ref())?;
+    line.optional("timestamp", record.at.map(|at| at.to_string()).as_ref())?;
+    line.optional("causedBy", record.caused_by.as_ref())?;
+    line.field("isSidechain", &record.side_chain)?;
+    line.optional("agentId", record.agent.as_ref())?;
+    line.field("cwd", &context.cwd)?;
+    line.field("version", &context.version)?;
+    line.field("gitBranch", &context.git_branch)?;
+    payload(&mut line, &record.body)?;
+    let mut bytes = line.finish();
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Adds Dormouse's number to the line of another tool, leaving every other byte as it is.
+///
+/// Gives nothing when the line is not an object, or has a number already.
+pub fn with_seq(line: &[u8], seq: crate::id::Seq) -> Option<Vec<u8>> {
+    let line = line.trim_ascii_end();
+    let open = line.strip_suffix(b"}").filter(|_| line.starts_with(b"{"))?;
+    if super::peek(line).is_none_or(|peek| peek.seq.is_some()) {
+        return None;
+    }
+    let comma = if open.trim_ascii_end().len() > 1 { "," } else { "" };
+    let mut out = open.to_vec();
+    out.extend_from_slice(format!("{comma}\"seq\":{}}}\n", seq.get()).as_bytes());
+    Some(out)
+}
+
+fn names(body: &Body) -> (&str, Option<&str>) {
+    match body {
+        Body::Message(message) if message.origin == MessageOrigin::Repair => {
+            (message.role.as_str(), Some("repair"))
+        }
+        Body::Message(message) => (message.role.as_str(), None),
+        Body::Boundary(_) => ("system", Some("compact_boundary")),
+        Body::Foreign(foreign) => (&foreign.kind, foreign.subtype.as_deref()),
+        other => ("dormouse", Some(other.kind())),
+    }
+}
+
+fn payload(line: &mut ObjectWriter, body: &Body) -> Result<(), serde_json::Error> {
+    match body {
+        Body::Message(message) => write_message(line, message),
+        Body::Boundary(boundary) => {
+            line.field("content", "Conversation compacted")?;
+            let metadata = json!({
+                "trigger": boundary.trigger,
+                "preTokens": boundary.pre_tokens,
+                "postTokens": boundary.post_tokens,
+            });
+            line.field("compactMetadata", &metadata)?;
+            line.field("dormouse", boundary)
+        }
+        Body::Session(payload) => line.field("dormouse", payload),
+        Body::Prefix(payload) => line.field("dormouse", payload),
+        Body::Request(payload) => line.field("dormouse", payload),
+        Body::Usage(payload) => line.field("dormouse", payload),
+        Body::Fragment(payload) => line.field("dormouse", payload),
+        Body::Replacement(payload) => line.field("dormouse", payload),
+        Body::Cleared(payload) => line.field("dormouse", payload),
+        Body::Notes(payload) => line.field("dormouse", payload),
+        Body::Snip(payload) => line.field("dormouse", payload),
+        Body::Fold(payload) => line.field("dormouse", payload),
+        Body::Undo(payload) => line.field("dormouse", payload),
+        Body::Checkpoint(payload) => line.field("dormouse", payload),
+        Body::State(change) => write_state(line, change),
+        Body::Agent(payload) => line.field("dormouse", payload),
+        Body::Mail(payload) => line.field("dormouse", payload),
+        Body::Foreign(foreign) => line.optional("summary", foreign.title.as_ref()),
+    }
+}
+
+fn write_state(line: &mut ObjectWriter, change: &StateChange) -> Result<(), serde_json::Error> {
+    match change {
+        StateChange::Surfaced { memories } => line.field("dormouse", memories),
+        StateChange::ReadState { path, detail } => {
+            line.field("dormouse", &json!({ "path": path, "detail": detail }))
+        }
+        StateChange::MemorySaved { detail } | StateChange::Dream { detail } => {
+            line.field("dormouse", detail)
+        }
+        StateChange::Cursor { name, at } => {
+            line.field("dormouse", &json!({ "name": name, "at": at }))
+        }
+        StateChange::Fact { name, value } => {
+            line.field("dormouse", &json!({ "name": name, "value": value }))
+        }
+    }
+}
+
+fn write_message(line: &mut ObjectWriter, message: &Message) -> Result<(), serde_json::Error> {
+    match message.origin {
+        MessageOrigin::Meta => line.field("isMeta", &true)?,
+        MessageOrigin::Summary => line.field("isCompactSummary", &true)?,
+        MessageOrigin::ApiError => line.field("isApiErrorMessage", &true)?,
+        MessageOrigin::TranscriptOnly => line.field("isVisibleInTranscriptOnly", &true)?,
+        MessageOrigin::Conversation | MessageOrigin::Repair => {}
+    }
+    let mut wire = ObjectWriter::with_capacity(256);
+    wire.field("role", message.role.as_str())?;
+    wire.optional("id", message.id.as_ref())?;
+    wire.optional("model", message.model.as_ref())?;
+    let content = wire.raw("content");
+    content.push(b'[');
+    for (index, block) in message.content.iter().enumerate() {
+        if index > 0 {
+            content.push(b',');
+        }
+        content.extend_from_slice(block.bytes());
+    }
+    content.push(b']');
+    wire.optional("stop_reason", message.stop_reason.as_ref())?;
+    wire.optional("usage", message.usage.map(WireUsage::from).as_ref())?;
+    let wire = wire.finish();
+    line.raw("message").extend_from_slice(&wire);
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct WireUsage {
+    input_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_read_input_tokens: u64,
+    cache_creation: WireWrites,
+    output_tokens: u64,
+}
+
+#[derive(Serialize)]
+struct WireWrites {
+    ephemeral_5m_input_tokens: u64,
+    ephemeral_1h_input_tokens: u64,
+}
+
+impl From<TokenUsage> for WireUsage {
+    fn from(usage: TokenUsage) -> Self {
+        Self {
+            input_tokens: usage.input.get(),
+            cache_creation_input_tokens: (usage.cache_write_5m + usage.cache_write_1h).get(),
+            cache_read_input_tokens: usage.cache_read.get(),
+            cache_creation: WireWrites {
+                ephemeral_5m_input_tokens: usage.cache_write_5m.get(),
+                ephemeral_1h_input_tokens: usage.cache_write_1h.get(),
+            },
+            output_tokens: usage.output.get(),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What a block weighs, before any model is known.
+//!
+//! Estimating tokens needs the number of text and JSON bytes, how many characters are of the wide
+//! scripts (which tokenise far denser than Latin ones) and what has a fixed price, such as images.
+//! These figures are read once, when a block is made; turning them into tokens is arithmetic.
+//!
+//! Not here: bytes per token and calibration. They depend on the model (`dormouse-context`).
+
+use crate::block::{BlockKind, Head};
+use base64::Engine as _;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::ops::{Add, AddAssign, Sub};
+
+/// Tokens charged for an image or document whose size is unknown.
+pub const UNKNOWN_MEDIA_TOKENS: u64 = 2_000;
+
+/// Base64 characters decoded to learn an image's size; the header is near the front.
+const IMAGE_HEADER_CHARS: usize = 64 * 1024;
+
+/// Countable content, additive over blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Weight {
+    /// Bytes of prose and code, wide characters not included.
+    pub text_bytes: u64,
+    /// Bytes of JSON structure and arguments.
+    pub json_bytes: u64,
+    /// Characters of Chinese, Japanese, Korean and similar scripts.
+    pub wide_chars: u64,
+    /// Tokens with a price of their own: images, documents.
+    pub media_tokens: u64,
+}
+
+impl Weight {
+    pub(crate) fn of_json_text(quoted: &str) -> Self {
+        let inner = quoted.as_bytes();
+        let inner = &inner[1.min(inner.len())..inner.len().saturating_sub(1).max(1.min(inner.len()))];
+        let (escaped, escaped_wide) = escapes(inner);
+        // Lead bytes of U+3000 to U+D7FF: kana, han, hangul and their punctuation.
+        let wide = inner.iter().filter(|byte| (0xE3..=0xED).contains(*byte)).count() as u64;
+        let bytes = inner.len() as u64;
+        Self {
+            text_bytes: bytes.saturating_sub(escaped).saturating_sub(wide * 3),
+            wide_chars: wide + escaped_wide,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn of_block(kind: BlockKind, head: &Head<'_>, len: usize) -> Self {
+        match kind {
+            BlockKind::Text => text(head.text),
+            BlockKind::Thinking => text(head.thinking),
+            BlockKind::ToolUse => Self {
+                json_bytes: head.input.map_or(0, |input| input.get().len() as u64),
+                ..Self::default()
+            },
+            BlockKind::ToolResult => head.content.map_or_else(Self::default, content),
+            BlockKind::Image => image(head.source),
+            BlockKind::Document => document(head.source),
+            BlockKind::RedactedThinking | BlockKind::Compaction | BlockKind::Other => {
+                Self { json_bytes: len as u64, ..Self::default() }
+            }
+        }
+    }
+}
+
+fn text(raw: Option<&RawValue>) -> Weight {
+    raw.map_or_else(Weight::default, |raw| Weight::of_json_text(raw.get()))
+}
+
+/// Bytes that escapes add beyond the characters they stand for, and wide characters among them.
+fn escapes(text: &[u8]) -> (u64, u64) {
+    let (mut extra, mut wide, mut at) = (0, 0, 0);
+    while let Some(found) = memchr::memchr(b'\\', text.get(at..).unwrap_or_default()) {
+        at += found + 2;
+        if text.get(at - 1) != Some(&b'u') {
+            extra += 1;
+            continue;
+        }
+        if matches!(text.get(at), Some(b'3'..=b'9' | b'a'..=b'd' | b'A'..=b'D')) {
+            wide += 1;
+            extra += 6;
+        } else {
+            extra += 4;
+        }
+        at += 4;
+    }
+    (extra, wide)
+}
+
+/// The content of a tool result: a string, or an array of blocks.
+fn content(raw: &RawValue) -> Weight {
+    if raw.get().starts_with('"') {
+        return Weight::of_json_text(raw.get());
+    }
+    let whole = Weight { json_bytes: raw.get().len() as u64, ..Weight::default() };
+    let Ok(parts) = serde_json::from_str::<Vec<&RawValue>>(raw.get()) else {
+        return whole;
+    };
+    let mut sum = Weight::default();
+    for part in parts {
+        let Ok(head) = serde_json::from_str::<Head<'_>>(part.get()) else {
+            return whole;
+        };
+        sum += match head.kind.0.as_deref() {
+            Some("text") => text(head.text),
+            Some("image") => image(head.source),
+            Some("document") => document(head.source),
+            _ => Weight { json_bytes: part.get().len() as u64, ..Weight::default() },
+        };
+    }
+    sum
+}
+
+#[derive(Deserialize)]
+struct Source<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: crate::json::Text<'a>,
+    #[serde(borrow, default)]
+    data: crate::json::Text<'a>,
+}
+
+fn source(raw: Option<&RawValue>) -> Option<Source<'_>> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+fn image(raw: Option<&RawValue>) -> Weight {
+    let tokens = source(raw)
+        .filter(|source| source.kind.0.as_deref() == Some("base64"))
+        .and_then(|source| image_tokens(source.data.0.as_deref()?))
+        .unwrap_or(UNKNOWN_MEDIA_TOKENS);
+    Weight { media_tokens: tokens, ..Weight::default() }
+}
+
+/// One token per tile of 28 by 28 pixels after scaling down to 1,568 pixels and 1,568 tokens.
+fn image_tokens(base64_text: &str) -> Option<u64> {
+    const LONG_EDGE: u64 = 1_568;
+    const MOST_TOKENS: u64 = 1_568;
+    const TILE: u64 = 28;
+    let end = base64_text.len().min(IMAGE_HEADER_CHARS) / 4 * 4;
+    let header = base64::engine::general_purpose::STANDARD.decode(base64_text.get(..end)?).ok()?;
+    let size = imagesize::blob_size(&header).ok()?;
+    let (width, height) = (size.width as u64, size.height as u64);
+    let long = width.max(height).max(1);
+    let scaled = |edge: u64| if long > LONG_EDGE { (edge * LONG_EDGE).div_ceil(long) } else { edge };
+    Some((scaled(width).div_ceil(TILE) * scaled(height).div_ceil(TILE)).min(MOST_TOKENS))
+}
+
+fn document(raw: Option<&RawValue>) -> Weight {
+    match source(raw) {
+        Some(Source { kind, data }) if kind.0.as_deref() == Some("text") => Weight {
+            text_bytes: data.0.map_or(0, |data| data.len() as u64),
+            ..Weight::default()
+        },
+        _ => Weight { media_tokens: UNKNOWN_MEDIA_TOKENS, ..Weight::default() },
+    }
+}
+
+impl Add for Weight {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            text_bytes: self.text_bytes + other.text_bytes,
+            json_bytes: self.json_bytes + other.json_bytes,
+            wide_chars: self.wide_chars + other.wide_chars,
+            media_tokens: self.media_tokens + other.media_tokens,
+        }
+    }
+}
+
+impl AddAssign for Weight {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Weight {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self {
+            text_bytes: self.text_bytes.saturating_sub(other.text_bytes),
+            json_bytes: self.json_bytes.saturating_sub(other.json_bytes),
+            wide_chars: self.wide_chars.saturating_sub(other.wide_chars),
+            media_tokens: self.media_tokens.saturating_sub(other.media_tokens),
+        }
+    }
+}

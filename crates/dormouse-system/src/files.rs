@@ -1,0 +1,293 @@
+//! The port to files.
+//!
+//! # Model
+//! Three shapes of access are all the stores need: whole small files (read with a limit, replaced
+//! atomically), logs (appended to, synced, read at random places) and directories of them.
+//! There is no writing in the middle of a file and no truncation, so what was once synced can only
+//! vanish together with its file.
+//!
+//! # What a crash leaves
+//! | call | after it returned |
+//! |---|---|
+//! | [`Files::create_new`], [`Files::append`], [`Files::create_dir_all`] | the entry is there; the file may be empty |
+//! | [`AppendFile::append`] | any prefix of what was appended since the last sync may be there |
+//! | [`AppendFile::sync_data`] | everything appended so far is there |
+//! | [`Files::replace`] | the new content is there, whole |
+//! | [`Files::remove_file`] | the file may come back |
+//!
+//! A crash during [`Files::replace`] leaves the old or the new content, never a mixture, and maybe
+//! a stray temporary file that [`is_temporary`] recognises.
+//!
+//! # Not here
+//! Paths are taken as given: no expansion of `~`, no check against escaping a directory.
+
+use crate::error::FileResult;
+use bytes::Bytes;
+use dormouse_core::units::Millis;
+use std::any::Any;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Files and directories.
+pub trait Files: fmt::Debug + Send + Sync {
+    /// Reads a whole file, unless it is longer than `limit` bytes
+    /// ([`FileError::too_large`](crate::FileError::too_large)).
+    fn read(&self, path: &Path, limit: u64) -> FileResult<Bytes>;
+
+    /// Opens a regular file for reads at any offset.
+    fn open(&self, path: &Path) -> FileResult<Arc<dyn RandomRead>>;
+
+    /// Opens a file for appending and creates it if it is missing.
+    fn append(&self, path: &Path, access: Access) -> FileResult<Box<dyn AppendFile>>;
+
+    /// Creates a file that must not exist yet, and opens it for appending.
+    fn create_new(&self, path: &Path, access: Access) -> FileResult<Box<dyn AppendFile>>;
+
+    /// Puts `content` in place of whatever the file holds, atomically and durably.
+    ///
+    /// An existing file keeps its permissions; a new one gets `access`. A symbolic link is itself
+    /// replaced, never followed, so that nobody can divert the write.
+    fn replace(&self, path: &Path, content: &[u8], access: Access) -> FileResult<()>;
+
+    /// What lies in a directory, ordered by name. Links are reported as such.
+    fn list(&self, path: &Path) -> FileResult<Vec<DirEntry>>;
+
+    /// Facts about a path; links are followed.
+    fn metadata(&self, path: &Path) -> FileResult<Metadata>;
+
+    /// Creates a directory and its missing parents; directories that exist stay as they are.
+    fn create_dir_all(&self, path: &Path, access: Access) -> FileResult<()>;
+
+    /// Removes a file.
+    fn remove_file(&self, path: &Path) -> FileResult<()>;
+
+    /// Takes the lock that belongs to the file at `path`, without waiting. `None` means that
+    /// somebody else holds it, in this process or another.
+    ///
+    /// The lock is on a file of its own ([`lock_path`]), because the data file may be replaced,
+    /// and a lock on the replaced file would guard nothing. The lock file stays when the guard is
+    /// dropped: removing it would let two holders lock two different files of the same name.
+    fn lock_exclusive(&self, path: &Path) -> FileResult<Option<LockGuard>>;
+}
+
+/// An opened file that can be read at any offset, from any number of threads.
+///
+/// It sees what is appended after opening, and stays readable after the file is removed.
+pub trait RandomRead: fmt::Debug + Send + Sync {
+    /// The length now.
+    fn len(&self) -> FileResult<u64>;
+
+    /// Whether the file holds nothing now.
+    fn is_empty(&self) -> FileResult<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Fills `buffer` from `offset` on. Fewer bytes than asked for mean that the file ends there.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize>;
+
+    /// The bytes from `offset` on, at most `len` of them; fewer if the file ends before.
+    fn read_range(&self, offset: u64, len: u64) -> FileResult<Bytes> {
+        // A range from an untrusted index must not decide how much memory is taken.
+        let wanted = len.min(self.len()?.saturating_sub(offset));
+        let mut buffer = vec![0; usize::try_from(wanted).unwrap_or(usize::MAX)];
+        let read = self.read_at(offset, &mut buffer)?;
+        buffer.truncate(read);
+        Ok(buffer.into())
+    }
+}
+
+/// An opened file that only grows.
+pub trait AppendFile: fmt::Debug + Send {
+    /// Appends `bytes` in one write call, and further calls only for what a short write left over.
+    ///
+    /// After an error any prefix of `bytes` may be in the file; [`Self::len`] tells how much.
+    fn append(&mut self, bytes: &[u8]) -> FileResult<()>;
+
+    /// Forces everything appended so far to disk.
+    ///
+    /// After an error it is unknown what is on disk, and a second call may wrongly succeed.
+    /// Give the file up and open it anew.
+    fn sync_data(&mut self) -> FileResult<()>;
+
+    /// The length now.
+    fn len(&self) -> FileResult<u64>;
+
+    /// Whether the file holds nothing now.
+    fn is_empty(&self) -> FileResult<bool> {
+        Ok(self.len()? == 0)
+    }
+}
+
+/// Who may read what is created. Only meaningful on Unix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The owner alone: files `0600`, directories `0700`. For everything under our own home.
+    Private,
+    /// What the user's umask allows. For files in the user's projects.
+    Shared,
+}
+
+impl Access {
+    pub(crate) const fn file_mode(self) -> u32 {
+        match self {
+            Self::Private => 0o600,
+            Self::Shared => 0o666,
+        }
+    }
+
+    pub(crate) const fn dir_mode(self) -> u32 {
+        match self {
+            Self::Private => 0o700,
+            Self::Shared => 0o777,
+        }
+    }
+}
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link. Only in listings.
+    Symlink,
+    /// A pipe, socket or device.
+    Other,
+}
+
+/// Facts about a file or directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// What it is.
+    pub kind: FileKind,
+    /// Length in bytes; without meaning for anything but a regular file.
+    pub len: u64,
+    /// When its content last changed; the epoch where the file system does not say.
+    pub modified: Millis,
+    /// Permission bits, where the platform has them.
+    pub mode: Option<u32>,
+}
+
+/// One entry of a listed directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirEntry {
+    /// Its name within the directory.
+    pub name: OsString,
+    /// Its facts; of the link itself if it is one.
+    pub metadata: Metadata,
+}
+
+/// Holds a lock until it is dropped.
+#[derive(Debug)]
+#[must_use = "the lock is released as soon as the guard is dropped"]
+pub struct LockGuard {
+    path: PathBuf,
+    _held: Box<dyn Any + Send + Sync>,
+}
+
+impl LockGuard {
+    /// A guard for the file at `path`; dropping `held` must release the lock.
+    pub fn new(path: impl Into<PathBuf>, held: impl Any + Send + Sync) -> Self {
+        Self {
+            path: path.into(),
+            _held: Box::new(held),
+        }
+    }
+
+    /// The file the lock protects (not the lock file).
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Where the lock of a file lies: beside it, with `.lock` put to its name.
+pub fn lock_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
+pub(crate) const TEMPORARY_PREFIX: &str = ".dormouse-";
+pub(crate) const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// Whether a file name is one that [`Files::replace`] gives to its temporary files. A crash can
+/// leave such a file behind; it never holds anything that is not elsewhere.
+pub fn is_temporary(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(TEMPORARY_PREFIX.as_bytes()) && name.ends_with(TEMPORARY_SUFFIX.as_bytes())
+}
+
+/// The directory a path lies in; a bare name lies in the current one.
+pub(crate) fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) => Path::new("."),
+        None => path,
+    }
+}
+
+/// Hands `bytes` to `write` in one call, and calls again only for the rest of a short write.
+///
+/// Both implementations share it, so that the faults injected into one test the loop of the other.
+pub(crate) fn write_fully(
+    mut bytes: &[u8],
+    mut write: impl FnMut(&[u8]) -> io::Result<usize>,
+) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_lies_beside_the_file() {
+        assert_eq!(
+            lock_path(Path::new("/a/s.jsonl")),
+            Path::new("/a/s.jsonl.lock")
+        );
+    }
+
+    #[test]
+    fn a_bare_name_lies_in_the_current_directory() {
+        assert_eq!(parent_of(Path::new("a")), Path::new("."));
+        assert_eq!(parent_of(Path::new("/a")), Path::new("/"));
+        assert_eq!(parent_of(Path::new("/")), Path::new("/"));
+    }
+
+    #[test]
+    fn only_our_own_temporary_names_are_recognised() {
+        assert!(is_temporary(OsStr::new(".dormouse-x1.tmp")));
+        assert!(!is_temporary(OsStr::new("notes.tmp")));
+        assert!(!is_temporary(OsStr::new(".dormouse-settings")));
+    }
+
+    #[test]
+    fn interrupted_writes_are_repeated_and_short_ones_continued() {
+        let mut taken = Vec::new();
+        let mut calls = 0;
+        write_fully(b"abcdef", |bytes| {
+            calls += 1;
+            if calls == 2 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let part = &bytes[..bytes.len().min(4)];
+            taken.extend_from_slice(part);
+            Ok(part.len())
+        })
+        .unwrap();
+        assert_eq!((taken.as_slice(), calls), (b"abcdef".as_slice(), 3));
+    }
+}

@@ -1,0 +1,11 @@
+//! The ports as a test wants them: in memory, reproducible, and broken on command.
+
+mod disk;
+mod fault;
+mod files;
+mod tree;
+mod world;
+
+pub use fault::{Fault, Performed, Survives};
+pub use files::MemoryFiles;
+pub use world::{ManualClock, MapEnvironment, MemorySystem, SequentialIds};

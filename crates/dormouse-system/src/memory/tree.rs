@@ -1,0 +1,186 @@
+//! The shape of a disk in memory: entries by path, and the contents they lead to.
+//!
+//! Contents are shared by reference, as with inodes: an opened file outlives its entry, and a
+//! directory tree can be copied without copying bytes.
+
+use super::world::locked;
+use crate::files::{DirEntry, FileKind, Metadata};
+use dormouse_core::units::Millis;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// What is in a file.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) data: Vec<u8>,
+    /// How many bytes of `data` would survive a power cut.
+    pub(super) synced: usize,
+    pub(super) mode: u32,
+    pub(super) modified: Millis,
+}
+
+pub(super) type Inode = Arc<Mutex<Content>>;
+
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    Directory { mode: u32, modified: Millis },
+    File(Inode),
+}
+
+impl Node {
+    pub(super) fn metadata(&self) -> Metadata {
+        match self {
+            Self::Directory { mode, modified } => Metadata {
+                kind: FileKind::Directory,
+                len: 0,
+                modified: *modified,
+                mode: Some(*mode),
+            },
+            Self::File(inode) => {
+                let content = locked(inode);
+                Metadata {
+                    kind: FileKind::File,
+                    len: length(content.data.len()),
+                    modified: content.modified,
+                    mode: Some(content.mode),
+                }
+            }
+        }
+    }
+}
+
+/// All entries, by absolute path. The root is not among them; it is always there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tree(BTreeMap<PathBuf, Node>);
+
+impl Tree {
+    pub(super) fn get(&self, path: &Path) -> Option<&Node> {
+        self.0.get(path)
+    }
+
+    pub(super) fn insert(&mut self, path: PathBuf, node: Node) -> Option<Node> {
+        self.0.insert(path, node)
+    }
+
+    pub(super) fn remove(&mut self, path: &Path) -> Option<Node> {
+        self.0.remove(path)
+    }
+
+    pub(super) fn is_dir(&self, path: &Path) -> bool {
+        path.parent().is_none() || matches!(self.get(path), Some(Node::Directory { .. }))
+    }
+
+    /// The file at a path, or what the operating system would say about it.
+    pub(super) fn file(&self, path: &Path) -> io::Result<Inode> {
+        self.check_parent(path)?;
+        match self.get(path) {
+            Some(Node::File(inode)) => Ok(Arc::clone(inode)),
+            None if path.parent().is_some() => Err(io::ErrorKind::NotFound.into()),
+            Some(Node::Directory { .. }) | None => Err(io::ErrorKind::IsADirectory.into()),
+        }
+    }
+
+    pub(super) fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        self.check_parent(path)?;
+        match self.get(path) {
+            Some(node) => Ok(node.metadata()),
+            None if path.parent().is_none() => Ok(Node::Directory {
+                mode: 0o755,
+                modified: Millis::default(),
+            }
+            .metadata()),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Whether something can lie at this path: everything above must be a directory.
+    pub(super) fn check_parent(&self, path: &Path) -> io::Result<()> {
+        for (distance, ancestor) in path.ancestors().skip(1).enumerate() {
+            if self.is_dir(ancestor) {
+                return if distance == 0 {
+                    Ok(())
+                } else {
+                    Err(io::ErrorKind::NotFound.into())
+                };
+            }
+            if self.get(ancestor).is_some() {
+                return Err(io::ErrorKind::NotADirectory.into());
+            }
+        }
+        // Only the root has nothing above it.
+        Ok(())
+    }
+
+    pub(super) fn list(&self, directory: &Path) -> io::Result<Vec<DirEntry>> {
+        self.check_parent(directory)?;
+        if !self.is_dir(directory) {
+            return Err(match self.get(directory) {
+                Some(_) => io::ErrorKind::NotADirectory.into(),
+                None => io::ErrorKind::NotFound.into(),
+            });
+        }
+        let entries = self.children(directory).filter_map(|(path, node)| {
+            Some(DirEntry {
+                name: path.file_name()?.to_owned(),
+                metadata: node.metadata(),
+            })
+        });
+        Ok(entries.collect())
+    }
+
+    /// Takes over what `other` has directly in a directory.
+    pub(super) fn copy_entries(&mut self, other: &Self, directory: &Path) {
+        self.0.retain(|path, _| path.parent() != Some(directory));
+        let copied = other
+            .children(directory)
+            .map(|(path, node)| (path.clone(), node.clone()));
+        self.0.extend(copied);
+    }
+
+    /// Drops entries that no directory leads to.
+    pub(super) fn drop_orphans(&mut self) {
+        let all = self.clone();
+        self.0.retain(|path, _| {
+            path.ancestors()
+                .skip(1)
+                .all(|ancestor| all.is_dir(ancestor))
+        });
+    }
+
+    pub(super) fn inodes(&self) -> impl Iterator<Item = &Inode> {
+        self.0.values().filter_map(|node| match node {
+            Node::File(inode) => Some(inode),
+            Node::Directory { .. } => None,
+        })
+    }
+
+    fn children<'a>(
+        &'a self,
+        directory: &'a Path,
+    ) -> impl Iterator<Item = (&'a PathBuf, &'a Node)> {
+        self.0
+            .iter()
+            .filter(move |(path, _)| path.parent() == Some(directory))
+    }
+}
+
+/// The absolute form of a path: relative ones start at the root, `.` and `..` are resolved.
+pub(super) fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::from("/");
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => normal.push(name),
+            Component::ParentDir => {
+                normal.pop();
+            }
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    normal
+}
+
+pub(super) fn length(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,38 @@
+//! The bundle that is handed around.
+
+use crate::files::Files;
+use crate::memory::MemorySystem;
+use crate::real::{RealClock, RealEnvironment, RealFiles, RealIds};
+use crate::world::{Clock, Environment, Ids};
+use std::sync::Arc;
+
+/// One of each port. Cheap to clone; clones share what is behind them.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// Files and directories.
+    pub files: Arc<dyn Files>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Environment variables and well-known directories.
+    pub env: Arc<dyn Environment>,
+    /// Fresh ids.
+    pub ids: Arc<dyn Ids>,
+}
+
+impl System {
+    /// The machine we run on.
+    pub fn real() -> Self {
+        Self {
+            files: Arc::new(RealFiles),
+            clock: Arc::new(RealClock::new()),
+            env: Arc::new(RealEnvironment),
+            ids: Arc::new(RealIds),
+        }
+    }
+
+    /// A machine of its own in memory: empty, reproducible, its clock standing still.
+    /// Use [`MemorySystem`] to keep hold of its levers.
+    pub fn memory() -> Self {
+        MemorySystem::new().system()
+    }
+}
