@@ -16,6 +16,8 @@ mod price;
 
 #[cfg(test)]
 mod models_tests;
+#[cfg(test)]
+mod overrides_tests;
 
 pub use parse::ModelTableError;
 pub use price::{LongPrompt, Price, PriceSet, Prices, Service};

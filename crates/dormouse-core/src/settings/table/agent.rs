@@ -87,10 +87,10 @@ settings! {
         structure().scope(Scope::TrustedProject).combined();
 
     /// How deep agents may start agents.
-    AGENTS_DEPTH: u64 = "agents.depth", count(3).range(0, 16);
+    AGENTS_DEPTH: u64 = "agents.depth", count(3).range(0, 16).scope(Scope::TrustedProject);
 
     /// How many agents may run at once.
-    AGENTS_CONCURRENT: u64 = "agents.concurrent", count(20).range(0, 1_000);
+    AGENTS_CONCURRENT: u64 = "agents.concurrent", count(20).range(0, 1_000).scope(Scope::TrustedProject);
 
     /// A few words on what each background agent is doing.
     AGENTS_SUMMARY: bool = "agents.summary", flag(true).needs(&[Need::Off("simple")]);

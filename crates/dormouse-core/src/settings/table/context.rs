@@ -3,7 +3,7 @@
 use super::settings;
 use crate::settings::choice::{CacheTtl, MessageTtl, Policy};
 use crate::settings::setting::{
-    Def, Key, Setting, Unit, choice, flag, measured, optional_tokens, percent, tokens, var,
+    Def, Key, Scope, Setting, Unit, choice, flag, measured, optional_tokens, percent, tokens, var,
 };
 use crate::settings::value::Percent;
 use crate::units::Tokens;
@@ -58,5 +58,5 @@ settings! {
     CACHE_TTL_MESSAGES: MessageTtl = "cache.ttl.messages", choice();
 
     /// A one-token request just before the cache expires, where it pays.
-    CACHE_KEEP_ALIVE: bool = "cache.keep_alive", flag(false);
+    CACHE_KEEP_ALIVE: bool = "cache.keep_alive", flag(false).scope(Scope::TrustedProject);
 }

@@ -91,34 +91,34 @@ settings! {
         flag(false).scope(Scope::User).needs(&[Need::On("extract")]);
 
     /// Memories are drawn only after every so many answers.
-    EXTRACT_EVERY: u64 = "extract.every", count(1).range(1, 1_000);
+    EXTRACT_EVERY: u64 = "extract.every", count(1).range(1, 1_000).scope(Scope::User);
 
     /// Most model turns that drawing memories from a conversation may take.
-    EXTRACT_TURNS: u64 = "extract.turns", count(5).range(1, 50);
+    EXTRACT_TURNS: u64 = "extract.turns", count(5).range(1, 50).scope(Scope::User);
 
     /// How long leaving the program waits for memories to be saved.
-    EXTRACT_EXIT_WAIT: Duration = "extract.exit_wait", seconds(60);
+    EXTRACT_EXIT_WAIT: Duration = "extract.exit_wait", seconds(60).scope(Scope::User);
 
     /// Memory is consolidated from time to time.
     DREAM: bool = "dream", flag(true).scope(Scope::ProjectOff).needs(&[Need::On("memory")]);
 
     /// Least time between two consolidations.
-    DREAM_INTERVAL: Duration = "dream.interval", seconds(24 * 3_600);
+    DREAM_INTERVAL: Duration = "dream.interval", seconds(24 * 3_600).scope(Scope::User);
 
     /// Least time between two looks for sessions to consolidate.
-    DREAM_SCAN_INTERVAL: Duration = "dream.scan_interval", seconds(10 * 60);
+    DREAM_SCAN_INTERVAL: Duration = "dream.scan_interval", seconds(10 * 60).scope(Scope::User);
 
     /// Other sessions that must have happened since the last consolidation.
-    DREAM_SESSIONS: u64 = "dream.sessions", count(5);
+    DREAM_SESSIONS: u64 = "dream.sessions", count(5).scope(Scope::User);
 
     /// A consolidation is ended after this time.
-    DREAM_TIME_LIMIT: Duration = "dream.time_limit", seconds(50 * 60);
+    DREAM_TIME_LIMIT: Duration = "dream.time_limit", seconds(50 * 60).scope(Scope::User);
 
     /// A consolidation lock older than this no longer counts.
-    DREAM_LOCK_AGE: Duration = "dream.lock_age", seconds(60 * 60);
+    DREAM_LOCK_AGE: Duration = "dream.lock_age", seconds(60 * 60).scope(Scope::User);
 
     /// Most of the memories that a consolidation may drop without a stated reason.
-    DREAM_LOSS: Percent = "dream.loss", percent(25);
+    DREAM_LOSS: Percent = "dream.loss", percent(25).scope(Scope::User);
 
     /// Memory shared by the people of a project.
     TEAM: bool = "team", flag(true).scope(Scope::ProjectOff).needs(&[Need::On("memory")]);
