@@ -182,16 +182,16 @@ impl Block {
 
     /// A text block.
     pub fn text(text: &str) -> Self {
-        Self::of_text(text, Cow::Owned(json_string(text)))
+        Self::of_text(text.is_empty(), &json_string(text))
     }
 
     /// The text block that a message with plain string content stands for. `raw` is the JSON
     /// string, quotes included; its bytes are kept as they are.
     pub(crate) fn of_json_string(raw: &RawValue) -> Self {
-        Self::of_text(raw.get().trim_matches('"'), Cow::Borrowed(raw.get()))
+        Self::of_text(raw.get() == "\"\"", raw.get())
     }
 
-    fn of_text(text: &str, quoted: Cow<'_, str>) -> Self {
+    fn of_text(empty: bool, quoted: &str) -> Self {
         let mut bytes = Vec::with_capacity(quoted.len() + 24);
         bytes.extend_from_slice(b"{\"type\":\"text\",\"text\":");
         bytes.extend_from_slice(quoted.as_bytes());
@@ -201,9 +201,9 @@ impl Block {
             hash: Hash::of(&bytes),
             call: None,
             tool: None,
-            unsendable: text.is_empty(),
+            unsendable: empty,
             is_error: false,
-            weight: Weight::of_json_text(&quoted),
+            weight: Weight::of_json_text(quoted),
             bytes: Bytes::from(bytes),
         }))
     }

@@ -95,6 +95,9 @@ pub struct Manifest {
     /// The id of that response.
     #[serde(default)]
     pub response_id: Option<MessageId>,
+    /// Whether a request has left and no response has come.
+    #[serde(default)]
+    pub awaiting: bool,
     /// What came in since, in order of arrival.
     #[serde(default)]
     pub incoming: Vec<LayoutRun>,

@@ -58,6 +58,9 @@ pub struct Record {
     pub side_chain: bool,
     /// The agent that wrote it, if not the main one.
     pub agent: Option<AgentId>,
+    /// Whether Dormouse wrote it. Its own records name the record before them as their parent;
+    /// other tools' parents form a tree in which parallel results hang beside the trunk.
+    pub own: bool,
     /// What it says.
     pub body: Body,
 }

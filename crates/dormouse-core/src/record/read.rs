@@ -88,6 +88,8 @@ struct Line<'a> {
     #[serde(borrow, default)]
     timestamp: Text<'a>,
     #[serde(borrow, default)]
+    version: Text<'a>,
+    #[serde(borrow, default)]
     caused_by: Text<'a>,
     #[serde(default)]
     is_sidechain: Flag,
@@ -178,6 +180,7 @@ impl Record {
             caused_by: parsed.caused_by.0.as_deref().map(RecordId::from),
             side_chain: parsed.is_sidechain.0,
             agent: parsed.agent_id.0.as_deref().map(AgentId::from),
+            own: parsed.version.0.as_deref().is_some_and(|v| v.starts_with(super::write::WRITER)),
             body,
         };
         Ok(ParsedLine { record, issues })

@@ -24,6 +24,7 @@ fn record(body: Body) -> Record {
         caused_by: Some("b1".into()),
         side_chain: false,
         agent: Some("a1".into()),
+        own: true,
         body,
     }
 }
@@ -50,6 +51,7 @@ fn manifest() -> Manifest {
         frozen: vec![run.clone()],
         response: vec![run.clone()],
         response_id: Some("m".into()),
+        awaiting: true,
         incoming: vec![run],
         state: FoldedState::default(),
     }

@@ -11,6 +11,9 @@ use crate::usage::TokenUsage;
 use serde::Serialize;
 use serde_json::json;
 
+/// How the `version` of Dormouse's own lines begins.
+pub(super) const WRITER: &str = "dormouse/";
+
 /// What every line of a log repeats for foreign readers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineContext {
@@ -41,7 +44,7 @@ pub fn encode(record: &Record, context: &LineContext) -> Result<Vec<u8>, serde_j
     line.field("isSidechain", &record.side_chain)?;
     line.optional("agentId", record.agent.as_ref())?;
     line.field("cwd", &context.cwd)?;
-    line.field("version", &context.version)?;
+    line.field("version", &format!("{WRITER}{}", context.version))?;
     line.field("gitBranch", &context.git_branch)?;
     payload(&mut line, &record.body)?;
     let mut bytes = line.finish();

@@ -1,0 +1,90 @@
+//! What a segment is, for people who ask where the window went.
+
+use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::record::{Body, FragmentKind, MessageOrigin, Role};
+use serde::Serialize;
+
+/// A category of content in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// The system prompt.
+    System,
+    /// Tool definitions.
+    Tools,
+    /// Instruction files.
+    Instructions,
+    /// The memory index and recalled memories.
+    Memory,
+    /// Session notes and summaries of what was compacted.
+    Summary,
+    /// What the person wrote.
+    Human,
+    /// What the model wrote, thinking included.
+    Assistant,
+    /// Tool calls.
+    ToolRequests,
+    /// Tool results.
+    ToolResults,
+    /// Everything else that was put into the conversation.
+    Attachments,
+}
+
+impl Category {
+    /// All categories, in the order of the prompt.
+    pub const ALL: [Self; 10] = [
+        Self::System,
+        Self::Tools,
+        Self::Instructions,
+        Self::Memory,
+        Self::Summary,
+        Self::Human,
+        Self::Assistant,
+        Self::ToolRequests,
+        Self::ToolResults,
+        Self::Attachments,
+    ];
+
+    /// A name for people.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::System => "system prompt",
+            Self::Tools => "tool definitions",
+            Self::Instructions => "instructions",
+            Self::Memory => "memory",
+            Self::Summary => "notes and summary",
+            Self::Human => "human",
+            Self::Assistant => "assistant",
+            Self::ToolRequests => "tool requests",
+            Self::ToolResults => "tool results",
+            Self::Attachments => "attachments",
+        }
+    }
+
+    /// The category of a block that a record brings along.
+    pub(crate) fn of(body: &Body, block: &Block) -> Self {
+        match (body, block.kind()) {
+            (_, BlockKind::ToolUse) => Self::ToolRequests,
+            (_, BlockKind::ToolResult) => Self::ToolResults,
+            (Body::Message(message), kind) => match (message.role, message.origin, kind) {
+                (Role::Assistant, ..) => Self::Assistant,
+                (_, MessageOrigin::Summary, _) => Self::Summary,
+                (Role::System, ..)
+                | (_, MessageOrigin::Meta | MessageOrigin::Repair, _)
+                | (_, _, BlockKind::Image | BlockKind::Document) => Self::Attachments,
+                (Role::User, ..) => Self::Human,
+            },
+            (Body::Fragment(fragment), _) => match fragment.kind {
+                FragmentKind::Memory => Self::Memory,
+                FragmentKind::Instructions => Self::Instructions,
+                FragmentKind::Notes => Self::Summary,
+                FragmentKind::Status
+                | FragmentKind::Mail
+                | FragmentKind::Hook
+                | FragmentKind::Other => Self::Attachments,
+            },
+            (Body::Boundary(_) | Body::Fold(_), _) => Self::Summary,
+            _ => Self::Attachments,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Composing the manifest of a boundary.
+//!
+//! The layers decide what is summarised and what is kept; this module turns the decision into the
+//! complete list of what the prompt will be, and takes along whatever must go with it (results
+//! without calls, thinking bound to what was changed).
+
+use crate::category::Category;
+use crate::layout;
+use crate::normalise::normalise;
+use crate::segment::{Place, Segment};
+use crate::target::ThinkingBinding;
+use crate::view::View;
+use dormouse_core::block::Block;
+use dormouse_core::id::{BlockKey, RecordId, Seq};
+use dormouse_core::record::{Manifest, Role, SeqRange};
+use std::sync::Arc;
+
+/// On which side of what is kept the summary stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SummaryPlace {
+    /// In front: the beginning was summarised.
+    Front,
+    /// Behind: the end was summarised, and the cached prefix survives.
+    Back,
+}
+
+/// What a compaction keeps and adds.
+#[derive(Clone, Debug)]
+pub struct Compaction<'a> {
+    /// The sequence the boundary record will have.
+    pub seq: Seq,
+    /// The id it will have.
+    pub id: RecordId,
+    /// The summary.
+    pub summary: &'a [Block],
+    /// What is put back after it.
+    pub restored: &'a [Block],
+    /// The records whose segments are kept. What has not been sent yet is always kept.
+    pub keep: &'a [SeqRange],
+    /// Where the summary stands.
+    pub place: SummaryPlace,
+}
+
+impl Compaction<'_> {
+    /// The manifest of the boundary, without the session's state.
+    pub fn manifest(&self, view: &View) -> Manifest {
+        let blocks = u32::try_from(self.summary.len() + self.restored.len()).unwrap_or(u32::MAX);
+        let place = Arc::new(Place {
+            seq: self.seq,
+            offset: 0,
+            id: self.id.clone(),
+            session: None,
+            blocks,
+            ordinal: None,
+            run: 0,
+        });
+        let added = (0_u32..).zip(self.summary.iter().chain(self.restored)).map(|(index, block)| {
+            Segment {
+                role: Role::User,
+                block: block.clone(),
+                origin: BlockKey::new(self.seq, index),
+                derived: None,
+                category: Category::Summary,
+                place: Arc::clone(&place),
+                index,
+            }
+        });
+        let is_kept = |segment: &&Segment| {
+            self.keep.iter().any(|range| range.contains(segment.origin.record))
+        };
+        let kept = view.frozen().iter().filter(is_kept).cloned();
+        let frozen: Vec<Segment> = match self.place {
+            SummaryPlace::Front => added.chain(kept).collect(),
+            SummaryPlace::Back => kept.chain(added).collect(),
+        };
+        let mut tail = view.tail().clone();
+        let frozen = if view.target().binding == ThinkingBinding::Prefix {
+            let unchanged =
+                frozen.iter().zip(view.frozen().iter()).take_while(|(a, b)| a.same_prompt(b));
+            let unchanged = unchanged.count();
+            tail.response.retain(|segment| !segment.block.kind().is_thinking());
+            let (front, back) = frozen.split_at(unchanged);
+            let back = back.iter().filter(|segment| !segment.block.kind().is_thinking());
+            front.iter().chain(back).cloned().collect()
+        } else {
+            frozen
+        };
+        let frozen = normalise(frozen);
+        let all = || frozen.iter().chain(&tail.response).chain(&tail.incoming);
+        Manifest {
+            ranges: layout::ranges(all(), None, self.seq),
+            frozen: layout::describe(&frozen),
+            response: layout::describe(&tail.response),
+            response_id: tail.response_id.clone(),
+            incoming: layout::describe(&tail.incoming),
+            ..Manifest::default()
+        }
+    }
+}

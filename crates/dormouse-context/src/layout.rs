@@ -1,0 +1,236 @@
+//! Views as layouts: writing one down without its bytes, and building one from the records.
+//!
+//! [`describe`] compresses segments into runs that name records and blocks; [`Shelf::build`] is
+//! its inverse. A shelf holds the blocks to choose from. It is filled from records when a session
+//! is resumed, and from the live segments when an unbroken session meets a boundary.
+
+use crate::category::Category;
+use crate::derive;
+use crate::segment::{Place, Segment};
+use dormouse_core::block::Block;
+use dormouse_core::id::{BlockKey, Seq, SessionId};
+use dormouse_core::record::{Body, Derived, KeptRange, LayoutRun, Record, Role};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// The role a record's blocks have by nature. Fragments count as system messages until the view
+/// decides what the model takes.
+pub(crate) fn natural_role(body: &Body) -> Role {
+    match body {
+        Body::Message(message) => message.role,
+        Body::Fragment(_) => Role::System,
+        _ => Role::User,
+    }
+}
+
+/// Compresses segments into runs: first block by block within a record, then whole messages that
+/// follow each other in the log.
+pub(crate) fn describe<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Vec<LayoutRun> {
+    let mut parts: Vec<(LayoutRun, &Segment)> = Vec::new();
+    for segment in segments {
+        match parts.last_mut() {
+            Some((run, last)) if continues(last, segment) => {
+                run.count += 1;
+                *last = segment;
+            }
+            _ => parts.push((single(segment), segment)),
+        }
+    }
+    let mut runs: Vec<LayoutRun> = Vec::with_capacity(parts.len());
+    let mut previous: Option<&Segment> = None;
+    for (run, last) in parts {
+        let whole = is_plain(last) && run.index == 0 && run.count == last.place.blocks;
+        match (runs.last_mut(), previous) {
+            (Some(joined), Some(before)) if whole && adjacent(&before.place, &last.place) => {
+                joined.last_record = Some(run.record);
+            }
+            _ => runs.push(run),
+        }
+        previous = whole.then_some(last);
+    }
+    runs
+}
+
+fn single(segment: &Segment) -> LayoutRun {
+    let plain_role = segment.place.ordinal.is_some() && segment.derived.is_none();
+    LayoutRun {
+        record: segment.place.seq,
+        last_record: None,
+        index: segment.index,
+        count: 1,
+        // Messages have the role they were written with; everything else says its role.
+        role: (!plain_role).then_some(segment.role),
+        origin: segment.is_rewritten().then_some(segment.origin),
+        derived: segment.derived,
+    }
+}
+
+/// Whether the segment is a message's block as it was written.
+fn is_plain(segment: &Segment) -> bool {
+    segment.place.ordinal.is_some() && segment.derived.is_none() && !segment.is_rewritten()
+}
+
+fn continues(last: &Segment, next: &Segment) -> bool {
+    is_plain(last)
+        && is_plain(next)
+        && Arc::ptr_eq(&last.place, &next.place)
+        && next.index == last.index + 1
+}
+
+/// Whether nothing but records without blocks of their own lies between two messages.
+fn adjacent(last: &Place, next: &Place) -> bool {
+    last.run == next.run
+        && last.session == next.session
+        && last.ordinal.map(|ordinal| ordinal + 1) == next.ordinal
+}
+
+/// The records that the segments' bytes are in, as few ranges as is sensible.
+pub(crate) fn ranges<'a>(
+    segments: impl IntoIterator<Item = &'a Segment>,
+    own_session: Option<&SessionId>,
+    not: Seq,
+) -> Vec<KeptRange> {
+    /// Reading this much more is cheaper than another read.
+    const GAP: u64 = 64 * 1024;
+    let mut places: BTreeMap<(Option<SessionId>, Seq), &Place> = BTreeMap::new();
+    for segment in segments {
+        let session = segment.place.session.as_ref().or(own_session).cloned();
+        if segment.place.seq != not {
+            places.insert((session, segment.place.seq), &segment.place);
+        }
+    }
+    let mut ranges: Vec<KeptRange> = Vec::new();
+    for ((session, seq), place) in places {
+        match ranges.last_mut() {
+            Some(range)
+                if range.session == session
+                    && place.offset >= range.last_offset
+                    && place.offset - range.last_offset <= GAP =>
+            {
+                range.last = seq;
+                range.last_offset = place.offset;
+            }
+            _ => ranges.push(KeptRange {
+                session,
+                first: seq,
+                last: seq,
+                offset: place.offset,
+                last_offset: place.offset,
+                first_id: place.id.clone(),
+            }),
+        }
+    }
+    ranges
+}
+
+/// A block to choose from.
+#[derive(Clone, Debug)]
+struct Shelved {
+    block: Block,
+    role: Role,
+    category: Category,
+}
+
+/// Blocks by record and position.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    records: BTreeMap<Seq, (Arc<Place>, BTreeMap<u32, Shelved>)>,
+    /// Derived segments that are live: their sources need not be.
+    derived: HashMap<(BlockKey, Derived), Segment>,
+}
+
+impl Shelf {
+    /// Adds the blocks of a record.
+    pub(crate) fn add_record(&mut self, record: &Record, place: &Arc<Place>) {
+        let blocks = record.body.blocks();
+        if blocks.is_empty() {
+            return;
+        }
+        let role = natural_role(&record.body);
+        let shelved = (0_u32..).zip(blocks).map(|(index, block)| {
+            let category = Category::of(&record.body, block);
+            (index, Shelved { block: block.clone(), role, category })
+        });
+        self.records.insert(record.seq, (Arc::clone(place), shelved.collect()));
+    }
+
+    /// Adds the blocks of live segments.
+    pub(crate) fn add_segments<'a>(&mut self, segments: impl IntoIterator<Item = &'a Segment>) {
+        for segment in segments {
+            if let Some(derived) = segment.derived {
+                self.derived.insert((segment.source(), derived), segment.clone());
+                continue;
+            }
+            let (_, blocks) = self
+                .records
+                .entry(segment.place.seq)
+                .or_insert_with(|| (Arc::clone(&segment.place), BTreeMap::new()));
+            let shelved = Shelved {
+                block: segment.block.clone(),
+                role: segment.role,
+                category: segment.category,
+            };
+            blocks.insert(segment.index, shelved);
+        }
+    }
+
+    /// Builds the segments that runs describe. What the shelf lacks is counted in `missing`.
+    pub(crate) fn build(&self, runs: &[LayoutRun], missing: &mut usize) -> Vec<Segment> {
+        let mut out = Vec::new();
+        for run in runs {
+            match run.last_record {
+                Some(last) => {
+                    let before = out.len();
+                    for (place, blocks) in self.records.range(run.record..=last).map(|(_, v)| v) {
+                        if place.ordinal.is_some() {
+                            out.extend(blocks.iter().map(|(index, shelved)| {
+                                segment(place, *index, shelved, run)
+                            }));
+                        }
+                    }
+                    *missing += usize::from(out.len() == before);
+                }
+                None => {
+                    for index in run.index..run.index + run.count {
+                        match self.one(run, index) {
+                            Some(segment) => out.push(segment),
+                            None => *missing += 1,
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    fn one(&self, run: &LayoutRun, index: u32) -> Option<Segment> {
+        let live = run.derived.and_then(|derived| {
+            self.derived.get(&(BlockKey::new(run.record, index), derived)).cloned()
+        });
+        live.or_else(|| {
+            let (place, blocks) = self.records.get(&run.record)?;
+            Some(segment(place, index, blocks.get(&index)?, run))
+        })
+    }
+}
+
+fn segment(place: &Arc<Place>, index: u32, shelved: &Shelved, run: &LayoutRun) -> Segment {
+    let plain = Segment {
+        role: run.role.unwrap_or(shelved.role),
+        block: shelved.block.clone(),
+        origin: run.origin.unwrap_or(BlockKey::new(place.seq, index)),
+        derived: None,
+        category: shelved.category,
+        place: Arc::clone(place),
+        index,
+    };
+    match run.derived {
+        None => plain,
+        Some(derived) => Segment {
+            block: derive::derive(derived, &shelved.block),
+            derived: Some(derived),
+            category: derive::category(derived),
+            ..plain
+        },
+    }
+}

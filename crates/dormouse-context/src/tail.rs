@@ -1,0 +1,119 @@
+//! The open tail: what came after the last request and may still be put in order.
+//!
+//! It holds the blocks of the response that is being answered and, apart from them, what came in
+//! on the user's side since. [`Tail::settle`] turns both into segments that an API accepts: tool
+//! results first, then fragments, then the user's words; a stand-in for every result that is
+//! missing; no thinking at the end of a response that was cut off. Settling is pure: it can be
+//! asked at any time, and becomes final when a request is recorded.
+
+use crate::category::Category;
+use crate::derive;
+use crate::segment::Segment;
+use crate::target::Target;
+use dormouse_core::block::BlockKind;
+use dormouse_core::id::{CallId, MessageId};
+use dormouse_core::record::{Derived, Role};
+
+/// The open tail of a view.
+#[derive(Clone, Debug, Default)]
+pub struct Tail {
+    /// Blocks of the latest response.
+    pub(crate) response: Vec<Segment>,
+    /// Its id.
+    pub(crate) response_id: Option<MessageId>,
+    /// What came in since, in order of arrival. Fragments have the role `System` here; what they
+    /// become is decided by [`Tail::settle`].
+    pub(crate) incoming: Vec<Segment>,
+}
+
+impl Tail {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.response.is_empty() && self.incoming.is_empty()
+    }
+
+    /// Whether the response made this call.
+    pub(crate) fn has_call(&self, call: &CallId) -> bool {
+        self.response
+            .iter()
+            .any(|segment| segment.block.kind() == BlockKind::ToolUse && segment.block.call() == Some(call))
+    }
+
+    /// The result that has come in for a call.
+    pub(crate) fn result(&self, call: &CallId) -> Option<&Segment> {
+        self.incoming.iter().find(|segment| is_result(segment) && segment.block.call() == Some(call))
+    }
+
+    /// Calls of the response that have no result yet.
+    pub fn open_calls(&self) -> impl Iterator<Item = &Segment> {
+        self.response.iter().filter(|segment| {
+            segment.block.kind() == BlockKind::ToolUse
+                && segment.block.call().is_some_and(|call| self.result(call).is_none())
+        })
+    }
+
+    /// The segments that follow `last`, the last fixed segment.
+    pub(crate) fn settle(&self, last: Option<&Segment>, target: &Target) -> Vec<Segment> {
+        let mut out = Vec::with_capacity(self.response.len() + self.incoming.len() + 2);
+        let answered = self.response.iter().rposition(|s| !s.block.kind().is_thinking());
+        let response = &self.response[..answered.map_or(0, |last| last + 1)];
+        let missing: Vec<Segment> = self.open_calls().map(missing_result).collect();
+
+        let first = response.first().or_else(|| self.incoming.first());
+        if let Some(first) = first {
+            let role = if response.is_empty() { Role::User } else { Role::Assistant };
+            match (last.map(|last| last.role), role) {
+                (None, Role::Assistant) => out.push(inserted(Derived::Opening, first)),
+                (Some(Role::System), Role::User) => out.push(inserted(Derived::NoResponse, first)),
+                _ => {}
+            }
+        }
+        out.extend(response.iter().cloned());
+
+        let results = self.incoming.iter().filter(|segment| is_result(segment));
+        out.extend(results.cloned());
+        out.extend(missing);
+        let is_fragment = |segment: &&Segment| segment.role == Role::System;
+        let words = || {
+            self.incoming.iter().filter(|segment| !is_result(segment) && segment.role == Role::User)
+        };
+        // A system message may not be the first thing the user's side says.
+        let user_side = out.last().or(last).is_some_and(|segment| segment.role == Role::User);
+        let as_system = target.system_messages && (user_side || words().next().is_some());
+        let fragments = self.incoming.iter().filter(is_fragment);
+        if as_system {
+            out.extend(words().cloned());
+            out.extend(fragments.cloned());
+        } else {
+            out.extend(fragments.map(|fragment| Segment { role: Role::User, ..fragment.clone() }));
+            out.extend(words().cloned());
+        }
+        out
+    }
+}
+
+fn is_result(segment: &Segment) -> bool {
+    segment.block.kind() == BlockKind::ToolResult
+}
+
+/// The stand-in for the result of a call.
+pub(crate) fn missing_result(call: &Segment) -> Segment {
+    Segment {
+        block: derive::derive(Derived::MissingResult, &call.block),
+        role: Role::User,
+        derived: Some(Derived::MissingResult),
+        category: Category::ToolResults,
+        ..call.clone()
+    }
+}
+
+/// A segment that only keeps the turns in order; `near` lends it a place.
+pub(crate) fn inserted(derived: Derived, near: &Segment) -> Segment {
+    Segment {
+        block: derive::derive(derived, &near.block),
+        role: derive::role(derived),
+        derived: Some(derived),
+        category: Category::Attachments,
+        ..near.clone()
+    }
+}
