@@ -17,5 +17,6 @@ pub mod target;
 pub mod undo;
 pub mod validate;
 pub mod view;
+pub mod window;
 
 pub use derive::MISSING_RESULT;

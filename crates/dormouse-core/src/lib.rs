@@ -8,6 +8,7 @@ pub mod hash;
 pub mod id;
 pub mod json;
 pub mod models;
+mod place;
 pub mod record;
 pub mod settings;
 pub mod units;

@@ -1,0 +1,386 @@
+//! Reading the data file, and a user's file on top of it, field by field.
+//!
+//! Strict on purpose: a misspelt field or a price of the wrong type must not pass silently, because
+//! nobody would see that a bill is wrong. Every error names the model and the field.
+
+use super::field::Place;
+use super::price::{LongPrompt, Price, PriceSet, Prices};
+use super::{
+    BytesPerToken, Effort, HiddenToolTokens, Matched, ModelInfo, ModelTable, Names,
+    ThinkingBinding, Tokenizer, UNKNOWN_MODEL,
+};
+use crate::place::line_column;
+use crate::units::Tokens;
+use toml::{Table, Value};
+
+/// Newest form of the file this program reads.
+const VERSION: i64 = 1;
+/// Half price, unless the file says otherwise.
+const BATCH_THOUSANDTHS: u32 = 500;
+
+/// Why a model file was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelTableError {
+    /// Not TOML.
+    #[error("line {line}, column {column}: {message}")]
+    Syntax {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What the parser says.
+        message: String,
+    },
+    /// Written for a newer program.
+    #[error(
+        "version {found} of the model file is newer than {VERSION}, the newest this program reads"
+    )]
+    Version {
+        /// The version in the file.
+        found: i64,
+    },
+    /// A top-level name that means nothing.
+    #[error("unknown section `{section}`; known are version, tokenizers and models")]
+    UnknownSection {
+        /// The name.
+        section: String,
+    },
+    /// A field that means nothing.
+    #[error("model `{model}`: unknown field `{field}`")]
+    UnknownField {
+        /// Model, or `tokenizers.<generation>`.
+        model: String,
+        /// The field.
+        field: String,
+    },
+    /// A field with a value of the wrong kind.
+    #[error("model `{model}`: `{field}` must be {expected}")]
+    WrongValue {
+        /// Model, or `tokenizers.<generation>`.
+        model: String,
+        /// The field.
+        field: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// A field that must be given together with others.
+    #[error("model `{model}`: `{field}` is missing")]
+    MissingField {
+        /// The model.
+        model: String,
+        /// The field.
+        field: String,
+    },
+    /// Two models of one name.
+    #[error("model `{model}`: the name `{name}` already belongs to `{other}`")]
+    NameTaken {
+        /// The model.
+        model: String,
+        /// The name both have.
+        name: String,
+        /// The other model.
+        other: String,
+    },
+}
+
+impl ModelTable {
+    /// This table with a file's entries on top.
+    pub(super) fn merged(mut self, text: &str) -> Result<Self, ModelTableError> {
+        let file: Table = text.parse().map_err(|error: toml::de::Error| {
+            let (line, column) = line_column(text, error.span().map_or(0, |span| span.start));
+            ModelTableError::Syntax {
+                line,
+                column,
+                message: error.message().to_owned(),
+            }
+        })?;
+        for (section, value) in &file {
+            match (section.as_str(), value) {
+                ("version", Value::Integer(found)) if *found > VERSION => {
+                    return Err(ModelTableError::Version { found: *found });
+                }
+                ("version", Value::Integer(_)) => {}
+                ("tokenizers", Value::Table(generations)) => self.merge_tokenizers(generations)?,
+                ("models", Value::Table(models)) => self.merge_models(models)?,
+                _ => {
+                    return Err(ModelTableError::UnknownSection {
+                        section: section.clone(),
+                    });
+                }
+            }
+        }
+        self.finish()
+    }
+
+    fn merge_tokenizers(&mut self, generations: &Table) -> Result<(), ModelTableError> {
+        for (name, value) in generations {
+            let at = Place {
+                model: &format!("tokenizers.{name}"),
+                group: "",
+            };
+            let generation = tokenizer(at, name)?;
+            let ratios = self.tokenizers.entry(generation).or_default();
+            for (field, value) in at.table(name, value)? {
+                match field.as_str() {
+                    "text_bytes_per_token" => ratios.text = at.ratio(field, value)?,
+                    "json_bytes_per_token" => ratios.json = at.ratio(field, value)?,
+                    _ => return Err(at.unknown(field)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn merge_models(&mut self, models: &Table) -> Result<(), ModelTableError> {
+        for (id, value) in models {
+            let at = Place {
+                model: id,
+                group: "",
+            };
+            let fields = at.table(id, value)?;
+            let info = if id == UNKNOWN_MODEL {
+                &mut self.unknown
+            } else {
+                self.models.entry(id.clone()).or_insert_with(|| ModelInfo {
+                    id: id.clone(),
+                    thinking_family: id.clone(),
+                    ..ModelInfo::fallback()
+                })
+            };
+            info.merge(at, fields)?;
+        }
+        Ok(())
+    }
+
+    /// Works out what follows from the fields: estimates and the index of names.
+    fn finish(mut self) -> Result<Self, ModelTableError> {
+        for info in self
+            .models
+            .values_mut()
+            .chain(std::iter::once(&mut self.unknown))
+        {
+            let generation = self
+                .tokenizers
+                .get(&info.tokenizer)
+                .copied()
+                .unwrap_or_default();
+            info.bytes_per_token = BytesPerToken {
+                text: info.own_text_ratio.unwrap_or(generation.text),
+                json: info.own_json_ratio.unwrap_or(generation.json),
+            };
+        }
+        self.names = Names::default();
+        for info in self.models.values() {
+            let names = std::iter::once((&info.id, Matched::Id))
+                .chain(info.aliases.iter().map(|alias| (alias, Matched::Alias)));
+            for (name, matched) in names {
+                if let Some(other) = self.names.add(name, &info.id, matched) {
+                    return Err(ModelTableError::NameTaken {
+                        model: info.id.clone(),
+                        name: name.clone(),
+                        other,
+                    });
+                }
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl ModelInfo {
+    fn merge(&mut self, at: Place<'_>, fields: &Table) -> Result<(), ModelTableError> {
+        for (field, value) in fields {
+            match field.as_str() {
+                "aliases" => self.aliases = at.texts(field, value)?,
+                "window" => self.window = at.tokens(field, value)?,
+                "max_output" => self.max_output = at.tokens(field, value)?,
+                "cache_minimum" => self.cache_minimum = at.tokens(field, value)?,
+                "tokenizer" => self.tokenizer = tokenizer(at, at.text(field, value)?)?,
+                "text_bytes_per_token" => self.own_text_ratio = Some(at.ratio(field, value)?),
+                "json_bytes_per_token" => self.own_json_ratio = Some(at.ratio(field, value)?),
+                "thinking_binding" => self.thinking_binding = thinking_binding(at, field, value)?,
+                "thinking_family" => at.text(field, value)?.clone_into(&mut self.thinking_family),
+                "strips_prior_thinking" => self.strips_prior_thinking = at.flag(field, value)?,
+                "mid_conversation_system" => {
+                    self.mid_conversation_system = at.flag(field, value)?;
+                }
+                "default_effort" => self.default_effort = Some(effort(at, field, value)?),
+                "hidden_tool_tokens" => {
+                    self.hidden_tool_tokens = Some(hidden_tool_tokens(
+                        at,
+                        "hidden_tool_tokens",
+                        value,
+                        self.hidden_tool_tokens,
+                    )?);
+                }
+                "context_awareness" => self.context_awareness = at.flag(field, value)?,
+                "retired" => self.retired = at.flag(field, value)?,
+                "prices" | "long_prompt" | "fast" | "batch_factor" => {}
+                _ => return Err(at.unknown(field)),
+            }
+        }
+        self.merge_prices(at, fields)
+    }
+
+    /// Apart from the other fields, because the steps mean nothing without the standard prices.
+    fn merge_prices(&mut self, at: Place<'_>, fields: &Table) -> Result<(), ModelTableError> {
+        if let Some(value) = fields.get("prices") {
+            let standard = price_set(
+                at,
+                "prices",
+                value,
+                self.prices.map(|prices| prices.standard),
+            )?;
+            self.prices = Some(match self.prices {
+                Some(prices) => Prices { standard, ..prices },
+                None => Prices {
+                    standard,
+                    long_prompt: None,
+                    fast: None,
+                    batch_thousandths: BATCH_THOUSANDTHS,
+                },
+            });
+        }
+        let dependent = ["long_prompt", "fast", "batch_factor"]
+            .iter()
+            .find(|field| fields.contains_key(**field));
+        let Some(prices) = &mut self.prices else {
+            return match dependent {
+                Some(_) => Err(at.missing("prices")),
+                None => Ok(()),
+            };
+        };
+        if let Some(value) = fields.get("long_prompt") {
+            let before = prices.long_prompt;
+            let inner = Place {
+                group: "long_prompt",
+                ..at
+            };
+            let over = match (at.table("long_prompt", value)?.get("over"), before) {
+                (Some(over), _) => inner.tokens("over", over)?,
+                (None, Some(before)) => before.over,
+                (None, None) => return Err(inner.missing("over")),
+            };
+            let set = price_set(at, "long_prompt", value, before.map(|step| step.prices))?;
+            prices.long_prompt = Some(LongPrompt { over, prices: set });
+        }
+        if let Some(value) = fields.get("fast") {
+            prices.fast = Some(price_set(at, "fast", value, prices.fast)?);
+        }
+        if let Some(value) = fields.get("batch_factor") {
+            prices.batch_thousandths = at.scaled(
+                "batch_factor",
+                value,
+                1_000.0,
+                "a number from 0 to 1",
+                1_000,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a price set over an older one. Without one, what caching costs follows from the input
+/// price by the vendor's general multipliers.
+fn price_set(
+    at: Place<'_>,
+    group: &'static str,
+    value: &Value,
+    before: Option<PriceSet>,
+) -> Result<PriceSet, ModelTableError> {
+    let fields = at.table(group, value)?;
+    let at = Place { group, ..at };
+    let is_price =
+        |field: &str| matches!(field, "input" | "output" | "write_5m" | "write_1h" | "read");
+    let is_step = |field: &str| group == "long_prompt" && field == "over";
+    if let Some(field) = fields
+        .keys()
+        .find(|field| !is_price(field) && !is_step(field))
+    {
+        return Err(at.unknown(field));
+    }
+    let given = |field: &str| {
+        fields
+            .get(field)
+            .map(|value| at.price(field, value))
+            .transpose()
+    };
+    let pick = |field: &str, old: Option<Price>| match given(field)?.or(old) {
+        Some(price) => Ok(price),
+        None => Err(at.missing(field)),
+    };
+    let input = pick("input", before.map(|set| set.input))?;
+    Ok(PriceSet {
+        input,
+        output: pick("output", before.map(|set| set.output))?,
+        write_5m: pick(
+            "write_5m",
+            Some(before.map_or(input.scaled(1_250), |set| set.write_5m)),
+        )?,
+        write_1h: pick(
+            "write_1h",
+            Some(before.map_or(input.scaled(2_000), |set| set.write_1h)),
+        )?,
+        read: pick(
+            "read",
+            Some(before.map_or(input.scaled(100), |set| set.read)),
+        )?,
+    })
+}
+
+fn tokenizer(at: Place<'_>, name: &str) -> Result<Tokenizer, ModelTableError> {
+    match name {
+        "old" => Ok(Tokenizer::Old),
+        "new" => Ok(Tokenizer::New),
+        _ => Err(at.wrong("tokenizer", "\"old\" or \"new\"")),
+    }
+}
+
+fn thinking_binding(
+    at: Place<'_>,
+    field: &str,
+    value: &Value,
+) -> Result<ThinkingBinding, ModelTableError> {
+    match at.text(field, value)? {
+        "none" => Ok(ThinkingBinding::None),
+        "prefix" => Ok(ThinkingBinding::Prefix),
+        "account" => Ok(ThinkingBinding::Account),
+        _ => Err(at.wrong(field, "\"none\", \"prefix\" or \"account\"")),
+    }
+}
+
+fn effort(at: Place<'_>, field: &str, value: &Value) -> Result<Effort, ModelTableError> {
+    match at.text(field, value)? {
+        "low" => Ok(Effort::Low),
+        "medium" => Ok(Effort::Medium),
+        "high" => Ok(Effort::High),
+        "max" => Ok(Effort::Max),
+        _ => Err(at.wrong(field, "\"low\", \"medium\", \"high\" or \"max\"")),
+    }
+}
+
+fn hidden_tool_tokens(
+    at: Place<'_>,
+    group: &'static str,
+    value: &Value,
+    before: Option<HiddenToolTokens>,
+) -> Result<HiddenToolTokens, ModelTableError> {
+    let fields = at.table(group, value)?;
+    let at = Place { group, ..at };
+    if let Some(field) = fields
+        .keys()
+        .find(|field| !matches!(field.as_str(), "auto" | "any"))
+    {
+        return Err(at.unknown(field));
+    }
+    let pick = |field: &str, old: Option<Tokens>| match (fields.get(field), old) {
+        (Some(value), _) => at.tokens(field, value),
+        (None, Some(old)) => Ok(old),
+        (None, None) => Err(at.missing(field)),
+    };
+    Ok(HiddenToolTokens {
+        auto: pick("auto", before.map(|tokens| tokens.auto))?,
+        any: pick("any", before.map(|tokens| tokens.any))?,
+    })
+}

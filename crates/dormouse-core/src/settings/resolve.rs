@@ -1,0 +1,287 @@
+//! Putting layers on top of one another.
+//!
+//! For each key: values that may not be set from where they are set drop out, with a reason; of
+//! the others the strongest layer's counts, or they are combined where the table says so. A lock
+//! leaves the managed file's value, or the default if it has none, and drops all behind it.
+
+use super::layers::{Layer, Lock};
+use super::origin::{Given, LayerKind, Origin};
+use super::setting::{Key, Merge, Scope, Setting, SettingType};
+use super::table::{all_settings, find_setting};
+use super::value::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Whether the user trusts the project's folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Not yet.
+    Untrusted,
+    /// Yes.
+    Trusted,
+}
+
+/// All settings with their values and where these come from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    entries: BTreeMap<String, Entry>,
+}
+
+/// One setting's value, and how it came about.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key; under a pattern, the key as it was given.
+    pub key: String,
+    /// Its row in the table.
+    pub setting: &'static Setting,
+    /// The value; `None` if unset.
+    pub value: Option<Value>,
+    /// Who set it; for combined values the strongest of them.
+    pub origin: Origin,
+    /// Everyone who contributed to a combined value, weakest first; empty for others.
+    pub combined_from: Vec<Origin>,
+    /// Valid values that a stronger layer overrode, weakest first.
+    pub shadowed: Vec<Given>,
+    /// Values that may not be set from where they were set.
+    pub ignored: Vec<Ignored>,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        // The row follows from the key.
+        (&self.key, &self.value, &self.origin) == (&other.key, &other.value, &other.origin)
+            && self.combined_from == other.combined_from
+            && self.shadowed == other.shadowed
+            && self.ignored == other.ignored
+    }
+}
+
+impl Entry {
+    /// The value as text; secrets stay hidden.
+    pub fn shown(&self) -> String {
+        self.value
+            .as_ref()
+            .map_or_else(|| "not set".to_owned(), Value::to_string)
+    }
+}
+
+/// A value that was not used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ignored {
+    /// What was given, and where.
+    pub given: Given,
+    /// Why it does not count.
+    pub reason: IgnoreReason,
+}
+
+/// Why a value does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IgnoreReason {
+    /// The administrator locked the setting.
+    Locked {
+        /// Where.
+        by: Origin,
+    },
+    /// No file of a project may set it.
+    NotFromProject,
+    /// A project may only switch it off.
+    ProjectMayOnlyDisable,
+    /// The project's folder is not trusted.
+    ProjectNotTrusted,
+    /// It must be known before the user's file is read.
+    MachineOnly,
+}
+
+impl fmt::Display for IgnoreReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Locked { by } => write!(f, "locked by {by}"),
+            Self::NotFromProject => f.write_str("not allowed in a project's settings"),
+            Self::ProjectMayOnlyDisable => f.write_str("a project may only switch this off"),
+            Self::ProjectNotTrusted => f.write_str("counts once the project's folder is trusted"),
+            Self::MachineOnly => {
+                f.write_str("only the managed file, the environment or a flag may set this")
+            }
+        }
+    }
+}
+
+/// Puts layers on top of one another, in the order of their kinds whatever the order given; of two
+/// layers of one kind the later one is stronger.
+pub fn resolve(layers: &[Layer], trust: Trust) -> Settings {
+    let mut ordered: Vec<&Layer> = layers.iter().collect();
+    ordered.sort_by_key(|layer| layer.kind);
+
+    let literal = all_settings().filter(|setting| setting.pattern_prefix().is_none());
+    let given = ordered
+        .iter()
+        .flat_map(|layer| layer.values.keys().map(String::as_str));
+    let keys: BTreeSet<&str> = literal.map(|setting| setting.key).chain(given).collect();
+
+    let entries = keys.into_iter().filter_map(|key| {
+        let setting = find_setting(key)?;
+        Some((key.to_owned(), resolve_key(key, setting, &ordered, trust)))
+    });
+    Settings {
+        entries: entries.collect(),
+    }
+}
+
+fn resolve_key(key: &str, setting: &'static Setting, layers: &[&Layer], trust: Trust) -> Entry {
+    let lock = layers
+        .iter()
+        .flat_map(|layer| &layer.locks)
+        .find(|lock| lock.holds(key));
+    let default = setting.default_value().filter(|_| setting.key == key);
+    let mut accepted: Vec<Given> = default
+        .map(|value| Given {
+            value,
+            origin: Origin::BuiltIn,
+        })
+        .into_iter()
+        .collect();
+    let mut ignored = Vec::new();
+    for layer in layers {
+        let Some(given) = layer.values.get(key).cloned() else {
+            continue;
+        };
+        match refusal(setting, &given.value, layer.kind, trust, lock) {
+            Some(reason) => ignored.push(Ignored { given, reason }),
+            None => accepted.push(given),
+        }
+    }
+    let mut entry = Entry {
+        key: key.to_owned(),
+        setting,
+        value: None,
+        origin: Origin::BuiltIn,
+        combined_from: Vec::new(),
+        shadowed: Vec::new(),
+        ignored,
+    };
+    let Some(strongest) = accepted.pop() else {
+        return entry;
+    };
+    entry.origin = strongest.origin.clone();
+    match setting.merge {
+        Merge::Replace => {
+            entry.value = Some(strongest.value);
+            entry.shadowed = accepted;
+        }
+        Merge::Combine => {
+            accepted.push(strongest);
+            entry.combined_from = accepted.iter().map(|given| given.origin.clone()).collect();
+            entry.value = accepted
+                .into_iter()
+                .map(|given| given.value)
+                .reduce(combine);
+        }
+    }
+    entry
+}
+
+/// Why a value given there does not count, if it does not.
+fn refusal(
+    setting: &Setting,
+    value: &Value,
+    kind: LayerKind,
+    trust: Trust,
+    lock: Option<&Lock>,
+) -> Option<IgnoreReason> {
+    if kind > LayerKind::Managed
+        && let Some(lock) = lock
+    {
+        return Some(IgnoreReason::Locked {
+            by: lock.origin.clone(),
+        });
+    }
+    match setting.scope {
+        Scope::Machine if kind == LayerKind::User || kind.is_project() => {
+            Some(IgnoreReason::MachineOnly)
+        }
+        Scope::User if kind.is_project() => Some(IgnoreReason::NotFromProject),
+        Scope::TrustedProject if kind.is_project() && trust == Trust::Untrusted => {
+            Some(IgnoreReason::ProjectNotTrusted)
+        }
+        Scope::ProjectOff if kind.is_project() && *value != Value::Flag(false) => {
+            Some(IgnoreReason::ProjectMayOnlyDisable)
+        }
+        _ => None,
+    }
+}
+
+/// Adds a stronger value to a weaker one.
+fn combine(weaker: Value, stronger: Value) -> Value {
+    match (weaker, stronger) {
+        (Value::List(mut list), Value::List(more)) => {
+            for item in more {
+                if !list.contains(&item) {
+                    list.push(item);
+                }
+            }
+            Value::List(list)
+        }
+        (Value::Structure(weaker), Value::Structure(stronger)) => {
+            Value::Structure(combine_toml(weaker, stronger))
+        }
+        (_, stronger) => stronger,
+    }
+}
+
+fn combine_toml(weaker: toml::Value, stronger: toml::Value) -> toml::Value {
+    match (weaker, stronger) {
+        (toml::Value::Table(mut table), toml::Value::Table(more)) => {
+            for (name, value) in more {
+                let joined = match table.remove(&name) {
+                    Some(before) => combine_toml(before, value),
+                    None => value,
+                };
+                table.insert(name, joined);
+            }
+            toml::Value::Table(table)
+        }
+        (toml::Value::Array(mut list), toml::Value::Array(more)) => {
+            list.extend(more);
+            toml::Value::Array(list)
+        }
+        (_, stronger) => stronger,
+    }
+}
+
+impl Settings {
+    /// The value of a setting.
+    pub fn get<T: SettingType>(&self, key: Key<T>) -> T {
+        // The table's rows carry the type they are read as, so the value always fits.
+        self.entry(key.name())
+            .and_then(|entry| T::read(entry.value.as_ref()))
+            .unwrap_or_default()
+    }
+
+    /// A setting with all that is known about its value.
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// All settings in the order of their keys; under a pattern, the keys that somebody gave.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+}
+
+impl Default for Settings {
+    /// The built-in defaults.
+    fn default() -> Self {
+        resolve(&[], Trust::Untrusted)
+    }
+}
+
+/// Keys whose values differ, in order: what a running session must take over.
+pub fn changed(old: &Settings, new: &Settings) -> Vec<String> {
+    let keys: BTreeSet<&String> = old.entries.keys().chain(new.entries.keys()).collect();
+    let value =
+        |settings: &Settings, key: &str| settings.entry(key).and_then(|entry| entry.value.clone());
+    keys.into_iter()
+        .filter(|key| value(old, key) != value(new, key))
+        .cloned()
+        .collect()
+}

@@ -1,0 +1,106 @@
+//! Settings of the session as a whole: home, models and keys, permissions, agents, budgets.
+
+use super::settings;
+use crate::settings::setting::{
+    Def, Key, Need, Scope, Setting, Unit, count, flag, list, money, optional_count,
+    optional_tokens, seconds, secret, structure, text, tokens, var,
+};
+use crate::settings::value::Secret;
+use crate::units::Tokens;
+use crate::usage::Usd;
+use std::time::Duration;
+
+settings! {
+    /// Directory of everything Dormouse keeps; `~/.dormouse` if unset.
+    HOME: Option<String> = "home", text().scope(Scope::Machine).env(&[var("DORMOUSE_HOME")]);
+
+    /// Plain mode: memory, instruction files, notes and background extras are off.
+    SIMPLE: bool = "simple", flag(false).scope(Scope::User).env(&[var("DORMOUSE_SIMPLE")]);
+
+    /// Model of the conversation.
+    MODEL: Option<String> = "model", text().env(&[var("DORMOUSE_MODEL"), var("ANTHROPIC_MODEL")]);
+
+    /// Small model for choosing memories and for summaries of what agents do.
+    SMALL_MODEL: Option<String> = "small_model", text().env(&[var("DORMOUSE_SMALL_MODEL")]);
+
+    /// File with models and prices of your own, on top of the built-in table.
+    MODELS_FILE: Option<String> = "models_file",
+        text().scope(Scope::User).env(&[var("DORMOUSE_MODELS_FILE")]);
+
+    /// Key for the Anthropic API.
+    ANTHROPIC_API_KEY: Option<Secret> = "anthropic.api_key", secret().env(&[var("ANTHROPIC_API_KEY")]);
+
+    /// Bearer token for the Anthropic API, instead of a key.
+    ANTHROPIC_AUTH_TOKEN: Option<Secret> = "anthropic.auth_token",
+        secret().env(&[var("ANTHROPIC_AUTH_TOKEN")]);
+
+    /// Address of the Anthropic API or of a gateway in front of it.
+    ANTHROPIC_BASE_URL: Option<String> = "anthropic.base_url",
+        text().scope(Scope::TrustedProject).env(&[var("ANTHROPIC_BASE_URL")]);
+
+    /// Beta names sent with every request.
+    ANTHROPIC_BETAS: Vec<String> = "anthropic.betas",
+        list(&[]).scope(Scope::TrustedProject).env(&[var("ANTHROPIC_BETAS")]);
+
+    /// Key for an API of the OpenAI kind.
+    OPENAI_API_KEY: Option<Secret> = "openai.api_key", secret().env(&[var("OPENAI_API_KEY")]);
+
+    /// Address of an API of the OpenAI kind.
+    OPENAI_BASE_URL: Option<String> = "openai.base_url",
+        text().scope(Scope::TrustedProject).env(&[var("OPENAI_BASE_URL")]);
+
+    /// Proxy for requests to a model.
+    PROXY: Option<String> = "proxy",
+        text().scope(Scope::TrustedProject).env(&[var("DORMOUSE_PROXY"), var("HTTPS_PROXY"), var("https_proxy")]);
+
+    /// Command that prints a key for the API.
+    KEY_HELPER: Option<String> = "key_helper", text().scope(Scope::TrustedProject);
+
+    /// Money that background work (notes, extraction, dreams, summaries) may spend in a day; the
+    /// offline engines take over when it is spent.
+    BUDGET_BACKGROUND_DAY: Usd = "budget.background_day",
+        money(100).scope(Scope::TrustedProject);
+
+    /// Tokens that background work may use in a day; no limit of its own if unset.
+    BUDGET_BACKGROUND_DAY_TOKENS: Option<Tokens> = "budget.background_day_tokens",
+        optional_tokens().scope(Scope::TrustedProject);
+
+    /// Rules for tool calls that need no question.
+    PERMISSIONS_ALLOW: Vec<String> = "permissions.allow",
+        list(&[]).scope(Scope::TrustedProject).combined();
+
+    /// Rules for tool calls that are always asked about.
+    PERMISSIONS_ASK: Vec<String> = "permissions.ask", list(&[]).combined();
+
+    /// Rules for tool calls that are refused, whatever else allows them.
+    PERMISSIONS_DENY: Vec<String> = "permissions.deny", list(&[]).combined();
+
+    /// Commands run at certain events.
+    HOOKS: Option<toml::Value> = "hooks", structure().scope(Scope::TrustedProject).combined();
+
+    /// MCP servers to connect to, by name.
+    MCP_SERVERS: Option<toml::Value> = "mcp_servers",
+        structure().scope(Scope::TrustedProject).combined();
+
+    /// Agents defined here instead of in files, by name.
+    AGENTS_DEFINITIONS: Option<toml::Value> = "agents.definitions",
+        structure().scope(Scope::TrustedProject).combined();
+
+    /// How deep agents may start agents.
+    AGENTS_DEPTH: u64 = "agents.depth", count(3).range(0, 16).scope(Scope::TrustedProject);
+
+    /// How many agents may run at once.
+    AGENTS_CONCURRENT: u64 = "agents.concurrent", count(20).range(0, 1_000).scope(Scope::TrustedProject);
+
+    /// A few words on what each background agent is doing.
+    AGENTS_SUMMARY: bool = "agents.summary", flag(true).needs(&[Need::Off("simple")]);
+
+    /// How often the words on what an agent is doing are renewed.
+    AGENTS_SUMMARY_INTERVAL: Duration = "agents.summary.interval", seconds(30);
+
+    /// How much of an agent's latest work the words on what it is doing are made from.
+    AGENTS_SUMMARY_SOURCE: Tokens = "agents.summary.source", tokens(2_000);
+
+    /// Logs and offloaded results older than this are removed; kept for ever if unset.
+    RETENTION_DAYS: Option<u64> = "retention_days", optional_count(Unit::Days).scope(Scope::User);
+}

@@ -1,0 +1,62 @@
+//! Settings of the context engine: window, thresholds, estimates, prompt cache.
+
+use super::settings;
+use crate::settings::choice::{CacheTtl, MessageTtl, Policy};
+use crate::settings::setting::{
+    Def, Key, Scope, Setting, Unit, choice, flag, measured, optional_tokens, percent, tokens, var,
+};
+use crate::settings::value::Percent;
+use crate::units::Tokens;
+
+settings! {
+    /// Window of a model that the model table does not know.
+    CONTEXT_WINDOW: Option<Tokens> = "context.window",
+        optional_tokens().range(2_000, 2_000_000).env(&[var("DORMOUSE_CONTEXT_WINDOW")]);
+
+    /// Window assumed when nothing tells it.
+    CONTEXT_DEFAULT_WINDOW: Tokens = "context.default_window", tokens(200_000).range(2_000, 2_000_000);
+
+    /// Room kept for an answer: the window less this (or less the model's longest answer, if that
+    /// is shorter) is the effective window.
+    CONTEXT_OUTPUT_RESERVE: Tokens = "context.output_reserve", tokens(20_000);
+
+    /// Automatic compaction begins this far below the effective window.
+    CONTEXT_COMPACT_RESERVE: Tokens = "context.compact_reserve", tokens(13_000);
+
+    /// The warning appears this far below the limit shown.
+    CONTEXT_WARNING_MARGIN: Tokens = "context.warning_margin", tokens(20_000);
+
+    /// The error appears this far below the limit shown.
+    CONTEXT_ERROR_MARGIN: Tokens = "context.error_margin", tokens(20_000);
+
+    /// Requests are refused this far below the effective window, when compaction cannot help.
+    CONTEXT_BLOCKING_RESERVE: Tokens = "context.blocking_reserve", tokens(3_000);
+
+    /// In windows smaller than this, the reserves and margins above shrink in proportion.
+    CONTEXT_SMALL_WINDOW: Tokens = "context.small_window", tokens(100_000).range(1, 2_000_000);
+
+    /// What decides when to forget: fixed thresholds or a cost model.
+    CONTEXT_POLICY: Policy = "context.policy", choice();
+
+    /// Tokens assumed for an image or document of unknown size.
+    ESTIMATE_MEDIA: Tokens = "estimate.media", tokens(2_000);
+
+    /// Estimates that are off by more than this are mentioned, once.
+    ESTIMATE_DRIFT: Percent = "estimate.drift", percent(20);
+
+    /// A checkpoint is written whenever the log has grown by this much.
+    LOG_CHECKPOINT: u64 = "log.checkpoint", measured(4 * 1024 * 1024, Unit::Bytes);
+
+    /// Unexpected losses of the prompt cache are noticed and explained.
+    CACHE_BREAK_DETECTION: bool = "cache.break_detection", flag(true);
+
+    /// How long tools and system prompt stay cached.
+    CACHE_TTL_PREFIX: CacheTtl = "cache.ttl.prefix", choice();
+
+    /// How long messages stay cached: "auto" is five minutes, or one hour where the pauses of the
+    /// session make that cheaper.
+    CACHE_TTL_MESSAGES: MessageTtl = "cache.ttl.messages", choice();
+
+    /// A one-token request just before the cache expires, where it pays.
+    CACHE_KEEP_ALIVE: bool = "cache.keep_alive", flag(false).scope(Scope::TrustedProject);
+}

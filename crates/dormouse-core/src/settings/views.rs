@@ -1,0 +1,114 @@
+//! Typed views of settings for those who use many of them at once.
+
+use super::resolve::Settings;
+use super::setting::{Key, Need};
+use super::table::keys;
+use super::value::{Percent, Value};
+use crate::units::Tokens;
+
+/// Whether a switch has an effect, and if not, which setting prevents it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// It is on, and so is all it needs.
+    On,
+    /// It is off.
+    Off {
+        /// Key of the setting that makes it so: its own, or one it depends on.
+        because: &'static str,
+    },
+}
+
+impl Switch {
+    /// It has an effect.
+    pub fn is_on(self) -> bool {
+        self == Self::On
+    }
+}
+
+/// What the arithmetic of windows and thresholds takes from the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowSettings {
+    /// Window for models the model table does not know.
+    pub configured_window: Option<Tokens>,
+    /// Window when nothing tells it.
+    pub default_window: Tokens,
+    /// Room for an answer.
+    pub output_reserve: Tokens,
+    /// Distance of automatic compaction from the effective window.
+    pub compact_reserve: Tokens,
+    /// Distance of the warning from the limit shown.
+    pub warning_margin: Tokens,
+    /// Distance of the error from the limit shown.
+    pub error_margin: Tokens,
+    /// Distance of refusal from the effective window.
+    pub blocking_reserve: Tokens,
+    /// Below this window, reserves and margins shrink.
+    pub small_window: Tokens,
+    /// Compaction happens by itself.
+    pub auto_compact: bool,
+    /// Share of the effective window at which it begins, if that is earlier.
+    pub compact_percent: Option<Percent>,
+}
+
+impl Default for WindowSettings {
+    fn default() -> Self {
+        Settings::default().window_settings()
+    }
+}
+
+impl Settings {
+    /// Whether a switch has an effect: it is on, and what it needs is as it should be.
+    pub fn switch(&self, key: Key<bool>) -> Switch {
+        self.switch_named(key.name())
+    }
+
+    fn switch_named(&self, key: &'static str) -> Switch {
+        let Some(entry) = self.entry(key) else {
+            return Switch::Off { because: key };
+        };
+        if entry.value != Some(Value::Flag(true)) {
+            return Switch::Off { because: key };
+        }
+        for need in entry.setting.needs {
+            match need {
+                Need::On(other) => match self.switch_named(other) {
+                    Switch::On => {}
+                    off @ Switch::Off { .. } => return off,
+                },
+                Need::Off(other) if self.switch_named(other).is_on() => {
+                    return Switch::Off { because: other };
+                }
+                Need::Off(_) => {}
+            }
+        }
+        Switch::On
+    }
+
+    /// What the arithmetic of windows and thresholds needs.
+    pub fn window_settings(&self) -> WindowSettings {
+        WindowSettings {
+            configured_window: self.get(keys::CONTEXT_WINDOW),
+            default_window: self.get(keys::CONTEXT_DEFAULT_WINDOW),
+            output_reserve: self.get(keys::CONTEXT_OUTPUT_RESERVE),
+            compact_reserve: self.get(keys::CONTEXT_COMPACT_RESERVE),
+            warning_margin: self.get(keys::CONTEXT_WARNING_MARGIN),
+            error_margin: self.get(keys::CONTEXT_ERROR_MARGIN),
+            blocking_reserve: self.get(keys::CONTEXT_BLOCKING_RESERVE),
+            small_window: self.get(keys::CONTEXT_SMALL_WINDOW),
+            auto_compact: self.switch(keys::COMPACT_AUTO).is_on(),
+            compact_percent: self.get(keys::COMPACT_PERCENT),
+        }
+    }
+
+    /// Largest result of this tool, in characters, that stays whole: what is set for it by name,
+    /// else the lesser of what the tool declares and the general limit.
+    pub fn offload_limit(&self, tool: &str, declared: Option<u64>) -> u64 {
+        let key = format!("offload.limit.{tool}");
+        let named = self.entry(&key).and_then(|entry| entry.value.as_ref());
+        if let Some(Value::Count(limit)) = named {
+            return *limit;
+        }
+        let general = self.get(keys::OFFLOAD_DEFAULT_LIMIT);
+        declared.map_or(general, |declared| declared.min(general))
+    }
+}
