@@ -27,23 +27,28 @@ pub enum RewriteVerdict {
 /// Decides about a rewrite whose first change is at position `first` of the segments.
 pub fn local_rewrite(view: &View, first: usize) -> RewriteVerdict {
     if view.target().binding == ThinkingBinding::Free {
-        return RewriteVerdict::Allowed { thinking: Vec::new() };
+        return RewriteVerdict::Allowed {
+            thinking: Vec::new(),
+        };
     }
     let thinking = thinking_behind(view, first);
     if thinking.is_empty() {
         return RewriteVerdict::Allowed { thinking };
     }
     if view.is_awaiting_response() {
-        return RewriteVerdict::Wait { reason: "a response is on its way and its thinking is bound" };
+        return RewriteVerdict::Wait {
+            reason: "a response is on its way and its thinking is bound",
+        };
     }
     let tail = view.tail();
-    let finished = !tail.response.is_empty()
-        && tail.incoming.is_empty()
-        && tail.open_calls().next().is_none();
+    let finished =
+        !tail.response.is_empty() && tail.incoming.is_empty() && tail.open_calls().next().is_none();
     if finished {
         RewriteVerdict::Allowed { thinking }
     } else {
-        RewriteVerdict::Wait { reason: "the turn is not finished and its thinking is bound" }
+        RewriteVerdict::Wait {
+            reason: "the turn is not finished and its thinking is bound",
+        }
     }
 }
 

@@ -54,19 +54,22 @@ impl Compaction<'_> {
             ordinal: None,
             run: 0,
         });
-        let added = (0_u32..).zip(self.summary.iter().chain(self.restored)).map(|(index, block)| {
-            Segment {
-                role: Role::User,
-                block: block.clone(),
-                origin: BlockKey::new(self.seq, index),
-                derived: None,
-                category: Category::Summary,
-                place: Arc::clone(&place),
-                index,
-            }
-        });
+        let added =
+            (0_u32..)
+                .zip(self.summary.iter().chain(self.restored))
+                .map(|(index, block)| Segment {
+                    role: Role::User,
+                    block: block.clone(),
+                    origin: BlockKey::new(self.seq, index),
+                    derived: None,
+                    category: Category::Summary,
+                    place: Arc::clone(&place),
+                    index,
+                });
         let is_kept = |segment: &&Segment| {
-            self.keep.iter().any(|range| range.contains(segment.origin.record))
+            self.keep
+                .iter()
+                .any(|range| range.contains(segment.origin.record))
         };
         let kept = view.frozen().iter().filter(is_kept).cloned();
         let frozen: Vec<Segment> = match self.place {
@@ -75,12 +78,17 @@ impl Compaction<'_> {
         };
         let mut tail = view.tail().clone();
         let frozen = if view.target().binding == ThinkingBinding::Prefix {
-            let unchanged =
-                frozen.iter().zip(view.frozen().iter()).take_while(|(a, b)| a.same_prompt(b));
+            let unchanged = frozen
+                .iter()
+                .zip(view.frozen().iter())
+                .take_while(|(a, b)| a.same_prompt(b));
             let unchanged = unchanged.count();
-            tail.response.retain(|segment| !segment.block.kind().is_thinking());
+            tail.response
+                .retain(|segment| !segment.block.kind().is_thinking());
             let (front, back) = frozen.split_at(unchanged);
-            let back = back.iter().filter(|segment| !segment.block.kind().is_thinking());
+            let back = back
+                .iter()
+                .filter(|segment| !segment.block.kind().is_thinking());
             front.iter().chain(back).cloned().collect()
         } else {
             frozen

@@ -149,16 +149,25 @@ impl Shelf {
         let role = natural_role(&record.body);
         let shelved = (0_u32..).zip(blocks).map(|(index, block)| {
             let category = Category::of(&record.body, block);
-            (index, Shelved { block: block.clone(), role, category })
+            (
+                index,
+                Shelved {
+                    block: block.clone(),
+                    role,
+                    category,
+                },
+            )
         });
-        self.records.insert(record.seq, (Arc::clone(place), shelved.collect()));
+        self.records
+            .insert(record.seq, (Arc::clone(place), shelved.collect()));
     }
 
     /// Adds the blocks of live segments.
     pub(crate) fn add_segments<'a>(&mut self, segments: impl IntoIterator<Item = &'a Segment>) {
         for segment in segments {
             if let Some(derived) = segment.derived {
-                self.derived.insert((segment.source(), derived), segment.clone());
+                self.derived
+                    .insert((segment.source(), derived), segment.clone());
                 continue;
             }
             let (_, blocks) = self
@@ -183,9 +192,11 @@ impl Shelf {
                     let before = out.len();
                     for (place, blocks) in self.records.range(run.record..=last).map(|(_, v)| v) {
                         if place.ordinal.is_some() {
-                            out.extend(blocks.iter().map(|(index, shelved)| {
-                                segment(place, *index, shelved, run)
-                            }));
+                            out.extend(
+                                blocks
+                                    .iter()
+                                    .map(|(index, shelved)| segment(place, *index, shelved, run)),
+                            );
                         }
                     }
                     *missing += usize::from(out.len() == before);
@@ -205,7 +216,9 @@ impl Shelf {
 
     fn one(&self, run: &LayoutRun, index: u32) -> Option<Segment> {
         let live = run.derived.and_then(|derived| {
-            self.derived.get(&(BlockKey::new(run.record, index), derived)).cloned()
+            self.derived
+                .get(&(BlockKey::new(run.record, index), derived))
+                .cloned()
         });
         live.or_else(|| {
             let (place, blocks) = self.records.get(&run.record)?;

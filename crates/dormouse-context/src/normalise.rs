@@ -15,16 +15,29 @@ use dormouse_core::record::{Derived, Role};
 pub(crate) fn normalise(segments: Vec<Segment>) -> Vec<Segment> {
     let mut out: Vec<Segment> = Vec::with_capacity(segments.len() + 2);
     let mut calls: Vec<Segment> = Vec::new();
-    for Turn { assistant, segments } in turns(segments) {
+    for Turn {
+        assistant,
+        segments,
+    } in turns(segments)
+    {
         if assistant {
             let mut said = segments;
-            while said.last().is_some_and(|segment| segment.block.kind().is_thinking()) {
+            while said
+                .last()
+                .is_some_and(|segment| segment.block.kind().is_thinking())
+            {
                 said.pop();
             }
-            if out.is_empty() && let Some(first) = said.first() {
+            if out.is_empty()
+                && let Some(first) = said.first()
+            {
                 out.push(inserted(Derived::Opening, first));
             }
-            calls.extend(said.iter().filter(|s| s.block.kind() == BlockKind::ToolUse).cloned());
+            calls.extend(
+                said.iter()
+                    .filter(|s| s.block.kind() == BlockKind::ToolUse)
+                    .cloned(),
+            );
             out.extend(said);
         } else {
             user_turn(segments, std::mem::take(&mut calls), &mut out);
@@ -45,7 +58,10 @@ fn turns(segments: Vec<Segment>) -> Vec<Turn> {
         let assistant = segment.role == Role::Assistant;
         match turns.last_mut() {
             Some(turn) if turn.assistant == assistant => turn.segments.push(segment),
-            _ => turns.push(Turn { assistant, segments: vec![segment] }),
+            _ => turns.push(Turn {
+                assistant,
+                segments: vec![segment],
+            }),
         }
     }
     turns
@@ -54,11 +70,16 @@ fn turns(segments: Vec<Segment>) -> Vec<Turn> {
 /// Results of the turn before come first; then the rest; system messages stay only at the end.
 fn user_turn(segments: Vec<Segment>, calls: Vec<Segment>, out: &mut Vec<Segment>) {
     let mut answered: Vec<CallId> = Vec::new();
-    let (results, rest): (Vec<_>, Vec<_>) =
-        segments.into_iter().partition(|segment| segment.block.kind() == BlockKind::ToolResult);
+    let (results, rest): (Vec<_>, Vec<_>) = segments
+        .into_iter()
+        .partition(|segment| segment.block.kind() == BlockKind::ToolResult);
     for result in results {
-        let Some(call) = result.block.call().cloned() else { continue };
-        let asked = calls.iter().any(|segment| segment.block.call() == Some(&call));
+        let Some(call) = result.block.call().cloned() else {
+            continue;
+        };
+        let asked = calls
+            .iter()
+            .any(|segment| segment.block.call() == Some(&call));
         if asked && !answered.contains(&call) {
             answered.push(call);
             out.push(result);

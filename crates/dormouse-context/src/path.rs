@@ -76,7 +76,10 @@ impl<'a> Index<'a> {
             {
                 self.add_preserved(&preserved.head, &preserved.tail, &mut chain);
             }
-            next = record.parent.as_ref().and_then(|parent| self.by_id.get(parent).copied());
+            next = record
+                .parent
+                .as_ref()
+                .and_then(|parent| self.by_id.get(parent).copied());
         }
         chain
     }

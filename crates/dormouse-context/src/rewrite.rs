@@ -31,16 +31,35 @@ pub(crate) fn apply(view: &mut View, record: &Record, place: &Arc<Place>) {
 }
 
 fn in_ranges(ranges: &[SeqRange], segment: &Segment) -> bool {
-    ranges.iter().any(|range| range.contains(segment.origin.record))
+    ranges
+        .iter()
+        .any(|range| range.contains(segment.origin.record))
 }
 
 /// Edits fixed segments and tail alike, then repairs the fixed ones.
 fn edit(view: &mut View, mut each: impl FnMut(Segment) -> Option<Segment>) {
-    let frozen: Vec<Segment> = view.frozen().iter().cloned().filter_map(&mut each).collect();
+    let frozen: Vec<Segment> = view
+        .frozen()
+        .iter()
+        .cloned()
+        .filter_map(&mut each)
+        .collect();
     let tail = Tail {
-        response: view.tail().response.iter().cloned().filter_map(&mut each).collect(),
+        response: view
+            .tail()
+            .response
+            .iter()
+            .cloned()
+            .filter_map(&mut each)
+            .collect(),
         response_id: view.tail().response_id.clone(),
-        incoming: view.tail().incoming.iter().cloned().filter_map(&mut each).collect(),
+        incoming: view
+            .tail()
+            .incoming
+            .iter()
+            .cloned()
+            .filter_map(&mut each)
+            .collect(),
     };
     replace(view, frozen, tail);
 }
@@ -55,7 +74,10 @@ fn replace(view: &mut View, frozen: Vec<Segment>, mut tail: Tail) {
     tail.incoming.retain(|segment| {
         segment.derived.is_some()
             || segment.category != crate::category::Category::ToolResults
-            || segment.block.call().is_some_and(|call| calls.has_call(call))
+            || segment
+                .block
+                .call()
+                .is_some_and(|call| calls.has_call(call))
     });
     view.rewritten(normalise(frozen), tail);
 }
@@ -66,7 +88,9 @@ fn clear(view: &mut View, record: &Record, place: &Arc<Place>, clearing: &Cleari
         if clearing.thinking.contains(&segment.origin) {
             return None;
         }
-        let entry = (0_u32..).zip(&clearing.blocks).find(|(_, entry)| entry.key == segment.origin);
+        let entry = (0_u32..)
+            .zip(&clearing.blocks)
+            .find(|(_, entry)| entry.key == segment.origin);
         if let Some((index, entry)) = entry.filter(|_| segment.derived.is_none()) {
             found += 1;
             segment.block = entry.block.clone();
@@ -79,6 +103,14 @@ fn clear(view: &mut View, record: &Record, place: &Arc<Place>, clearing: &Cleari
 }
 
 fn fold(view: &mut View, record: &Record, place: &Arc<Place>, folding: &Folding) {
+    let tail = view.tail().response.iter().chain(&view.tail().incoming);
+    let in_span = |segment: &Segment| {
+        folding.spans.iter().any(|span| span.range.contains(segment.origin.record))
+    };
+    if tail.into_iter().any(in_span) {
+        // A line on the user's side cannot stand inside a response: the tail is settled first.
+        view.freeze();
+    }
     let mut placed = vec![false; folding.spans.len()];
     edit(view, |segment| {
         let span = (0_u32..)
@@ -99,7 +131,11 @@ fn fold(view: &mut View, record: &Record, place: &Arc<Place>, folding: &Folding)
             index,
         })
     });
-    report_missing(view, record, placed.iter().filter(|placed| !**placed).count());
+    report_missing(
+        view,
+        record,
+        placed.iter().filter(|placed| !**placed).count(),
+    );
 }
 
 fn compact(view: &mut View, record: &Record, place: &Arc<Place>, boundary: &Boundary) {
@@ -121,8 +157,12 @@ fn foreign_boundary(view: &mut View, boundary: &Boundary) {
     let mut kept = Vec::new();
     if let Some(preserved) = &boundary.preserved {
         let all: Vec<Segment> = view.segments().iter().cloned().collect();
-        let first = all.iter().position(|segment| *segment.record() == preserved.head);
-        let last = all.iter().rposition(|segment| *segment.record() == preserved.tail);
+        let first = all
+            .iter()
+            .position(|segment| *segment.record() == preserved.head);
+        let last = all
+            .iter()
+            .rposition(|segment| *segment.record() == preserved.tail);
         if let Some((first, last)) = first.zip(last).filter(|(first, last)| first <= last) {
             kept.extend_from_slice(&all[first..=last]);
         }
@@ -132,6 +172,9 @@ fn foreign_boundary(view: &mut View, boundary: &Boundary) {
 
 fn report_missing(view: &mut View, record: &Record, missing: usize) {
     if missing > 0 {
-        view.report(ViewIssue::MissingBlocks { record: record.id.clone(), missing });
+        view.report(ViewIssue::MissingBlocks {
+            record: record.id.clone(),
+            missing,
+        });
     }
 }

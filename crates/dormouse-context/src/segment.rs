@@ -83,7 +83,9 @@ impl Segment {
 
 /// The chain over some segments that follow `chain`.
 pub fn chain_over<'a>(chain: Hash, segments: impl IntoIterator<Item = &'a Segment>) -> Hash {
-    segments.into_iter().fold(chain, |chain, segment| segment.link(chain))
+    segments
+        .into_iter()
+        .fold(chain, |chain, segment| segment.link(chain))
 }
 
 /// Figures over the segments up to and including one.
@@ -142,10 +144,16 @@ impl SegmentList {
     }
 
     fn sums(&self, count: usize) -> Sums {
-        count.checked_sub(1).and_then(|last| self.entry(last)).map_or_else(
-            || Sums { chain: Hash::START, ..Sums::default() },
-            |entry| entry.upto,
-        )
+        count
+            .checked_sub(1)
+            .and_then(|last| self.entry(last))
+            .map_or_else(
+                || Sums {
+                    chain: Hash::START,
+                    ..Sums::default()
+                },
+                |entry| entry.upto,
+            )
     }
 
     /// The hash chain over the first `count` segments.
@@ -209,7 +217,11 @@ impl SegmentList {
 
     /// How many chunks both share: what a fork did not copy.
     pub fn shared_chunks(&self, other: &Self) -> usize {
-        self.sealed.iter().zip(&other.sealed).filter(|(a, b)| Arc::ptr_eq(a, b)).count()
+        self.sealed
+            .iter()
+            .zip(&other.sealed)
+            .filter(|(a, b)| Arc::ptr_eq(a, b))
+            .count()
     }
 }
 

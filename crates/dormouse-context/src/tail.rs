@@ -34,34 +34,46 @@ impl Tail {
 
     /// Whether the response made this call.
     pub(crate) fn has_call(&self, call: &CallId) -> bool {
-        self.response
-            .iter()
-            .any(|segment| segment.block.kind() == BlockKind::ToolUse && segment.block.call() == Some(call))
+        self.response.iter().any(|segment| {
+            segment.block.kind() == BlockKind::ToolUse && segment.block.call() == Some(call)
+        })
     }
 
     /// The result that has come in for a call.
     pub(crate) fn result(&self, call: &CallId) -> Option<&Segment> {
-        self.incoming.iter().find(|segment| is_result(segment) && segment.block.call() == Some(call))
+        self.incoming
+            .iter()
+            .find(|segment| is_result(segment) && segment.block.call() == Some(call))
     }
 
     /// Calls of the response that have no result yet.
     pub fn open_calls(&self) -> impl Iterator<Item = &Segment> {
         self.response.iter().filter(|segment| {
             segment.block.kind() == BlockKind::ToolUse
-                && segment.block.call().is_some_and(|call| self.result(call).is_none())
+                && segment
+                    .block
+                    .call()
+                    .is_some_and(|call| self.result(call).is_none())
         })
     }
 
     /// The segments that follow `last`, the last fixed segment.
     pub(crate) fn settle(&self, last: Option<&Segment>, target: &Target) -> Vec<Segment> {
         let mut out = Vec::with_capacity(self.response.len() + self.incoming.len() + 2);
-        let answered = self.response.iter().rposition(|s| !s.block.kind().is_thinking());
+        let answered = self
+            .response
+            .iter()
+            .rposition(|s| !s.block.kind().is_thinking());
         let response = &self.response[..answered.map_or(0, |last| last + 1)];
         let missing: Vec<Segment> = self.open_calls().map(missing_result).collect();
 
         let first = response.first().or_else(|| self.incoming.first());
         if let Some(first) = first {
-            let role = if response.is_empty() { Role::User } else { Role::Assistant };
+            let role = if response.is_empty() {
+                Role::User
+            } else {
+                Role::Assistant
+            };
             match (last.map(|last| last.role), role) {
                 (None, Role::Assistant) => out.push(inserted(Derived::Opening, first)),
                 (Some(Role::System), Role::User) => out.push(inserted(Derived::NoResponse, first)),
@@ -75,17 +87,25 @@ impl Tail {
         out.extend(missing);
         let is_fragment = |segment: &&Segment| segment.role == Role::System;
         let words = || {
-            self.incoming.iter().filter(|segment| !is_result(segment) && segment.role == Role::User)
+            self.incoming
+                .iter()
+                .filter(|segment| !is_result(segment) && segment.role == Role::User)
         };
         // A system message may not be the first thing the user's side says.
-        let user_side = out.last().or(last).is_some_and(|segment| segment.role == Role::User);
+        let user_side = out
+            .last()
+            .or(last)
+            .is_some_and(|segment| segment.role == Role::User);
         let as_system = target.system_messages && (user_side || words().next().is_some());
         let fragments = self.incoming.iter().filter(is_fragment);
         if as_system {
             out.extend(words().cloned());
             out.extend(fragments.cloned());
         } else {
-            out.extend(fragments.map(|fragment| Segment { role: Role::User, ..fragment.clone() }));
+            out.extend(fragments.map(|fragment| Segment {
+                role: Role::User,
+                ..fragment.clone()
+            }));
             out.extend(words().cloned());
         }
         out

@@ -25,7 +25,9 @@ pub enum UndoError {
 pub fn in_force<'a>(path: &[&'a Record]) -> Vec<&'a Record> {
     let undone = undone(path);
     let rewrites = path.iter().filter(|record| {
-        record.body.is_rewrite() && !matches!(record.body, Body::Undo(_)) && !undone.contains(&record.id)
+        record.body.is_rewrite()
+            && !matches!(record.body, Body::Undo(_))
+            && !undone.contains(&record.id)
     });
     rewrites.copied().collect()
 }
@@ -37,13 +39,19 @@ pub fn in_force<'a>(path: &[&'a Record]) -> Vec<&'a Record> {
 pub fn targets(path: &[&Record], target: Option<&RecordId>) -> Result<Vec<RecordId>, UndoError> {
     let rewrites = in_force(path);
     let from = match target {
-        None => rewrites.len().checked_sub(1).ok_or(UndoError::NothingToUndo)?,
+        None => rewrites
+            .len()
+            .checked_sub(1)
+            .ok_or(UndoError::NothingToUndo)?,
         Some(target) => rewrites
             .iter()
             .position(|record| record.id == *target)
             .ok_or_else(|| UndoError::NotInForce(target.clone()))?,
     };
-    Ok(rewrites[from..].iter().map(|record| record.id.clone()).collect())
+    Ok(rewrites[from..]
+        .iter()
+        .map(|record| record.id.clone())
+        .collect())
 }
 
 /// The view of a path without some rewrites and what they caused, on top of what the path itself
@@ -72,7 +80,10 @@ pub(crate) fn kept<'a>(path: &[&'a Record], undone: &HashSet<RecordId>) -> Vec<&
     let mut gone = undone.clone();
     let mut kept = Vec::with_capacity(path.len());
     for record in path {
-        let caused = record.caused_by.as_ref().is_some_and(|cause| gone.contains(cause));
+        let caused = record
+            .caused_by
+            .as_ref()
+            .is_some_and(|cause| gone.contains(cause));
         if caused || gone.contains(&record.id) {
             gone.insert(record.id.clone());
         } else if !matches!(record.body, Body::Undo(_)) {

@@ -79,7 +79,10 @@ pub fn consistent<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Result
 }
 
 fn check(segments: &[&Segment]) -> Result<(), Invalid> {
-    if segments.first().is_some_and(|segment| segment.role != Role::User) {
+    if segments
+        .first()
+        .is_some_and(|segment| segment.role != Role::User)
+    {
         return Err(Invalid::FirstTurn);
     }
     // Calls of the last assistant turn that are still to be answered, and where they were made.
@@ -92,16 +95,25 @@ fn check(segments: &[&Segment]) -> Result<(), Invalid> {
             return Err(Invalid::Refused { at });
         }
         if segment.role == Role::Assistant {
-            if before != Some(Role::Assistant) && let Some((at, call)) = open.first() {
-                return Err(Invalid::Unanswered { at: *at, call: (*call).clone() });
+            if before != Some(Role::Assistant)
+                && let Some((at, call)) = open.first()
+            {
+                return Err(Invalid::Unanswered {
+                    at: *at,
+                    call: (*call).clone(),
+                });
             }
-            let ends = segments.get(at + 1).is_none_or(|next| next.role != Role::Assistant);
+            let ends = segments
+                .get(at + 1)
+                .is_none_or(|next| next.role != Role::Assistant);
             if ends && kind.is_thinking() {
                 return Err(Invalid::EndsInThinking { at });
             }
             if kind == BlockKind::ToolUse {
                 match segment.block.call() {
-                    Some(call) if open.iter().all(|(_, other)| *other != call) => open.push((at, call)),
+                    Some(call) if open.iter().all(|(_, other)| *other != call) => {
+                        open.push((at, call))
+                    }
                     _ => return Err(Invalid::Orphan { at }),
                 }
             }
@@ -109,7 +121,9 @@ fn check(segments: &[&Segment]) -> Result<(), Invalid> {
             continue;
         }
         if segment.role == Role::System {
-            let followed = segments.get(at + 1).is_some_and(|next| next.role == Role::User);
+            let followed = segments
+                .get(at + 1)
+                .is_some_and(|next| next.role == Role::User);
             if before == Some(Role::Assistant) || followed {
                 return Err(Invalid::SystemPlacement { at });
             }
@@ -126,12 +140,18 @@ fn check(segments: &[&Segment]) -> Result<(), Invalid> {
         } else {
             in_results = false;
             if let Some((at, call)) = open.first() {
-                return Err(Invalid::Unanswered { at: *at, call: (*call).clone() });
+                return Err(Invalid::Unanswered {
+                    at: *at,
+                    call: (*call).clone(),
+                });
             }
         }
     }
     match open.first() {
-        Some((at, call)) => Err(Invalid::Unanswered { at: *at, call: (*call).clone() }),
+        Some((at, call)) => Err(Invalid::Unanswered {
+            at: *at,
+            call: (*call).clone(),
+        }),
         None => Ok(()),
     }
 }

@@ -30,7 +30,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ViewIssue {
     /// The recorded request does not match what the records give.
-    #[error("request {request}: the log gives {found} segments where {recorded} were sent, or other bytes")]
+    #[error(
+        "request {request}: the log gives {found} segments where {recorded} were sent, or other bytes"
+    )]
     RequestMismatch {
         /// The request.
         request: RecordId,
@@ -144,7 +146,10 @@ impl View {
     pub fn extent(&self) -> (u64, Hash) {
         let tail = self.settled_tail();
         let count = self.frozen.len() + tail.len();
-        (count as u64, chain_over(self.frozen.chain(self.frozen.len()), &tail))
+        (
+            count as u64,
+            chain_over(self.frozen.chain(self.frozen.len()), &tail),
+        )
     }
 
     /// Applies the next record of the path.
@@ -170,7 +175,9 @@ impl View {
                 }
             }
             Body::Undo(_) => {
-                self.issues.push(ViewIssue::NeedsHistory { record: record.id.clone() });
+                self.issues.push(ViewIssue::NeedsHistory {
+                    record: record.id.clone(),
+                });
             }
             Body::Session(_)
             | Body::Message(_)
@@ -186,7 +193,10 @@ impl View {
     }
 
     fn place(&mut self, record: &Record, session: Option<&SessionId>) -> Arc<Place> {
-        let contiguous = self.cursor.last.is_some_and(|last| last.next() == record.seq);
+        let contiguous = self
+            .cursor
+            .last
+            .is_some_and(|last| last.next() == record.seq);
         self.cursor.run += u32::from(!contiguous);
         self.cursor.last = Some(record.seq);
         let is_message = matches!(&record.body, Body::Message(m) if m.reaches_the_model());
@@ -275,21 +285,32 @@ impl View {
         }
     }
 
-    fn freeze(&mut self) {
+    /// Fixes the tail as it would be sent now.
+    pub(crate) fn freeze(&mut self) {
         let settled = self.settled_tail();
         self.frozen.extend(settled);
         self.tail = Tail::default();
     }
 
     fn replace(&mut self, record: &Record, place: &Arc<Place>, key: BlockKey, preview: &Block) {
-        match self.tail.incoming.iter_mut().find(|segment| segment.origin == key) {
+        match self
+            .tail
+            .incoming
+            .iter_mut()
+            .find(|segment| segment.origin == key)
+        {
             Some(segment) => {
-                segment.block = preview.clone();
+                segment.block = match segment.derived {
+                    Some(derived) => derive::derive(derived, preview),
+                    None => preview.clone(),
+                };
                 segment.place = Arc::clone(place);
                 segment.index = 0;
             }
             None if self.frozen.iter().any(|segment| segment.origin == key) => {
-                self.issues.push(ViewIssue::TooLate { record: record.id.clone() });
+                self.issues.push(ViewIssue::TooLate {
+                    record: record.id.clone(),
+                });
             }
             // The message that follows was written with the preview in it.
             None => {}
@@ -345,7 +366,10 @@ impl View {
         shelf.add_record(carrier, &place);
         let missing = view.build(&shelf, manifest);
         if missing > 0 {
-            view.report(ViewIssue::MissingBlocks { record: carrier.id.clone(), missing });
+            view.report(ViewIssue::MissingBlocks {
+                record: carrier.id.clone(),
+                missing,
+            });
         }
         view.awaiting = manifest.awaiting;
         view

@@ -143,7 +143,11 @@ impl Block {
             Some(b'{') => {}
             Some(b'"') => return Err(BlockError::NotAnObject { found: "a string" }),
             Some(b'[') => return Err(BlockError::NotAnObject { found: "an array" }),
-            _ => return Err(BlockError::NotAnObject { found: "a plain value" }),
+            _ => {
+                return Err(BlockError::NotAnObject {
+                    found: "a plain value",
+                });
+            }
         }
         let head: Head<'_> = serde_json::from_slice(&bytes).map_err(BlockError::Malformed)?;
         let name = head.kind.0.as_deref().ok_or(BlockError::NoType)?;
@@ -359,7 +363,11 @@ fn strip_parts(array: &RawValue) -> Result<Cow<'_, [u8]>, BlockError> {
     for part in parts {
         out.push(if out.is_empty() { b'[' } else { b',' });
         let part = Bytes::copy_from_slice(part.get().as_bytes());
-        let stripped = if part.starts_with(b"{") { strip_markers(&part)? } else { part };
+        let stripped = if part.starts_with(b"{") {
+            strip_markers(&part)?
+        } else {
+            part
+        };
         out.extend_from_slice(&stripped);
     }
     if out.is_empty() {

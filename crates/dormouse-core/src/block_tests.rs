@@ -54,8 +54,14 @@ fn what_the_provider_would_refuse_is_known() {
 #[test]
 fn bad_blocks_say_what_is_wrong() {
     let error = |text: &str| Block::parse(&Bytes::copy_from_slice(text.as_bytes())).unwrap_err();
-    assert!(matches!(error("\"x\""), BlockError::NotAnObject { found: "a string" }));
-    assert!(matches!(error("[1]"), BlockError::NotAnObject { found: "an array" }));
+    assert!(matches!(
+        error("\"x\""),
+        BlockError::NotAnObject { found: "a string" }
+    ));
+    assert!(matches!(
+        error("[1]"),
+        BlockError::NotAnObject { found: "an array" }
+    ));
     assert!(matches!(error("{}"), BlockError::NoType));
     assert!(matches!(error("{\"type\":"), BlockError::Malformed(_)));
 }
@@ -90,7 +96,10 @@ fn weight_counts_scripts_escapes_and_pictures() {
     ));
     assert_eq!(picture.weight().media_tokens, 20);
     let unknown = block(r#"{"type":"image","source":{"type":"url","url":"x"}}"#);
-    assert_eq!(unknown.weight().media_tokens, crate::weight::UNKNOWN_MEDIA_TOKENS);
+    assert_eq!(
+        unknown.weight().media_tokens,
+        crate::weight::UNKNOWN_MEDIA_TOKENS
+    );
 }
 
 proptest! {

@@ -197,7 +197,9 @@ impl fmt::Debug for RawJson {
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text = String::from_utf8(self.0.to_vec()).map_err(ser::Error::custom)?;
-        RawValue::from_string(text).map_err(ser::Error::custom)?.serialize(serializer)
+        RawValue::from_string(text)
+            .map_err(ser::Error::custom)?
+            .serialize(serializer)
     }
 }
 
@@ -284,7 +286,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Lenient<'a> {
             )]
             fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
                 let whole = value.fract() == 0.0 && (0.0..9e15).contains(&value);
-                Ok(if whole { Lenient::Number(value as u64) } else { Lenient::Other })
+                Ok(if whole {
+                    Lenient::Number(value as u64)
+                } else {
+                    Lenient::Other
+                })
             }
             fn visit_unit<E>(self) -> Result<Self::Value, E> {
                 Ok(Lenient::Other)
@@ -332,7 +338,16 @@ mod tests {
 
     #[test]
     fn lenient_values_never_fail() {
-        for input in ["1", "-1", "1.5", "\"x\"", "null", "true", "[1,{\"a\":2}]", "{\"a\":[]}"] {
+        for input in [
+            "1",
+            "-1",
+            "1.5",
+            "\"x\"",
+            "null",
+            "true",
+            "[1,{\"a\":2}]",
+            "{\"a\":[]}",
+        ] {
             assert!(serde_json::from_str::<Text<'_>>(input).is_ok(), "{input}");
             assert!(serde_json::from_str::<Flag>(input).is_ok(), "{input}");
             assert!(serde_json::from_str::<Number>(input).is_ok(), "{input}");

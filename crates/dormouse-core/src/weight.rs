@@ -35,10 +35,14 @@ pub struct Weight {
 impl Weight {
     pub(crate) fn of_json_text(quoted: &str) -> Self {
         let inner = quoted.as_bytes();
-        let inner = &inner[1.min(inner.len())..inner.len().saturating_sub(1).max(1.min(inner.len()))];
+        let inner =
+            &inner[1.min(inner.len())..inner.len().saturating_sub(1).max(1.min(inner.len()))];
         let (escaped, escaped_wide) = escapes(inner);
         // Lead bytes of U+3000 to U+D7FF: kana, han, hangul and their punctuation.
-        let wide = inner.iter().filter(|byte| (0xE3..=0xED).contains(*byte)).count() as u64;
+        let wide = inner
+            .iter()
+            .filter(|byte| (0xE3..=0xED).contains(*byte))
+            .count() as u64;
         let bytes = inner.len() as u64;
         Self {
             text_bytes: bytes.saturating_sub(escaped).saturating_sub(wide * 3),
@@ -58,9 +62,10 @@ impl Weight {
             BlockKind::ToolResult => head.content.map_or_else(Self::default, content),
             BlockKind::Image => image(head.source),
             BlockKind::Document => document(head.source),
-            BlockKind::RedactedThinking | BlockKind::Compaction | BlockKind::Other => {
-                Self { json_bytes: len as u64, ..Self::default() }
-            }
+            BlockKind::RedactedThinking | BlockKind::Compaction | BlockKind::Other => Self {
+                json_bytes: len as u64,
+                ..Self::default()
+            },
         }
     }
 }
@@ -94,7 +99,10 @@ fn content(raw: &RawValue) -> Weight {
     if raw.get().starts_with('"') {
         return Weight::of_json_text(raw.get());
     }
-    let whole = Weight { json_bytes: raw.get().len() as u64, ..Weight::default() };
+    let whole = Weight {
+        json_bytes: raw.get().len() as u64,
+        ..Weight::default()
+    };
     let Ok(parts) = serde_json::from_str::<Vec<&RawValue>>(raw.get()) else {
         return whole;
     };
@@ -107,7 +115,10 @@ fn content(raw: &RawValue) -> Weight {
             Some("text") => text(head.text),
             Some("image") => image(head.source),
             Some("document") => document(head.source),
-            _ => Weight { json_bytes: part.get().len() as u64, ..Weight::default() },
+            _ => Weight {
+                json_bytes: part.get().len() as u64,
+                ..Weight::default()
+            },
         };
     }
     sum
@@ -130,7 +141,10 @@ fn image(raw: Option<&RawValue>) -> Weight {
         .filter(|source| source.kind.0.as_deref() == Some("base64"))
         .and_then(|source| image_tokens(source.data.0.as_deref()?))
         .unwrap_or(UNKNOWN_MEDIA_TOKENS);
-    Weight { media_tokens: tokens, ..Weight::default() }
+    Weight {
+        media_tokens: tokens,
+        ..Weight::default()
+    }
 }
 
 /// One token per tile of 28 by 28 pixels after scaling down to 1,568 pixels and 1,568 tokens.
@@ -139,11 +153,19 @@ fn image_tokens(base64_text: &str) -> Option<u64> {
     const MOST_TOKENS: u64 = 1_568;
     const TILE: u64 = 28;
     let end = base64_text.len().min(IMAGE_HEADER_CHARS) / 4 * 4;
-    let header = base64::engine::general_purpose::STANDARD.decode(base64_text.get(..end)?).ok()?;
+    let header = base64::engine::general_purpose::STANDARD
+        .decode(base64_text.get(..end)?)
+        .ok()?;
     let size = imagesize::blob_size(&header).ok()?;
     let (width, height) = (size.width as u64, size.height as u64);
     let long = width.max(height).max(1);
-    let scaled = |edge: u64| if long > LONG_EDGE { (edge * LONG_EDGE).div_ceil(long) } else { edge };
+    let scaled = |edge: u64| {
+        if long > LONG_EDGE {
+            (edge * LONG_EDGE).div_ceil(long)
+        } else {
+            edge
+        }
+    };
     Some((scaled(width).div_ceil(TILE) * scaled(height).div_ceil(TILE)).min(MOST_TOKENS))
 }
 
@@ -153,7 +175,10 @@ fn document(raw: Option<&RawValue>) -> Weight {
             text_bytes: data.0.map_or(0, |data| data.len() as u64),
             ..Weight::default()
         },
-        _ => Weight { media_tokens: UNKNOWN_MEDIA_TOKENS, ..Weight::default() },
+        _ => Weight {
+            media_tokens: UNKNOWN_MEDIA_TOKENS,
+            ..Weight::default()
+        },
     }
 }
 

@@ -20,7 +20,9 @@ pub fn result(id: &str, text: &str) -> Block {
 
 /// Signed thinking.
 pub fn thinking(text: &str) -> Block {
-    block(&json!({ "type": "thinking", "thinking": text, "signature": format!("sig-{}", text.len()) }))
+    block(
+        &json!({ "type": "thinking", "thinking": text, "signature": format!("sig-{}", text.len()) }),
+    )
 }
 
 /// Thinking whose signature never came.

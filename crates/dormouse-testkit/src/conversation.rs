@@ -18,7 +18,11 @@ pub struct Shape {
 
 impl Shape {
     /// About a million tokens, 5,000 messages and 7,500 blocks.
-    pub const MILLION_TOKENS: Self = Self { messages: 5_000, result_chars: 1_150, text_chars: 240 };
+    pub const MILLION_TOKENS: Self = Self {
+        messages: 5_000,
+        result_chars: 1_150,
+        text_chars: 240,
+    };
 }
 
 const WORDS: [&str; 16] = [
@@ -32,7 +36,9 @@ pub fn prose(seed: usize, chars: usize) -> String {
     let mut state = seed.wrapping_mul(0x9E37_79B9).wrapping_add(12_345);
     let mut column = 0;
     while text.len() < chars {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let word = WORDS[(state >> 33) % WORDS.len()];
         text.push_str(word);
         column += word.len() + 1;
@@ -55,11 +61,18 @@ pub fn session(shape: Shape) -> LogBuilder {
             &format!("msg_{turn:06}"),
             vec![
                 Block::text(&prose(turn, shape.text_chars)),
-                call(&id, "Read", &json!({ "file_path": format!("/src/file_{}.rs", turn % 97) })),
+                call(
+                    &id,
+                    "Read",
+                    &json!({ "file_path": format!("/src/file_{}.rs", turn % 97) }),
+                ),
             ],
         );
         if turn < shape.messages / 2 {
-            log.user_blocks(vec![result(&id, &prose(turn + 1_000_000, shape.result_chars))]);
+            log.user_blocks(vec![result(
+                &id,
+                &prose(turn + 1_000_000, shape.result_chars),
+            )]);
         } else {
             log.user_blocks(vec![result(&id, "done")]);
         }

@@ -2,7 +2,11 @@
 //!
 //! Everything is deterministic. Used from tests and benchmarks only, so a wrong use panics.
 
-#![expect(clippy::panic, clippy::expect_used, reason = "a test helper fails by panicking")]
+#![expect(
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a test helper fails by panicking"
+)]
 
 pub mod blocks;
 pub mod conversation;

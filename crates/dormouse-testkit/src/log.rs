@@ -32,7 +32,12 @@ impl LogBuilder {
 
     /// A log whose records count from `first` and have ids that begin with `prefix`.
     pub fn starting_at(first: Seq, prefix: &'static str) -> Self {
-        Self { records: Vec::new(), head: None, first, prefix }
+        Self {
+            records: Vec::new(),
+            head: None,
+            first,
+            prefix,
+        }
     }
 
     /// All records in the order of the log.
@@ -57,7 +62,10 @@ impl LogBuilder {
 
     /// Goes on from an earlier record: the next one starts a branch.
     pub fn rewind_to(&mut self, id: &RecordId) {
-        assert!(self.records.iter().any(|record| record.id == *id), "no record {id}");
+        assert!(
+            self.records.iter().any(|record| record.id == *id),
+            "no record {id}"
+        );
         self.head = Some(id.clone());
     }
 
@@ -86,7 +94,9 @@ impl LogBuilder {
         };
         self.head = Some(record.id.clone());
         self.records.push(record);
-        let Some(last) = self.records.last() else { panic!("just pushed") };
+        let Some(last) = self.records.last() else {
+            panic!("just pushed")
+        };
         last
     }
 
@@ -102,11 +112,20 @@ impl LogBuilder {
 
     /// The model answers.
     pub fn assistant(&mut self, id: &str, blocks: Vec<Block>) -> &Record {
-        self.push(Body::Message(Message::assistant(MessageId::from(id), "model", blocks)))
+        self.push(Body::Message(Message::assistant(
+            MessageId::from(id),
+            "model",
+            blocks,
+        )))
     }
 
     /// The model answers and says what it used.
-    pub fn assistant_with_usage(&mut self, id: &str, blocks: Vec<Block>, usage: TokenUsage) -> &Record {
+    pub fn assistant_with_usage(
+        &mut self,
+        id: &str,
+        blocks: Vec<Block>,
+        usage: TokenUsage,
+    ) -> &Record {
         let mut message = Message::assistant(MessageId::from(id), "model", blocks);
         message.usage = Some(usage);
         self.push(Body::Message(message))
@@ -114,6 +133,9 @@ impl LogBuilder {
 
     /// Something is injected.
     pub fn fragment(&mut self, kind: FragmentKind, text: &str) -> &Record {
-        self.push(Body::Fragment(Fragment { kind, block: Block::text(text) }))
+        self.push(Body::Fragment(Fragment {
+            kind,
+            block: Block::text(text),
+        }))
     }
 }

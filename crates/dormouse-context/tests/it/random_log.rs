@@ -29,20 +29,45 @@ use serde_json::json;
 pub(crate) enum Op {
     UserText(String),
     /// Some calls, some thinking, some text; `same` continues the previous response.
-    Assistant { calls: u8, think: u8, text: bool, same: bool },
+    Assistant {
+        calls: u8,
+        think: u8,
+        text: bool,
+        same: bool,
+    },
     /// The result of a call, counted back from the newest: right, late, twice or never asked for.
-    Result { back: u8, extra: bool },
+    Result {
+        back: u8,
+        extra: bool,
+    },
     Fragment,
     Repair,
     Request,
-    Preview { back: u8 },
-    Clear { keep: u8 },
-    Snip { from: u8, len: u8 },
-    Fold { from: u8, len: u8 },
-    Compact { keep: u8, back: bool },
-    UndoNewest { older: u8 },
+    Preview {
+        back: u8,
+    },
+    Clear {
+        keep: u8,
+    },
+    Snip {
+        from: u8,
+        len: u8,
+    },
+    Fold {
+        from: u8,
+        len: u8,
+    },
+    Compact {
+        keep: u8,
+        back: bool,
+    },
+    UndoNewest {
+        older: u8,
+    },
     Checkpoint,
-    Rewind { back: u8 },
+    Rewind {
+        back: u8,
+    },
 }
 
 impl Op {
@@ -84,7 +109,11 @@ pub(crate) fn ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
 pub(crate) fn targets() -> impl Strategy<Value = Target> {
     (any::<bool>(), any::<bool>()).prop_map(|(system_messages, bound)| Target {
         system_messages,
-        binding: if bound { ThinkingBinding::Prefix } else { ThinkingBinding::Free },
+        binding: if bound {
+            ThinkingBinding::Prefix
+        } else {
+            ThinkingBinding::Free
+        },
         ..Target::plain("model")
     })
 }
@@ -100,7 +129,12 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(target: Target) -> Self {
-        Self { log: LogBuilder::new(), target, calls: Vec::new(), responses: 0 }
+        Self {
+            log: LogBuilder::new(),
+            target,
+            calls: Vec::new(),
+            responses: 0,
+        }
     }
 
     pub(crate) fn path(&self) -> Vec<&Record> {
@@ -122,10 +156,17 @@ impl Session {
             Op::UserText(text) => {
                 self.log.user(text);
             }
-            Op::Assistant { calls, think, text, same } => self.answer(*calls, *think, *text, *same),
+            Op::Assistant {
+                calls,
+                think,
+                text,
+                same,
+            } => self.answer(*calls, *think, *text, *same),
             Op::Result { back, extra } => {
                 let newest = self.calls.len().checked_sub(1 + usize::from(*back));
-                let id = newest.map_or("never_asked", |at| self.calls[at].as_str()).to_owned();
+                let id = newest
+                    .map_or("never_asked", |at| self.calls[at].as_str())
+                    .to_owned();
                 let mut blocks = vec![result(&id, &format!("result of {id} {back}"))];
                 if *extra {
                     blocks.insert(0, Block::text("a word in front"));
@@ -143,7 +184,10 @@ impl Session {
                     .filter_map(|call| call.block.call().cloned())
                     .map(|call| Block::tool_result(&call, dormouse_context::MISSING_RESULT, true))
                     .collect();
-                let repair = Message { origin: MessageOrigin::Repair, ..Message::user(open) };
+                let repair = Message {
+                    origin: MessageOrigin::Repair,
+                    ..Message::user(open)
+                };
                 self.log.push(Body::Message(repair));
             }
             Op::Request => self.request(&view),
@@ -151,12 +195,19 @@ impl Session {
             Op::Clear { keep } => return self.clear(&view, *keep),
             Op::Snip { from, len } => {
                 let range = self.range(*from, *len);
-                let Some(thinking) = self.thinking_behind(&view, range) else { return false };
-                self.log.push(Body::Snip(Snip { ranges: vec![range], thinking }));
+                let Some(thinking) = self.thinking_behind(&view, range) else {
+                    return false;
+                };
+                self.log.push(Body::Snip(Snip {
+                    ranges: vec![range],
+                    thinking,
+                }));
             }
             Op::Fold { from, len } => {
                 let range = self.range(*from, *len);
-                let Some(thinking) = self.thinking_behind(&view, range) else { return false };
+                let Some(thinking) = self.thinking_behind(&view, range) else {
+                    return false;
+                };
                 let block = Block::text(&format!("folded {} to {}", range.first, range.last));
                 let spans = vec![FoldSpan { range, block }];
                 self.log.push(Body::Fold(Folding { spans, thinking }));
@@ -164,7 +215,9 @@ impl Session {
             Op::Compact { keep, back } => return self.compact(&view, *keep, *back),
             Op::UndoNewest { older } => return self.undo(*older),
             Op::Checkpoint => {
-                self.log.push(Body::Checkpoint(Box::new(Checkpoint { manifest: view.layout() })));
+                self.log.push(Body::Checkpoint(Box::new(Checkpoint {
+                    manifest: view.layout(),
+                })));
             }
             Op::Rewind { back } => {
                 let Some(at) = self.log.records().len().checked_sub(1 + usize::from(*back)) else {
@@ -196,7 +249,8 @@ impl Session {
         if think == 3 {
             blocks.push(thinking("afterthought"));
         }
-        self.log.assistant(&format!("msg_{}", self.responses), blocks);
+        self.log
+            .assistant(&format!("msg_{}", self.responses), blocks);
     }
 
     fn request(&mut self, view: &View) {
@@ -218,16 +272,24 @@ impl Session {
         };
         let record = &self.log.records()[seq];
         let blocks = record.body.blocks();
-        let found = (0_u32..).zip(&blocks).find(|(_, b)| b.kind() == BlockKind::ToolResult);
-        let Some((index, block)) = found else { return false };
+        let found = (0_u32..)
+            .zip(&blocks)
+            .find(|(_, b)| b.kind() == BlockKind::ToolResult);
+        let Some((index, block)) = found else {
+            return false;
+        };
         let key = dormouse_core::id::BlockKey::new(record.seq, index);
         // Layer 1 decides only about what was not sent.
         if view.frozen().iter().any(|segment| segment.origin == key) {
             return false;
         }
         let preview = Block::tool_result(block.call().unwrap(), "preview", false);
-        let decision = ReplacementDecision::Replaced { preview, blob: Hash::of(b"whole") };
-        self.log.push(Body::Replacement(Replacement { key, decision }));
+        let decision = ReplacementDecision::Replaced {
+            preview,
+            blob: Hash::of(b"whole"),
+        };
+        self.log
+            .push(Body::Replacement(Replacement { key, decision }));
         true
     }
 
@@ -239,21 +301,46 @@ impl Session {
             .filter(|(_, s)| s.block.kind() == BlockKind::ToolResult && s.derived.is_none())
             .map(|(at, s)| {
                 let block = Block::tool_result(s.block.call().unwrap(), "[cleared]", false);
-                (at, ClearedBlock { key: s.origin, block })
+                (
+                    at,
+                    ClearedBlock {
+                        key: s.origin,
+                        block,
+                    },
+                )
             })
             .collect();
         let count = results.len().saturating_sub(usize::from(keep));
-        let Some((first, _)) = results.first().filter(|_| count > 0) else { return false };
-        let RewriteVerdict::Allowed { thinking } = local_rewrite(view, *first) else { return false };
-        let blocks = results.into_iter().take(count).map(|(_, entry)| entry).collect();
-        self.log.push(Body::Cleared(Clearing { blocks, thinking, ..Clearing::default() }));
+        let Some((first, _)) = results.first().filter(|_| count > 0) else {
+            return false;
+        };
+        let RewriteVerdict::Allowed { thinking } = local_rewrite(view, *first) else {
+            return false;
+        };
+        let blocks = results
+            .into_iter()
+            .take(count)
+            .map(|(_, entry)| entry)
+            .collect();
+        self.log.push(Body::Cleared(Clearing {
+            blocks,
+            thinking,
+            ..Clearing::default()
+        }));
         true
     }
 
     fn range(&self, from: u8, len: u8) -> SeqRange {
         let records = self.log.records();
-        let at = |n: usize| records.get(n).map_or(self.log.next_seq(), |record| record.seq);
-        SeqRange { first: at(usize::from(from)), last: at(usize::from(from) + usize::from(len)) }
+        let at = |n: usize| {
+            records
+                .get(n)
+                .map_or(self.log.next_seq(), |record| record.seq)
+        };
+        SeqRange {
+            first: at(usize::from(from)),
+            last: at(usize::from(from) + usize::from(len)),
+        }
     }
 
     fn thinking_behind(
@@ -261,7 +348,10 @@ impl Session {
         view: &View,
         range: SeqRange,
     ) -> Option<Vec<dormouse_core::id::BlockKey>> {
-        let first = view.frozen().iter().position(|s| range.contains(s.origin.record));
+        let first = view
+            .frozen()
+            .iter()
+            .position(|s| range.contains(s.origin.record));
         match local_rewrite(view, first.unwrap_or(view.frozen().len())) {
             RewriteVerdict::Allowed { thinking } => Some(thinking),
             RewriteVerdict::Wait { .. } => None,
@@ -271,11 +361,18 @@ impl Session {
     fn compact(&mut self, view: &View, keep: u8, back: bool) -> bool {
         let first_kept = self.log.records().len().saturating_sub(usize::from(keep));
         let last = self.log.next_seq();
-        let edge = self.log.records().get(first_kept).map_or(last, |record| record.seq);
+        let edge = self
+            .log
+            .records()
+            .get(first_kept)
+            .map_or(last, |record| record.seq);
         let summary = [Block::text("summary")];
         let restored = [Block::text("restored")];
         let keep = if back {
-            [SeqRange { first: dormouse_core::id::Seq::new(0), last: edge }]
+            [SeqRange {
+                first: dormouse_core::id::Seq::new(0),
+                last: edge,
+            }]
         } else {
             [SeqRange { first: edge, last }]
         };
@@ -285,7 +382,11 @@ impl Session {
             summary: &summary,
             restored: &restored,
             keep: &keep,
-            place: if back { SummaryPlace::Back } else { SummaryPlace::Front },
+            place: if back {
+                SummaryPlace::Back
+            } else {
+                SummaryPlace::Front
+            },
         };
         if !matches!(local_rewrite(view, 0), RewriteVerdict::Allowed { .. }) {
             return false;
@@ -308,12 +409,18 @@ impl Session {
     fn undo(&mut self, older: u8) -> bool {
         let path = self.path();
         let rewrites = undo::in_force(&path);
-        let target: Option<RecordId> =
-            rewrites.iter().rev().nth(usize::from(older)).map(|record| record.id.clone());
-        let Ok(targets) = undo::targets(&path, target.as_ref()) else { return false };
+        let target: Option<RecordId> = rewrites
+            .iter()
+            .rev()
+            .nth(usize::from(older))
+            .map(|record| record.id.clone());
+        let Ok(targets) = undo::targets(&path, target.as_ref()) else {
+            return false;
+        };
         let restored = undo::fold_without(&path, &targets, self.target.clone());
         let manifest = restored.layout();
-        self.log.push(Body::Undo(Box::new(Undo { targets, manifest })));
+        self.log
+            .push(Body::Undo(Box::new(Undo { targets, manifest })));
         true
     }
 }

@@ -50,12 +50,18 @@ pub struct LayoutRun {
     pub derived: Option<Derived>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
 const fn is_zero(value: &u32) -> bool {
     *value == 0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
 const fn is_one(value: &u32) -> bool {
     *value == 1
 }

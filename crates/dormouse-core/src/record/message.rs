@@ -103,6 +103,9 @@ impl Message {
 
     /// Whether the message is part of prompts at all.
     pub const fn reaches_the_model(&self) -> bool {
-        !matches!(self.origin, MessageOrigin::ApiError | MessageOrigin::TranscriptOnly)
+        !matches!(
+            self.origin,
+            MessageOrigin::ApiError | MessageOrigin::TranscriptOnly
+        )
     }
 }

@@ -27,7 +27,9 @@ pub use payload::{
     SeqRange, SessionStart, Snip, StateChange, Trigger, Ttl, Undo, UsageReport,
 };
 pub use read::{LineError, LineIssue, ParsedLine, peek};
-pub use state::{Calibration, FoldedState, LastRequest, LastUsage, ModelTotals, RecentUsage, Totals};
+pub use state::{
+    Calibration, FoldedState, LastRequest, LastUsage, ModelTotals, RecentUsage, Totals,
+};
 pub use write::{LineContext, encode, with_seq};
 
 use crate::block::Block;
@@ -149,9 +151,7 @@ impl Body {
             Self::Fragment(fragment) => vec![&fragment.block],
             Self::Replacement(replacement) => replacement.preview().into_iter().collect(),
             Self::Cleared(clearing) => clearing.blocks.iter().map(|entry| &entry.block).collect(),
-            Self::Boundary(boundary) => {
-                boundary.summary.iter().chain(&boundary.restored).collect()
-            }
+            Self::Boundary(boundary) => boundary.summary.iter().chain(&boundary.restored).collect(),
             Self::Fold(folding) => folding.spans.iter().map(|span| &span.block).collect(),
             Self::Session(_)
             | Self::Prefix(_)

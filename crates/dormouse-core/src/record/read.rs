@@ -167,7 +167,10 @@ impl Record {
         let mut issues = Vec::new();
         let body = body(line, &parsed, &mut issues);
         let record = Self {
-            seq: parsed.seq.0.map_or_else(|| Seq::from_offset(offset), Seq::new),
+            seq: parsed
+                .seq
+                .0
+                .map_or_else(|| Seq::from_offset(offset), Seq::new),
             offset,
             id: parsed.uuid.0.as_deref().map_or_else(
                 // Lines without an id still need one to be told apart.
@@ -180,7 +183,11 @@ impl Record {
             caused_by: parsed.caused_by.0.as_deref().map(RecordId::from),
             side_chain: parsed.is_sidechain.0,
             agent: parsed.agent_id.0.as_deref().map(AgentId::from),
-            own: parsed.version.0.as_deref().is_some_and(|v| v.starts_with(super::write::WRITER)),
+            own: parsed
+                .version
+                .0
+                .as_deref()
+                .is_some_and(|v| v.starts_with(super::write::WRITER)),
             body,
         };
         Ok(ParsedLine { record, issues })
@@ -201,7 +208,10 @@ fn body(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Body {
         Body::Foreign(Foreign {
             kind: kind.into(),
             subtype: subtype.map(Into::into),
-            title: title.iter().find_map(|text| text.0.as_deref()).map(Into::into),
+            title: title
+                .iter()
+                .find_map(|text| text.0.as_deref())
+                .map(Into::into),
         })
     })
 }
@@ -230,7 +240,10 @@ fn own(subtype: &str, payload: Option<&RawValue>, issues: &mut Vec<LineIssue>) -
     match read {
         Ok(body) => Some(body),
         Err(source) => {
-            issues.push(LineIssue::Payload { kind: subtype.to_owned(), source });
+            issues.push(LineIssue::Payload {
+                kind: subtype.to_owned(),
+                source,
+            });
             None
         }
     }
@@ -292,7 +305,10 @@ fn boundary(parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Option<Body> {
         return match serde_json::from_str(payload.get()) {
             Ok(boundary) => Some(Body::Boundary(Box::new(boundary))),
             Err(source) => {
-                issues.push(LineIssue::Payload { kind: "boundary".to_owned(), source });
+                issues.push(LineIssue::Payload {
+                    kind: "boundary".to_owned(),
+                    source,
+                });
                 None
             }
         };
@@ -391,7 +407,12 @@ fn message(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Opti
         return leave_out("`message` is not an object");
     };
     // Some writers leave the role out of the message: the type of the line says the same.
-    let role = wire.role.0.as_deref().or(parsed.kind.0.as_deref()).and_then(Role::parse);
+    let role = wire
+        .role
+        .0
+        .as_deref()
+        .or(parsed.kind.0.as_deref())
+        .and_then(Role::parse);
     let Some(role) = role else {
         return leave_out("its role is unknown");
     };

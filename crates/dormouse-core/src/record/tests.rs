@@ -71,7 +71,10 @@ fn every_body() -> Vec<Body> {
     let mut answer = Message::assistant(MessageId::from("msg"), "model", vec![block.clone()]);
     answer.usage = Some(usage);
     answer.stop_reason = Some("end_turn".into());
-    let repair = Message { origin: MessageOrigin::Repair, ..Message::user(vec![block.clone()]) };
+    let repair = Message {
+        origin: MessageOrigin::Repair,
+        ..Message::user(vec![block.clone()])
+    };
     let lineage = Lineage {
         session: "parent".into(),
         record: "r".into(),
@@ -91,7 +94,11 @@ fn every_body() -> Vec<Body> {
         Body::Message(repair),
         Body::Prefix(Prefix {
             id: Hash::of(b"1"),
-            system: vec![PrefixPart { name: "s".to_owned(), blob: Hash::of(b"2"), bytes: 3 }],
+            system: vec![PrefixPart {
+                name: "s".to_owned(),
+                blob: Hash::of(b"2"),
+                bytes: 3,
+            }],
             ..Prefix::default()
         }),
         Body::Request(Box::new(Request {
@@ -100,8 +107,14 @@ fn every_body() -> Vec<Body> {
             segments: 4,
             chain: Hash::START,
             markers: vec![
-                Marker { place: MarkerPlace::Tool(1), ttl: Ttl::OneHour },
-                Marker { place: MarkerPlace::Segment(3), ttl: Ttl::FiveMinutes },
+                Marker {
+                    place: MarkerPlace::Tool(1),
+                    ttl: Ttl::OneHour,
+                },
+                Marker {
+                    place: MarkerPlace::Segment(3),
+                    ttl: Ttl::FiveMinutes,
+                },
             ],
             params: RawJson::from_value(&json!({ "max_tokens": 10, "model": "m" })).unwrap(),
             decisions: vec!["because".to_owned()],
@@ -116,15 +129,27 @@ fn every_body() -> Vec<Body> {
                 expected: false,
             }),
         })),
-        Body::Fragment(Fragment { kind: FragmentKind::Memory, block: block.clone() }),
+        Body::Fragment(Fragment {
+            kind: FragmentKind::Memory,
+            block: block.clone(),
+        }),
         Body::Replacement(Replacement {
             key,
-            decision: ReplacementDecision::Replaced { preview: block.clone(), blob: Hash::of(b"b") },
+            decision: ReplacementDecision::Replaced {
+                preview: block.clone(),
+                blob: Hash::of(b"b"),
+            },
         }),
-        Body::Replacement(Replacement { key, decision: ReplacementDecision::Left }),
+        Body::Replacement(Replacement {
+            key,
+            decision: ReplacementDecision::Left,
+        }),
         Body::Cleared(Clearing {
             place: ClearingPlace::Server,
-            blocks: vec![ClearedBlock { key, block: block.clone() }],
+            blocks: vec![ClearedBlock {
+                key,
+                block: block.clone(),
+            }],
             thinking: vec![key],
             reason: "idle".to_owned(),
             freed: Tokens(8),
@@ -147,26 +172,58 @@ fn every_body() -> Vec<Body> {
             preserved: None,
         })),
         Body::Snip(Snip {
-            ranges: vec![SeqRange { first: Seq::new(1), last: Seq::new(2) }],
+            ranges: vec![SeqRange {
+                first: Seq::new(1),
+                last: Seq::new(2),
+            }],
             thinking: vec![],
         }),
         Body::Fold(Folding {
             spans: vec![FoldSpan {
-                range: SeqRange { first: Seq::new(1), last: Seq::new(2) },
+                range: SeqRange {
+                    first: Seq::new(1),
+                    last: Seq::new(2),
+                },
                 block,
             }],
             thinking: vec![],
         }),
-        Body::Undo(Box::new(Undo { targets: vec!["b1".into()], manifest: manifest() })),
-        Body::Checkpoint(Box::new(Checkpoint { manifest: manifest() })),
-        Body::State(StateChange::Surfaced { memories: vec![("a.md".to_owned(), 12)] }),
-        Body::State(StateChange::ReadState { path: "/f".to_owned(), detail: json!({ "n": 1 }) }),
-        Body::State(StateChange::MemorySaved { detail: json!({ "file": "x" }) }),
-        Body::State(StateChange::Cursor { name: "notes".to_owned(), at: Seq::new(2) }),
+        Body::Undo(Box::new(Undo {
+            targets: vec!["b1".into()],
+            manifest: manifest(),
+        })),
+        Body::Checkpoint(Box::new(Checkpoint {
+            manifest: manifest(),
+        })),
+        Body::State(StateChange::Surfaced {
+            memories: vec![("a.md".to_owned(), 12)],
+        }),
+        Body::State(StateChange::ReadState {
+            path: "/f".to_owned(),
+            detail: json!({ "n": 1 }),
+        }),
+        Body::State(StateChange::MemorySaved {
+            detail: json!({ "file": "x" }),
+        }),
+        Body::State(StateChange::Cursor {
+            name: "notes".to_owned(),
+            at: Seq::new(2),
+        }),
         Body::State(StateChange::Dream { detail: json!({}) }),
-        Body::State(StateChange::Fact { name: "title".to_owned(), value: json!("T") }),
-        Body::Agent(AgentEvent { agent: "a".into(), ended: true, detail: json!(null) }),
-        Body::Mail(MailEvent { from: "a".into(), to: "b".into(), detail: json!({ "id": 1 }) }),
+        Body::State(StateChange::Fact {
+            name: "title".to_owned(),
+            value: json!("T"),
+        }),
+        Body::Agent(AgentEvent {
+            agent: "a".into(),
+            ended: true,
+            detail: json!(null),
+        }),
+        Body::Mail(MailEvent {
+            from: "a".into(),
+            to: "b".into(),
+            detail: json!({ "id": 1 }),
+        }),
     ]
 }
 
@@ -190,10 +247,15 @@ fn a_message_of_claude_code_is_read() {
     );
     assert!(read.record.side_chain);
     assert_eq!(read.record.seq, Seq::from_offset(7));
-    let Body::Message(message) = read.record.body else { panic!("not a message") };
+    let Body::Message(message) = read.record.body else {
+        panic!("not a message")
+    };
     let usage = message.usage.unwrap();
     assert_eq!(usage.prompt(), Tokens(43));
-    assert_eq!((usage.cache_write_5m, usage.cache_write_1h), (Tokens(10), Tokens(20)));
+    assert_eq!(
+        (usage.cache_write_5m, usage.cache_write_1h),
+        (Tokens(10), Tokens(20))
+    );
 }
 
 #[test]
@@ -201,17 +263,27 @@ fn a_foreign_boundary_gives_its_figures() {
     let read = parse(
         r#"{"type":"system","subtype":"compact_boundary","uuid":"u","parentUuid":null,"compactMetadata":{"trigger":"auto","preTokens":167094,"preservedSegment":{"headUuid":"h","anchorUuid":"a","tailUuid":"t"}}}"#,
     );
-    let Body::Boundary(boundary) = read.record.body else { panic!("not a boundary") };
+    let Body::Boundary(boundary) = read.record.body else {
+        panic!("not a boundary")
+    };
     assert_eq!(boundary.trigger, Trigger::Auto);
     assert_eq!(boundary.pre_tokens, Some(Tokens(167_094)));
-    assert_eq!(boundary.preserved, Some(Preserved { head: "h".into(), tail: "t".into() }));
+    assert_eq!(
+        boundary.preserved,
+        Some(Preserved {
+            head: "h".into(),
+            tail: "t".into()
+        })
+    );
 }
 
 #[test]
 fn odd_lines_lose_only_what_is_odd() {
     let odd_types = parse(r#"{"type":"user","uuid":5,"timestamp":[],"message":{"content":"hi"}}"#);
     assert!(matches!(odd_types.record.body, Body::Message(_)));
-    let odd_block = parse(r#"{"type":"user","message":{"role":"user","content":[1,{"type":"text","text":"x"}]}}"#);
+    let odd_block = parse(
+        r#"{"type":"user","message":{"role":"user","content":[1,{"type":"text","text":"x"}]}}"#,
+    );
     assert_eq!(odd_block.issues.len(), 1);
     assert_eq!(odd_block.record.body.blocks().len(), 1);
     let no_content = parse(r#"{"type":"user","message":{"role":"user"}}"#);
@@ -225,7 +297,8 @@ fn odd_lines_lose_only_what_is_odd() {
 
 #[test]
 fn what_is_no_object_is_an_error_of_the_line() {
-    let error = |line: &str| Record::parse(&Bytes::copy_from_slice(line.as_bytes()), 0).unwrap_err();
+    let error =
+        |line: &str| Record::parse(&Bytes::copy_from_slice(line.as_bytes()), 0).unwrap_err();
     assert!(matches!(error("garbage"), LineError::NotJson(_)));
     assert!(matches!(error("{\"type\":\"user\""), LineError::NotJson(_)));
     assert!(matches!(error("[1]"), LineError::NotAnObject));
@@ -237,7 +310,10 @@ fn a_number_is_added_to_a_foreign_line_and_nothing_else_changes() {
     let line = br#"{"type":"user","message":{"content":"hi"},"odd":[1, 2] }"#;
     let numbered = with_seq(line, Seq::new(5)).unwrap();
     let text = String::from_utf8(numbered).unwrap();
-    assert_eq!(text, "{\"type\":\"user\",\"message\":{\"content\":\"hi\"},\"odd\":[1, 2] ,\"seq\":5}\n");
+    assert_eq!(
+        text,
+        "{\"type\":\"user\",\"message\":{\"content\":\"hi\"},\"odd\":[1, 2] ,\"seq\":5}\n"
+    );
     assert_eq!(parse(text.trim()).record.seq, Seq::new(5));
     assert_eq!(with_seq(b"[]", Seq::new(1)), None);
     assert_eq!(with_seq(br#"{"seq":1}"#, Seq::new(2)), None);

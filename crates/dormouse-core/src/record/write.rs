@@ -30,7 +30,12 @@ pub struct LineContext {
 /// # Errors
 /// When a payload refuses to be serialised.
 pub fn encode(record: &Record, context: &LineContext) -> Result<Vec<u8>, serde_json::Error> {
-    let size: usize = record.body.blocks().iter().map(|block| block.bytes().len()).sum();
+    let size: usize = record
+        .body
+        .blocks()
+        .iter()
+        .map(|block| block.bytes().len())
+        .sum();
     let mut line = ObjectWriter::with_capacity(size + 512);
     let (kind, subtype) = names(&record.body);
     line.field("type", kind)?;
@@ -61,7 +66,11 @@ pub fn with_seq(line: &[u8], seq: crate::id::Seq) -> Option<Vec<u8>> {
     if super::peek(line).is_none_or(|peek| peek.seq.is_some()) {
         return None;
     }
-    let comma = if open.trim_ascii_end().len() > 1 { "," } else { "" };
+    let comma = if open.trim_ascii_end().len() > 1 {
+        ","
+    } else {
+        ""
+    };
     let mut out = open.to_vec();
     out.extend_from_slice(format!("{comma}\"seq\":{}}}\n", seq.get()).as_bytes());
     Some(out)
