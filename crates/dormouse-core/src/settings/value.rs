@@ -269,7 +269,7 @@ mod tests {
             Value::Flag(true),
             Value::Count(7),
             Value::Percent(Percent::new(92.5).unwrap()),
-            Value::Duration(Duration::from_secs(300)),
+            Value::Duration(Duration::from_mins(5)),
             Value::Money(Usd::from_cents(150)),
             Value::Text("http://me:pass@host".to_owned()),
             Value::List(vec!["a".to_owned()]),
