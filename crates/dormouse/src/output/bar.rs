@@ -168,7 +168,7 @@ mod tests {
             [
                 "██▓▒▒▒▒▒▒▒▒▒········",
                 "S UT",
-                "                 TOKENS   SHARE",
+                "                     TOKENS   SHARE",
                 "S  █  system prompt     20k  10.0 %",
                 "U  ▓  summary             1  <0.1 %",
                 "T  ▒  tool results     100k  50.0 %",

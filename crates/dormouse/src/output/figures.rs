@@ -34,14 +34,14 @@ fn scaled(number: u64, step: u64, units: &[&str]) -> String {
     let mut size: u128 = 1;
     let mut units = units.iter().peekable();
     while let Some(unit) = units.next() {
-        let tenths = (u128::from(number) * 10 + size / 2) / size;
+        let rounded = (u128::from(number) + size / 2) / size;
         // Rounding may reach the next unit: 999,960 tokens are 1M, not 1000k.
-        if tenths < u128::from(step) * 10 || units.peek().is_none() {
-            let whole = tenths / 10;
-            return if size == 1 || whole >= 100 || tenths.is_multiple_of(10) {
-                format!("{}{unit}", (u128::from(number) + size / 2) / size)
+        if rounded < u128::from(step) || units.peek().is_none() {
+            let tenths = (u128::from(number) * 10 + size / 2) / size;
+            return if tenths >= 1_000 || tenths.is_multiple_of(10) {
+                format!("{rounded}{unit}")
             } else {
-                format!("{whole}.{}{unit}", tenths % 10)
+                format!("{}.{}{unit}", tenths / 10, tenths % 10)
             };
         }
         size *= u128::from(step);
@@ -110,8 +110,8 @@ mod tests {
             (12_345, "12.3k"),
             (99_960, "100k"),
             (180_400, "180k"),
-            (999_949, "1000k"),
-            (999_950, "1M"),
+            (999_499, "999k"),
+            (999_500, "1M"),
             (1_200_000, "1.2M"),
             (u64::MAX, "18.4E"),
         ];

@@ -217,8 +217,8 @@ mod tests {
         let mut table = table();
         table.row(["a rather long name".into(), "1".into(), "".into()]);
         let narrow = table.render(Some(30), Paint::Off);
-        assert_eq!(narrow[1], "dormouse        1,234  sleeps");
-        assert_eq!(narrow[4], "a rather long…      1");
+        assert_eq!(narrow[1], "dormouse         1,234  sleeps");
+        assert_eq!(narrow[4], "a rather long…       1");
         assert_eq!(table.render(Some(5), Paint::Off)[4], "a rathe…       1");
     }
 

@@ -20,17 +20,21 @@ Without KEY: what differs from the built-in defaults, and the switches.
 Examples:
   dormouse config show compact.auto     One setting in full
   dormouse config show microcompact     All settings of a group
-  dormouse config show --all --json | jq '.settings[] | select(.key == \"model\")'
+  dormouse config show --all --json | jq -r '.settings[].key'
 
-JSON: {\"home\", \"project\": {\"root\", \"trusted\"},
-  \"files\": [{\"name\", \"path\", \"state\": read|missing|unusable}],
-  \"settings\": [{\"key\", \"value\", \"from\", \"combined_from\", \"overrode\": [{\"value\", \"from\"}],
-    \"ignored\": [{\"value\", \"from\", \"reason\"}], \"default\", \"takes\", \"unit\", \"set_by\",
-    \"environment\": [{\"name\", \"switches_off\"}], \"effective\", \"off_because\", \"members\",
-    \"meaning\"}],
-  \"issues\": [{\"message\", \"causes\", \"hint\"}]}
-\"from\" is {\"layer\", \"path\", \"line\", \"variable\"}; \"effective\" and \"off_because\" are for switches:
-one that is on has no effect while a switch it needs is off. Secrets are never shown.";
+JSON:
+  {\"home\", \"project\": {\"root\", \"trusted\"},
+   \"files\": [{\"name\", \"path\", \"state\": read|missing|unusable}],
+   \"settings\": [{
+     \"key\", \"value\", \"from\": {\"layer\", \"path\", \"line\", \"variable\"},
+     \"combined_from\": [from], \"overrode\": [{\"value\", \"from\"}],
+     \"ignored\": [{\"value\", \"from\", \"reason\"}],
+     \"default\", \"takes\", \"unit\", \"set_by\", \"meaning\", \"members\",
+     \"environment\": [{\"name\", \"switches_off\"}],
+     \"effective\", \"off_because\"}],
+   \"issues\": [{\"message\", \"causes\", \"hint\"}]}
+\"effective\" and \"off_because\" are for switches: one that is on has no effect
+while a switch it needs is off. Secrets are never shown.";
 
 /// Arguments of `config show`.
 #[derive(Debug, clap::Args)]
@@ -44,7 +48,11 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
-    let config = app.config_without_aside()?;
+    // The text about one setting has no room for what is wrong elsewhere.
+    let config = match (&args.key, app.out.format()) {
+        (Some(_), Format::Text) => app.config()?,
+        _ => app.config_without_aside()?,
+    };
     let settings = &config.loaded.settings;
     let (selection, rows) = match &args.key {
         Some(key) => one_or_group(key, settings)?,

@@ -9,8 +9,8 @@ const VALUE_COLUMNS: usize = 36;
 
 pub(super) fn show(report: &Report<'_>, selection: Selection, out: &mut Out) -> Outcome {
     match (selection, report.settings.as_slice()) {
-        (Selection::One, [row]) => show_one(row, out)?,
-        (Selection::Group | Selection::One, rows) => out.table(&list(rows.iter()))?,
+        (Selection::One, [row]) => return Ok(show_one(row, out)?),
+        (Selection::Group | Selection::One, rows) => return Ok(out.table(&list(rows.iter()))?),
         (Selection::All, rows) => {
             show_places(report, out)?;
             out.blank()?;
@@ -134,7 +134,9 @@ fn notes<'a>(row: &'a Row<'a>) -> impl Iterator<Item = String> + 'a {
 fn show_one(row: &Row<'_>, out: &mut Out) -> OutResult {
     let line = Line::new().role(Role::Strong, row.key).text(" = ");
     out.line(line.text(row.shown()))?;
-    out.line(format!("    from {}", row.from))?;
+    if row.value.is_some() {
+        out.line(format!("    from {}", row.from))?;
+    }
     for note in notes(row) {
         out.line(format!("    {note}"))?;
     }
@@ -165,8 +167,16 @@ fn show_one(row: &Row<'_>, out: &mut Out) -> OutResult {
         format!("{}{effect}", variable.name)
     });
     fact("environment", &variables.collect::<Vec<_>>().join(", "));
-    fact("see also", &row.members.join(", "));
-    out.table(&table)
+    out.table(&table)?;
+    if row.members.is_empty() {
+        return Ok(());
+    }
+    out.blank()?;
+    let members = format!("See also {}.", row.members.join(", "));
+    for line in wrapped(&members, out.width()) {
+        out.line(line)?;
+    }
+    Ok(())
 }
 
 fn show_issues(report: &Report<'_>, out: &mut Out) -> OutResult {
