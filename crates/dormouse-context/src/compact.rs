@@ -8,11 +8,11 @@ use crate::category::Category;
 use crate::layout;
 use crate::normalise::normalise;
 use crate::segment::{Place, Segment};
-use crate::target::ThinkingBinding;
 use crate::view::View;
 use dormouse_core::block::Block;
 use dormouse_core::id::{BlockKey, RecordId, Seq};
 use dormouse_core::record::{Manifest, Role, SeqRange};
+use dormouse_core::weight::Weight;
 use std::sync::Arc;
 
 /// On which side of what is kept the summary stands.
@@ -42,8 +42,8 @@ pub struct Compaction<'a> {
 }
 
 impl Compaction<'_> {
-    /// The manifest of the boundary, without the session's state.
-    pub fn manifest(&self, view: &View) -> Manifest {
+    /// The manifest of the boundary, without the session's state, and what the new view weighs.
+    pub fn manifest(&self, view: &View) -> (Manifest, Weight) {
         let blocks = u32::try_from(self.summary.len() + self.restored.len()).unwrap_or(u32::MAX);
         let place = Arc::new(Place {
             seq: self.seq,
@@ -77,7 +77,7 @@ impl Compaction<'_> {
             SummaryPlace::Back => kept.chain(added).collect(),
         };
         let mut tail = view.tail().clone();
-        let frozen = if view.target().binding == ThinkingBinding::Prefix {
+        let frozen = if view.target().binds_to_prefix() {
             let unchanged = frozen
                 .iter()
                 .zip(view.frozen().iter())
@@ -95,13 +95,17 @@ impl Compaction<'_> {
         };
         let frozen = normalise(frozen);
         let all = || frozen.iter().chain(&tail.response).chain(&tail.incoming);
-        Manifest {
+        let weight = all().fold(Weight::default(), |sum, segment| {
+            sum + *segment.block.weight()
+        });
+        let manifest = Manifest {
             ranges: layout::ranges(all(), None, self.seq),
             frozen: layout::describe(&frozen),
             response: layout::describe(&tail.response),
             response_id: tail.response_id.clone(),
             incoming: layout::describe(&tail.incoming),
             ..Manifest::default()
-        }
+        };
+        (manifest, weight)
     }
 }

@@ -6,6 +6,7 @@
 pub mod bound;
 pub mod category;
 pub mod compact;
+pub mod conversation;
 mod derive;
 mod layout;
 mod normalise;
@@ -14,6 +15,7 @@ mod rewrite;
 pub mod segment;
 pub mod tail;
 pub mod target;
+pub mod tokens;
 pub mod undo;
 pub mod validate;
 pub mod view;

@@ -1,5 +1,11 @@
 //! Integration tests of the context engine.
 
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 mod random_log;
 mod view_cases;
 mod view_properties;

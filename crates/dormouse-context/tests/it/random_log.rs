@@ -7,13 +7,14 @@
 use dormouse_context::bound::{RewriteVerdict, local_rewrite};
 use dormouse_context::compact::{Compaction, SummaryPlace};
 use dormouse_context::path::{Leaf, path};
-use dormouse_context::target::{Target, ThinkingBinding};
+use dormouse_context::target::Target;
 use dormouse_context::undo;
 use dormouse_context::view::View;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
-use dormouse_core::id::RecordId;
+use dormouse_core::id::{BlockKey, RecordId, Seq};
 use dormouse_core::json::RawJson;
+use dormouse_core::models::{ModelTable, ThinkingBinding};
 use dormouse_core::record::{
     Body, Boundary, BoundaryKind, Checkpoint, ClearedBlock, Clearing, FoldSpan, Folding,
     FragmentKind, Message, MessageOrigin, Record, Replacement, ReplacementDecision, Request,
@@ -23,6 +24,7 @@ use dormouse_testkit::LogBuilder;
 use dormouse_testkit::blocks::{call, result, thinking, unsigned_thinking};
 use proptest::prelude::*;
 use serde_json::json;
+use std::sync::Arc;
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
@@ -112,9 +114,9 @@ pub(crate) fn targets() -> impl Strategy<Value = Target> {
         binding: if bound {
             ThinkingBinding::Prefix
         } else {
-            ThinkingBinding::Free
+            ThinkingBinding::None
         },
-        ..Target::plain("model")
+        ..Target::new(&Arc::new(ModelTable::builtin().clone()), "model")
     })
 }
 
@@ -195,7 +197,7 @@ impl Session {
             Op::Clear { keep } => return self.clear(&view, *keep),
             Op::Snip { from, len } => {
                 let range = self.range(*from, *len);
-                let Some(thinking) = self.thinking_behind(&view, range) else {
+                let Some(thinking) = Self::thinking_behind(&view, range) else {
                     return false;
                 };
                 self.log.push(Body::Snip(Snip {
@@ -205,7 +207,7 @@ impl Session {
             }
             Op::Fold { from, len } => {
                 let range = self.range(*from, *len);
-                let Some(thinking) = self.thinking_behind(&view, range) else {
+                let Some(thinking) = Self::thinking_behind(&view, range) else {
                     return false;
                 };
                 let block = Block::text(&format!("folded {} to {}", range.first, range.last));
@@ -261,7 +263,7 @@ impl Session {
             segments,
             chain,
             markers: Vec::new(),
-            params: RawJson::from_value(&json!({ "max_tokens": 1 })).unwrap(),
+            params: RawJson::from_value(&json!({ "max_tokens": 1 })).expect("JSON"),
             decisions: Vec::new(),
         })));
     }
@@ -278,12 +280,12 @@ impl Session {
         let Some((index, block)) = found else {
             return false;
         };
-        let key = dormouse_core::id::BlockKey::new(record.seq, index);
+        let key = BlockKey::new(record.seq, index);
         // Layer 1 decides only about what was not sent.
         if view.frozen().iter().any(|segment| segment.origin == key) {
             return false;
         }
-        let preview = Block::tool_result(block.call().unwrap(), "preview", false);
+        let preview = Block::tool_result(block.call().expect("a result"), "preview", false);
         let decision = ReplacementDecision::Replaced {
             preview,
             blob: Hash::of(b"whole"),
@@ -300,7 +302,8 @@ impl Session {
             .enumerate()
             .filter(|(_, s)| s.block.kind() == BlockKind::ToolResult && s.derived.is_none())
             .map(|(at, s)| {
-                let block = Block::tool_result(s.block.call().unwrap(), "[cleared]", false);
+                let block =
+                    Block::tool_result(s.block.call().expect("a result"), "[cleared]", false);
                 (
                     at,
                     ClearedBlock {
@@ -343,11 +346,7 @@ impl Session {
         }
     }
 
-    fn thinking_behind(
-        &self,
-        view: &View,
-        range: SeqRange,
-    ) -> Option<Vec<dormouse_core::id::BlockKey>> {
+    fn thinking_behind(view: &View, range: SeqRange) -> Option<Vec<BlockKey>> {
         let first = view
             .frozen()
             .iter()
@@ -370,7 +369,7 @@ impl Session {
         let restored = [Block::text("restored")];
         let keep = if back {
             [SeqRange {
-                first: dormouse_core::id::Seq::new(0),
+                first: Seq::new(0),
                 last: edge,
             }]
         } else {
@@ -391,7 +390,7 @@ impl Session {
         if !matches!(local_rewrite(view, 0), RewriteVerdict::Allowed { .. }) {
             return false;
         }
-        let manifest = compaction.manifest(view);
+        let (manifest, _) = compaction.manifest(view);
         self.log.push(Body::Boundary(Box::new(Boundary {
             trigger: Trigger::Manual,
             kind: BoundaryKind::Full,
