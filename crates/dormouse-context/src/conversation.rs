@@ -31,6 +31,7 @@ pub struct Conversation {
     view: View,
     state: FoldedState,
     bytes: BytesPerToken,
+    head: Option<RecordId>,
 }
 
 impl Conversation {
@@ -41,6 +42,7 @@ impl Conversation {
             view: View::new(target),
             state: FoldedState::default(),
             bytes,
+            head: None,
         }
     }
 
@@ -67,6 +69,7 @@ impl Conversation {
         for record in after {
             conversation.apply(record);
         }
+        conversation.head = path.last().map(|record| record.id.clone());
         conversation
     }
 
@@ -90,6 +93,7 @@ impl Conversation {
         conversation.view = View::resume(carrier, manifest, kept, target);
         conversation.state = manifest.state.clone();
         conversation.mark(carrier);
+        conversation.head = Some(carrier.id.clone());
         conversation
     }
 
@@ -98,11 +102,17 @@ impl Conversation {
         let before = record.body.is_rewrite().then(|| self.weight());
         self.view.apply(record);
         self.apply_state(record, before);
+        self.head = Some(record.id.clone());
     }
 
     /// The view.
     pub fn view(&self) -> &View {
         &self.view
+    }
+
+    /// The newest record: what plans are made for and commits are checked against.
+    pub fn head(&self) -> Option<&RecordId> {
+        self.head.as_ref()
     }
 
     /// The folded state.
@@ -321,6 +331,10 @@ impl Conversation {
         let params: Option<Params> = serde_json::from_slice(request.params.bytes()).ok();
         self.state.effort = params.and_then(|params| params.output_config?.effort);
         self.state.model = Some(request.model.clone());
+        let last = self.state.last_request.as_ref().and_then(|last| last.at);
+        if let Some((last, now)) = last.zip(record.at) {
+            self.state.gaps.add(now.since(last));
+        }
         self.state.last_request = Some(LastRequest {
             id: record.id.clone(),
             at: record.at,

@@ -1,6 +1,6 @@
 //! The folded state of a session: what must survive a restart and is not part of the view.
 
-use super::payload::{Lineage, Marker};
+use super::payload::{Lineage, Marker, Ttl};
 use crate::hash::Hash;
 use crate::id::{AgentId, MessageId, RecordId, Seq};
 use crate::models::ModelTable;
@@ -41,6 +41,8 @@ pub struct FoldedState {
     pub effort: Option<String>,
     /// The last request.
     pub last_request: Option<LastRequest>,
+    /// Pauses between requests.
+    pub gaps: Gaps,
     /// Agents that have not ended.
     pub agents: BTreeMap<AgentId, Value>,
     /// Where a fork comes from (without its manifest).
@@ -199,6 +201,30 @@ pub struct RecentUsage {
     pub model: String,
     /// The latest figures.
     pub usage: TokenUsage,
+}
+
+/// Pauses between requests, by what the cache makes of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gaps {
+    /// Up to five minutes.
+    pub short: u64,
+    /// More, up to an hour.
+    pub middle: u64,
+    /// More than an hour.
+    pub long: u64,
+}
+
+impl Gaps {
+    /// Counts one pause.
+    pub fn add(&mut self, millis: u64) {
+        if millis <= Ttl::FiveMinutes.millis() {
+            self.short += 1;
+        } else if millis <= Ttl::OneHour.millis() {
+            self.middle += 1;
+        } else {
+            self.long += 1;
+        }
+    }
 }
 
 /// What the last request looked like.
