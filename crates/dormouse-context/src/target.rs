@@ -1,10 +1,11 @@
 //! What the view must know of the model it is made for.
 
 use dormouse_core::models::{ModelTable, ThinkingBinding};
+use std::fmt;
 use std::sync::Arc;
 
 /// The model a view is made for.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Target {
     /// Its name.
     pub model: Arc<str>,
@@ -14,6 +15,17 @@ pub struct Target {
     pub binding: ThinkingBinding,
     /// The table that knows which models can read each other's thinking.
     pub models: Arc<ModelTable>,
+}
+
+impl fmt::Debug for Target {
+    /// Without the table, which would drown everything else.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Target")
+            .field("model", &self.model)
+            .field("system_messages", &self.system_messages)
+            .field("binding", &self.binding)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Target {
