@@ -9,7 +9,7 @@ use crate::layout;
 use crate::normalise::normalise;
 use crate::segment::{Place, Segment};
 use crate::view::View;
-use dormouse_core::block::Block;
+use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::{BlockKey, RecordId, Seq};
 use dormouse_core::record::{Manifest, Role, SeqRange};
 use dormouse_core::weight::Weight;
@@ -35,7 +35,8 @@ pub struct Compaction<'a> {
     pub summary: &'a [Block],
     /// What is put back after it.
     pub restored: &'a [Block],
-    /// The records whose segments are kept. What has not been sent yet is always kept.
+    /// The records whose segments are kept. What has come in and was not sent yet is always kept,
+    /// with the calls it answers.
     pub keep: &'a [SeqRange],
     /// Where the summary stands.
     pub place: SummaryPlace,
@@ -71,12 +72,22 @@ impl Compaction<'_> {
                 .iter()
                 .any(|range| range.contains(segment.origin.record))
         };
-        let kept = view.frozen().iter().filter(is_kept).cloned();
+        // A response whose calls are being answered cannot be taken apart; a finished one is
+        // history like the rest.
+        let mut tail = view.tail().clone();
+        let calls = |segment: &Segment| segment.block.kind() == BlockKind::ToolUse;
+        let finished = if tail.response.iter().any(calls) {
+            Vec::new()
+        } else {
+            tail.response_id = None;
+            std::mem::take(&mut tail.response)
+        };
+        let history = view.frozen().iter().chain(&finished);
+        let kept = history.filter(is_kept).cloned();
         let frozen: Vec<Segment> = match self.place {
             SummaryPlace::Front => added.chain(kept).collect(),
             SummaryPlace::Back => kept.chain(added).collect(),
         };
-        let mut tail = view.tail().clone();
         let frozen = if view.target().binds_to_prefix() {
             let unchanged = frozen
                 .iter()

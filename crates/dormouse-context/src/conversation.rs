@@ -122,10 +122,7 @@ impl Conversation {
 
     /// What the conversation weighs, prefix not included.
     pub fn weight(&self) -> Weight {
-        let tail = self.view.tail();
-        let parts = tail.response.iter().chain(&tail.incoming);
-        let frozen = self.view.frozen().weight(self.view.frozen().len());
-        parts.fold(frozen, |sum, segment| sum + *segment.block.weight())
+        view_weight(&self.view)
     }
 
     /// The canonical count. `prefix` is the weight of system, tools and instructions: it matters
@@ -158,14 +155,14 @@ impl Conversation {
         Manifest { state, ..manifest }
     }
 
-    /// The manifest of an undo, given the session folded without the rewrites undone.
-    pub fn restored(&self, without: &Self) -> Manifest {
+    /// The manifest of an undo, given the view folded without the rewrites undone.
+    pub fn restored(&self, without: &View) -> Manifest {
         let mut state = self.state.clone();
-        tokens::rewritten(&mut state, &self.weight(), &without.weight(), self.bytes);
-        state.boundary.clone_from(&without.state.boundary);
+        let (before, after) = (self.weight(), view_weight(without));
+        tokens::rewritten(&mut state, &before, &after, self.bytes);
         Manifest {
             state,
-            ..without.view.layout()
+            ..without.layout()
         }
     }
 
@@ -366,4 +363,11 @@ impl Conversation {
             StateChange::MemorySaved { .. } | StateChange::Dream { .. } => {}
         }
     }
+}
+
+fn view_weight(view: &View) -> Weight {
+    let tail = view.tail();
+    let parts = tail.response.iter().chain(&tail.incoming);
+    let frozen = view.frozen().weight(view.frozen().len());
+    parts.fold(frozen, |sum, segment| sum + *segment.block.weight())
 }

@@ -10,6 +10,7 @@ use crate::conversation::Conversation;
 use crate::ledger::{CacheKeys, Ledger, MarkerTtls, Prediction, Shape};
 use crate::prefix::RenderedPrefix;
 use crate::tokens::{self, Count};
+use crate::view::View;
 use crate::window::{Gauge, Relief, Thresholds};
 use dormouse_core::block::Block;
 use dormouse_core::hash::Hash;
@@ -152,6 +153,21 @@ pub fn shape(conversation: &Conversation, prefix: &Arc<RenderedPrefix>, params: 
         Arc::clone(prefix),
         conversation.view().segments(),
         (conversation.bytes_per_token(), calibration, minimum),
+    )
+}
+
+/// The bytes of a recorded request, given the view at its record and its prefix.
+pub fn rebuild(view: &View, request: &Request, prefix: &RenderedPrefix) -> Vec<u8> {
+    let body = RequestBody {
+        params: &request.params,
+        prefix,
+        markers: &request.markers,
+    };
+    let segments = view.frozen();
+    body.assemble(
+        segments.iter(),
+        segments.bytes(segments.len()),
+        segments.len(),
     )
 }
 

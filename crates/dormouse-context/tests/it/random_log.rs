@@ -6,6 +6,7 @@
 
 use dormouse_context::bound::{RewriteVerdict, local_rewrite};
 use dormouse_context::compact::{Compaction, SummaryPlace};
+use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::target::Target;
 use dormouse_context::undo;
@@ -20,6 +21,8 @@ use dormouse_core::record::{
     FragmentKind, Message, MessageOrigin, Record, Replacement, ReplacementDecision, Request,
     SeqRange, Snip, Trigger, Undo,
 };
+use dormouse_core::units::Tokens;
+use dormouse_core::usage::TokenUsage;
 use dormouse_testkit::LogBuilder;
 use dormouse_testkit::blocks::{call, result, thinking, unsigned_thinking};
 use proptest::prelude::*;
@@ -36,6 +39,7 @@ pub(crate) enum Op {
         think: u8,
         text: bool,
         same: bool,
+        usage: Option<u8>,
     },
     /// The result of a call, counted back from the newest: right, late, twice or never asked for.
     Result {
@@ -90,8 +94,8 @@ impl Op {
 pub(crate) fn ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         4 => "[a-c]{0,3}".prop_map(Op::UserText),
-        6 => (0_u8..4, 0_u8..4, any::<bool>(), prop::bool::weighted(0.25))
-            .prop_map(|(calls, think, text, same)| Op::Assistant { calls, think, text, same }),
+        6 => (0_u8..4, 0_u8..4, any::<bool>(), prop::bool::weighted(0.25), any::<Option<u8>>())
+            .prop_map(|(calls, think, text, same, usage)| Op::Assistant { calls, think, text, same, usage }),
         8 => (0_u8..5, prop::bool::weighted(0.1)).prop_map(|(back, extra)| Op::Result { back, extra }),
         3 => Just(Op::Fragment),
         1 => Just(Op::Repair),
@@ -146,6 +150,11 @@ impl Session {
         }
     }
 
+    /// The session by folding everything.
+    pub(crate) fn conversation(&self) -> Conversation {
+        Conversation::fold(&self.path(), self.target.clone())
+    }
+
     /// The view by folding everything.
     pub(crate) fn view(&self) -> View {
         undo::fold_path(&self.path(), self.target.clone())
@@ -163,7 +172,16 @@ impl Session {
                 think,
                 text,
                 same,
-            } => self.answer(*calls, *think, *text, *same),
+                usage,
+            } => {
+                let usage = usage.map(|prompt| TokenUsage {
+                    cache_read: Tokens(u64::from(prompt) * 100),
+                    input: Tokens(3),
+                    output: Tokens(40),
+                    ..TokenUsage::default()
+                });
+                self.answer(*calls, *think, *text, *same, usage);
+            }
             Op::Result { back, extra } => {
                 let newest = self.calls.len().checked_sub(1 + usize::from(*back));
                 let id = newest
@@ -218,7 +236,7 @@ impl Session {
             Op::UndoNewest { older } => return self.undo(*older),
             Op::Checkpoint => {
                 self.log.push(Body::Checkpoint(Box::new(Checkpoint {
-                    manifest: view.layout(),
+                    manifest: self.conversation().manifest(),
                 })));
             }
             Op::Rewind { back } => {
@@ -232,7 +250,7 @@ impl Session {
         true
     }
 
-    fn answer(&mut self, calls: u8, think: u8, text: bool, same: bool) {
+    fn answer(&mut self, calls: u8, think: u8, text: bool, same: bool, usage: Option<TokenUsage>) {
         self.responses += u32::from(!same);
         let mut blocks = Vec::new();
         match think {
@@ -251,8 +269,11 @@ impl Session {
         if think == 3 {
             blocks.push(thinking("afterthought"));
         }
-        self.log
-            .assistant(&format!("msg_{}", self.responses), blocks);
+        let id = format!("msg_{}", self.responses);
+        match usage {
+            Some(usage) => self.log.assistant_with_usage(&id, blocks, usage),
+            None => self.log.assistant(&id, blocks),
+        };
     }
 
     fn request(&mut self, view: &View) {
@@ -390,7 +411,7 @@ impl Session {
         if !matches!(local_rewrite(view, 0), RewriteVerdict::Allowed { .. }) {
             return false;
         }
-        let (manifest, _) = compaction.manifest(view);
+        let manifest = self.conversation().compacted(&compaction);
         self.log.push(Body::Boundary(Box::new(Boundary {
             trigger: Trigger::Manual,
             kind: BoundaryKind::Full,
@@ -417,7 +438,7 @@ impl Session {
             return false;
         };
         let restored = undo::fold_without(&path, &targets, self.target.clone());
-        let manifest = restored.layout();
+        let manifest = self.conversation().restored(&restored);
         self.log
             .push(Body::Undo(Box::new(Undo { targets, manifest })));
         true
