@@ -6,6 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod accounting;
 mod random_log;
+mod request;
 mod view_cases;
 mod view_properties;
