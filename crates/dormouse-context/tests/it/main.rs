@@ -7,6 +7,7 @@
 )]
 
 mod accounting;
+mod material;
 mod random_log;
 mod request;
 mod view_cases;
