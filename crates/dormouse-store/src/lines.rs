@@ -63,7 +63,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn from_block(&mut self) -> Line {
+    fn cut_line(&mut self) -> Line {
         let newline = memchr::memchr(b'\n', &self.block);
         let mut bytes = self
             .block
@@ -86,7 +86,7 @@ impl Iterator for Lines<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         if !self.block.is_empty() {
-            return Some(Ok(self.from_block()));
+            return Some(Ok(self.cut_line()));
         }
         if self.failed {
             return None;
@@ -97,7 +97,7 @@ impl Iterator for Lines<'_> {
             Ok(Some(Piece::Lines { offset, bytes })) => {
                 self.offset = offset;
                 self.block = bytes;
-                Some(Ok(self.from_block()))
+                Some(Ok(self.cut_line()))
             }
             Ok(Some(Piece::Overlong { offset, bytes })) => {
                 Some(Ok(Line::Overlong { offset, bytes }))

@@ -80,7 +80,7 @@ fn read_from(
             break;
         }
         let is_last = record.seq == range.last;
-        records.push(record);
+        records.push(*record);
         if is_last {
             issues.append(found);
             return Ok(Some(records));

@@ -79,7 +79,7 @@ impl LogFile {
             let number = Some(scanned.lines);
             match read_line(&self.during(line)?, number, &mut scanned.issues) {
                 Outcome::Record(record) => {
-                    if each(record, scanned.lines).is_break() {
+                    if each(*record, scanned.lines).is_break() {
                         break;
                     }
                 }
@@ -93,7 +93,7 @@ impl LogFile {
 
 /// What a line turned out to be.
 pub(crate) enum Outcome {
-    Record(Record),
+    Record(Box<Record>),
     /// The torn end of the file.
     Torn,
     /// A blank line, or one that was reported.
@@ -121,7 +121,7 @@ pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -
             for issue in parsed.issues {
                 issues.add(number, offset, Trouble::Part(issue));
             }
-            Outcome::Record(parsed.record)
+            Outcome::Record(Box::new(parsed.record))
         }
         Err(_) if !ended => {
             let bytes = as_u64(bytes.len());

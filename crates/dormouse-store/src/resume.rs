@@ -268,7 +268,7 @@ pub(crate) fn read_records(
     let mut records = Vec::new();
     for line in Lines::whole(file, range) {
         if let Outcome::Record(record) = read_line(&line?, None, issues) {
-            records.push(record);
+            records.push(*record);
         }
     }
     Ok(records)
