@@ -5,7 +5,6 @@
 //! within a turn the provider wants its thinking back.
 
 use crate::segment::Segment;
-use crate::target::ThinkingBinding;
 use crate::view::View;
 use dormouse_core::id::BlockKey;
 
@@ -26,7 +25,7 @@ pub enum RewriteVerdict {
 
 /// Decides about a rewrite whose first change is at position `first` of the segments.
 pub fn local_rewrite(view: &View, first: usize) -> RewriteVerdict {
-    if view.target().binding == ThinkingBinding::Free {
+    if !view.target().binds_to_prefix() {
         return RewriteVerdict::Allowed {
             thinking: Vec::new(),
         };

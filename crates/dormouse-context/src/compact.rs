@@ -8,11 +8,11 @@ use crate::category::Category;
 use crate::layout;
 use crate::normalise::normalise;
 use crate::segment::{Place, Segment};
-use crate::target::ThinkingBinding;
 use crate::view::View;
-use dormouse_core::block::Block;
+use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::{BlockKey, RecordId, Seq};
 use dormouse_core::record::{Manifest, Role, SeqRange};
+use dormouse_core::weight::Weight;
 use std::sync::Arc;
 
 /// On which side of what is kept the summary stands.
@@ -35,15 +35,16 @@ pub struct Compaction<'a> {
     pub summary: &'a [Block],
     /// What is put back after it.
     pub restored: &'a [Block],
-    /// The records whose segments are kept. What has not been sent yet is always kept.
+    /// The records whose segments are kept. What has come in and was not sent yet is always kept,
+    /// with the calls it answers.
     pub keep: &'a [SeqRange],
     /// Where the summary stands.
     pub place: SummaryPlace,
 }
 
 impl Compaction<'_> {
-    /// The manifest of the boundary, without the session's state.
-    pub fn manifest(&self, view: &View) -> Manifest {
+    /// The manifest of the boundary, without the session's state, and what the new view weighs.
+    pub fn manifest(&self, view: &View) -> (Manifest, Weight) {
         let blocks = u32::try_from(self.summary.len() + self.restored.len()).unwrap_or(u32::MAX);
         let place = Arc::new(Place {
             seq: self.seq,
@@ -71,13 +72,23 @@ impl Compaction<'_> {
                 .iter()
                 .any(|range| range.contains(segment.origin.record))
         };
-        let kept = view.frozen().iter().filter(is_kept).cloned();
+        // A response whose calls are being answered cannot be taken apart; a finished one is
+        // history like the rest.
+        let mut tail = view.tail().clone();
+        let calls = |segment: &Segment| segment.block.kind() == BlockKind::ToolUse;
+        let finished = if tail.response.iter().any(calls) {
+            Vec::new()
+        } else {
+            tail.response_id = None;
+            std::mem::take(&mut tail.response)
+        };
+        let history = view.frozen().iter().chain(&finished);
+        let kept = history.filter(is_kept).cloned();
         let frozen: Vec<Segment> = match self.place {
             SummaryPlace::Front => added.chain(kept).collect(),
             SummaryPlace::Back => kept.chain(added).collect(),
         };
-        let mut tail = view.tail().clone();
-        let frozen = if view.target().binding == ThinkingBinding::Prefix {
+        let frozen = if view.target().binds_to_prefix() {
             let unchanged = frozen
                 .iter()
                 .zip(view.frozen().iter())
@@ -95,13 +106,17 @@ impl Compaction<'_> {
         };
         let frozen = normalise(frozen);
         let all = || frozen.iter().chain(&tail.response).chain(&tail.incoming);
-        Manifest {
+        let weight = all().fold(Weight::default(), |sum, segment| {
+            sum + *segment.block.weight()
+        });
+        let manifest = Manifest {
             ranges: layout::ranges(all(), None, self.seq),
             frozen: layout::describe(&frozen),
             response: layout::describe(&tail.response),
             response_id: tail.response_id.clone(),
             incoming: layout::describe(&tail.incoming),
             ..Manifest::default()
-        }
+        };
+        (manifest, weight)
     }
 }

@@ -29,6 +29,15 @@ pub(crate) fn derive(derived: Derived, source: &Block) -> Block {
     }
 }
 
+/// Makes a derived block that is the same whatever its source.
+pub(crate) fn without_source(derived: Derived) -> Option<Block> {
+    match derived {
+        Derived::MissingResult | Derived::LateResult => None,
+        Derived::Opening => Some(Block::text(OPENING)),
+        Derived::NoResponse => Some(Block::text(NO_RESPONSE)),
+    }
+}
+
 /// The role of the derived block.
 pub(crate) const fn role(derived: Derived) -> Role {
     match derived {

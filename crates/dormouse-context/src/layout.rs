@@ -165,15 +165,15 @@ impl Shelf {
     /// Adds the blocks of live segments.
     pub(crate) fn add_segments<'a>(&mut self, segments: impl IntoIterator<Item = &'a Segment>) {
         for segment in segments {
+            let (_, blocks) = self
+                .records
+                .entry(segment.place.seq)
+                .or_insert_with(|| (Arc::clone(&segment.place), BTreeMap::new()));
             if let Some(derived) = segment.derived {
                 self.derived
                     .insert((segment.source(), derived), segment.clone());
                 continue;
             }
-            let (_, blocks) = self
-                .records
-                .entry(segment.place.seq)
-                .or_insert_with(|| (Arc::clone(&segment.place), BTreeMap::new()));
             let shelved = Shelved {
                 block: segment.block.clone(),
                 role: segment.role,
@@ -216,13 +216,27 @@ impl Shelf {
 
     fn one(&self, run: &LayoutRun, index: u32) -> Option<Segment> {
         let live = run.derived.and_then(|derived| {
-            self.derived
-                .get(&(BlockKey::new(run.record, index), derived))
-                .cloned()
+            let key = (BlockKey::new(run.record, index), derived);
+            self.derived.get(&key).cloned()
         });
         live.or_else(|| {
             let (place, blocks) = self.records.get(&run.record)?;
-            Some(segment(place, index, blocks.get(&index)?, run))
+            match (blocks.get(&index), run.derived) {
+                (Some(shelved), _) => Some(segment(place, index, shelved, run)),
+                // What only keeps the turns in order needs a place, not a block.
+                (None, Some(derived)) => {
+                    let block = derive::without_source(derived)?;
+                    let role = derive::role(derived);
+                    let category = derive::category(derived);
+                    let stand_in = Shelved {
+                        block,
+                        role,
+                        category,
+                    };
+                    Some(segment(place, index, &stand_in, run))
+                }
+                (None, None) => None,
+            }
         })
     }
 }

@@ -3,17 +3,24 @@
 //! Nothing here does IO, reads a clock or looks at the environment: records, settings and the time
 //! come in as values, plans and bytes go out.
 
+pub mod assemble;
 pub mod bound;
+pub mod breakdown;
 pub mod category;
 pub mod compact;
+pub mod conversation;
 mod derive;
 mod layout;
+pub mod ledger;
 mod normalise;
 pub mod path;
+pub mod plan;
+pub mod prefix;
 mod rewrite;
 pub mod segment;
 pub mod tail;
 pub mod target;
+pub mod tokens;
 pub mod undo;
 pub mod validate;
 pub mod view;

@@ -15,19 +15,9 @@ use dormouse_core::record::{Derived, Role};
 pub(crate) fn normalise(segments: Vec<Segment>) -> Vec<Segment> {
     let mut out: Vec<Segment> = Vec::with_capacity(segments.len() + 2);
     let mut calls: Vec<Segment> = Vec::new();
-    for Turn {
-        assistant,
-        segments,
-    } in turns(segments)
-    {
-        if assistant {
-            let mut said = segments;
-            while said
-                .last()
-                .is_some_and(|segment| segment.block.kind().is_thinking())
-            {
-                said.pop();
-            }
+    for turn in turns(without_trailing_thinking(segments)) {
+        let said = turn.segments;
+        if turn.assistant {
             if out.is_empty()
                 && let Some(first) = said.first()
             {
@@ -40,10 +30,26 @@ pub(crate) fn normalise(segments: Vec<Segment>) -> Vec<Segment> {
             );
             out.extend(said);
         } else {
-            user_turn(segments, std::mem::take(&mut calls), &mut out);
+            user_turn(said, std::mem::take(&mut calls), &mut out);
         }
     }
     out.extend(calls.iter().map(missing_result));
+    out
+}
+
+/// A turn that held nothing else disappears, and its neighbours become one.
+fn without_trailing_thinking(segments: Vec<Segment>) -> Vec<Segment> {
+    let mut out = Vec::with_capacity(segments.len());
+    for mut turn in turns(segments) {
+        if turn.assistant {
+            let said = turn
+                .segments
+                .iter()
+                .rposition(|s| !s.block.kind().is_thinking());
+            turn.segments.truncate(said.map_or(0, |last| last + 1));
+        }
+        out.append(&mut turn.segments);
+    }
     out
 }
 

@@ -105,7 +105,10 @@ fn clear(view: &mut View, record: &Record, place: &Arc<Place>, clearing: &Cleari
 fn fold(view: &mut View, record: &Record, place: &Arc<Place>, folding: &Folding) {
     let tail = view.tail().response.iter().chain(&view.tail().incoming);
     let in_span = |segment: &Segment| {
-        folding.spans.iter().any(|span| span.range.contains(segment.origin.record))
+        folding
+            .spans
+            .iter()
+            .any(|span| span.range.contains(segment.origin.record))
     };
     if tail.into_iter().any(in_span) {
         // A line on the user's side cannot stand inside a response: the tail is settled first.

@@ -112,7 +112,7 @@ fn check(segments: &[&Segment]) -> Result<(), Invalid> {
             if kind == BlockKind::ToolUse {
                 match segment.block.call() {
                     Some(call) if open.iter().all(|(_, other)| *other != call) => {
-                        open.push((at, call))
+                        open.push((at, call));
                     }
                     _ => return Err(Invalid::Orphan { at }),
                 }

@@ -300,10 +300,15 @@ impl Block {
 
     /// The string at `name` of a tool call's input, such as the path a file tool was given.
     pub fn input_text(&self, name: &str) -> Option<String> {
+        serde_json::from_str(&self.input_json(name)?).ok()
+    }
+
+    /// The JSON at `name` of a tool call's input.
+    pub fn input_json(&self, name: &str) -> Option<String> {
         let head: Head<'_> = serde_json::from_slice(&self.0.bytes).ok()?;
         let members: RawMembers<'_> = serde_json::from_str(head.input?.get()).ok()?;
         let (_, value) = members.0.into_iter().find(|(key, _)| key == name)?;
-        serde_json::from_str(value.get()).ok()
+        Some(value.get().to_owned())
     }
 }
 

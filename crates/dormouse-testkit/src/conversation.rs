@@ -25,9 +25,24 @@ impl Shape {
     };
 }
 
+/// Every thirtieth character or so needs an escape in JSON, as in real tool output.
 const WORDS: [&str; 16] = [
-    "the", "buffer", "returns", "when", "a", "request", "fails", "without", "config", "path",
-    "and", "test", "line", "value", "of", "index",
+    "the",
+    "buffer",
+    "returns",
+    "when",
+    "a",
+    "request",
+    "fails",
+    "without",
+    "\"config\"",
+    "path",
+    "and",
+    "test",
+    "line",
+    "value",
+    "of",
+    "index",
 ];
 
 /// Text of about `chars` characters, different for every `seed`, with line ends like code.

@@ -1,5 +1,13 @@
 //! Integration tests of the context engine.
 
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+mod accounting;
 mod random_log;
+mod request;
 mod view_cases;
 mod view_properties;

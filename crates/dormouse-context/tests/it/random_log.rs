@@ -6,23 +6,28 @@
 
 use dormouse_context::bound::{RewriteVerdict, local_rewrite};
 use dormouse_context::compact::{Compaction, SummaryPlace};
+use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
-use dormouse_context::target::{Target, ThinkingBinding};
+use dormouse_context::target::Target;
 use dormouse_context::undo;
 use dormouse_context::view::View;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
-use dormouse_core::id::RecordId;
+use dormouse_core::id::{BlockKey, RecordId, Seq};
 use dormouse_core::json::RawJson;
+use dormouse_core::models::{ModelTable, ThinkingBinding};
 use dormouse_core::record::{
     Body, Boundary, BoundaryKind, Checkpoint, ClearedBlock, Clearing, FoldSpan, Folding,
     FragmentKind, Message, MessageOrigin, Record, Replacement, ReplacementDecision, Request,
     SeqRange, Snip, Trigger, Undo,
 };
+use dormouse_core::units::Tokens;
+use dormouse_core::usage::TokenUsage;
 use dormouse_testkit::LogBuilder;
 use dormouse_testkit::blocks::{call, result, thinking, unsigned_thinking};
 use proptest::prelude::*;
 use serde_json::json;
+use std::sync::Arc;
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
@@ -34,6 +39,7 @@ pub(crate) enum Op {
         think: u8,
         text: bool,
         same: bool,
+        usage: Option<u8>,
     },
     /// The result of a call, counted back from the newest: right, late, twice or never asked for.
     Result {
@@ -88,8 +94,8 @@ impl Op {
 pub(crate) fn ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         4 => "[a-c]{0,3}".prop_map(Op::UserText),
-        6 => (0_u8..4, 0_u8..4, any::<bool>(), prop::bool::weighted(0.25))
-            .prop_map(|(calls, think, text, same)| Op::Assistant { calls, think, text, same }),
+        6 => (0_u8..4, 0_u8..4, any::<bool>(), prop::bool::weighted(0.25), any::<Option<u8>>())
+            .prop_map(|(calls, think, text, same, usage)| Op::Assistant { calls, think, text, same, usage }),
         8 => (0_u8..5, prop::bool::weighted(0.1)).prop_map(|(back, extra)| Op::Result { back, extra }),
         3 => Just(Op::Fragment),
         1 => Just(Op::Repair),
@@ -112,9 +118,9 @@ pub(crate) fn targets() -> impl Strategy<Value = Target> {
         binding: if bound {
             ThinkingBinding::Prefix
         } else {
-            ThinkingBinding::Free
+            ThinkingBinding::None
         },
-        ..Target::plain("model")
+        ..Target::new(&Arc::new(ModelTable::builtin().clone()), "model")
     })
 }
 
@@ -144,6 +150,11 @@ impl Session {
         }
     }
 
+    /// The session by folding everything.
+    pub(crate) fn conversation(&self) -> Conversation {
+        Conversation::fold(&self.path(), self.target.clone())
+    }
+
     /// The view by folding everything.
     pub(crate) fn view(&self) -> View {
         undo::fold_path(&self.path(), self.target.clone())
@@ -161,7 +172,16 @@ impl Session {
                 think,
                 text,
                 same,
-            } => self.answer(*calls, *think, *text, *same),
+                usage,
+            } => {
+                let usage = usage.map(|prompt| TokenUsage {
+                    cache_read: Tokens(u64::from(prompt) * 100),
+                    input: Tokens(3),
+                    output: Tokens(40),
+                    ..TokenUsage::default()
+                });
+                self.answer(*calls, *think, *text, *same, usage);
+            }
             Op::Result { back, extra } => {
                 let newest = self.calls.len().checked_sub(1 + usize::from(*back));
                 let id = newest
@@ -195,7 +215,7 @@ impl Session {
             Op::Clear { keep } => return self.clear(&view, *keep),
             Op::Snip { from, len } => {
                 let range = self.range(*from, *len);
-                let Some(thinking) = self.thinking_behind(&view, range) else {
+                let Some(thinking) = Self::thinking_behind(&view, range) else {
                     return false;
                 };
                 self.log.push(Body::Snip(Snip {
@@ -205,7 +225,7 @@ impl Session {
             }
             Op::Fold { from, len } => {
                 let range = self.range(*from, *len);
-                let Some(thinking) = self.thinking_behind(&view, range) else {
+                let Some(thinking) = Self::thinking_behind(&view, range) else {
                     return false;
                 };
                 let block = Block::text(&format!("folded {} to {}", range.first, range.last));
@@ -216,7 +236,7 @@ impl Session {
             Op::UndoNewest { older } => return self.undo(*older),
             Op::Checkpoint => {
                 self.log.push(Body::Checkpoint(Box::new(Checkpoint {
-                    manifest: view.layout(),
+                    manifest: self.conversation().manifest(),
                 })));
             }
             Op::Rewind { back } => {
@@ -230,7 +250,7 @@ impl Session {
         true
     }
 
-    fn answer(&mut self, calls: u8, think: u8, text: bool, same: bool) {
+    fn answer(&mut self, calls: u8, think: u8, text: bool, same: bool, usage: Option<TokenUsage>) {
         self.responses += u32::from(!same);
         let mut blocks = Vec::new();
         match think {
@@ -249,8 +269,11 @@ impl Session {
         if think == 3 {
             blocks.push(thinking("afterthought"));
         }
-        self.log
-            .assistant(&format!("msg_{}", self.responses), blocks);
+        let id = format!("msg_{}", self.responses);
+        match usage {
+            Some(usage) => self.log.assistant_with_usage(&id, blocks, usage),
+            None => self.log.assistant(&id, blocks),
+        };
     }
 
     fn request(&mut self, view: &View) {
@@ -261,7 +284,7 @@ impl Session {
             segments,
             chain,
             markers: Vec::new(),
-            params: RawJson::from_value(&json!({ "max_tokens": 1 })).unwrap(),
+            params: RawJson::from_value(&json!({ "max_tokens": 1 })).expect("JSON"),
             decisions: Vec::new(),
         })));
     }
@@ -278,12 +301,12 @@ impl Session {
         let Some((index, block)) = found else {
             return false;
         };
-        let key = dormouse_core::id::BlockKey::new(record.seq, index);
+        let key = BlockKey::new(record.seq, index);
         // Layer 1 decides only about what was not sent.
         if view.frozen().iter().any(|segment| segment.origin == key) {
             return false;
         }
-        let preview = Block::tool_result(block.call().unwrap(), "preview", false);
+        let preview = Block::tool_result(block.call().expect("a result"), "preview", false);
         let decision = ReplacementDecision::Replaced {
             preview,
             blob: Hash::of(b"whole"),
@@ -300,7 +323,8 @@ impl Session {
             .enumerate()
             .filter(|(_, s)| s.block.kind() == BlockKind::ToolResult && s.derived.is_none())
             .map(|(at, s)| {
-                let block = Block::tool_result(s.block.call().unwrap(), "[cleared]", false);
+                let block =
+                    Block::tool_result(s.block.call().expect("a result"), "[cleared]", false);
                 (
                     at,
                     ClearedBlock {
@@ -343,11 +367,7 @@ impl Session {
         }
     }
 
-    fn thinking_behind(
-        &self,
-        view: &View,
-        range: SeqRange,
-    ) -> Option<Vec<dormouse_core::id::BlockKey>> {
+    fn thinking_behind(view: &View, range: SeqRange) -> Option<Vec<BlockKey>> {
         let first = view
             .frozen()
             .iter()
@@ -370,7 +390,7 @@ impl Session {
         let restored = [Block::text("restored")];
         let keep = if back {
             [SeqRange {
-                first: dormouse_core::id::Seq::new(0),
+                first: Seq::new(0),
                 last: edge,
             }]
         } else {
@@ -391,7 +411,7 @@ impl Session {
         if !matches!(local_rewrite(view, 0), RewriteVerdict::Allowed { .. }) {
             return false;
         }
-        let manifest = compaction.manifest(view);
+        let manifest = self.conversation().compacted(&compaction);
         self.log.push(Body::Boundary(Box::new(Boundary {
             trigger: Trigger::Manual,
             kind: BoundaryKind::Full,
@@ -418,7 +438,7 @@ impl Session {
             return false;
         };
         let restored = undo::fold_without(&path, &targets, self.target.clone());
-        let manifest = restored.layout();
+        let manifest = self.conversation().restored(&restored);
         self.log
             .push(Body::Undo(Box::new(Undo { targets, manifest })));
         true

@@ -2,11 +2,17 @@
 
 use crate::random_log::{Session, ops, targets};
 use bytes::Bytes;
+use dormouse_context::conversation::Conversation;
 use dormouse_context::segment::SegmentList;
 use dormouse_context::undo;
 use dormouse_context::validate;
 use dormouse_context::view::{View, ViewIssue};
-use dormouse_core::record::{Body, LineContext, Record, Role, encode};
+use dormouse_core::id::SessionId;
+use dormouse_core::record::{
+    Body, Checkpoint, FORMAT, LineContext, Record, Role, SessionStart, encode,
+};
+use dormouse_core::weight::Weight;
+use dormouse_testkit::LogBuilder;
 use proptest::prelude::*;
 
 /// What a request puts on the wire, as far as the view decides it.
@@ -17,28 +23,32 @@ fn wire(list: &SegmentList) -> Vec<(Role, Bytes)> {
 }
 
 /// Resumes the way the store does: from the newest record with a manifest.
-fn resume(path: &[&Record], session: &Session) -> Option<View> {
+fn resume(path: &[&Record], session: &Session) -> Option<Conversation> {
     let at = path
         .iter()
         .rposition(|record| record.body.manifest().is_some())?;
     let carrier = path[at];
-    let manifest = carrier.body.manifest()?;
-    let in_ranges = session.log.records().iter().filter(|record| {
-        manifest
-            .ranges
-            .iter()
-            .any(|range| (range.first..=range.last).contains(&record.seq))
-    });
-    let mut view = View::resume(
-        carrier,
-        manifest,
-        in_ranges.map(|record| (None, record)),
-        session.target.clone(),
-    );
+    let in_ranges = in_ranges(session.log.records(), carrier);
+    let kept = in_ranges.map(|record| (None, record));
+    let mut conversation = Conversation::resume(carrier, kept, session.target.clone());
     for record in &path[at + 1..] {
-        view.apply(record);
+        conversation.apply(record);
     }
-    Some(view)
+    Some(conversation)
+}
+
+/// The records of a log that a manifest names.
+fn in_ranges<'a>(records: &'a [Record], carrier: &Record) -> impl Iterator<Item = &'a Record> {
+    let ranges = carrier
+        .body
+        .manifest()
+        .map(|manifest| manifest.ranges.clone());
+    records.iter().filter(move |record| {
+        ranges
+            .iter()
+            .flatten()
+            .any(|range| (range.first..=range.last).contains(&record.seq))
+    })
 }
 
 proptest! {
@@ -106,14 +116,14 @@ proptest! {
             session.step(op);
             let path = session.path();
             if let Some(resumed) = resume(&path, &session) {
-                let unbroken = session.view();
-                let unbroken_issues = unbroken.issues();
-                let new = resumed.issues().iter().find(|issue| !unbroken_issues.contains(issue));
+                let unbroken = session.conversation();
+                let known = unbroken.view().issues();
+                let new = resumed.view().issues().iter().find(|issue| !known.contains(issue));
                 prop_assert_eq!(new, None);
-                prop_assert_eq!(wire(&resumed.segments()), wire(&unbroken.segments()));
-                prop_assert_eq!(resumed.extent(), unbroken.extent());
-                // And goes on from there as the unbroken one does.
-                prop_assert_eq!(resumed.layout().frozen.len() > 0, unbroken.layout().frozen.len() > 0);
+                prop_assert_eq!(wire(&resumed.view().segments()), wire(&unbroken.view().segments()));
+                prop_assert_eq!(resumed.view().extent(), unbroken.view().extent());
+                prop_assert_eq!(resumed.state(), unbroken.state());
+                prop_assert_eq!(resumed.count(&Weight::default()), unbroken.count(&Weight::default()));
             }
         }
     }
@@ -161,5 +171,44 @@ proptest! {
         for (ours, theirs) in view.frozen().iter().zip(fork.frozen().iter()) {
             prop_assert!(ours.block.shares_bytes_with(&theirs.block));
         }
+    }
+
+    #[test]
+    fn a_fork_begins_with_its_parents_prompt(ops in ops(40), target in targets()) {
+        let mut session = Session::new(target.clone());
+        for op in &ops {
+            session.step(op);
+        }
+        let Some(head) = session.path().last().map(|record| (record.id.clone(), record.seq)) else {
+            return Ok(());
+        };
+        let parent = session.conversation();
+        let parent_id = SessionId::from("session");
+        let lineage = parent.lineage(&parent_id, (&head.0, head.1), "take notes");
+        let mut log = LogBuilder::starting_at(head.1.next(), "f");
+        log.push(Body::Session(Box::new(SessionStart {
+            format: FORMAT,
+            project: String::new(),
+            lineage: Some(lineage),
+        })));
+        let start = log.records()[0].clone();
+        let kept = in_ranges(session.log.records(), &start).map(|record| (Some(&parent_id), record));
+        let mut fork = Conversation::resume(&start, kept, target.clone());
+        prop_assert_eq!(wire(&fork.view().segments()), wire(&parent.view().segments()));
+        prop_assert_eq!(fork.view().extent(), parent.view().extent());
+
+        // The fork goes on in its own log and is resumed from a checkpoint that refers to both.
+        fork.apply(log.user("the directive"));
+        let manifest = fork.manifest();
+        log.push(Body::Checkpoint(Box::new(Checkpoint { manifest })));
+        let carrier = &log.records()[2];
+        let from_parent = in_ranges(session.log.records(), carrier)
+            .filter(|record| record.seq <= head.1)
+            .map(|record| (Some(&parent_id), record));
+        let own = in_ranges(log.records(), carrier).map(|record| (None, record));
+        let resumed = Conversation::resume(carrier, from_parent.chain(own), target);
+        prop_assert!(resumed.view().issues().is_empty(), "{:?}", resumed.view().issues());
+        prop_assert_eq!(wire(&resumed.view().segments()), wire(&fork.view().segments()));
+        prop_assert_eq!(resumed.state(), fork.state());
     }
 }

@@ -28,7 +28,7 @@ pub use payload::{
 };
 pub use read::{LineError, LineIssue, ParsedLine, peek};
 pub use state::{
-    Calibration, FoldedState, LastRequest, LastUsage, ModelTotals, RecentUsage, Totals,
+    Calibration, FoldedState, Gaps, LastRequest, LastUsage, ModelTotals, RecentUsage, Totals,
 };
 pub use write::{LineContext, encode, with_seq};
 

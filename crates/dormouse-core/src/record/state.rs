@@ -1,10 +1,11 @@
 //! The folded state of a session: what must survive a restart and is not part of the view.
 
-use super::payload::{Lineage, Marker};
+use super::payload::{Lineage, Marker, Ttl};
 use crate::hash::Hash;
 use crate::id::{AgentId, MessageId, RecordId, Seq};
+use crate::models::ModelTable;
 use crate::units::{Millis, Tokens};
-use crate::usage::TokenUsage;
+use crate::usage::{TokenUsage, Usd};
 use crate::weight::Weight;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -40,6 +41,8 @@ pub struct FoldedState {
     pub effort: Option<String>,
     /// The last request.
     pub last_request: Option<LastRequest>,
+    /// Pauses between requests.
+    pub gaps: Gaps,
     /// Agents that have not ended.
     pub agents: BTreeMap<AgentId, Value>,
     /// Where a fork comes from (without its manifest).
@@ -80,6 +83,30 @@ pub struct Calibration {
     pub estimated: Tokens,
 }
 
+impl Calibration {
+    /// The correction in thousandths, within half and three times.
+    pub fn thousandths(self) -> u64 {
+        const EVIDENCE: u64 = 1_000;
+        if self.estimated.get() < EVIDENCE {
+            return 1_000;
+        }
+        let ratio = u128::from(self.measured.get()) * 1_000 / u128::from(self.estimated.get());
+        u64::try_from(ratio).unwrap_or(u64::MAX).clamp(500, 3_000)
+    }
+
+    /// Corrects an estimate, rounding up.
+    pub fn correct(self, estimate: Tokens) -> Tokens {
+        let corrected =
+            (u128::from(estimate.get()) * u128::from(self.thousandths())).div_ceil(1_000);
+        Tokens(u64::try_from(corrected).unwrap_or(u64::MAX))
+    }
+
+    /// How far estimates are off, in per cent: positive when they are too low.
+    pub fn drift_percent(self) -> i64 {
+        i64::try_from(self.thousandths()).unwrap_or(0) / 10 - 100
+    }
+}
+
 /// What a session has used. A response counts once, whatever number of records tells of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -97,6 +124,72 @@ pub struct ModelTotals {
     pub requests: u64,
     /// Their tokens.
     pub usage: TokenUsage,
+    /// What they cost, as far as prices are known. Prices depend on the single prompt's length, so
+    /// this is no function of the sums.
+    pub cost: Usd,
+    /// Responses whose price is not known.
+    #[serde(default)]
+    pub unpriced: u64,
+}
+
+impl ModelTotals {
+    /// Counts one response.
+    pub fn add(&mut self, usage: &TokenUsage, cost: Option<Usd>) {
+        self.requests += 1;
+        self.usage += *usage;
+        self.cost += cost.unwrap_or(Usd::ZERO);
+        self.unpriced += u64::from(cost.is_none());
+    }
+}
+
+/// Responses whose figures may still be corrected. A response is told of by several records, but
+/// they lie close together.
+const UNSETTLED: usize = 64;
+
+impl Totals {
+    /// Takes note of a response's figures; the latest count, and count once.
+    pub fn observe(
+        &mut self,
+        models: &ModelTable,
+        message: &MessageId,
+        model: &str,
+        usage: TokenUsage,
+    ) {
+        if let Some(known) = self
+            .recent
+            .iter_mut()
+            .find(|recent| recent.message == *message)
+        {
+            known.usage = usage;
+            return;
+        }
+        let model = model.to_owned();
+        self.recent.push(RecentUsage {
+            message: message.clone(),
+            model,
+            usage,
+        });
+        if self.recent.len() > UNSETTLED {
+            let settled = self.recent.remove(0);
+            settle(&mut self.by_model, models, &settled);
+        }
+    }
+
+    /// The sums by model, with what is not settled yet.
+    pub fn sums(&self, models: &ModelTable) -> BTreeMap<String, ModelTotals> {
+        let mut sums = self.by_model.clone();
+        for recent in &self.recent {
+            settle(&mut sums, models, recent);
+        }
+        sums
+    }
+}
+
+fn settle(sums: &mut BTreeMap<String, ModelTotals>, models: &ModelTable, one: &RecentUsage) {
+    let cost = models.lookup(&one.model).info.cost(&one.usage);
+    sums.entry(one.model.clone())
+        .or_default()
+        .add(&one.usage, cost);
 }
 
 /// A response whose figures are not settled yet.
@@ -108,6 +201,30 @@ pub struct RecentUsage {
     pub model: String,
     /// The latest figures.
     pub usage: TokenUsage,
+}
+
+/// Pauses between requests, by what the cache makes of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gaps {
+    /// Up to five minutes.
+    pub short: u64,
+    /// More, up to an hour.
+    pub middle: u64,
+    /// More than an hour.
+    pub long: u64,
+}
+
+impl Gaps {
+    /// Counts one pause.
+    pub fn add(&mut self, millis: u64) {
+        if millis <= Ttl::FiveMinutes.millis() {
+            self.short += 1;
+        } else if millis <= Ttl::OneHour.millis() {
+            self.middle += 1;
+        } else {
+            self.long += 1;
+        }
+    }
 }
 
 /// What the last request looked like.

@@ -1,0 +1,174 @@
+//! The bytes of a request body.
+//!
+//! A body is the request's parameters followed by tools, system and messages. All content is
+//! copied from bytes that were made once; brackets, commas, role wrappers and cache markers are
+//! added here and nowhere else. Neighbours with the same role become one message.
+
+use crate::prefix::{Part, RenderedPrefix};
+use crate::segment::Segment;
+use dormouse_core::json::RawJson;
+use dormouse_core::record::{Marker, MarkerPlace, Role, Ttl};
+
+/// Everything a body is made of.
+#[derive(Clone, Debug)]
+pub struct RequestBody<'a> {
+    /// Every member but tools, system and messages, as one JSON object.
+    pub params: &'a RawJson,
+    /// Tools, system, instruction fragments.
+    pub prefix: &'a RenderedPrefix,
+    /// Cache markers.
+    pub markers: &'a [Marker],
+}
+
+const MARKER_5M: &[u8] = br#","cache_control":{"type":"ephemeral"}}"#;
+const MARKER_1H: &[u8] = br#","cache_control":{"type":"ephemeral","ttl":"1h"}}"#;
+/// `{"role":"assistant","content":[` and `]},`.
+const WRAPPER: usize = 40;
+
+impl RequestBody<'_> {
+    /// Joins the body. `content` is the number of bytes of the segments' blocks: the buffer is
+    /// allocated once.
+    pub fn assemble<'a>(
+        &self,
+        segments: impl Iterator<Item = &'a Segment>,
+        content: u64,
+        count: usize,
+    ) -> Vec<u8> {
+        let prefix: usize = self.prefix.parts().map(|part| part.bytes.len() + 1).sum();
+        let content = usize::try_from(content).unwrap_or(0);
+        let capacity = self.params.bytes().len()
+            + prefix
+            + content
+            + count * (WRAPPER + 1)
+            + self.markers.len() * MARKER_1H.len()
+            + 128;
+        let mut out = Vec::with_capacity(capacity);
+        self.write_params(&mut out);
+        self.write_parts(&mut out, "tools", self.prefix.tools(), MarkerPlace::Tool);
+        self.write_parts(
+            &mut out,
+            "system",
+            self.prefix.system(),
+            MarkerPlace::System,
+        );
+        self.write_messages(&mut out, segments);
+        out.push(b'}');
+        out
+    }
+
+    fn write_params(&self, out: &mut Vec<u8>) {
+        let params = self.params.bytes();
+        out.extend_from_slice(params.strip_suffix(b"}").unwrap_or(b"{"));
+        if out.len() > 1 {
+            out.push(b',');
+        }
+    }
+
+    fn ttl(&self, place: MarkerPlace) -> Option<Ttl> {
+        self.markers
+            .iter()
+            .find(|marker| marker.place == place)
+            .map(|marker| marker.ttl)
+    }
+
+    fn write_parts(
+        &self,
+        out: &mut Vec<u8>,
+        name: &str,
+        parts: &[Part],
+        place: impl Fn(u32) -> MarkerPlace,
+    ) {
+        if parts.is_empty() {
+            return;
+        }
+        out.push(b'"');
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"\":[");
+        for (index, part) in (0_u32..).zip(parts) {
+            if index > 0 {
+                out.push(b',');
+            }
+            write_marked(out, &part.bytes, self.ttl(place(index)));
+        }
+        out.extend_from_slice(b"],");
+    }
+
+    fn write_messages<'a>(&self, out: &mut Vec<u8>, segments: impl Iterator<Item = &'a Segment>) {
+        out.extend_from_slice(b"\"messages\":[");
+        let mut writer = Turns { out, role: None };
+        for (index, part) in (0_u32..).zip(self.prefix.fragments()) {
+            writer.block(
+                Role::User,
+                &part.bytes,
+                self.ttl(MarkerPlace::Fragment(index)),
+            );
+        }
+        // Few segments carry a marker; comparing with the next one keeps the loop to copying.
+        let mut marked: Vec<(u64, Ttl)> = self
+            .markers
+            .iter()
+            .filter_map(|marker| match marker.place {
+                MarkerPlace::Segment(at) => Some((at, marker.ttl)),
+                _ => None,
+            })
+            .collect();
+        marked.sort_unstable();
+        let mut marked = marked.into_iter().peekable();
+        for (at, segment) in (0_u64..).zip(segments) {
+            let ttl = marked.next_if(|(next, _)| *next == at).map(|(_, ttl)| ttl);
+            writer.block(segment.role, segment.block.bytes(), ttl);
+        }
+        writer.finish();
+    }
+}
+
+/// Writes blocks as messages, joining neighbours with the same role.
+struct Turns<'a> {
+    out: &'a mut Vec<u8>,
+    role: Option<Role>,
+}
+
+impl Turns<'_> {
+    fn block(&mut self, role: Role, bytes: &[u8], ttl: Option<Ttl>) {
+        if self.role == Some(role) {
+            self.out.push(b',');
+        } else {
+            if self.role.is_some() {
+                self.out.extend_from_slice(b"]},");
+            }
+            self.out.extend_from_slice(match role {
+                Role::User => br#"{"role":"user","content":["#,
+                Role::Assistant => br#"{"role":"assistant","content":["#,
+                Role::System => br#"{"role":"system","content":["#,
+            });
+            self.role = Some(role);
+        }
+        write_marked(self.out, bytes, ttl);
+    }
+
+    fn finish(self) {
+        if self.role.is_some() {
+            self.out.extend_from_slice(b"]}");
+        }
+        self.out.push(b']');
+    }
+}
+
+/// Copies an object and splices the marker in before its closing brace.
+fn write_marked(out: &mut Vec<u8>, bytes: &[u8], ttl: Option<Ttl>) {
+    let Some(ttl) = ttl else {
+        out.extend_from_slice(bytes);
+        return;
+    };
+    let marker = match ttl {
+        Ttl::FiveMinutes => MARKER_5M,
+        Ttl::OneHour => MARKER_1H,
+    };
+    match bytes.strip_suffix(b"}") {
+        Some(b"{") | None => out.extend_from_slice(bytes),
+        Some(open) => {
+            out.extend_from_slice(open);
+            out.extend_from_slice(marker);
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! A session as the engine holds it: the view, the folded state, the count.
+//!
+//! Records go in one by one; everything else is read off. The same value comes out whether the
+//! whole path is folded, or the session is resumed from a manifest and the records behind it.
+//!
+//! Not here: reading and writing logs, choosing the path, deciding anything.
+
+use crate::compact::Compaction;
+use crate::target::Target;
+use crate::tokens::{self, Count};
+use crate::undo;
+use crate::view::View;
+use dormouse_core::id::{MessageId, RecordId, Seq, SessionId};
+use dormouse_core::models::BytesPerToken;
+use dormouse_core::record::{
+    Body, FoldedState, LastRequest, LastUsage, Lineage, Manifest, Message, Record, Request, Role,
+    StateChange,
+};
+use dormouse_core::units::Tokens;
+use dormouse_core::usage::TokenUsage;
+use dormouse_core::weight::Weight;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// The name a client gives to answers that no model made.
+const SYNTHETIC_MODEL: &str = "<synthetic>";
+
+/// A session: what its records fold into.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    view: View,
+    state: FoldedState,
+    bytes: BytesPerToken,
+    head: Option<RecordId>,
+}
+
+impl Conversation {
+    /// A session without records.
+    pub fn new(target: Target) -> Self {
+        let bytes = target.models.lookup(&target.model).info.bytes_per_token;
+        Self {
+            view: View::new(target),
+            state: FoldedState::default(),
+            bytes,
+            head: None,
+        }
+    }
+
+    /// Folds the records of a path, its undo records followed.
+    pub fn fold(path: &[&Record], target: Target) -> Self {
+        let mut conversation = Self::new(target);
+        let kept = undo::kept(path, &undo::undone(path));
+        // The view before an undo is folded without what it undoes; the state at that point is
+        // the one its manifest gives.
+        let last_undo = path
+            .iter()
+            .rev()
+            .find(|record| matches!(record.body, Body::Undo(_)));
+        let undone_at = last_undo.map(|record| record.seq);
+        let (before, after): (Vec<&Record>, Vec<&Record>) = kept
+            .into_iter()
+            .partition(|record| undone_at.is_some_and(|at| record.seq < at));
+        for record in before {
+            conversation.view.apply(record);
+        }
+        if let Some(Body::Undo(undo)) = last_undo.map(|record| &record.body) {
+            conversation.state = undo.manifest.state.clone();
+        }
+        for record in after {
+            conversation.apply(record);
+        }
+        conversation.head = path.last().map(|record| record.id.clone());
+        conversation
+    }
+
+    /// Resumes from a record with a manifest and the records its ranges name; the records behind
+    /// it are applied by the caller.
+    pub fn resume<'a>(
+        carrier: &Record,
+        kept: impl IntoIterator<Item = (Option<&'a SessionId>, &'a Record)>,
+        target: Target,
+    ) -> Self {
+        let Some(manifest) = carrier.body.manifest() else {
+            // Another tool's boundary: it starts with what it says it kept.
+            let mut conversation = Self::new(target);
+            for (_, record) in kept {
+                conversation.apply(record);
+            }
+            conversation.apply(carrier);
+            return conversation;
+        };
+        let mut conversation = Self::new(target.clone());
+        conversation.view = View::resume(carrier, manifest, kept, target);
+        conversation.state = manifest.state.clone();
+        conversation.mark(carrier);
+        conversation.head = Some(carrier.id.clone());
+        conversation
+    }
+
+    /// Applies the next record of the path.
+    pub fn apply(&mut self, record: &Record) {
+        let before = record.body.is_rewrite().then(|| self.weight());
+        self.view.apply(record);
+        self.apply_state(record, before);
+        self.head = Some(record.id.clone());
+    }
+
+    /// The view.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The newest record: what plans are made for and commits are checked against.
+    pub fn head(&self) -> Option<&RecordId> {
+        self.head.as_ref()
+    }
+
+    /// The folded state.
+    pub fn state(&self) -> &FoldedState {
+        &self.state
+    }
+
+    /// What the conversation weighs, prefix not included.
+    pub fn weight(&self) -> Weight {
+        view_weight(&self.view)
+    }
+
+    /// The canonical count. `prefix` is the weight of system, tools and instructions: it matters
+    /// only until the first response was measured.
+    pub fn count(&self, prefix: &Weight) -> Count {
+        tokens::count(&self.state, &(self.weight() + *prefix), self.bytes)
+    }
+
+    /// Bytes per token of the model the session talks to.
+    pub fn bytes_per_token(&self) -> BytesPerToken {
+        self.bytes
+    }
+
+    /// The manifest of the session as it is, for a checkpoint.
+    pub fn manifest(&self) -> Manifest {
+        Manifest {
+            state: self.state.clone(),
+            ..self.view.layout()
+        }
+    }
+
+    /// The complete manifest of a boundary.
+    pub fn compacted(&self, compaction: &Compaction<'_>) -> Manifest {
+        let (manifest, after) = compaction.manifest(&self.view);
+        let mut state = self.state.clone();
+        tokens::rewritten(&mut state, &self.weight(), &after, self.bytes);
+        // The model no longer sees what it read; recall may show again what it had shown.
+        state.read_files.clear();
+        state.surfaced.clear();
+        Manifest { state, ..manifest }
+    }
+
+    /// The manifest of an undo, given the view folded without the rewrites undone.
+    pub fn restored(&self, without: &View) -> Manifest {
+        let mut state = self.state.clone();
+        let (before, after) = (self.weight(), view_weight(without));
+        tokens::rewritten(&mut state, &before, &after, self.bytes);
+        Manifest {
+            state,
+            ..without.layout()
+        }
+    }
+
+    /// What a fork needs to begin: a reference to this log, and a copy of the state.
+    pub fn lineage(&self, session: &SessionId, head: (&RecordId, Seq), directive: &str) -> Lineage {
+        let manifest = Manifest {
+            ranges: self.view.ranges(Some(session), Seq::default()),
+            ..self.manifest()
+        };
+        Lineage {
+            session: session.clone(),
+            record: head.0.clone(),
+            seq: head.1,
+            prefix: self.state.prefix,
+            directive: directive.to_owned(),
+            manifest,
+        }
+    }
+
+    fn apply_state(&mut self, record: &Record, before: Option<Weight>) {
+        match &record.body {
+            Body::Message(message) if message.reaches_the_model() => self.message(record, message),
+            Body::Fragment(fragment) => self.appended(*fragment.block.weight()),
+            Body::Usage(report) => {
+                let usage = Some(report.usage);
+                self.measured(
+                    record,
+                    report.message.as_ref(),
+                    &report.model,
+                    usage,
+                    Weight::default(),
+                );
+            }
+            Body::Prefix(prefix) => self.state.prefix = Some(prefix.id),
+            Body::Request(request) => self.request(record, request),
+            Body::State(change) => self.change(change),
+            Body::Agent(event) if event.ended => {
+                self.state.agents.remove(&event.agent);
+            }
+            Body::Agent(event) => {
+                self.state
+                    .agents
+                    .insert(event.agent.clone(), event.detail.clone());
+            }
+            Body::Foreign(foreign) => {
+                if let Some(title) = &foreign.title {
+                    let title = serde_json::Value::from(&**title);
+                    self.state.facts.insert("title".to_owned(), title);
+                }
+            }
+            Body::Boundary(boundary) => {
+                match &boundary.manifest {
+                    Some(manifest) => self.state = manifest.state.clone(),
+                    None => self.reweigh(before),
+                }
+                self.mark(record);
+            }
+            Body::Cleared(_) | Body::Snip(_) | Body::Fold(_) => self.reweigh(before),
+            Body::Session(_)
+            | Body::Message(_)
+            | Body::Replacement(_)
+            | Body::Notes(_)
+            | Body::Undo(_)
+            | Body::Checkpoint(_)
+            | Body::Mail(_) => {}
+        }
+    }
+
+    /// Remembers the boundary or the lineage that a manifest came with.
+    fn mark(&mut self, record: &Record) {
+        match &record.body {
+            Body::Boundary(_) => self.state.boundary = Some(record.id.clone()),
+            Body::Session(start) => {
+                self.state.lineage = start.lineage.as_ref().map(|lineage| {
+                    Box::new(Lineage {
+                        manifest: Manifest::default(),
+                        ..lineage.clone()
+                    })
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn reweigh(&mut self, before: Option<Weight>) {
+        if let Some(before) = before {
+            let after = self.weight();
+            tokens::rewritten(&mut self.state, &before, &after, self.bytes);
+        }
+    }
+
+    fn message(&mut self, record: &Record, message: &Message) {
+        let sendable = message
+            .content
+            .iter()
+            .filter(|block| !block.is_unsendable());
+        let weight = sendable.fold(Weight::default(), |sum, block| sum + *block.weight());
+        let model = message
+            .model
+            .as_deref()
+            .filter(|model| *model != SYNTHETIC_MODEL);
+        match (message.role, model) {
+            (Role::Assistant, Some(model)) => {
+                self.measured(record, message.id.as_ref(), model, message.usage, weight);
+            }
+            _ => self.appended(weight),
+        }
+    }
+
+    fn appended(&mut self, weight: Weight) {
+        if let Some(last) = &mut self.state.last_usage {
+            last.since += weight;
+        }
+    }
+
+    /// A response, or a part of one, or its figures: whatever comes, it counts once.
+    fn measured(
+        &mut self,
+        record: &Record,
+        message: Option<&MessageId>,
+        model: &str,
+        usage: Option<TokenUsage>,
+        answer: Weight,
+    ) {
+        self.state.model = Some(model.to_owned());
+        let by_record = MessageId::new(record.id.as_str());
+        let message = message.unwrap_or(&by_record);
+        if let Some(last) = &mut self.state.last_usage
+            && last.message.as_ref() == Some(message)
+        {
+            last.answer += answer;
+            last.usage = usage.unwrap_or(last.usage);
+        } else if let Some(usage) = usage {
+            let last = LastUsage {
+                message: Some(message.clone()),
+                model: model.to_owned(),
+                usage,
+                answer,
+                since: Weight::default(),
+                removed: Tokens::ZERO,
+                added: Tokens::ZERO,
+            };
+            tokens::calibrate(&mut self.state, &last, self.bytes);
+            self.state.last_usage = Some(last);
+        } else {
+            self.appended(answer);
+        }
+        if let Some(usage) = usage {
+            let models = Arc::clone(&self.view.target().models);
+            self.state.totals.observe(&models, message, model, usage);
+        }
+    }
+
+    fn request(&mut self, record: &Record, request: &Request) {
+        #[derive(Deserialize)]
+        struct Params {
+            output_config: Option<OutputConfig>,
+        }
+        #[derive(Deserialize)]
+        struct OutputConfig {
+            effort: Option<String>,
+        }
+        let params: Option<Params> = serde_json::from_slice(request.params.bytes()).ok();
+        self.state.effort = params.and_then(|params| params.output_config?.effort);
+        self.state.model = Some(request.model.clone());
+        let last = self.state.last_request.as_ref().and_then(|last| last.at);
+        if let Some((last, now)) = last.zip(record.at) {
+            self.state.gaps.add(now.since(last));
+        }
+        self.state.last_request = Some(LastRequest {
+            id: record.id.clone(),
+            at: record.at,
+            segments: request.segments,
+            chain: request.chain,
+            markers: request.markers.clone(),
+        });
+    }
+
+    fn change(&mut self, change: &StateChange) {
+        let state = &mut self.state;
+        match change {
+            StateChange::Surfaced { memories } => state.surfaced.extend(memories.iter().cloned()),
+            StateChange::ReadState { path, detail } if detail.is_null() => {
+                state.read_files.remove(path);
+            }
+            StateChange::ReadState { path, detail } => {
+                state.read_files.insert(path.clone(), detail.clone());
+            }
+            StateChange::Cursor { name, at } => {
+                state.cursors.insert(name.clone(), *at);
+            }
+            StateChange::Fact { name, value } if value.is_null() => {
+                state.facts.remove(name);
+            }
+            StateChange::Fact { name, value } => {
+                state.facts.insert(name.clone(), value.clone());
+            }
+            StateChange::MemorySaved { .. } | StateChange::Dream { .. } => {}
+        }
+    }
+}
+
+fn view_weight(view: &View) -> Weight {
+    let tail = view.tail();
+    let parts = tail.response.iter().chain(&tail.incoming);
+    let frozen = view.frozen().weight(view.frozen().len());
+    parts.fold(frozen, |sum, segment| sum + *segment.block.weight())
+}

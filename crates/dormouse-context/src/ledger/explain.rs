@@ -1,0 +1,212 @@
+//! Why a cached prefix was lost: the first thing that differs.
+
+use super::Shape;
+use crate::prefix::Part;
+use std::fmt;
+
+/// The first difference between two requests, in the order of the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// Another model.
+    Model {
+        /// Before.
+        from: String,
+        /// Now.
+        to: String,
+    },
+    /// A tool was added, taken away, moved or changed.
+    Tool {
+        /// Which.
+        name: String,
+        /// What happened to it.
+        what: PartChange,
+    },
+    /// A system block.
+    System {
+        /// Which, counted from one.
+        block: usize,
+        /// What happened to it.
+        what: PartChange,
+    },
+    /// An instruction fragment.
+    Instructions {
+        /// Which.
+        name: String,
+        /// What happened to it.
+        what: PartChange,
+    },
+    /// A parameter that is part of the cache key.
+    Parameters,
+    /// A segment of the conversation.
+    Segment {
+        /// Which, counted from zero.
+        at: usize,
+    },
+    /// The conversation was cut.
+    Shortened {
+        /// Segments that are left.
+        to: usize,
+    },
+}
+
+/// What happened to a part of the prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartChange {
+    /// It differs from this byte on.
+    Changed {
+        /// The first byte that differs.
+        at: usize,
+    },
+    /// It is new, or stands where another stood.
+    Added,
+    /// It is gone.
+    Removed,
+}
+
+/// Why less was read than was cached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BreakCause {
+    /// The prompt changed.
+    Changed(Difference),
+    /// The entries had lapsed.
+    Expired {
+        /// Milliseconds since the last request.
+        idle: u64,
+    },
+    /// Nothing on this side: the provider dropped the entry.
+    Unexplained,
+}
+
+/// The first difference, if the later request does not simply continue the earlier one.
+pub(super) fn difference(before: &Shape, now: &Shape) -> Option<Difference> {
+    if before.keys.model != now.keys.model {
+        return Some(Difference::Model {
+            from: before.keys.model.clone(),
+            to: now.keys.model.clone(),
+        });
+    }
+    if let Some((_, name, what)) = parts(before.prefix.tools(), now.prefix.tools()) {
+        return Some(Difference::Tool { name, what });
+    }
+    if let Some((index, _, what)) = parts(before.prefix.system(), now.prefix.system()) {
+        return Some(Difference::System {
+            block: index + 1,
+            what,
+        });
+    }
+    if before.keys != now.keys {
+        return Some(Difference::Parameters);
+    }
+    if let Some((_, name, what)) = parts(before.prefix.fragments(), now.prefix.fragments()) {
+        return Some(Difference::Instructions { name, what });
+    }
+    segments(before, now)
+}
+
+fn parts(before: &[Part], now: &[Part]) -> Option<(usize, String, PartChange)> {
+    let index = (0..before.len().max(now.len()))
+        .find(|index| before.get(*index).map(|p| p.hash) != now.get(*index).map(|p| p.hash))?;
+    Some(match (before.get(index), now.get(index)) {
+        (Some(old), Some(new)) if old.name == new.name => {
+            let same = old
+                .bytes
+                .iter()
+                .zip(&new.bytes)
+                .take_while(|(a, b)| a == b)
+                .count();
+            (index, new.name.clone(), PartChange::Changed { at: same })
+        }
+        (Some(old), None) => (index, old.name.clone(), PartChange::Removed),
+        (Some(old), Some(new)) => {
+            // Whichever of the two is not on the other side tells what happened.
+            if now.iter().any(|part| part.name == old.name) {
+                (index, new.name.clone(), PartChange::Added)
+            } else {
+                (index, old.name.clone(), PartChange::Removed)
+            }
+        }
+        (None, new) => (
+            index,
+            new.map(|p| p.name.clone()).unwrap_or_default(),
+            PartChange::Added,
+        ),
+    })
+}
+
+/// Chains agree up to the first difference and never after it, so it can be found by halving.
+fn segments(before: &Shape, now: &Shape) -> Option<Difference> {
+    let common = before.segments.len().min(now.segments.len());
+    let same = |count: usize| before.segments.chain(count) == now.segments.chain(count);
+    if same(common) {
+        let cut = now.segments.len() < before.segments.len();
+        return cut.then_some(Difference::Shortened {
+            to: now.segments.len(),
+        });
+    }
+    let (mut low, mut high) = (0, common);
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if same(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Some(Difference::Segment { at: low })
+}
+
+impl fmt::Display for PartChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed { at } => write!(f, "changed at byte {}", Grouped(*at as u64)),
+            Self::Added => f.write_str("was added"),
+            Self::Removed => f.write_str("was removed"),
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model { from, to } => write!(f, "model changed from {from} to {to}"),
+            Self::Tool { name, what } => write!(f, "tool `{name}` {what}"),
+            Self::System { block, what } => write!(f, "system block {block} {what}"),
+            Self::Instructions { name, what } => write!(f, "instructions `{name}` {what}"),
+            Self::Parameters => f.write_str("thinking, effort or tool choice changed"),
+            Self::Segment { at } => write!(f, "message segment {} changed", Grouped(*at as u64)),
+            Self::Shortened { to } => {
+                write!(
+                    f,
+                    "the conversation was cut to {} segments",
+                    Grouped(*to as u64)
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for BreakCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed(difference) => difference.fmt(f),
+            Self::Expired { idle } => write!(f, "cache expired: {} min idle", idle / 60_000),
+            Self::Unexplained => f.write_str("the provider dropped the entry"),
+        }
+    }
+}
+
+/// A number with its thousands apart.
+struct Grouped(u64);
+
+impl fmt::Display for Grouped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (index, digit) in digits.chars().enumerate() {
+            if index > 0 && (digits.len() - index).is_multiple_of(3) {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}

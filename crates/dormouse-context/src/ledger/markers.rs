@@ -1,0 +1,87 @@
+//! Where the markers go, and how long their entries should live.
+
+use super::{MOST_MARKERS, Shape};
+use dormouse_core::models::PriceSet;
+use dormouse_core::record::{Gaps, Marker, MarkerPlace, Ttl};
+use dormouse_core::units::Tokens;
+
+/// Times to live by place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarkerTtls {
+    /// On tools, system and instruction fragments.
+    pub prefix: Ttl,
+    /// On messages.
+    pub messages: Ttl,
+}
+
+/// Places at most four markers: on the tools or the system, on the end of the prefix, on the
+/// previous request's last marker, and on the last segment that takes one.
+///
+/// The marker on the previous place makes its entry findable however many blocks came since, which
+/// covers long turns, forks and resumed sessions alike.
+pub(super) fn place(shape: &Shape, previous: Option<MarkerPlace>, ttls: MarkerTtls) -> Vec<Marker> {
+    let last = (0..shape.segments.len())
+        .rev()
+        .find(|at| shape.takes_marker(*at))
+        .map(|at| MarkerPlace::Segment(at as u64));
+    let previous =
+        previous.filter(|place| Some(*place) != last && matches!(place, MarkerPlace::Segment(_)));
+    let end_of = |parts: usize| {
+        u32::try_from(parts)
+            .ok()
+            .and_then(|parts| parts.checked_sub(1))
+    };
+    let prefix = [
+        end_of(shape.prefix.tools().len()).map(MarkerPlace::Tool),
+        end_of(shape.prefix.system().len()).map(MarkerPlace::System),
+        end_of(shape.prefix.fragments().len()).map(MarkerPlace::Fragment),
+    ];
+    let prefix: Vec<MarkerPlace> = prefix.into_iter().flatten().collect();
+    let messages: Vec<MarkerPlace> = previous.into_iter().chain(last).collect();
+    // The end of the prefix is worth more than a place inside it.
+    let room = MOST_MARKERS - messages.len();
+    let prefix = prefix
+        .into_iter()
+        .rev()
+        .take(room)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev();
+    // A longer time to live may not follow a shorter one.
+    let prefix_ttl = ttls.prefix.max(if messages.is_empty() {
+        ttls.prefix
+    } else {
+        ttls.messages
+    });
+    let prefix = prefix.map(|place| Marker {
+        place,
+        ttl: prefix_ttl,
+    });
+    let messages = messages.into_iter().map(|place| Marker {
+        place,
+        ttl: ttls.messages,
+    });
+    prefix.chain(messages).collect()
+}
+
+/// Whether an hour on messages is cheaper than five minutes, from the pauses the session has had.
+///
+/// The hour costs more for every token that is new; it saves writing the whole prompt again after
+/// each pause of between five minutes and an hour.
+pub fn message_ttl(gaps: &Gaps, prompt: Tokens, growth: Tokens, prices: &PriceSet) -> Ttl {
+    /// Fewer pauses than this say nothing.
+    const EVIDENCE: u64 = 10;
+    let requests = gaps.short + gaps.middle + gaps.long;
+    if requests < EVIDENCE {
+        return Ttl::FiveMinutes;
+    }
+    let rewritten = prices.write_5m.of(prompt) - prices.read.of(prompt);
+    let dearer = prices.write_1h.of(growth) - prices.write_5m.of(growth);
+    let saved = rewritten.pico().saturating_mul(i128::from(gaps.middle));
+    let paid = dearer.pico().saturating_mul(i128::from(requests));
+    if saved > paid {
+        Ttl::OneHour
+    } else {
+        Ttl::FiveMinutes
+    }
+}

@@ -1,0 +1,185 @@
+//! A request as the cache sees it: positions with identities.
+
+use crate::prefix::RenderedPrefix;
+use crate::segment::SegmentList;
+use crate::tokens;
+use dormouse_core::hash::Hash;
+use dormouse_core::json::RawJson;
+use dormouse_core::models::BytesPerToken;
+use dormouse_core::record::{Calibration, MarkerPlace};
+use dormouse_core::units::Tokens;
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Parameters that are part of the cache key, by the level they invalidate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheKeys {
+    /// The model: a cache belongs to one.
+    pub model: String,
+    /// Changes here lose system and messages.
+    pub system: Hash,
+    /// Changes here lose the messages.
+    pub messages: Hash,
+}
+
+impl CacheKeys {
+    /// Reads the keyed parameters of a request.
+    pub fn of(params: &RawJson) -> Self {
+        #[derive(Deserialize, Default)]
+        #[serde(default)]
+        struct Keyed {
+            model: String,
+            speed: Value,
+            tool_choice: Value,
+            thinking: Value,
+            output_config: Value,
+        }
+        let keyed: Keyed = serde_json::from_slice(params.bytes()).unwrap_or_default();
+        let effort = keyed
+            .output_config
+            .get("effort")
+            .cloned()
+            .unwrap_or_default();
+        let hash = |values: &[&Value]| {
+            values.iter().fold(Hash::START, |chain, value| {
+                chain.link(b'k', Hash::of(value.to_string().as_bytes()))
+            })
+        };
+        Self {
+            model: keyed.model,
+            system: hash(&[&keyed.speed]),
+            messages: hash(&[&keyed.tool_choice, &keyed.thinking, &effort]),
+        }
+    }
+}
+
+/// How many tokens something has, for this model and session.
+#[derive(Clone, Copy, Debug)]
+struct Measure {
+    bytes: BytesPerToken,
+    calibration: Calibration,
+    minimum: Tokens,
+}
+
+/// A request as the cache sees it.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    pub(crate) keys: CacheKeys,
+    pub(crate) prefix: Arc<RenderedPrefix>,
+    pub(crate) segments: SegmentList,
+    measure: Measure,
+}
+
+impl Shape {
+    /// A request. `measure` is what turns weight into tokens (bytes per token and the correction
+    /// learnt), and the shortest prefix that is cached.
+    pub fn new(
+        keys: CacheKeys,
+        prefix: Arc<RenderedPrefix>,
+        segments: SegmentList,
+        measure: (BytesPerToken, Calibration, Tokens),
+    ) -> Self {
+        let (bytes, calibration, minimum) = measure;
+        Self {
+            keys,
+            prefix,
+            segments,
+            measure: Measure {
+                bytes,
+                calibration,
+                minimum,
+            },
+        }
+    }
+
+    /// Positions in all.
+    pub fn len(&self) -> u64 {
+        (self.prefix.len() + self.segments.len()) as u64
+    }
+
+    /// Whether there is nothing to cache.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn minimum(&self) -> Tokens {
+        self.measure.minimum
+    }
+
+    /// The position of a marker and the identity of everything up to it.
+    pub fn identity(&self, place: MarkerPlace) -> Option<(u64, Hash)> {
+        let prefix = &self.prefix;
+        let within = |index: u32, parts: usize| Some(index as usize).filter(|index| *index < parts);
+        let position = match place {
+            MarkerPlace::Tool(index) => within(index, prefix.tools().len())?,
+            MarkerPlace::System(index) => {
+                prefix.tools().len() + within(index, prefix.system().len())?
+            }
+            MarkerPlace::Fragment(index) => {
+                let before = prefix.tools().len() + prefix.system().len();
+                before + within(index, prefix.fragments().len())?
+            }
+            MarkerPlace::Segment(at) => {
+                let at = usize::try_from(at)
+                    .ok()
+                    .filter(|at| *at < self.segments.len())?;
+                prefix.len() + at
+            }
+        } as u64;
+        Some((position, self.key_at(position)?))
+    }
+
+    /// The identity of everything up to and including a position.
+    pub(crate) fn key_at(&self, position: u64) -> Option<Hash> {
+        let count = usize::try_from(position).ok()? + 1;
+        let prefix = &self.prefix;
+        let model = Hash::of(self.keys.model.as_bytes());
+        let tools = prefix.tools().len();
+        let system = tools + prefix.system().len();
+        if count > prefix.len() {
+            let segments = count - prefix.len();
+            if segments > self.segments.len() {
+                return None;
+            }
+            let front = model
+                .link(b'y', self.keys.system)
+                .link(b'm', self.keys.messages)
+                .link(b'p', prefix.id());
+            return Some(front.link(b'c', self.segments.chain(segments)));
+        }
+        let chain = prefix.chain(count);
+        Some(if count <= tools {
+            model.link(b'p', chain)
+        } else if count <= system {
+            model.link(b'y', self.keys.system).link(b'p', chain)
+        } else {
+            model
+                .link(b'y', self.keys.system)
+                .link(b'm', self.keys.messages)
+                .link(b'p', chain)
+        })
+    }
+
+    /// Whether a marker may stand on a segment.
+    pub(crate) fn takes_marker(&self, segment: usize) -> bool {
+        self.segments
+            .get(segment)
+            .is_some_and(|segment| segment.block.takes_marker())
+    }
+
+    /// Estimated tokens up to and including a position.
+    pub(crate) fn tokens_upto(&self, position: u64) -> Tokens {
+        let count = usize::try_from(position)
+            .unwrap_or(usize::MAX)
+            .saturating_add(1);
+        let weight = if count > self.prefix.len() {
+            *self.prefix.weight() + self.segments.weight(count - self.prefix.len())
+        } else {
+            self.prefix.weight_of(count)
+        };
+        self.measure
+            .calibration
+            .correct(tokens::estimate(&weight, self.measure.bytes))
+    }
+}
