@@ -215,7 +215,10 @@ impl<'de> Deserialize<'de> for RawJson {
 /// Transcripts of other tools change their types between versions; one odd field must not cost
 /// the line.
 #[derive(Debug, Default)]
-pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);
+pub struct Text<'a>(
+    /// The text, if it was one.
+    pub Option<Cow<'a, str>>,
+);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -228,7 +231,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 
 /// A flag that is set only by a JSON `true`.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Flag(pub(crate) bool);
+pub struct Flag(
+    /// Whether it was `true`.
+    pub bool,
+);
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -238,7 +244,10 @@ impl<'de> Deserialize<'de> for Flag {
 
 /// A whole number where one is expected.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Number(pub(crate) Option<u64>);
+pub struct Number(
+    /// The number, if it was a whole one that is not negative.
+    pub Option<u64>,
+);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
