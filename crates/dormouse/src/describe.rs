@@ -131,7 +131,14 @@ fn boundary(boundary: &Boundary) -> String {
 
 /// A block in one line.
 pub fn block(block: &Block) -> String {
-    let text = || one_line(&block.readable_text().unwrap_or_default());
+    let text = || {
+        let line = one_line(&block.readable_text().unwrap_or_default());
+        if line.is_empty() {
+            "(blank)".to_owned()
+        } else {
+            line
+        }
+    };
     match block.kind() {
         BlockKind::Text => text(),
         BlockKind::Thinking => format!("(thinking) {}", text()),

@@ -53,12 +53,25 @@ pub struct Opener<'a> {
     app: &'a mut App,
     models: Arc<ModelTable>,
     model: Option<String>,
+    quiet: bool,
 }
 
 impl<'a> Opener<'a> {
     /// An opener that makes views for `model`, or else for the model last used.
     pub fn new(app: &'a mut App, models: Arc<ModelTable>, model: Option<String>) -> Self {
-        Self { app, models, model }
+        Self {
+            app,
+            models,
+            model,
+            quiet: false,
+        }
+    }
+
+    /// Says nothing about lines that could not be read; the caller does.
+    #[must_use]
+    pub fn quiet(mut self) -> Self {
+        self.quiet = true;
+        self
     }
 
     /// The session as it is now.
@@ -158,7 +171,7 @@ impl<'a> Opener<'a> {
     }
 
     fn note_skipped(&mut self, count: u64, file: &Path) {
-        if count > 0 {
+        if count > 0 && !self.quiet {
             let what = if count == 1 {
                 "1 line"
             } else {

@@ -5,6 +5,7 @@ use crate::error::Outcome;
 use crate::output::{Bar, Format, Line, Role, figures};
 use crate::transcript::{Opener, Transcript};
 use dormouse_context::breakdown::{Breakdown, breakdown};
+use dormouse_context::category::Category;
 use dormouse_context::tokens::{Basis, Count, calibration};
 use dormouse_context::window::{Gauge, Relief, Thresholds, Window, WindowRule};
 use dormouse_core::settings::WindowSettings;
@@ -59,7 +60,7 @@ struct Report {
     percent_left: u8,
     gauge: &'static str,
     auto_compact: bool,
-    categories: BTreeMap<dormouse_context::category::Category, Tokens>,
+    categories: BTreeMap<Category, Tokens>,
     prefix_inferred: bool,
     duplicate_reads: Tokens,
     estimate_drift_percent: i64,
@@ -164,9 +165,7 @@ fn show(report: &Report, app: &mut App) -> Outcome {
     out.blank()?;
     let mut bar = Bar::new(report.window);
     for (category, tokens) in &report.categories {
-        let label = if report.prefix_inferred
-            && *category == dormouse_context::category::Category::System
-        {
+        let label = if report.prefix_inferred && *category == Category::System {
             "system prompt and tools (not in the log)"
         } else {
             category.label()

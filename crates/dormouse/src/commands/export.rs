@@ -65,7 +65,9 @@ pub fn run_convert(args: &ConvertArgs, app: &mut App) -> Outcome {
         .clone()
         .unwrap_or_else(|| SessionId::new(fresh.as_str()));
     let cwd = summary.cwd.clone().unwrap_or_default();
-    let target = if let Some(target) = &args.to { target.clone() } else {
+    let target = if let Some(target) = &args.to {
+        target.clone()
+    } else {
         let home = &config.loader.places().home;
         let project = if cwd.is_empty() {
             Path::new("/")

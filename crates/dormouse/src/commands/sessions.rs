@@ -6,7 +6,7 @@ use crate::output::{Cell, Column, Format, Role, Table, figures};
 use crate::transcript::Opener;
 use dormouse_core::id::SessionId;
 use dormouse_core::models::ModelTable;
-use dormouse_core::units::Millis;
+use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage_book::UsageBook;
 use dormouse_store::{
     FoundLog, LogFile, ReadError, SessionSummary, discover, scan_usage, summarise,
@@ -165,7 +165,9 @@ fn row(
         }
     }
     let totals = book.totals(models).all;
-    let live = Opener::new(app, Arc::clone(models), None).live(&found.path);
+    let live = Opener::new(app, Arc::clone(models), None)
+        .quiet()
+        .live(&found.path);
     let transcript =
         live.map_err(|_| Unreadable(format!("`{}` cannot be read", found.path.display())))?;
     let count = transcript.conversation.count(&transcript.prefix_weight());
@@ -200,8 +202,8 @@ fn compactions(summary: &SessionSummary) -> Vec<Compaction> {
         .map(|boundary| Compaction {
             at: boundary.at.map(|at| at.to_string()),
             trigger: boundary.trigger.clone(),
-            pre_tokens: boundary.pre_tokens.map(dormouse_core::units::Tokens::get),
-            post_tokens: boundary.post_tokens.map(dormouse_core::units::Tokens::get),
+            pre_tokens: boundary.pre_tokens.map(Tokens::get),
+            post_tokens: boundary.post_tokens.map(Tokens::get),
         })
         .collect()
 }
@@ -209,7 +211,9 @@ fn compactions(summary: &SessionSummary) -> Vec<Compaction> {
 fn show(report: &Report, dir: &Path, app: &mut App) -> Outcome {
     let now = app.system.clock.now();
     let out = &mut app.out;
-    if report.sessions.is_empty() {
+    let (listed, silent): (Vec<&Row>, Vec<&Row>) =
+        report.sessions.iter().partition(|row| row.messages > 0);
+    if listed.is_empty() {
         out.line(format!("No session below `{}`.", dir.display()))?;
         out.line("Claude Code keeps its transcripts in ~/.claude/projects.")?;
     } else {
@@ -221,7 +225,7 @@ fn show(report: &Report, dir: &Path, app: &mut App) -> Outcome {
             Column::right("COST"),
             Column::left("SESSION"),
         ]);
-        for row in &report.sessions {
+        for row in &listed {
             let title = match &row.title {
                 Some(title) => Cell::new(title),
                 None => Cell::with_role(Role::Dim, "(no title)"),
@@ -233,15 +237,31 @@ fn show(report: &Report, dir: &Path, app: &mut App) -> Outcome {
                 title,
                 figures::age(now, row.newest).into(),
                 figures::thousands(row.messages).into(),
-                figures::tokens(dormouse_core::units::Tokens(row.tokens)).into(),
+                figures::tokens(Tokens(row.tokens)).into(),
                 cost.into(),
                 Cell::with_role(Role::Dim, row.session.chars().take(8).collect::<String>()),
             ]);
         }
         out.table(&table)?;
     }
+    if !silent.is_empty() {
+        let files = plural(silent.len(), "file holds", "files hold");
+        app.note(&format!("{files} no message that Dormouse understands"));
+    }
+    let damaged = listed.iter().filter(|row| row.skipped_lines > 0).count();
+    if damaged > 0 {
+        let files = plural(damaged, "session has", "sessions have");
+        app.note(&format!(
+            "{files} lines that could not be read; see `dormouse log FILE --issues`"
+        ));
+    }
     for message in &report.unreadable {
         app.note(&format!("left out: {message}"));
     }
     Ok(())
+}
+
+fn plural(count: usize, one: &str, many: &str) -> String {
+    let figure = figures::thousands(count as u64);
+    format!("{figure} {}", if count == 1 { one } else { many })
 }
