@@ -28,6 +28,7 @@ mod lines;
 mod log_file;
 mod loose;
 mod memory_log;
+mod parse;
 mod ranges;
 mod read;
 mod resume;
