@@ -18,8 +18,8 @@
 //! Where the records of a range lie ([`crate::ranges`]).
 
 use crate::issue::{Issues, Trouble};
-use crate::parse::read_records;
 use crate::log_file::{LogFile, ReadError};
+use crate::parse::read_records;
 use crate::ranges;
 use crate::search::newest_line;
 use dormouse_core::id::{RecordId, SessionId};

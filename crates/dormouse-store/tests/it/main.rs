@@ -1,7 +1,6 @@
 //! Integration tests of the store.
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::print_stdout,
     reason = "helpers of tests fail by panicking and say what they skip"
 )]
