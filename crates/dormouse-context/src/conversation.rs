@@ -176,7 +176,7 @@ impl Conversation {
             session: session.clone(),
             record: head.0.clone(),
             seq: head.1,
-            prefix: self.state.prefix,
+            prefix: self.state.prefix.as_ref().map(|prefix| prefix.id),
             directive: directive.to_owned(),
             manifest,
         }
@@ -196,7 +196,7 @@ impl Conversation {
                     Weight::default(),
                 );
             }
-            Body::Prefix(prefix) => self.state.prefix = Some(prefix.id),
+            Body::Prefix(prefix) => self.state.prefix = Some(prefix.clone()),
             Body::Request(request) => self.request(record, request),
             Body::State(change) => self.change(change),
             Body::Agent(event) if event.ended => {

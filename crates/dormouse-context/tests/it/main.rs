@@ -7,6 +7,8 @@
 )]
 
 mod accounting;
+mod foreign_cases;
+mod material;
 mod random_log;
 mod request;
 mod view_cases;
