@@ -270,6 +270,16 @@ pub enum OrElse<T> {
     Other,
 }
 
+impl<T> OrElse<T> {
+    /// The object, if it is one.
+    pub const fn object(&self) -> Option<&T> {
+        match self {
+            Self::Object(object) => Some(object),
+            Self::Other => None,
+        }
+    }
+}
+
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrElse<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any<T>(std::marker::PhantomData<T>);

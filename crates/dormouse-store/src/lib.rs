@@ -26,7 +26,6 @@ mod issue;
 mod layout;
 mod lines;
 mod log_file;
-mod loose;
 mod memory_log;
 mod parse;
 mod ranges;
