@@ -23,6 +23,9 @@ use std::thread;
 /// More threads than this do not make it noticeably faster: the disk and the memory are shared.
 const MOST_THREADS: usize = 4;
 
+/// How much is parsed at a time: small enough to share out even a short stretch.
+const BLOCK: usize = 256 * 1024;
+
 /// What became of one block.
 #[derive(Default)]
 struct Parsed {
@@ -36,7 +39,7 @@ pub(crate) fn read_records(
     range: Range<u64>,
     issues: &mut Issues,
 ) -> FileResult<Vec<Record>> {
-    let mut chunks = Chunks::whole(file, range);
+    let mut chunks = Chunks::in_blocks(file, range, BLOCK);
     let mut pieces = Vec::new();
     while let Some(piece) = chunks.next_piece()? {
         pieces.push(piece);
