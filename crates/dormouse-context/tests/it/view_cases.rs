@@ -4,7 +4,7 @@ use dormouse_context::compact::{Compaction, SummaryPlace};
 use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::target::Target;
-use dormouse_context::undo;
+use dormouse_context::undo::{self, UndoError};
 use dormouse_context::validate;
 use dormouse_context::view::View;
 use dormouse_core::block::Block;
@@ -14,8 +14,9 @@ use dormouse_core::models::{ModelTable, ThinkingBinding};
 use dormouse_core::record::{
     Body, Boundary, BoundaryKind, ClearedBlock, Clearing, ClearingPlace, FoldSpan, Folding,
     FragmentKind, Message, MessageOrigin, Replacement, ReplacementDecision, SeqRange, Snip,
-    Trigger, Undo,
+    Trigger,
 };
+use dormouse_core::units::Tokens;
 use dormouse_testkit::LogBuilder;
 use dormouse_testkit::blocks::{call, result, thinking, unsigned_thinking};
 use pretty_assertions::assert_eq;
@@ -412,11 +413,22 @@ fn a_boundary_keeps_what_it_names_and_undo_brings_the_rest_back() {
          user: go on",
     );
     let records = path(log.records(), Leaf::Newest);
-    let targets = undo::targets(&records, None).unwrap();
-    assert_eq!(targets, [boundary]);
-    let restored = undo::fold_without(&records, &targets, target());
-    let manifest = Conversation::fold(&records, target()).restored(&restored);
-    log.push(Body::Undo(Box::new(Undo { targets, manifest })));
+    let conversation = Conversation::fold(&records, target());
+    let undo = conversation
+        .plan_undo(&records, None, Tokens(100_000))
+        .unwrap();
+    assert_eq!(undo.targets, [boundary]);
+    let refused = conversation
+        .plan_undo(&records, None, Tokens(10))
+        .unwrap_err();
+    assert!(matches!(
+        refused,
+        UndoError::DoesNotFit {
+            limit: Tokens(10),
+            ..
+        }
+    ));
+    log.push(Body::Undo(Box::new(undo)));
     // Everything after the boundary stays, except what the boundary caused.
     check(&log, &format!("{before}\nuser: go on"));
 }

@@ -398,6 +398,9 @@ pub struct Folding {
 pub struct Undo {
     /// The rewrites: the newest, or an older one with all newer ones.
     pub targets: Vec<RecordId>,
+    /// Thinking that was bound to the rewritten prompt and goes with it.
+    #[serde(default)]
+    pub thinking: Vec<BlockKey>,
     /// The view from here on.
     pub manifest: Manifest,
 }
