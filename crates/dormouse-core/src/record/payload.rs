@@ -4,7 +4,6 @@
 //! field is compatible; changing the meaning of one needs a new [`super::FORMAT`].
 
 use super::layout::Manifest;
-use super::state::FoldedState;
 use crate::block::Block;
 use crate::hash::Hash;
 use crate::id::{AgentId, BlockKey, MessageId, RecordId, Seq, SessionId};
@@ -490,11 +489,4 @@ pub struct MailEvent {
     /// The message and its state.
     #[serde(default)]
     pub detail: Value,
-}
-
-impl FoldedState {
-    /// Whether nothing has been folded yet.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }
