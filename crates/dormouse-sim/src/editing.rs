@@ -43,6 +43,11 @@ pub(crate) fn apply(
     strips_prior_thinking: bool,
     counter: &Counter,
 ) -> Result<Edited, ApiError> {
+    if context_management.is_some_and(|asked| !asked.is_object()) {
+        return Err(ApiError::invalid(
+            "context_management: Input should be an object",
+        ));
+    }
     let edits = match context_management.map(|asked| &asked["edits"]) {
         None | Some(Value::Null) => &[],
         Some(Value::Array(edits)) => edits.as_slice(),

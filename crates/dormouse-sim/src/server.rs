@@ -49,6 +49,8 @@ const HEAD_TIME: Duration = Duration::from_secs(30);
 const BODY_TIME: Duration = Duration::from_secs(120);
 /// A stalled stream is given up after this.
 const STALL_TIME: Duration = Duration::from_secs(600);
+/// A cut waits until what comes before it has left: a broken body takes what is buffered with it.
+const CUT_PAUSE: Duration = Duration::from_millis(2);
 /// Time open connections have to finish when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
 /// How much of a body that is too large is read before the connection is given up, as a multiple
@@ -329,8 +331,9 @@ impl Playback {
     fn pause_before(&self, frame: &Frame) -> Duration {
         match frame.piece {
             Piece::Stall => STALL_TIME,
-            _ if self.skip_pauses => Duration::ZERO,
-            _ => Duration::from_millis(frame.after),
+            Piece::Cut => CUT_PAUSE,
+            Piece::Bytes(_) if self.skip_pauses => Duration::ZERO,
+            Piece::Bytes(_) => Duration::from_millis(frame.after),
         }
     }
 
