@@ -1,0 +1,118 @@
+//! What the model "says".
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One answer of a script, written by hand or recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Answer {
+    /// Its blocks in order.
+    pub content: Vec<AnswerBlock>,
+    /// Why it ends; follows from the content if absent.
+    pub stop_reason: Option<StopReason>,
+    /// Tokens to report as written; counted if absent.
+    pub output_tokens: Option<u64>,
+}
+
+/// A block of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum AnswerBlock {
+    /// `{"text": …}`: text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// `{"thinking": …}`: reasoning, which the simulator signs.
+    Thinking {
+        /// The reasoning.
+        thinking: String,
+    },
+    /// `{"tool": …, "input": …}`: a tool call, which the simulator gives an id unless it has one.
+    Tool {
+        /// Name of the tool.
+        tool: String,
+        /// Its input.
+        input: Value,
+        /// Id of the call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+    },
+    /// `{"block": …}`: a recorded block, sent as it is.
+    Recorded {
+        /// The block.
+        block: Value,
+    },
+}
+
+impl AnswerBlock {
+    /// Text.
+    pub fn text(text: &str) -> Self {
+        Self::Text {
+            text: text.to_owned(),
+        }
+    }
+
+    /// Reasoning.
+    pub fn thinking(thinking: &str) -> Self {
+        Self::Thinking {
+            thinking: thinking.to_owned(),
+        }
+    }
+
+    /// A tool call.
+    pub fn tool(tool: &str, input: Value) -> Self {
+        Self::Tool {
+            tool: tool.to_owned(),
+            input,
+            id: None,
+        }
+    }
+
+    pub(crate) fn is_tool_call(&self) -> bool {
+        match self {
+            Self::Tool { .. } => true,
+            Self::Recorded { block } => block["type"] == "tool_use",
+            Self::Text { .. } | Self::Thinking { .. } => false,
+        }
+    }
+}
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The model had nothing more to say.
+    EndTurn,
+    /// The request's limit was reached.
+    MaxTokens,
+    /// One of the request's stop sequences appeared.
+    StopSequence,
+    /// The model waits for tools.
+    ToolUse,
+    /// A server-tool turn was paused.
+    PauseTurn,
+    /// The model refused.
+    Refusal,
+    /// The window was full.
+    ModelContextWindowExceeded,
+    /// The answer is a summary of the conversation.
+    Compaction,
+}
+
+impl StopReason {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::MaxTokens => "max_tokens",
+            Self::StopSequence => "stop_sequence",
+            Self::ToolUse => "tool_use",
+            Self::PauseTurn => "pause_turn",
+            Self::Refusal => "refusal",
+            Self::ModelContextWindowExceeded => "model_context_window_exceeded",
+            Self::Compaction => "compaction",
+        }
+    }
+}

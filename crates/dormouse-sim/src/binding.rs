@@ -1,0 +1,202 @@
+//! Thinking bound to its conversation.
+//!
+//! Model: the simulator signs each thinking block with a seal that says which model family and
+//! account made it, what stood before it (without thinking), and which thinking block came just
+//! before. A seal can be checked without remembering anything. Leaving out thinking at the start
+//! of the history breaks no seal, for the first block that is left is not asked for its
+//! predecessor; leaving some out in the middle does, and so does any edit before a block.
+//!
+//! A compaction block carries the state at its cut, so that the turns kept after it stay valid.
+
+use crate::blocks::{Kind, Place};
+use crate::compaction::CompactionSeal;
+use crate::digest::Digest;
+use crate::error::ApiError;
+use crate::keys::Level;
+use crate::prompt::Item;
+use crate::simulator::Account;
+use dormouse_core::models::{ModelInfo, ThinkingBinding};
+use serde::Serialize;
+use std::fmt;
+
+const NAME: &str = "simthink";
+
+/// What a signature says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ThinkingSeal {
+    pub(crate) family: String,
+    pub(crate) account: Digest,
+    pub(crate) prefix: Digest,
+    pub(crate) previous: Digest,
+    /// The whole reasoning, also where only a summary is shown.
+    pub(crate) tokens: u64,
+}
+
+impl ThinkingSeal {
+    fn fields(&self) -> String {
+        format!(
+            "{NAME}.{}.{}.{}.{}.{}",
+            self.family, self.account, self.prefix, self.previous, self.tokens
+        )
+    }
+
+    /// The block's identity, and the proof that the fields were not made up.
+    pub(crate) fn id(&self) -> Digest {
+        Digest::of(self.fields().as_bytes())
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix(NAME)?.strip_prefix('.')?;
+        let mut parts = rest.split('.');
+        let seal = Self {
+            family: parts.next()?.to_owned(),
+            account: Digest::parse(parts.next()?)?,
+            prefix: Digest::parse(parts.next()?)?,
+            previous: Digest::parse(parts.next()?)?,
+            tokens: parts.next()?.parse().ok()?,
+        };
+        (Digest::parse(parts.next()?)? == seal.id()).then_some(seal)
+    }
+}
+
+impl fmt::Display for ThinkingSeal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.fields(), self.id())
+    }
+}
+
+/// The state that new thinking is bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bond {
+    /// System and tools alone.
+    pub(crate) base: Digest,
+    /// Everything but thinking.
+    pub(crate) prefix: Digest,
+    /// The last thinking block.
+    pub(crate) previous: Digest,
+}
+
+impl Bond {
+    /// The state after one more block.
+    pub(crate) fn follow(&mut self, tag: u8, digest: Digest) {
+        self.prefix = self.prefix.then(tag, digest);
+    }
+}
+
+/// Why a block was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Reason {
+    ModelBindingMismatch,
+    PrefixBindingMismatch,
+    OrganizationBindingMismatch,
+}
+
+/// A thinking block that was taken out.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Dropped {
+    r#type: &'static str,
+    reason: Reason,
+    path: String,
+}
+
+/// What to do about a block that is not where it belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnMismatch {
+    Ignore,
+    Refuse,
+    Drop,
+}
+
+/// Follows the conversation and checks every seal on the way.
+pub(crate) fn check(
+    items: &mut Vec<Item<'_>>,
+    model: &ModelInfo,
+    account: &Account,
+    on_mismatch: OnMismatch,
+    compaction: Option<&CompactionSeal>,
+) -> Result<(Bond, Vec<Dropped>), ApiError> {
+    let mut bond = Bond {
+        base: Digest::default(),
+        prefix: Digest::default(),
+        previous: Digest::default(),
+    };
+    let mut first = true;
+    let mut inside = false;
+    let mut dropped = Vec::new();
+    let mut gone = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        if item.level == Level::Messages && !inside {
+            inside = true;
+            bond.base = bond.prefix;
+        }
+        match item.kind {
+            Kind::Thinking => {
+                let seal = item.signature.as_deref().and_then(ThinkingSeal::parse);
+                let wrong = mismatch(seal.as_ref(), model, account, &bond, first);
+                match (wrong, on_mismatch) {
+                    (Some(_), OnMismatch::Refuse) => return Err(refusal(item.place)),
+                    (Some(reason), OnMismatch::Drop) => {
+                        gone.push(at);
+                        dropped.push(Dropped {
+                            r#type: "thinking_dropped",
+                            reason,
+                            path: item.place.to_string(),
+                        });
+                        continue;
+                    }
+                    _ => {}
+                }
+                first = false;
+                bond.previous = seal.map_or_else(|| item.digest, |seal| seal.id());
+            }
+            Kind::Compaction => match compaction.filter(|seal| seal.base == bond.base) {
+                Some(seal) => bond.prefix = seal.cut,
+                None => bond.follow(item.tag, item.digest),
+            },
+            _ => bond.follow(item.tag, item.digest),
+        }
+    }
+    if !inside {
+        bond.base = bond.prefix;
+    }
+    let mut at = 0;
+    items.retain(|_| {
+        at += 1;
+        !gone.contains(&(at - 1))
+    });
+    Ok((bond, dropped))
+}
+
+fn refusal(place: Place) -> ApiError {
+    match place {
+        Place::Block { message, block } => ApiError::moved_thinking(message, block),
+        other => ApiError::extra(&other.to_string()),
+    }
+}
+
+fn mismatch(
+    seal: Option<&ThinkingSeal>,
+    model: &ModelInfo,
+    account: &Account,
+    bond: &Bond,
+    first: bool,
+) -> Option<Reason> {
+    if model.thinking_binding == ThinkingBinding::None {
+        return None;
+    }
+    let Some(seal) = seal else {
+        return Some(Reason::PrefixBindingMismatch);
+    };
+    if seal.account != account.digest() {
+        return Some(Reason::OrganizationBindingMismatch);
+    }
+    if model.thinking_binding == ThinkingBinding::Account {
+        return None;
+    }
+    if seal.family != model.thinking_family {
+        return Some(Reason::ModelBindingMismatch);
+    }
+    let follows = first || seal.previous == bond.previous;
+    (seal.prefix != bond.prefix || !follows).then_some(Reason::PrefixBindingMismatch)
+}

@@ -1,0 +1,162 @@
+//! The provider's prompt cache.
+//!
+//! Model: an entry stands for a whole prefix, by its digest. A request may write one entry per
+//! marker, at the marker's position and nowhere else. It reads the longest prefix found by walking
+//! back from each marker, the last one first, over at most twenty positions. An entry can be read
+//! once the answer of its writer has begun, until its lifetime after the start of the request that
+//! last used it.
+//!
+//! Looking up and committing are two steps: a request that is refused in between leaves no trace.
+//!
+//! Not here: what a prefix is (see [`crate::prompt`]), and prices.
+
+use crate::blocks::Ttl;
+use crate::digest::Digest;
+use crate::prompt::{Position, Prompt};
+use dormouse_core::units::{Millis, Tokens};
+use dormouse_core::usage::TokenUsage;
+use std::collections::HashMap;
+
+/// Positions looked at from a marker, the marker's own included.
+const LOOKBACK: usize = 20;
+
+/// Commits between two sweeps of dead entries.
+const SWEEP_EVERY: u64 = 4_096;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    ttl: Ttl,
+    readable_from: Millis,
+    expires: Millis,
+}
+
+impl Entry {
+    fn is_readable(&self, now: Millis) -> bool {
+        self.readable_from <= now && now < self.expires
+    }
+}
+
+/// How the prompt of one request was billed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Billing {
+    /// Tokens read.
+    pub read: u64,
+    /// Tokens written for an hour.
+    pub write_1h: u64,
+    /// Tokens written for five minutes.
+    pub write_5m: u64,
+    /// Tokens neither read nor written.
+    pub input: u64,
+    /// Index of the position that was hit.
+    pub hit: Option<usize>,
+}
+
+impl Billing {
+    pub(crate) fn usage(&self, output: u64) -> TokenUsage {
+        TokenUsage {
+            input: Tokens(self.input),
+            cache_read: Tokens(self.read),
+            cache_write_5m: Tokens(self.write_5m),
+            cache_write_1h: Tokens(self.write_1h),
+            output: Tokens(output),
+        }
+    }
+}
+
+/// All entries of all accounts; the accounts are part of the digests.
+#[derive(Debug, Default)]
+pub(crate) struct Cache {
+    entries: HashMap<Digest, Entry>,
+    commits: u64,
+}
+
+impl Cache {
+    /// What a request would read and write.
+    pub(crate) fn look(&self, prompt: &Prompt, minimum: u64, now: Millis) -> Billing {
+        let positions = &prompt.positions;
+        let is_breakpoint =
+            |at: &usize| positions[*at].marker.is_some() && positions[*at].tokens >= minimum;
+        let breakpoints: Vec<usize> = (0..positions.len()).filter(is_breakpoint).collect();
+        let hit = breakpoints
+            .iter()
+            .rev()
+            .find_map(|at| self.walk_back(positions, *at, now));
+
+        // A, B and C of the billing rule, as tokens: the hit, the last hour marker after it, the
+        // last marker.
+        let tokens_at = |at: usize| positions[at].tokens;
+        let a = hit.map_or(0, tokens_at);
+        let hour = |at: &&usize| positions[**at].marker == Some(Ttl::OneHour);
+        let b = breakpoints.iter().rev().find(hour).map_or(a, |at| tokens_at(*at).max(a));
+        let c = breakpoints.last().map_or(a, |at| tokens_at(*at).max(b));
+        Billing {
+            read: a,
+            write_1h: b - a,
+            write_5m: c - b,
+            input: prompt.tokens - c,
+            hit,
+        }
+    }
+
+    fn walk_back(&self, positions: &[Position], from: usize, now: Millis) -> Option<usize> {
+        let mut looked = 0;
+        for at in (0..=from).rev() {
+            looked += usize::from(positions[at].counts);
+            if looked > LOOKBACK {
+                return None;
+            }
+            let entry = self.entries.get(&positions[at].digest);
+            if entry.is_some_and(|entry| entry.is_readable(now)) {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// Writes what [`Self::look`] billed, and keeps warm what was read through.
+    pub(crate) fn commit(
+        &mut self,
+        prompt: &Prompt,
+        billing: &Billing,
+        minimum: u64,
+        now: Millis,
+        first_byte: Millis,
+    ) {
+        let read = billing.hit.map_or(0, |at| at + 1);
+        let (warm, cold) = prompt.positions.split_at(read);
+        for position in warm {
+            if let Some(entry) = self.entries.get_mut(&position.digest)
+                && entry.is_readable(now)
+            {
+                entry.expires = entry.expires.max(Millis(now.0 + entry.ttl.millis()));
+            }
+        }
+        for position in cold {
+            if let Some(ttl) = position.marker.filter(|_| position.tokens >= minimum) {
+                self.write(position.digest, ttl, now, first_byte);
+            }
+        }
+        self.commits += 1;
+        if self.commits.is_multiple_of(SWEEP_EVERY) {
+            self.entries.retain(|_, entry| now < entry.expires);
+        }
+    }
+
+    fn write(&mut self, digest: Digest, ttl: Ttl, now: Millis, first_byte: Millis) {
+        let fresh = Entry {
+            ttl,
+            readable_from: first_byte,
+            expires: Millis(now.0 + ttl.millis()),
+        };
+        let entry = self.entries.entry(digest).or_insert(fresh);
+        if now < entry.expires {
+            // Another request is writing the same prefix right now, or wrote it for longer: the
+            // earlier one decides from when it can be read, the longer one until when.
+            entry.readable_from = entry.readable_from.min(fresh.readable_from);
+            entry.ttl = entry.ttl.max(ttl);
+            entry.expires = entry.expires.max(fresh.expires);
+        } else {
+            *entry = fresh;
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Server-side compaction: the block that stands for a conversation.
+//!
+//! On demand, a request asks for a summary and gets one signed block back; the client puts it in
+//! place of what was summarised, unchanged. Blocks of the older, threshold-driven form are
+//! honoured in a history (what precedes the last one is not read), but none is made.
+
+use crate::binding::Bond;
+use crate::blocks::{Kind, Place};
+use crate::digest::Digest;
+use crate::error::ApiError;
+use crate::keys::Level;
+use crate::prompt::Item;
+use crate::request::{Request, Role};
+use serde_json::{Value, json};
+use std::fmt;
+
+const NAME: &str = "simcompact";
+
+/// What a compaction block's signature says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CompactionSeal {
+    /// The summary, open and encrypted.
+    pub(crate) content: Digest,
+    /// System and tools when it was made.
+    pub(crate) base: Digest,
+    /// The conversation it stands for.
+    pub(crate) cut: Digest,
+}
+
+impl CompactionSeal {
+    fn fields(&self) -> String {
+        format!("{NAME}.{}.{}.{}", self.content, self.base, self.cut)
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix(NAME)?.strip_prefix('.')?;
+        let mut parts = rest.split('.').map(Digest::parse);
+        let mut next = || parts.next().flatten();
+        let seal = Self {
+            content: next()?,
+            base: next()?,
+            cut: next()?,
+        };
+        (next()? == Digest::of(seal.fields().as_bytes())).then_some(seal)
+    }
+}
+
+impl fmt::Display for CompactionSeal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = self.fields();
+        write!(f, "{fields}.{}", Digest::of(fields.as_bytes()))
+    }
+}
+
+fn content_digest(content: &str, encrypted: &str) -> Digest {
+    Digest::of(content.as_bytes()).then(b'+', Digest::of(encrypted.as_bytes()))
+}
+
+fn refuse(place: Place, code: &str, text: &str) -> ApiError {
+    ApiError::invalid(format!("{place}: {text}")).code(code)
+}
+
+/// Leaves only what the model reads: nothing before the last compaction block.
+///
+/// With `signed`, the rules of the on-demand form are checked.
+pub(crate) fn cut(
+    items: &mut Vec<Item<'_>>,
+    request: &Request<'_>,
+    signed: bool,
+) -> Result<Option<CompactionSeal>, ApiError> {
+    if !items.iter().any(|item| item.kind == Kind::Compaction) {
+        return Ok(None);
+    }
+    // A block without content is a compaction that failed; it is not there.
+    items.retain(|item| item.kind != Kind::Compaction || content(request, item.place).is_some());
+    let blocks = || items.iter().filter(|item| item.kind == Kind::Compaction);
+    let mut seal = None;
+    if signed {
+        if let Some(second) = blocks().nth(1) {
+            return Err(refuse(
+                second.place,
+                "compaction_block_ambiguous",
+                "there is more than one compaction block with content",
+            ));
+        }
+        if let Some(block) = blocks().next() {
+            seal = Some(check(block, request)?);
+        }
+    }
+    let last = items.iter().rposition(|item| item.kind == Kind::Compaction);
+    if let Some(last) = last {
+        let mut at = 0;
+        items.retain(|item| {
+            at += 1;
+            item.level < Level::Messages || at > last
+        });
+    }
+    Ok(seal)
+}
+
+fn check(item: &Item<'_>, request: &Request<'_>) -> Result<CompactionSeal, ApiError> {
+    let first = Place::Block {
+        message: 0,
+        block: 0,
+    };
+    if item.place != first || request.messages[0].role != Role::Assistant {
+        return Err(refuse(
+            item.place,
+            "compaction_block_misplaced",
+            "a compaction block must be the first block of the conversation",
+        ));
+    }
+    let seal = item.signature.as_deref().and_then(CompactionSeal::parse);
+    let Some(seal) = seal else {
+        return Err(refuse(
+            item.place,
+            "compaction_signature_invalid",
+            "the signature of the compaction block is not valid",
+        ));
+    };
+    if content(request, item.place) != Some(seal.content) {
+        return Err(refuse(
+            item.place,
+            "compaction_content_mismatch",
+            "the content of the compaction block is not what was signed",
+        ));
+    }
+    Ok(seal)
+}
+
+fn content(request: &Request<'_>, place: Place) -> Option<Digest> {
+    let Place::Block { message, block } = place else {
+        return None;
+    };
+    let block = request.messages.get(message)?.content.get(block)?;
+    let content = block.text("content")?;
+    let encrypted = block.text("encrypted_content").unwrap_or_default();
+    Some(content_digest(&content, &encrypted))
+}
+
+/// Checks that there is something to summarise.
+pub(crate) fn check_request(request: &Request<'_>, items: &[Item<'_>]) -> Result<(), ApiError> {
+    let Some(asked) = &request.compaction else {
+        return Ok(());
+    };
+    if asked["type"] != "summarize" {
+        return Err(ApiError::invalid(
+            "compaction.type: Input should be 'summarize'",
+        ));
+    }
+    let any = items
+        .iter()
+        .any(|item| item.level == Level::Messages && item.kind != Kind::Compaction);
+    if any {
+        Ok(())
+    } else {
+        Err(
+            ApiError::invalid("compaction: there is nothing to summarize")
+                .code("compaction_nothing_to_summarize"),
+        )
+    }
+}
+
+/// What a summary says: enough to tell two apart, and what it was asked to keep.
+pub(crate) fn summary(request: &Request<'_>, tokens: u64) -> String {
+    let instructions = request
+        .compaction
+        .as_ref()
+        .and_then(|asked| asked["instructions"].as_str())
+        .map(str::trim)
+        .filter(|text| !text.is_empty());
+    let mut text = format!(
+        "The conversation so far had {} messages and {tokens} tokens of prompt.",
+        request.messages.len()
+    );
+    if let Some(instructions) = instructions {
+        text.push_str(" It was summarised as asked: ");
+        text.push_str(instructions);
+    }
+    text
+}
+
+/// The signed block.
+pub(crate) fn block(summary: Option<&str>, bond: &Bond) -> Value {
+    let Some(summary) = summary else {
+        return json!({"type": "compaction", "content": null});
+    };
+    let encrypted = format!("{}", Digest::of(summary.as_bytes()));
+    let seal = CompactionSeal {
+        content: content_digest(summary, &encrypted),
+        base: bond.base,
+        cut: bond.prefix,
+    };
+    json!({
+        "type": "compaction",
+        "content": summary,
+        "encrypted_content": encrypted,
+        "signature": seal.to_string(),
+    })
+}

@@ -1,0 +1,49 @@
+//! Cache markers of a request: how many, in which order, and where the automatic one goes.
+
+use crate::blocks::Ttl;
+use crate::error::ApiError;
+use crate::prompt::Item;
+
+const MOST_MARKERS: usize = 4;
+
+/// Checks the markers and places the automatic one, if asked for.
+pub(crate) fn settle(items: &mut [Item<'_>], auto: Option<Ttl>) -> Result<(), ApiError> {
+    let found = items.iter().filter(|item| item.marker.is_some()).count();
+    if found > MOST_MARKERS {
+        return Err(ApiError::too_many_markers(found));
+    }
+    if let Some(ttl) = auto {
+        place_automatic(items, ttl, found)?;
+    }
+    let mut short_seen = false;
+    for item in items.iter() {
+        match item.marker {
+            Some(Ttl::FiveMinutes) => short_seen = true,
+            Some(Ttl::OneHour) if short_seen => {
+                return Err(ApiError::ttl_order(&item.place.to_string()));
+            }
+            Some(Ttl::OneHour) | None => {}
+        }
+    }
+    Ok(())
+}
+
+fn place_automatic(items: &mut [Item<'_>], ttl: Ttl, explicit: usize) -> Result<(), ApiError> {
+    let Some(last) = items.iter_mut().rev().find(|item| item.kind.takes_marker()) else {
+        return Ok(());
+    };
+    match last.marker {
+        Some(own) if own == ttl => Ok(()),
+        Some(_) => Err(ApiError::invalid(format!(
+            "cache_control.ttl: the ttl differs from that of the cache_control at {}, the last \
+             block that can be cached",
+            last.place
+        ))),
+        None if explicit >= MOST_MARKERS => Err(ApiError::too_many_markers(explicit + 1)),
+        None => {
+            last.marker = Some(ttl);
+            Ok(())
+        }
+    }
+}
+

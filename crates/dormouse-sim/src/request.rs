@@ -1,0 +1,502 @@
+//! The body of a messages request, read without building a tree.
+//!
+//! Two scans: one over the whole body, which finds the members and the messages, and one over each
+//! message's content, which finds the blocks. Strings are never copied. When a scan fails, the
+//! body is read once more in the slow and talkative way, to say what is wrong and where (see
+//! [`crate::explain`]).
+
+use crate::blocks::{Block, Place, RawObject, Text, Ttl, text_of};
+use crate::error::ApiError;
+use crate::explain;
+use crate::tokens::Counter;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Version of the API a request speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    Classic,
+    October2026,
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Message,
+    Count,
+}
+
+/// Fields that only exist with a beta header, and the headers.
+const BETA_FIELDS: [(&str, &[&str]); 3] = [
+    (
+        "context_management",
+        &["context-management-2025-06-27", "compact-2026-01-12"],
+    ),
+    ("compaction", &["compact-2026-09-04"]),
+    ("thread", &["message-threads-2026-08-12"]),
+];
+
+const SAMPLING_FIELDS: [&str; 3] = ["temperature", "top_p", "top_k"];
+
+const FIELDS: [&str; 22] = [
+    "model",
+    "max_tokens",
+    "messages",
+    "system",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "output_config",
+    "output_format",
+    "cache_control",
+    "container",
+    "diagnostics",
+    "metadata",
+    "service_tier",
+    "speed",
+    "inference_geo",
+    "stop_sequences",
+    "stream",
+    "fallbacks",
+    "fallback_credit_token",
+    "mcp_servers",
+    "user_profile_id",
+];
+
+/// The members of a body, with the messages taken apart one level.
+pub(crate) struct Envelope<'a> {
+    members: RawObject<'a>,
+    messages: Option<Vec<RawMessage<'a>>>,
+}
+
+struct RawMessage<'a> {
+    role: Option<&'a RawValue>,
+    content: Option<&'a RawValue>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for RawMessage<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let members = RawObject::deserialize(deserializer)?;
+        Ok(Self {
+            role: members.get("role"),
+            content: members.get("content"),
+        })
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<'a>(std::marker::PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
+            type Value = Envelope<'a>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut envelope = Envelope {
+                    members: RawObject(Vec::with_capacity(8)),
+                    messages: None,
+                };
+                while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+                    if key == "messages" {
+                        envelope.messages = Some(map.next_value()?);
+                    } else {
+                        let value = map.next_value::<&'de RawValue>()?;
+                        envelope.members.0.push((key, value));
+                    }
+                }
+                Ok(envelope)
+            }
+        }
+        deserializer.deserialize_map(Members(std::marker::PhantomData))
+    }
+}
+
+impl<'a> Envelope<'a> {
+    pub(crate) fn parse(body: &'a str) -> Result<Self, ApiError> {
+        serde_json::from_str(body).map_err(|error| explain::body(body, &error))
+    }
+
+    pub(crate) fn model(&self) -> Result<Cow<'a, str>, ApiError> {
+        match self.members.get("model").map(text_of) {
+            Some(Some(name)) => Ok(name),
+            Some(None) => Err(ApiError::invalid("model: Input should be a valid string")),
+            None => Err(ApiError::invalid("model: Field required")),
+        }
+    }
+
+    /// Refuses fields that this version, or a request without a beta header, does not know.
+    pub(crate) fn check_fields(
+        &self,
+        version: Version,
+        purpose: Purpose,
+        has_beta: impl Fn(&str) -> bool,
+    ) -> Result<(), ApiError> {
+        for (name, _) in &self.members.0 {
+            let beta = BETA_FIELDS.iter().find(|(field, _)| field == name);
+            let known = match beta {
+                Some((_, headers)) => headers.iter().any(|header| has_beta(header)),
+                None if SAMPLING_FIELDS.contains(&&**name) => version == Version::Classic,
+                None if name == "max_tokens" => purpose == Purpose::Message,
+                None => FIELDS.contains(&&**name),
+            };
+            if !known {
+                return Err(ApiError::extra(name));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    User,
+    Assistant,
+    System,
+}
+
+/// A message with its blocks.
+#[derive(Debug)]
+pub(crate) struct Message<'a> {
+    pub(crate) role: Role,
+    pub(crate) content: Vec<Block<'a>>,
+}
+
+/// A tool definition.
+#[derive(Debug)]
+pub(crate) struct Tool<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) raw: &'a RawValue,
+    pub(crate) block: Block<'a>,
+    /// Not part of the prompt until it is asked for.
+    pub(crate) deferred: bool,
+    /// Rendered with the system prompt, not with the tools.
+    pub(crate) web: bool,
+}
+
+/// How the model may choose among tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ToolChoice {
+    #[default]
+    Auto,
+    None,
+    Any,
+    Tool(String),
+}
+
+/// Whether and how the model thinks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Thinking {
+    /// Nothing said.
+    Unset,
+    Disabled,
+    Enabled {
+        budget: u64,
+    },
+    Adaptive,
+    BetweenTools,
+}
+
+/// A request whose shape is right.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) max_tokens: u64,
+    pub(crate) messages: Vec<Message<'a>>,
+    pub(crate) system: Vec<Block<'a>>,
+    pub(crate) tools: Vec<Tool<'a>>,
+    pub(crate) tool_choice: ToolChoice,
+    pub(crate) parallel_tools: bool,
+    pub(crate) thinking: Thinking,
+    pub(crate) thinking_omitted: bool,
+    pub(crate) drop_moved_thinking: bool,
+    pub(crate) effort: Option<String>,
+    pub(crate) output_format: bool,
+    pub(crate) auto_marker: Option<Ttl>,
+    /// Outer: asked for; inner: the message to compare with.
+    pub(crate) diagnostics: Option<Option<String>>,
+    pub(crate) fast: bool,
+    pub(crate) stop_sequences: Vec<String>,
+    pub(crate) stream: bool,
+    pub(crate) context_management: Option<Value>,
+    pub(crate) compaction: Option<Value>,
+    pub(crate) thread: Option<Value>,
+}
+
+fn value(members: &RawObject<'_>, name: &str) -> Option<Value> {
+    serde_json::from_str(members.get(name)?.get()).ok()
+}
+
+fn wrong(path: &str, expected: &str) -> ApiError {
+    ApiError::invalid(format!("{path}: Input should be {expected}"))
+}
+
+impl<'a> Request<'a> {
+    /// Takes the envelope apart.
+    pub(crate) fn read(
+        envelope: Envelope<'a>,
+        purpose: Purpose,
+        counter: &Counter,
+    ) -> Result<Self, ApiError> {
+        let members = &envelope.members;
+        let messages = envelope
+            .messages
+            .ok_or_else(|| ApiError::invalid("messages: Field required"))?;
+        if messages.is_empty() {
+            return Err(ApiError::invalid(
+                "messages: at least one message is required",
+            ));
+        }
+        if messages.len() > 100_000 {
+            return Err(ApiError::invalid(
+                "messages: List should have at most 100000 items",
+            ));
+        }
+        let max_tokens = match (members.get("max_tokens"), purpose) {
+            (_, Purpose::Count) => 1,
+            (None, Purpose::Message) => {
+                return Err(ApiError::invalid("max_tokens: Field required"));
+            }
+            (Some(raw), Purpose::Message) => raw
+                .get()
+                .parse()
+                .map_err(|_| wrong("max_tokens", "a valid integer, at least 0"))?,
+        };
+        let choice = value(members, "tool_choice").unwrap_or_default();
+        let thinking = value(members, "thinking").unwrap_or_default();
+        let output = value(members, "output_config").unwrap_or_default();
+        Ok(Self {
+            max_tokens,
+            messages: read_messages(&messages, counter)?,
+            system: read_system(members.get("system"), counter)?,
+            tools: read_tools(members.get("tools"), counter)?,
+            tool_choice: read_choice(&choice)?,
+            parallel_tools: choice["disable_parallel_tool_use"] != true,
+            thinking: read_thinking(&thinking)?,
+            thinking_omitted: thinking["display"] == "omitted",
+            drop_moved_thinking: thinking["block_binding"]["prefix_mismatch_behavior"]
+                == "drop_block",
+            effort: output["effort"].as_str().map(str::to_owned),
+            output_format: !output["format"].is_null() || members.get("output_format").is_some(),
+            auto_marker: members
+                .get("cache_control")
+                .map(|raw| read_auto(raw))
+                .transpose()?,
+            diagnostics: read_diagnostics(members)?,
+            fast: members.text("speed").as_deref() == Some("fast"),
+            stop_sequences: read_strings(members, "stop_sequences")?,
+            stream: read_bool(members, "stream")?,
+            context_management: value(members, "context_management"),
+            compaction: value(members, "compaction"),
+            thread: value(members, "thread"),
+        })
+    }
+
+    /// All blocks with their places, in the order of rendering.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Place, &Block<'a>)> {
+        let tools = self.tools.iter().map(|tool| &tool.block).enumerate();
+        let system = self.system.iter().enumerate();
+        let messages = self.messages.iter().enumerate();
+        tools
+            .map(|(at, block)| (Place::Tool(at), block))
+            .chain(system.map(|(at, block)| (Place::System(at), block)))
+            .chain(messages.flat_map(|(message, each)| {
+                let blocks = each.content.iter().enumerate();
+                blocks.map(move |(block, each)| (Place::Block { message, block }, each))
+            }))
+    }
+}
+
+fn read_auto(raw: &RawValue) -> Result<Ttl, ApiError> {
+    // The texts name a path; at the top level there is none before the field.
+    Ttl::read(raw, &"").map_err(|error| ApiError {
+        message: error.message.trim_start_matches('.').to_owned(),
+        ..error
+    })
+}
+
+fn read_diagnostics(members: &RawObject<'_>) -> Result<Option<Option<String>>, ApiError> {
+    let Some(asked) = value(members, "diagnostics") else {
+        return Ok(None);
+    };
+    match &asked["previous_message_id"] {
+        Value::Null => Ok(Some(None)),
+        Value::String(id) => Ok(Some(Some(id.clone()))),
+        _ => Err(wrong(
+            "diagnostics.previous_message_id",
+            "a valid string or null",
+        )),
+    }
+}
+
+fn read_bool(members: &RawObject<'_>, name: &str) -> Result<bool, ApiError> {
+    match members.get(name).map(RawValue::get) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(wrong(name, "a valid boolean")),
+    }
+}
+
+fn read_strings(members: &RawObject<'_>, name: &str) -> Result<Vec<String>, ApiError> {
+    let Some(raw) = members.get(name) else {
+        return Ok(Vec::new());
+    };
+    serde_json::from_str(raw.get()).map_err(|_| wrong(name, "a valid list of strings"))
+}
+
+fn read_choice(choice: &Value) -> Result<ToolChoice, ApiError> {
+    if choice.is_null() {
+        return Ok(ToolChoice::Auto);
+    }
+    Ok(match choice["type"].as_str() {
+        Some("auto") => ToolChoice::Auto,
+        Some("none") => ToolChoice::None,
+        Some("any") => ToolChoice::Any,
+        Some("tool") => ToolChoice::Tool(
+            choice["name"]
+                .as_str()
+                .ok_or_else(|| ApiError::invalid("tool_choice.name: Field required"))?
+                .to_owned(),
+        ),
+        _ => {
+            return Err(wrong(
+                "tool_choice.type",
+                "'auto', 'any', 'none' or 'tool'",
+            ));
+        }
+    })
+}
+
+fn read_thinking(thinking: &Value) -> Result<Thinking, ApiError> {
+    if thinking.is_null() {
+        return Ok(Thinking::Unset);
+    }
+    Ok(match thinking["type"].as_str() {
+        Some("disabled") => Thinking::Disabled,
+        Some("adaptive") => Thinking::Adaptive,
+        Some("between_tools") => Thinking::BetweenTools,
+        Some("enabled") => Thinking::Enabled {
+            budget: thinking["budget_tokens"]
+                .as_u64()
+                .ok_or_else(|| ApiError::invalid("thinking.budget_tokens: Field required"))?,
+        },
+        _ => {
+            return Err(wrong(
+                "thinking.type",
+                "'enabled', 'disabled', 'adaptive' or 'between_tools'",
+            ));
+        }
+    })
+}
+
+fn read_messages<'a>(
+    messages: &[RawMessage<'a>],
+    counter: &Counter,
+) -> Result<Vec<Message<'a>>, ApiError> {
+    let mut read = Vec::with_capacity(messages.len());
+    for (at, message) in messages.iter().enumerate() {
+        let role = match message.role.and_then(text_of).as_deref() {
+            Some("user") => Role::User,
+            Some("assistant") => Role::Assistant,
+            Some("system") => Role::System,
+            _ => {
+                return Err(wrong(
+                    &format!("messages.{at}.role"),
+                    "'user', 'assistant' or 'system'",
+                ));
+            }
+        };
+        let Some(content) = message.content else {
+            return Err(ApiError::invalid(format!(
+                "messages.{at}.content: Field required"
+            )));
+        };
+        let place = |block| Place::Block { message: at, block };
+        let content = read_content(content, counter, &place).ok_or_else(|| {
+            explain::content(content.get(), &format!("messages.{at}.content"))
+        })??;
+        read.push(Message { role, content });
+    }
+    Ok(read)
+}
+
+fn read_system<'a>(
+    raw: Option<&'a RawValue>,
+    counter: &Counter,
+) -> Result<Vec<Block<'a>>, ApiError> {
+    let Some(raw) = raw else {
+        return Ok(Vec::new());
+    };
+    read_content(raw, counter, &Place::System)
+        .ok_or_else(|| explain::content(raw.get(), "system"))?
+}
+
+/// Blocks, or the error in one of them; `None` if the value is neither a string nor blocks.
+fn read_content<'a>(
+    raw: &'a RawValue,
+    counter: &Counter,
+    place: &dyn Fn(usize) -> Place,
+) -> Option<Result<Vec<Block<'a>>, ApiError>> {
+    match raw.get().as_bytes().first() {
+        Some(b'"') => Some(Ok(vec![Block::of_string(raw, counter)])),
+        Some(b'[') => {
+            let parts: Vec<RawObject<'a>> = serde_json::from_str(raw.get()).ok()?;
+            let parts = parts.into_iter().enumerate();
+            Some(
+                parts
+                    .map(|(at, members)| Block::read(members, place(at), counter))
+                    .collect(),
+            )
+        }
+        _ => None,
+    }
+}
+
+fn read_tools<'a>(
+    raw: Option<&'a RawValue>,
+    counter: &Counter,
+) -> Result<Vec<Tool<'a>>, ApiError> {
+    let Some(raw) = raw else {
+        return Ok(Vec::new());
+    };
+    let raws: Vec<&'a RawValue> =
+        serde_json::from_str(raw.get()).map_err(|_| wrong("tools", "a valid list"))?;
+    let mut tools = Vec::with_capacity(raws.len());
+    for (at, raw) in raws.into_iter().enumerate() {
+        let place = Place::Tool(at);
+        let members: RawObject<'a> =
+            serde_json::from_str(raw.get()).map_err(|_| wrong(&place.to_string(), "an object"))?;
+        let kind = members.text("type").unwrap_or(Cow::Borrowed("custom"));
+        let name = match members.text("name") {
+            Some(name) => name,
+            // A toolset has no name of its own.
+            None if kind.contains("toolset") => Cow::Borrowed(""),
+            None => return Err(ApiError::invalid(format!("{place}.name: Field required"))),
+        };
+        if kind == "custom"
+            && !members
+                .get("input_schema")
+                .is_some_and(|schema| schema.get().starts_with('{'))
+        {
+            return Err(ApiError::invalid(format!(
+                "{place}.input_schema: Field required"
+            )));
+        }
+        let marker = members
+            .get("cache_control")
+            .map(|marker| Ttl::read(marker, &place))
+            .transpose()?;
+        tools.push(Tool {
+            raw,
+            deferred: members.flag("defer_loading"),
+            web: kind.starts_with("web_search_") || kind.starts_with("web_fetch_"),
+            block: Block::tool(members, marker, counter),
+            name,
+        });
+    }
+    Ok(tools)
+}
