@@ -8,6 +8,7 @@ use bytes::Bytes;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -186,6 +187,14 @@ impl RawJson {
     /// The JSON text.
     pub fn bytes(&self) -> &Bytes {
         &self.0
+    }
+}
+
+impl From<&Value> for RawJson {
+    fn from(value: &Value) -> Self {
+        let text = value.to_string();
+        SERIALISED.set(SERIALISED.get() + text.len() as u64);
+        Self(Bytes::from(text))
     }
 }
 

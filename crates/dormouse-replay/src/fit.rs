@@ -1,0 +1,67 @@
+//! How many tokens the recorded provider made of a byte: fitted on the first part of a session.
+
+use crate::recording::Turn;
+use dormouse_context::tokens;
+use dormouse_core::models::ModelTable;
+use dormouse_core::units::Tokens;
+
+/// The part of a session that is used for fitting.
+const FITTED_PART: usize = 5;
+
+/// Growth that is too small to say anything about the factor.
+const LEAST_GROWTH: Tokens = Tokens(4_000);
+
+/// What was fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// Thousandths by which estimates are multiplied.
+    pub permille: u32,
+    /// Turns it was fitted on; the rest is scored.
+    pub turns: usize,
+    /// Length of what every prompt of the session begins with and no transcript holds: system and
+    /// tools.
+    pub prefix: Tokens,
+}
+
+impl Fit {
+    /// Fits on the first fifth: the largest factor with which the logged messages never grow
+    /// faster than the prompts did. What is left of a prompt was sent and not logged.
+    pub fn new(turns: &[Turn], models: &ModelTable) -> Self {
+        let count = turns.len().div_ceil(FITTED_PART);
+        let first = &turns[..count];
+        let mut permille = None;
+        for (at, before) in first.iter().enumerate() {
+            // A new beginning or another model says nothing about growth.
+            let same = first[at + 1..]
+                .iter()
+                .take_while(|after| !after.compacted && after.model == before.model);
+            for after in same {
+                let grown = after.usage.prompt() - before.usage.prompt();
+                let estimate = logged(after, models) - logged(before, models);
+                if estimate >= LEAST_GROWTH {
+                    let ratio = grown.get() * 1_000 / estimate.get();
+                    permille = Some(permille.map_or(ratio, |least: u64| least.min(ratio)));
+                }
+            }
+        }
+        let prefix = turns.first().map_or(Tokens::ZERO, |turn| {
+            // What an earlier session left in the cache is what all sessions have in common.
+            if turn.usage.cache_read == Tokens::ZERO {
+                turn.usage.prompt()
+            } else {
+                turn.usage.cache_read
+            }
+        });
+        Self {
+            permille: u32::try_from(permille.unwrap_or(1_000).clamp(500, 3_000)).unwrap_or(1_000),
+            turns: count,
+            prefix,
+        }
+    }
+}
+
+/// The uncorrected estimate of what was logged of a prompt.
+fn logged(turn: &Turn, models: &ModelTable) -> Tokens {
+    let bytes = models.lookup(&turn.model).info.bytes_per_token;
+    tokens::estimate(&turn.segments.weight(turn.segments.len()), bytes)
+}

@@ -1,0 +1,27 @@
+//! Recorded sessions, fed to the provider simulator turn by turn.
+//!
+//! # Model
+//! A [`Recording`] is what a transcript tells of its requests: when each was made, to which model,
+//! what it contained as far as that was written down, and what the provider reported. [`replay`]
+//! sends every prompt to the simulator at its original time and compares what the simulator bills
+//! with what the recording says.
+//!
+//! What a recording may lend: times, models, the tier of the cache markers, and *lengths*. Clients
+//! send more than they log (system prompt, tools, reminders, restored files), so what the logged
+//! messages cannot explain of a prompt's recorded length is sent as padding, in the place where
+//! it appeared. What a recording may not lend: hits, misses and positions. Those are the
+//! simulator's.
+//!
+//! # Not here
+//! Policies: so far the session is replayed as it was (`none`). Reading files and printing are the
+//! caller's; so is the clock that measures the engine.
+
+mod fit;
+mod recording;
+mod run;
+mod verdict;
+
+pub use fit::Fit;
+pub use recording::{Recording, RecordingError, Turn};
+pub use run::{Clock, Replay, ReplayError, ReplayTurn, Sums, replay};
+pub use verdict::{Comparison, Difference, Outcome, Score};

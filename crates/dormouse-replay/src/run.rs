@@ -1,0 +1,294 @@
+//! Sending a recording to the simulator.
+
+use crate::fit::Fit;
+use crate::recording::{Recording, Turn};
+use crate::verdict::Comparison;
+use dormouse_context::assemble::RequestBody;
+use dormouse_context::prefix::{Part, RenderedPrefix};
+use dormouse_core::block::Block;
+use dormouse_core::json::RawJson;
+use dormouse_core::models::ModelTable;
+use dormouse_core::record::{Marker, MarkerPlace};
+use dormouse_core::units::Tokens;
+use dormouse_core::usage::{TokenUsage, Usd};
+use dormouse_sim::{ConfigError, SimConfig, SimRequest, Simulator, TokenizerConfig};
+use serde_json::json;
+use std::time::Duration;
+
+/// Measures the engine; the crate itself reads no clock.
+pub type Clock<'a> = &'a dyn Fn() -> Duration;
+
+/// Why a replay could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The simulator does not start.
+    #[error("the simulator cannot be set up for this session")]
+    Simulator(#[source] ConfigError),
+}
+
+/// One request as the simulator billed it.
+#[derive(Clone, Debug)]
+pub struct ReplayTurn {
+    /// What the simulator counted; the answer's length is the recorded one.
+    pub usage: TokenUsage,
+    /// What it costs, where the price is known.
+    pub cost: Option<Usd>,
+    /// The provider's refusal, if it refused.
+    pub rejected: Option<String>,
+    /// What the recording says.
+    pub recorded: TokenUsage,
+    /// Milliseconds since the request before.
+    pub gap: u64,
+    /// Whether a compaction lies between.
+    pub compacted: bool,
+    /// Whether the model is another than before.
+    pub switched: bool,
+    /// Tokens of padding: what the client sent and did not log.
+    pub unlogged: Tokens,
+}
+
+/// Sums over a replay, or over a recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Requests.
+    pub requests: u64,
+    /// Their tokens.
+    pub usage: TokenUsage,
+    /// What those with a known price cost.
+    pub cost: Usd,
+    /// Requests without a known price.
+    pub unpriced: u64,
+    /// Requests the provider refused.
+    pub rejected: u64,
+    /// The longest prompt.
+    pub peak: Tokens,
+}
+
+impl Sums {
+    /// The share of prompt tokens that came from the cache.
+    #[expect(clippy::cast_precision_loss, reason = "a share for people and scripts")]
+    pub fn hit_rate(&self) -> f64 {
+        let prompt = self.usage.prompt().get();
+        if prompt == 0 {
+            0.0
+        } else {
+            self.usage.cache_read.get() as f64 / prompt as f64
+        }
+    }
+
+    fn add(&mut self, usage: &TokenUsage, cost: Option<Usd>) {
+        self.requests += 1;
+        self.usage += *usage;
+        self.cost += cost.unwrap_or_default();
+        self.unpriced += u64::from(cost.is_none());
+        self.peak = self.peak.max(usage.prompt());
+    }
+}
+
+/// A replayed session.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// What was fitted.
+    pub fit: Fit,
+    /// The turns.
+    pub turns: Vec<ReplayTurn>,
+    /// What the simulator billed.
+    pub simulated: Sums,
+    /// What the provider billed.
+    pub recorded: Sums,
+    /// Compactions on the way.
+    pub compactions: usize,
+    /// Where the two differ, and why.
+    pub comparison: Comparison,
+    /// Time spent building requests.
+    pub engine: Duration,
+}
+
+/// Replays a session as it was.
+///
+/// # Errors
+/// When the simulator cannot be set up.
+pub fn replay(
+    recording: &Recording,
+    models: &ModelTable,
+    clock: Clock<'_>,
+) -> Result<Replay, ReplayError> {
+    let fit = Fit::new(&recording.turns, models);
+    let config = SimConfig {
+        tokenizer: TokenizerConfig {
+            factor_permille: fit.permille,
+            block_tokens: 0,
+            hidden_tool_tokens: false,
+            ..TokenizerConfig::default()
+        },
+        ..SimConfig::default()
+    };
+    let mut client = Client {
+        simulator: Simulator::new(config).map_err(ReplayError::Simulator)?,
+        models,
+        permille: u64::from(fit.permille),
+        prefix_tokens: fit.prefix,
+        padding: Vec::new(),
+    };
+    let mut turns = Vec::with_capacity(recording.turns.len());
+    let (mut simulated, mut recorded) = (Sums::default(), Sums::default());
+    let mut engine = Duration::ZERO;
+    let mut before: Option<&Turn> = None;
+    for turn in &recording.turns {
+        let info = models.lookup(&turn.model).info;
+        recorded.add(&turn.usage, info.cost(&turn.usage));
+        let start = clock();
+        let (body, unlogged) = client.request(turn);
+        engine += clock().saturating_sub(start);
+        let answer = client.send(turn, body);
+        let (usage, rejected) = match answer {
+            Ok(prompt) => (
+                TokenUsage {
+                    output: turn.usage.output,
+                    ..prompt
+                },
+                None,
+            ),
+            Err(refusal) => (TokenUsage::default(), Some(refusal)),
+        };
+        let cost = info.cost(&usage);
+        simulated.add(&usage, cost);
+        simulated.rejected += u64::from(rejected.is_some());
+        turns.push(ReplayTurn {
+            usage,
+            cost,
+            rejected,
+            recorded: turn.usage,
+            gap: before.map_or(0, |before| turn.at.since(before.at)),
+            compacted: turn.compacted,
+            switched: before.is_some_and(|before| before.model != turn.model),
+            unlogged,
+        });
+        before = Some(turn);
+    }
+    Ok(Replay {
+        comparison: Comparison::of(&turns, &recording.turns, fit.turns),
+        fit,
+        turns,
+        simulated,
+        recorded,
+        compactions: recording.compactions,
+        engine,
+    })
+}
+
+/// The client whose requests are sent again.
+struct Client<'a> {
+    simulator: Simulator,
+    models: &'a ModelTable,
+    permille: u64,
+    prefix_tokens: Tokens,
+    /// Padding blocks, each behind so many segments of the conversation.
+    padding: Vec<(usize, Block)>,
+}
+
+impl Client<'_> {
+    /// The request's body, and how much of it is padding that was new in it.
+    fn request(&mut self, turn: &Turn) -> (Vec<u8>, Tokens) {
+        if turn.compacted {
+            self.padding.clear();
+        }
+        let count = turn.segments.len();
+        // A rewind cuts padding off with the messages it stood behind.
+        self.padding.retain(|(behind, _)| *behind <= count);
+        let system = Block::text(&self.filler(self.prefix_tokens, turn, 0));
+        let logged: u64 = turn
+            .segments
+            .iter()
+            .map(|s| self.tokens_of(&s.block, turn))
+            .sum();
+        let padded: u64 = self
+            .padding
+            .iter()
+            .map(|(_, b)| self.tokens_of(b, turn))
+            .sum();
+        let prefix = self.tokens_of(&system, turn);
+        let missing = turn.usage.prompt() - Tokens(prefix + logged + padded);
+        if missing > Tokens::ZERO {
+            let text = self.filler(missing, turn, self.padding.len() + 1);
+            self.padding.push((count, Block::text(&text)));
+        }
+        let prefix =
+            RenderedPrefix::new(Vec::new(), vec![Part::block("system", &system)], Vec::new());
+        let params = RawJson::from(&json!({ "model": &*turn.model, "max_tokens": 1 }));
+        (self.body(turn, &prefix, &params), missing)
+    }
+
+    /// Markers where Claude Code has them: behind the system prompt and on the last block.
+    fn body(&self, turn: &Turn, prefix: &RenderedPrefix, params: &RawJson) -> Vec<u8> {
+        let mut blocks = Vec::with_capacity(turn.segments.len() + self.padding.len());
+        let mut padding = self.padding.iter().peekable();
+        for (at, segment) in turn.segments.iter().enumerate() {
+            blocks.push(segment.clone());
+            while let Some((_, pad)) = padding.next_if(|(behind, _)| *behind == at + 1) {
+                let mut filler = segment.clone();
+                filler.block = pad.clone();
+                blocks.push(filler);
+            }
+        }
+        let last = blocks
+            .iter()
+            .rposition(|segment| segment.block.takes_marker());
+        let markers: Vec<Marker> = [
+            Some(MarkerPlace::System(0)),
+            last.map(|at| MarkerPlace::Segment(at as u64)),
+        ]
+        .into_iter()
+        .flatten()
+        .map(|place| Marker {
+            place,
+            ttl: turn.ttl,
+        })
+        .collect();
+        let bytes = blocks
+            .iter()
+            .map(|segment| segment.block.bytes().len() as u64)
+            .sum();
+        let body = RequestBody {
+            params,
+            prefix,
+            markers: &markers,
+        };
+        body.assemble(blocks.iter(), bytes, blocks.len())
+    }
+
+    fn send(&mut self, turn: &Turn, body: Vec<u8>) -> Result<TokenUsage, String> {
+        let request = SimRequest::post("/v1/messages", body);
+        let response = self.simulator.handle(&request, turn.at);
+        match &response.report {
+            Some(report) if response.status == 200 => Ok(report.usage),
+            _ => Err(String::from_utf8_lossy(&response.bytes()).into_owned()),
+        }
+    }
+
+    /// Tokens the simulator will count for a block: the engine's estimate with the fitted factor.
+    fn tokens_of(&self, block: &Block, turn: &Turn) -> u64 {
+        let ratio = self.models.lookup(&turn.model).info.bytes_per_token;
+        let estimate = dormouse_context::tokens::estimate(block.weight(), ratio).get();
+        (estimate * self.permille).div_ceil(1_000)
+    }
+
+    /// Text of about so many tokens, different for every `number`.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a length in bytes, far below the limits"
+    )]
+    fn filler(&self, tokens: Tokens, turn: &Turn, number: usize) -> String {
+        let ratio = self.models.lookup(&turn.model).info.bytes_per_token.text;
+        let per_token = ratio.as_f64() * 1_000.0 / self.permille.max(1) as f64;
+        let bytes = (tokens.get() as f64 * per_token) as usize;
+        let mut text = format!("unlogged {number} ");
+        while text.len() < bytes {
+            text.push_str("xyzw ");
+        }
+        text.truncate(bytes.max(1));
+        text
+    }
+}

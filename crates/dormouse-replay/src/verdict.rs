@@ -1,0 +1,136 @@
+//! What the recording and the simulator say of the same requests.
+
+use crate::recording::Turn;
+use crate::run::ReplayTurn;
+use dormouse_core::units::Tokens;
+use dormouse_core::usage::TokenUsage;
+
+/// What became of the prefix that the request before had left in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was read.
+    Hit,
+    /// It was not, or only a small part of it.
+    Miss,
+}
+
+impl Outcome {
+    /// Within five per cent of what was cached.
+    fn of(read: Tokens, cached: Tokens) -> Self {
+        if within(read, cached) {
+            Self::Hit
+        } else {
+            Self::Miss
+        }
+    }
+}
+
+/// Whether a figure is within five per cent of another.
+fn within(figure: Tokens, of: Tokens) -> bool {
+    figure.get().abs_diff(of.get()) * 20 <= of.get()
+}
+
+/// A request on which the two differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Which request, counted from one.
+    pub turn: usize,
+    /// Read according to the recording.
+    pub recorded: Tokens,
+    /// Read according to the simulator.
+    pub simulated: Tokens,
+    /// Why, as far as it can be told.
+    pub why: &'static str,
+}
+
+/// How well the simulator does on the part that was not used for fitting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Score {
+    /// Requests that the recording shows as ordinary hits.
+    pub hits: usize,
+    /// Of these, how many the simulator reads within five per cent.
+    pub matched: usize,
+    /// Pauses beyond the entries' life, and compactions.
+    pub breaks: usize,
+    /// Of these, how many are a miss in the simulator too.
+    pub reproduced: usize,
+}
+
+/// Score and differences.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// The score.
+    pub score: Score,
+    /// Every request on which the two differ by more than five per cent.
+    pub differences: Vec<Difference>,
+}
+
+impl Comparison {
+    pub(crate) fn of(replayed: &[ReplayTurn], turns: &[Turn], fitted: usize) -> Self {
+        let mut comparison = Self::default();
+        for (at, turn) in replayed.iter().enumerate() {
+            let before = at
+                .checked_sub(1)
+                .map(|before| (&replayed[before], &turns[before]));
+            let cached = |usage: &TokenUsage| usage.prompt() - usage.input;
+            let left = before.map(|(before, _)| (cached(&before.recorded), cached(&before.usage)));
+            let (left_recorded, left_simulated) = left.unwrap_or_default();
+            let recorded = Outcome::of(turn.recorded.cache_read, left_recorded);
+            let simulated = Outcome::of(turn.usage.cache_read, left_simulated);
+            let expired = before.is_some_and(|(_, before)| turn.gap > before.ttl.millis());
+            if at >= fitted.max(1) {
+                let broken = expired || turn.compacted;
+                let matched = within(turn.usage.cache_read, turn.recorded.cache_read);
+                comparison.score.count(broken, recorded, simulated, matched);
+            }
+            if !within(turn.usage.cache_read, turn.recorded.cache_read) {
+                comparison.differences.push(Difference {
+                    turn: at + 1,
+                    recorded: turn.recorded.cache_read,
+                    simulated: turn.usage.cache_read,
+                    why: explain(turn, before.is_none(), recorded, expired),
+                });
+            }
+        }
+        comparison
+    }
+}
+
+impl Score {
+    fn count(&mut self, broken: bool, recorded: Outcome, simulated: Outcome, matched: bool) {
+        match (broken, recorded) {
+            (true, Outcome::Miss) => {
+                self.breaks += 1;
+                self.reproduced += usize::from(simulated == Outcome::Miss);
+            }
+            (_, Outcome::Hit) => {
+                self.hits += 1;
+                self.matched += usize::from(matched);
+            }
+            (false, Outcome::Miss) => {}
+        }
+    }
+}
+
+fn explain(turn: &ReplayTurn, first: bool, recorded: Outcome, expired: bool) -> &'static str {
+    let read_more = turn.recorded.cache_read > turn.usage.cache_read;
+    match (
+        first,
+        turn.compacted || turn.switched || expired,
+        recorded,
+        read_more,
+    ) {
+        (true, ..) => "the system prompt was still cached from an earlier session",
+        (_, true, _, true) => {
+            "both miss the conversation; the system prompt was kept warm by requests outside the recording"
+        }
+        (_, true, _, false) => {
+            "both miss the conversation; the cached system prompt is of another length"
+        }
+        (_, false, Outcome::Miss, _) => {
+            "the client changed something in front of the conversation that it did not log"
+        }
+        (_, false, Outcome::Hit, true) => "the fitted factor counts less than the provider did",
+        (_, false, Outcome::Hit, false) => "the fitted factor counts more than the provider did",
+    }
+}
