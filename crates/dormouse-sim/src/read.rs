@@ -5,6 +5,7 @@ use crate::blocks::Kind;
 use crate::compaction;
 use crate::config::{BindingMode, SimConfig};
 use crate::editing;
+use crate::envelope::Envelope;
 use crate::error::{ApiError, ErrorKind};
 use crate::fault::Fault;
 use crate::http::SimRequest;
@@ -13,7 +14,7 @@ use crate::markers;
 use crate::openai;
 use crate::persona::{Offer, Scene};
 use crate::prompt::{self, Item, Prompt};
-use crate::request::{Envelope, Purpose, Request, Role, ToolChoice, Version};
+use crate::request::{Comparison, Purpose, Request, Role, ToolChoice, Version};
 use crate::simulator::Account;
 use crate::tokens::{Counter, UsageOverride};
 use crate::validate;
@@ -74,7 +75,7 @@ pub(crate) struct MessageJob {
     pub(crate) bond: Bond,
     pub(crate) dropped: Option<Vec<Dropped>>,
     pub(crate) applied_edits: Option<Vec<Value>>,
-    pub(crate) diagnostics: Option<Option<String>>,
+    pub(crate) diagnostics: Comparison,
     pub(crate) scene: Scene,
     pub(crate) thinking_omitted: bool,
     pub(crate) stop_sequences: Vec<String>,
@@ -146,9 +147,10 @@ impl Rules {
                 let model = self.model(name)?;
                 Ok(Job::Plain(crate::modelinfo::one(model)))
             }
-            (_, "/v1/messages" | "/v1/messages/count_tokens" | "/v1/models") => Err(
-                ApiError::new(ErrorKind::NotFound, "The method is not known here."),
-            ),
+            (_, "/v1/messages" | "/v1/messages/count_tokens" | "/v1/models") => Err(ApiError::new(
+                ErrorKind::NotFound,
+                "The method is not known here.",
+            )),
             _ => Err(ApiError::new(ErrorKind::NotFound, "Not found")),
         }
     }
@@ -269,7 +271,9 @@ impl Rules {
         let hidden = model
             .hidden_tool_tokens
             .filter(|_| self.config.tokenizer.hidden_tool_tokens)
-            .map_or(0, |hidden| if forced { hidden.any } else { hidden.auto }.get());
+            .map_or(0, |hidden| {
+                if forced { hidden.any } else { hidden.auto }.get()
+            });
         prompt::items(
             request,
             self.config.switches.tools_take_positions,
@@ -302,8 +306,8 @@ impl Rules {
 
 fn face(request: &SimRequest) -> Face {
     let route = request.route();
-    let anthropic = request.header("anthropic-version").is_some()
-        || request.header("x-api-key").is_some();
+    let anthropic =
+        request.header("anthropic-version").is_some() || request.header("x-api-key").is_some();
     match route {
         "/v1/chat/completions" => Face::OpenAi,
         _ if route.starts_with("/v1/models") && !anthropic => Face::OpenAi,

@@ -141,8 +141,16 @@ fn below_the_minimum_a_marker_is_ignored_without_a_word() {
         };
         let mut world = World::with(config);
         let short = minimum - 1;
-        assert_eq!(world.bill(&request(short)), [0, 0, 0, short as u64], "{model}");
-        assert_eq!(world.bill(&request(short)), [0, 0, 0, short as u64], "{model}");
+        assert_eq!(
+            world.bill(&request(short)),
+            [0, 0, 0, short as u64],
+            "{model}"
+        );
+        assert_eq!(
+            world.bill(&request(short)),
+            [0, 0, 0, short as u64],
+            "{model}"
+        );
         assert_eq!(world.bill(&request(minimum)), [0, 0, minimum as u64, 0]);
         assert_eq!(world.bill(&request(minimum)), [minimum as u64, 0, 0, 0]);
     }
@@ -237,7 +245,13 @@ fn tools_take_positions_unless_switched_off() {
 #[test]
 fn automatic_caching_moves_with_the_conversation() {
     let mut world = World::new();
-    let auto = |messages| with(body(messages), "cache_control", json!({"type": "ephemeral"}));
+    let auto = |messages| {
+        with(
+            body(messages),
+            "cache_control",
+            json!({"type": "ephemeral"}),
+        )
+    };
     let first = json!([user(&text("one", 100))]);
     assert_eq!(world.bill(&auto(first)), [0, 0, 100, 0]);
     let second = json!([
@@ -262,7 +276,13 @@ fn automatic_caching_walks_back_to_a_block_that_can_be_marked() {
 #[test]
 fn automatic_caching_shares_the_four_slots_and_the_last_blocks_marker() {
     let mut world = World::new();
-    let auto = |request, ttl| with(request, "cache_control", json!({"type": "ephemeral", "ttl": ttl}));
+    let auto = |request, ttl| {
+        with(
+            request,
+            "cache_control",
+            json!({"type": "ephemeral", "ttl": ttl}),
+        )
+    };
     // The same marker is already there.
     assert_eq!(
         world.bill(&auto(numbered(3, &[(3, "5m")]), "5m")),
@@ -301,7 +321,10 @@ fn a_prewarm_refuses_what_shapes_an_answer() {
     for (name, value) in [
         ("stream", json!(true)),
         ("thinking", json!({"type": "adaptive"})),
-        ("output_config", json!({"format": {"type": "json_schema", "schema": {}}})),
+        (
+            "output_config",
+            json!({"format": {"type": "json_schema", "schema": {}}}),
+        ),
         ("tool_choice", json!({"type": "any"})),
     ] {
         let (status, _, message) = world.refusal(&with(warm.clone(), name, value));
@@ -321,10 +344,16 @@ fn diagnostics_name_what_changed() {
             "system": text("system", 300),
             "messages": [user(&text("one", 100))],
         });
-        with(request, "diagnostics", json!({"previous_message_id": previous}))
+        with(
+            request,
+            "diagnostics",
+            json!({"previous_message_id": previous}),
+        )
     };
     assert_eq!(
-        world.message(&body(json!([user("not asked")]))).get("diagnostics"),
+        world
+            .message(&body(json!([user("not asked")])))
+            .get("diagnostics"),
         None
     );
     let first = world.message(&ask(Value::Null));
@@ -334,7 +363,10 @@ fn diagnostics_name_what_changed() {
 
     let mut check = |request: Value, expected: Value| {
         let answer = world.message(&request);
-        assert_eq!(answer["diagnostics"], json!({"cache_miss_reason": expected}));
+        assert_eq!(
+            answer["diagnostics"],
+            json!({"cache_miss_reason": expected})
+        );
     };
     check(ask(previous.clone()), Value::Null);
     let longer = json!([user(&text("one", 100)), user("two")]);
@@ -369,7 +401,11 @@ fn hidden_tool_tokens_are_added_once() {
     config.tokenizer.hidden_tool_tokens = true;
     let mut world = World::with(config);
     let tokens = |world: &mut World, choice: &str| {
-        let request = with(body(json!([user("a")])), "tools", json!([tool("read"), tool("write")]));
+        let request = with(
+            body(json!([user("a")])),
+            "tools",
+            json!([tool("read"), tool("write")]),
+        );
         let request = with(request, "tool_choice", json!({"type": choice}));
         world.report(&request).usage.prompt().get()
     };
