@@ -66,6 +66,8 @@ pub(crate) struct MessageJob {
     pub(crate) family: String,
     pub(crate) prices: Option<Prices>,
     pub(crate) service: Service,
+    /// What the price is multiplied by, in tenths.
+    pub(crate) price_tenths: i128,
     pub(crate) minimum: u64,
     /// Tokens the window has left for the answer.
     pub(crate) room: u64,
@@ -187,7 +189,9 @@ impl Rules {
         let mut items = self.items(&request, model, &counter);
         let signed = http.has_beta("compact-2026-09-04");
         let seal = compaction::cut(&mut items, &request, signed)?;
-        compaction::check_request(&request, &items)?;
+        if purpose == Purpose::Message {
+            compaction::check_request(&request, &items)?;
+        }
         let on_mismatch = match self.config.switches.thinking_binding {
             BindingMode::Off => OnMismatch::Ignore,
             BindingMode::Enforce
@@ -235,6 +239,12 @@ impl Rules {
                 Service::Fast
             } else {
                 Service::Standard
+            },
+            // Models from 4.6 on cost a tenth more when bound to a region.
+            price_tenths: if request.domestic && !validate::allows_prefill(model) {
+                11
+            } else {
+                10
             },
             minimum: self
                 .config

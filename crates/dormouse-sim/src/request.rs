@@ -105,6 +105,8 @@ pub(crate) struct Request<'a> {
     pub(crate) auto_marker: Option<Ttl>,
     pub(crate) diagnostics: Comparison,
     pub(crate) fast: bool,
+    /// Served in the United States only, which costs more.
+    pub(crate) domestic: bool,
     pub(crate) stop_sequences: Vec<String>,
     pub(crate) stream: bool,
     pub(crate) context_management: Option<Value>,
@@ -170,6 +172,7 @@ impl<'a> Request<'a> {
             auto_marker: members.get("cache_control").map(read_auto).transpose()?,
             diagnostics: read_diagnostics(members)?,
             fast: members.text("speed").as_deref() == Some("fast"),
+            domestic: members.text("inference_geo").as_deref() == Some("us"),
             stop_sequences: read_strings(members, "stop_sequences")?,
             stream: read_bool(members, "stream")?,
             context_management: value(members, "context_management"),

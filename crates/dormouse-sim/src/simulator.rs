@@ -358,7 +358,8 @@ impl Report {
             usage,
             cost: job
                 .prices
-                .and_then(|prices| prices.cost_as(job.service, &usage)),
+                .and_then(|prices| prices.cost_as(job.service, &usage))
+                .map(|cost| Usd::from_pico(cost.pico() * job.price_tenths / 10)),
             billing: settled.billing,
             positions,
         }

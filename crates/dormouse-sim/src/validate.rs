@@ -19,7 +19,7 @@ pub(crate) fn check(
     purpose: Purpose,
 ) -> Result<(), ApiError> {
     // A compaction may end with an answer: that is where the kept part begins.
-    let may_end_open = request.compaction.is_some();
+    let may_end_open = request.compaction.is_some() && purpose == Purpose::Message;
     turns(&request.messages, model, may_end_open)?;
     pairs(&request.messages)
         .and_then(|open| missing(&open, &BTreeSet::new()))

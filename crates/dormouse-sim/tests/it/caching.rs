@@ -120,6 +120,19 @@ fn reading_has_a_price_per_model() {
 }
 
 #[test]
+fn fast_mode_and_a_region_cost_more() {
+    for (name, value, cost) in [
+        ("speed", "standard", "0.005"),
+        ("speed", "fast", "0.01"),
+        ("inference_geo", "us", "0.0055"),
+    ] {
+        let request = with(numbered(10, &[]), "max_tokens", json!(0));
+        let report = World::new().report(&with(request, name, json!(value)));
+        assert_eq!(report.cost.unwrap().to_decimal(), cost, "{value}");
+    }
+}
+
+#[test]
 fn below_the_minimum_a_marker_is_ignored_without_a_word() {
     for (model, minimum) in [
         ("claude-opus-5", 512),
