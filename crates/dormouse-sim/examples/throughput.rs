@@ -133,7 +133,10 @@ fn prompts() -> Vec<(&'static str, String)> {
     vec![
         ("code, 4 kB results", session(900, code, 80)),
         ("many small messages", session(16_000, "ok\n", 2)),
-        ("one long text", session(1, "plain text without a line ", 160_000)),
+        (
+            "one long text",
+            session(1, "plain text without a line ", 160_000),
+        ),
     ]
 }
 

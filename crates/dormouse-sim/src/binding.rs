@@ -85,11 +85,13 @@ impl Bond {
 
 /// Why a block was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum Reason {
-    ModelBindingMismatch,
-    PrefixBindingMismatch,
-    OrganizationBindingMismatch,
+    #[serde(rename = "model_binding_mismatch")]
+    Model,
+    #[serde(rename = "prefix_binding_mismatch")]
+    Prefix,
+    #[serde(rename = "organization_binding_mismatch")]
+    Organization,
 }
 
 /// A thinking block that was taken out.
@@ -186,17 +188,17 @@ fn mismatch(
         return None;
     }
     let Some(seal) = seal else {
-        return Some(Reason::PrefixBindingMismatch);
+        return Some(Reason::Prefix);
     };
     if seal.account != account.digest() {
-        return Some(Reason::OrganizationBindingMismatch);
+        return Some(Reason::Organization);
     }
     if model.thinking_binding == ThinkingBinding::Account {
         return None;
     }
     if seal.family != model.thinking_family {
-        return Some(Reason::ModelBindingMismatch);
+        return Some(Reason::Model);
     }
     let follows = first || seal.previous == bond.previous;
-    (seal.prefix != bond.prefix || !follows).then_some(Reason::PrefixBindingMismatch)
+    (seal.prefix != bond.prefix || !follows).then_some(Reason::Prefix)
 }

@@ -24,7 +24,9 @@ pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 impl<'a> RawObject<'a> {
     pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
         let found = self.0.iter().rev().find(|(known, _)| known == name);
-        found.map(|(_, value)| *value).filter(|value| value.get() != "null")
+        found
+            .map(|(_, value)| *value)
+            .filter(|value| value.get() != "null")
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
@@ -37,7 +39,9 @@ impl<'a> RawObject<'a> {
 }
 
 pub(crate) fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|text| text.0)
+    serde_json::from_str::<Text<'_>>(raw.get())
+        .ok()
+        .map(|text| text.0)
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
@@ -164,18 +168,17 @@ pub(crate) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The text block that a plain string stands for.
-    pub(crate) fn of_string(raw: &'a RawValue, counter: &Counter) -> Self {
-        let bytes = raw.get().len().saturating_sub(2);
+    /// The text block that a plain string stands for; `text` is what stands between its quotes.
+    pub(crate) fn of_string(text: &str, counter: &Counter) -> Self {
         Self {
-            kind: if bytes == 0 {
+            kind: if text.is_empty() {
                 Kind::EmptyText
             } else {
                 Kind::Text
             },
             members: RawObject::default(),
-            digest: digest::of_string(raw),
-            tokens: counter.block(Weight::text(bytes)),
+            digest: digest::of_text(text),
+            tokens: counter.block(Weight::text(text.len())),
             marker: None,
             has_image: false,
             has_citations: false,
@@ -204,14 +207,16 @@ impl<'a> Block<'a> {
             Some(raw) => Some(Ttl::read(raw, &place)?),
         };
         let mut seen = Seen::default();
-        let weight = weigh(kind, &members, counter, &mut seen);
+        let mut weight = weigh(kind, &members, counter, &mut seen);
+        let (digest, saved) = digest::of_members(&members.0);
+        weight.text_bytes = weight.text_bytes.saturating_sub(saved as u64);
         if let Some(raw) = seen.inner_marker {
             let inner = Ttl::read(raw, &place)?;
             marker = Some(marker.map_or(inner, |outer| outer.max(inner)));
         }
         Ok(Self {
             kind,
-            digest: digest::of_members(&members.0),
+            digest,
             tokens: counter.block(weight),
             marker,
             has_image: seen.image,
@@ -225,7 +230,7 @@ impl<'a> Block<'a> {
         let weight = weigh(Kind::Other, &members, counter, &mut Seen::default());
         Self {
             kind: Kind::Other,
-            digest: digest::of_members(&members.0),
+            digest: digest::of_members(&members.0).0,
             tokens: counter.block(weight),
             marker,
             has_image: false,

@@ -87,7 +87,11 @@ impl Cache {
         let tokens_at = |at: usize| positions[at].tokens;
         let a = hit.map_or(0, tokens_at);
         let hour = |at: &&usize| positions[**at].marker == Some(Ttl::OneHour);
-        let b = breakpoints.iter().rev().find(hour).map_or(a, |at| tokens_at(*at).max(a));
+        let b = breakpoints
+            .iter()
+            .rev()
+            .find(hour)
+            .map_or(a, |at| tokens_at(*at).max(a));
         let c = breakpoints.last().map_or(a, |at| tokens_at(*at).max(b));
         Billing {
             read: a,

@@ -34,7 +34,13 @@ pub(crate) struct Diagnostics {
 
 impl Diagnostics {
     /// Keeps what a later request may be compared with.
-    pub(crate) fn remember(&mut self, id: &str, account: Digest, model: &Arc<str>, prompt: &Prompt) {
+    pub(crate) fn remember(
+        &mut self,
+        id: &str,
+        account: Digest,
+        model: &Arc<str>,
+        prompt: &Prompt,
+    ) {
         let before = |level: Level| {
             let earlier = prompt.positions.iter().rev();
             let mut earlier = earlier.skip_while(|position| position.level >= level);
@@ -68,14 +74,11 @@ impl Diagnostics {
     /// The response's `diagnostics` for a comparison with an earlier message.
     pub(crate) fn compare(
         &self,
-        previous: Option<&str>,
+        previous: &str,
         account: Digest,
         model: &str,
         prompt: &Prompt,
     ) -> Value {
-        let Some(previous) = previous else {
-            return Value::Null;
-        };
         let known = self
             .by_message
             .get(previous)

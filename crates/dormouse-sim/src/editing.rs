@@ -21,7 +21,11 @@ const PLACEHOLDER: &str = "[cleared]";
 
 /// How much thinking stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeepThinking {
+enum KeepThinking {
+    /// No edit: the model does as it always does.
+    Unasked,
+    /// An edit that leaves it to the model.
+    Default,
     All,
     Turns(u64),
 }
@@ -58,7 +62,7 @@ pub(crate) fn apply(
         }
     };
     let thinking = thinking_edit(edits)?;
-    if strips_prior_thinking && thinking.is_none() {
+    if strips_prior_thinking && thinking == KeepThinking::Unasked {
         crate::prompt::strip_prior_thinking(items);
     }
     let mut edited = Edited {
@@ -66,10 +70,12 @@ pub(crate) fn apply(
         original_tokens: total(items),
     };
     let mut applied = Vec::new();
-    if let Some(keep) = thinking {
-        applied.extend(clear_thinking(items, keep.unwrap_or(
-            if strips_prior_thinking { KeepThinking::Turns(1) } else { KeepThinking::All },
-        )));
+    let keep = match thinking {
+        KeepThinking::Default if strips_prior_thinking => KeepThinking::Turns(1),
+        other => other,
+    };
+    if let KeepThinking::Turns(keep) = keep {
+        applied.extend(clear_thinking(items, keep));
     }
     for (at, edit) in edits.iter().enumerate() {
         if edit["type"] == CLEAR_TOOL_USES {
@@ -86,9 +92,9 @@ fn total(items: &[Item<'_>]) -> u64 {
     items.iter().map(|item| item.tokens).sum()
 }
 
-/// The thinking edit, if there is one, and what it says to keep.
-fn thinking_edit(edits: &[Value]) -> Result<Option<Option<KeepThinking>>, ApiError> {
-    let mut found = None;
+/// What the edits say about thinking.
+fn thinking_edit(edits: &[Value]) -> Result<KeepThinking, ApiError> {
+    let mut found = KeepThinking::Unasked;
     for (at, edit) in edits.iter().enumerate() {
         let path = format!("context_management.edits.{at}");
         match edit["type"].as_str() {
@@ -100,11 +106,11 @@ fn thinking_edit(edits: &[Value]) -> Result<Option<Option<KeepThinking>>, ApiErr
             }
             Some(CLEAR_THINKING) => {
                 let keep = &edit["keep"];
-                found = Some(match (keep.as_str(), keep["type"].as_str()) {
-                    _ if keep.is_null() => None,
-                    (Some("all"), _) | (_, Some("all")) => Some(KeepThinking::All),
+                found = match (keep.as_str(), keep["type"].as_str()) {
+                    _ if keep.is_null() => KeepThinking::Default,
+                    (Some("all"), _) | (_, Some("all")) => KeepThinking::All,
                     (_, Some("thinking_turns")) => match keep["value"].as_u64() {
-                        Some(turns) if turns > 0 => Some(KeepThinking::Turns(turns)),
+                        Some(turns) if turns > 0 => KeepThinking::Turns(turns),
                         _ => {
                             return Err(ApiError::invalid(format!(
                                 "{path}.keep.value: Input should be greater than 0"
@@ -116,7 +122,7 @@ fn thinking_edit(edits: &[Value]) -> Result<Option<Option<KeepThinking>>, ApiErr
                             "{path}.keep: Input should be 'all' or a number of thinking turns"
                         )));
                     }
-                });
+                };
             }
             _ => {
                 return Err(ApiError::invalid(format!(
@@ -129,10 +135,7 @@ fn thinking_edit(edits: &[Value]) -> Result<Option<Option<KeepThinking>>, ApiErr
     Ok(found)
 }
 
-fn clear_thinking(items: &mut Vec<Item<'_>>, keep: KeepThinking) -> Option<Value> {
-    let KeepThinking::Turns(keep) = keep else {
-        return None;
-    };
+fn clear_thinking(items: &mut Vec<Item<'_>>, keep: u64) -> Option<Value> {
     let turns: BTreeSet<u32> = items
         .iter()
         .filter(|item| item.kind == Kind::Thinking)
@@ -152,7 +155,12 @@ fn clear_thinking(items: &mut Vec<Item<'_>>, keep: KeepThinking) -> Option<Value
     })
 }
 
-fn figure(edit: &Value, name: &str, kinds: &[&str], path: &str) -> Result<Option<(String, u64)>, ApiError> {
+fn figure(
+    edit: &Value,
+    name: &str,
+    kinds: &[&str],
+    path: &str,
+) -> Result<Option<(String, u64)>, ApiError> {
     let field = &edit[name];
     if field.is_null() {
         return Ok(None);
@@ -184,7 +192,12 @@ fn clear_tool_uses(
     let tools: BTreeMap<String, String> = items
         .iter()
         .filter(|item| item.kind == Kind::ToolUse)
-        .filter_map(|item| Some((item.call.as_deref()?.to_owned(), item.tool.as_deref()?.to_owned())))
+        .filter_map(|item| {
+            Some((
+                item.call.as_deref()?.to_owned(),
+                item.tool.as_deref()?.to_owned(),
+            ))
+        })
         .collect();
     let size = match kind.as_str() {
         "tool_uses" => tools.len() as u64,
@@ -200,7 +213,9 @@ fn clear_tool_uses(
             name.is_none_or(|name| !excluded.contains(name))
         })
         .collect();
-    let count = clearable.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
+    let count = clearable
+        .len()
+        .saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
     let cleared = &clearable[..count];
     let calls: BTreeSet<String> = cleared
         .iter()
@@ -209,11 +224,19 @@ fn clear_tool_uses(
     let clears_input = |item: &Item<'_>| {
         let named = || names(&edit["clear_tool_inputs"]);
         item.kind == Kind::ToolUse
-            && item.call.as_deref().is_some_and(|call| calls.contains(call))
+            && item
+                .call
+                .as_deref()
+                .is_some_and(|call| calls.contains(call))
             && (edit["clear_tool_inputs"] == true
-                || item.tool.as_deref().is_some_and(|tool| named().contains(tool)))
+                || item
+                    .tool
+                    .as_deref()
+                    .is_some_and(|tool| named().contains(tool)))
     };
-    let inputs: Vec<usize> = (0..items.len()).filter(|at| clears_input(&items[*at])).collect();
+    let inputs: Vec<usize> = (0..items.len())
+        .filter(|at| clears_input(&items[*at]))
+        .collect();
 
     let placeholder = counter.block(Weight::text(PLACEHOLDER.len()));
     let empty_input = counter.block(Weight::json(2));
@@ -227,7 +250,10 @@ fn clear_tool_uses(
     if cleared.is_empty() || at_least.is_some_and(|(_, least)| freed < least) {
         return Ok(None);
     }
-    for (list, text, tokens) in [(cleared, PLACEHOLDER, placeholder), (&inputs, "{}", empty_input)] {
+    for (list, text, tokens) in [
+        (cleared, PLACEHOLDER, placeholder),
+        (&inputs, "{}", empty_input),
+    ] {
         for at in list {
             let item = &mut items[*at];
             let call = item.call.as_deref().unwrap_or_default();

@@ -23,22 +23,40 @@ pub(crate) fn body(text: &str, error: &serde_json::Error) -> ApiError {
     let Some(messages) = messages.as_array() else {
         return ApiError::invalid("messages: Input should be a valid list");
     };
-    match messages.iter().position(|message| !message.is_object()) {
-        Some(at) => ApiError::invalid(format!("messages.{at}: Input should be an object")),
-        None => ApiError::invalid(format!("The request body cannot be read: {error}")),
+    for (at, message) in messages.iter().enumerate() {
+        let path = format!("messages.{at}");
+        if !message.is_object() {
+            return ApiError::invalid(format!("{path}: Input should be an object"));
+        }
+        match message.get("role") {
+            None | Some(Value::String(_)) => {}
+            Some(_) => {
+                return ApiError::invalid(format!("{path}.role: Input should be a valid string"));
+            }
+        }
+        match message.get("content") {
+            None | Some(Value::String(_)) => {}
+            Some(Value::Array(blocks)) if blocks.iter().all(Value::is_object) => {}
+            Some(content) => return wrong_content(content, &format!("{path}.content")),
+        }
     }
+    ApiError::invalid(format!("The request body cannot be read: {error}"))
 }
 
 /// The error for content that is neither a string nor a list of blocks.
 pub(crate) fn content(text: &str, path: &str) -> ApiError {
-    let wrong = |path: &str, expected: &str| {
-        ApiError::invalid(format!("{path}: Input should be {expected}"))
-    };
-    match serde_json::from_str(text) {
-        Ok(Value::Array(blocks)) => {
+    wrong_content(&serde_json::from_str(text).unwrap_or_default(), path)
+}
+
+fn wrong_content(content: &Value, path: &str) -> ApiError {
+    match content {
+        Value::Array(blocks) => {
             let at = blocks.iter().position(|block| !block.is_object());
-            wrong(&format!("{path}.{}", at.unwrap_or_default()), "an object")
+            let at = at.unwrap_or_default();
+            ApiError::invalid(format!("{path}.{at}: Input should be an object"))
         }
-        _ => wrong(path, "a valid string or list of content blocks"),
+        _ => ApiError::invalid(format!(
+            "{path}: Input should be a valid string or list of content blocks"
+        )),
     }
 }

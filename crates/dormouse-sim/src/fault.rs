@@ -322,7 +322,8 @@ mod tests {
     #[test]
     fn a_cut_keeps_exactly_the_bytes_before_it() {
         let frames = |texts: &[&'static str]| -> Vec<Frame> {
-            let piece = |text: &&'static str| now(Piece::Bytes(Bytes::from_static(text.as_bytes())));
+            let piece =
+                |text: &&'static str| now(Piece::Bytes(Bytes::from_static(text.as_bytes())));
             texts.iter().map(piece).collect()
         };
         for (at, head, tail) in [

@@ -160,10 +160,7 @@ impl SimResponse {
     pub(crate) fn json(status: u16, bytes: Vec<u8>) -> Self {
         Self {
             status,
-            headers: vec![(
-                Cow::Borrowed("content-type"),
-                "application/json".to_owned(),
-            )],
+            headers: vec![(Cow::Borrowed("content-type"), "application/json".to_owned())],
             body: Body::Whole {
                 after: 0,
                 bytes: Bytes::from(bytes),

@@ -82,10 +82,7 @@ impl Keys {
             ToolChoice::Any => "any",
             ToolChoice::Tool(name) => name,
         };
-        let messages = format!(
-            "{choice}\n{}\n{images}\n{sampling}",
-            request.parallel_tools
-        );
+        let messages = format!("{choice}\n{}\n{images}\n{sampling}", request.parallel_tools);
         Self {
             tools: Digest::of(tools.as_bytes()),
             system: Digest::of(system.as_bytes()),

@@ -28,6 +28,7 @@ mod config;
 mod diagnostics;
 mod digest;
 mod editing;
+mod envelope;
 mod error;
 mod explain;
 mod fault;

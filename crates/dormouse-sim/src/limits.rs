@@ -220,7 +220,12 @@ mod tests {
 
     #[test]
     fn numbers_are_written_with_commas() {
-        for (number, text) in [(1, "1"), (999, "999"), (30_000, "30,000"), (1_234_567, "1,234,567")] {
+        for (number, text) in [
+            (1, "1"),
+            (999, "999"),
+            (30_000, "30,000"),
+            (1_234_567, "1,234,567"),
+        ] {
             assert_eq!(thousands(number), text);
         }
     }

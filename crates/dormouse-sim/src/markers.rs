@@ -46,4 +46,3 @@ fn place_automatic(items: &mut [Item<'_>], ttl: Ttl, explicit: usize) -> Result<
         }
     }
 }
-

@@ -51,8 +51,12 @@ pub(crate) fn list(table: &ModelTable, query: &str) -> Value {
     models.reverse();
     let index = |id: &str| models.iter().position(|model| model.id == id);
     let start = parameter("after_id").and_then(index).map_or(0, |at| at + 1);
-    let end = parameter("before_id").and_then(index).unwrap_or(models.len());
-    let limit = parameter("limit").and_then(|limit| limit.parse().ok()).unwrap_or(PAGE);
+    let end = parameter("before_id")
+        .and_then(index)
+        .unwrap_or(models.len());
+    let limit = parameter("limit")
+        .and_then(|limit| limit.parse().ok())
+        .unwrap_or(PAGE);
     let range = models.get(start..end.max(start)).unwrap_or_default();
     let page = &range[..range.len().min(limit)];
     json!({

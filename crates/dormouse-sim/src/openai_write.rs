@@ -1,7 +1,7 @@
 //! The bytes of chat completions, whole and streamed.
 
 use crate::error::ApiError;
-use crate::http::{Frame, Piece, SimResponse};
+use crate::http::{Body, Frame, Piece, SimResponse};
 use crate::openai::SettledChat;
 use crate::read::Rules;
 use crate::sse::pieces;
@@ -47,7 +47,11 @@ pub(crate) fn response(rules: &Rules, chat: &SettledChat, now: Millis) -> SimRes
         "usage": usage(chat),
         "service_tier": "default",
     });
-    SimResponse::json(200, to_vec(&body))
+    let mut response = SimResponse::json(200, to_vec(&body));
+    if let Body::Whole { after, .. } = &mut response.body {
+        *after = rules.config.first_byte_ms;
+    }
+    response
 }
 
 fn call((id, name, arguments): &(String, String, String)) -> Value {

@@ -90,11 +90,10 @@ fn choose<'a>(dice: &mut Dice, scene: &'a Scene, config: &AnswerConfig) -> Optio
     let most = config.tool_rounds.map_or(TOOL_ROUNDS, u64::from);
     let any = |dice: &mut Dice| scene.offers.get(dice.roll(scene.offers.len()));
     match &scene.choice {
-        ToolChoice::None => None,
         ToolChoice::Tool(name) => scene.offers.iter().find(|offer| offer.name == *name),
         ToolChoice::Any => any(dice),
         ToolChoice::Auto if scene.rounds < most => any(dice),
-        ToolChoice::Auto => None,
+        ToolChoice::Auto | ToolChoice::None => None,
     }
 }
 
@@ -115,7 +114,11 @@ fn input_for(dice: &mut Dice, definition: &[u8]) -> Value {
 fn object_for(dice: &mut Dice, schema: &Value, depth: usize) -> Value {
     let mut input = Map::new();
     let required = schema["required"].as_array().map(Vec::as_slice);
-    for name in required.unwrap_or_default().iter().filter_map(Value::as_str) {
+    for name in required
+        .unwrap_or_default()
+        .iter()
+        .filter_map(Value::as_str)
+    {
         let value = value_for(dice, name, &schema["properties"][name], depth);
         input.insert(name.to_owned(), value);
     }

@@ -96,12 +96,7 @@ pub(crate) fn items<'a>(
     items
 }
 
-fn item<'a>(
-    place: Place,
-    level: Level,
-    block: &crate::blocks::Block<'a>,
-    tag: u8,
-) -> Item<'a> {
+fn item<'a>(place: Place, level: Level, block: &crate::blocks::Block<'a>, tag: u8) -> Item<'a> {
     let (call, tool, signature) = match block.kind {
         Kind::ToolUse => (block.text("id"), block.text("name"), None),
         Kind::ToolResult => (block.text("tool_use_id"), None, None),

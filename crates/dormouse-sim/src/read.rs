@@ -5,6 +5,7 @@ use crate::blocks::Kind;
 use crate::compaction;
 use crate::config::{BindingMode, SimConfig};
 use crate::editing;
+use crate::envelope::Envelope;
 use crate::error::{ApiError, ErrorKind};
 use crate::fault::Fault;
 use crate::http::SimRequest;
@@ -13,7 +14,7 @@ use crate::markers;
 use crate::openai;
 use crate::persona::{Offer, Scene};
 use crate::prompt::{self, Item, Prompt};
-use crate::request::{Envelope, Purpose, Request, Role, ToolChoice, Version};
+use crate::request::{Comparison, Purpose, Request, Role, ToolChoice, Version};
 use crate::simulator::Account;
 use crate::tokens::{Counter, UsageOverride};
 use crate::validate;
@@ -65,6 +66,8 @@ pub(crate) struct MessageJob {
     pub(crate) family: String,
     pub(crate) prices: Option<Prices>,
     pub(crate) service: Service,
+    /// What the price is multiplied by, in tenths.
+    pub(crate) price_tenths: i128,
     pub(crate) minimum: u64,
     /// Tokens the window has left for the answer.
     pub(crate) room: u64,
@@ -74,7 +77,7 @@ pub(crate) struct MessageJob {
     pub(crate) bond: Bond,
     pub(crate) dropped: Option<Vec<Dropped>>,
     pub(crate) applied_edits: Option<Vec<Value>>,
-    pub(crate) diagnostics: Option<Option<String>>,
+    pub(crate) diagnostics: Comparison,
     pub(crate) scene: Scene,
     pub(crate) thinking_omitted: bool,
     pub(crate) stop_sequences: Vec<String>,
@@ -146,9 +149,10 @@ impl Rules {
                 let model = self.model(name)?;
                 Ok(Job::Plain(crate::modelinfo::one(model)))
             }
-            (_, "/v1/messages" | "/v1/messages/count_tokens" | "/v1/models") => Err(
-                ApiError::new(ErrorKind::NotFound, "The method is not known here."),
-            ),
+            (_, "/v1/messages" | "/v1/messages/count_tokens" | "/v1/models") => Err(ApiError::new(
+                ErrorKind::NotFound,
+                "The method is not known here.",
+            )),
             _ => Err(ApiError::new(ErrorKind::NotFound, "Not found")),
         }
     }
@@ -185,7 +189,9 @@ impl Rules {
         let mut items = self.items(&request, model, &counter);
         let signed = http.has_beta("compact-2026-09-04");
         let seal = compaction::cut(&mut items, &request, signed)?;
-        compaction::check_request(&request, &items)?;
+        if purpose == Purpose::Message {
+            compaction::check_request(&request, &items)?;
+        }
         let on_mismatch = match self.config.switches.thinking_binding {
             BindingMode::Off => OnMismatch::Ignore,
             BindingMode::Enforce
@@ -234,6 +240,12 @@ impl Rules {
             } else {
                 Service::Standard
             },
+            // Models from 4.6 on cost a tenth more when bound to a region.
+            price_tenths: if request.domestic && !validate::allows_prefill(model) {
+                11
+            } else {
+                10
+            },
             minimum: self
                 .config
                 .cache_minimum
@@ -269,7 +281,9 @@ impl Rules {
         let hidden = model
             .hidden_tool_tokens
             .filter(|_| self.config.tokenizer.hidden_tool_tokens)
-            .map_or(0, |hidden| if forced { hidden.any } else { hidden.auto }.get());
+            .map_or(0, |hidden| {
+                if forced { hidden.any } else { hidden.auto }.get()
+            });
         prompt::items(
             request,
             self.config.switches.tools_take_positions,
@@ -302,8 +316,8 @@ impl Rules {
 
 fn face(request: &SimRequest) -> Face {
     let route = request.route();
-    let anthropic = request.header("anthropic-version").is_some()
-        || request.header("x-api-key").is_some();
+    let anthropic =
+        request.header("anthropic-version").is_some() || request.header("x-api-key").is_some();
     match route {
         "/v1/chat/completions" => Face::OpenAi,
         _ if route.starts_with("/v1/models") && !anthropic => Face::OpenAi,

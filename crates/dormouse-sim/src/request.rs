@@ -1,20 +1,15 @@
-//! The body of a messages request, read without building a tree.
+//! A messages request, taken apart: roles, blocks, tools and options, each of the right type.
 //!
-//! Two scans: one over the whole body, which finds the members and the messages, and one over each
-//! message's content, which finds the blocks. Strings are never copied. When a scan fails, the
-//! body is read once more in the slow and talkative way, to say what is wrong and where (see
-//! [`crate::explain`]).
+//! How the parts go together is checked later (see [`crate::validate`]).
 
-use crate::blocks::{Block, Place, RawObject, Text, Ttl, text_of};
+use crate::blocks::{Block, Place, RawObject, Ttl};
+use crate::envelope::{Content, Envelope, RawMessage};
 use crate::error::ApiError;
 use crate::explain;
 use crate::tokens::Counter;
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 
 /// Version of the API a request speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,128 +23,6 @@ pub(crate) enum Version {
 pub(crate) enum Purpose {
     Message,
     Count,
-}
-
-/// Fields that only exist with a beta header, and the headers.
-const BETA_FIELDS: [(&str, &[&str]); 3] = [
-    (
-        "context_management",
-        &["context-management-2025-06-27", "compact-2026-01-12"],
-    ),
-    ("compaction", &["compact-2026-09-04"]),
-    ("thread", &["message-threads-2026-08-12"]),
-];
-
-const SAMPLING_FIELDS: [&str; 3] = ["temperature", "top_p", "top_k"];
-
-const FIELDS: [&str; 22] = [
-    "model",
-    "max_tokens",
-    "messages",
-    "system",
-    "tools",
-    "tool_choice",
-    "thinking",
-    "output_config",
-    "output_format",
-    "cache_control",
-    "container",
-    "diagnostics",
-    "metadata",
-    "service_tier",
-    "speed",
-    "inference_geo",
-    "stop_sequences",
-    "stream",
-    "fallbacks",
-    "fallback_credit_token",
-    "mcp_servers",
-    "user_profile_id",
-];
-
-/// The members of a body, with the messages taken apart one level.
-pub(crate) struct Envelope<'a> {
-    members: RawObject<'a>,
-    messages: Option<Vec<RawMessage<'a>>>,
-}
-
-struct RawMessage<'a> {
-    role: Option<&'a RawValue>,
-    content: Option<&'a RawValue>,
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for RawMessage<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let members = RawObject::deserialize(deserializer)?;
-        Ok(Self {
-            role: members.get("role"),
-            content: members.get("content"),
-        })
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members<'a>(std::marker::PhantomData<&'a ()>);
-        impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
-            type Value = Envelope<'a>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut envelope = Envelope {
-                    members: RawObject(Vec::with_capacity(8)),
-                    messages: None,
-                };
-                while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
-                    if key == "messages" {
-                        envelope.messages = Some(map.next_value()?);
-                    } else {
-                        let value = map.next_value::<&'de RawValue>()?;
-                        envelope.members.0.push((key, value));
-                    }
-                }
-                Ok(envelope)
-            }
-        }
-        deserializer.deserialize_map(Members(std::marker::PhantomData))
-    }
-}
-
-impl<'a> Envelope<'a> {
-    pub(crate) fn parse(body: &'a str) -> Result<Self, ApiError> {
-        serde_json::from_str(body).map_err(|error| explain::body(body, &error))
-    }
-
-    pub(crate) fn model(&self) -> Result<Cow<'a, str>, ApiError> {
-        match self.members.get("model").map(text_of) {
-            Some(Some(name)) => Ok(name),
-            Some(None) => Err(ApiError::invalid("model: Input should be a valid string")),
-            None => Err(ApiError::invalid("model: Field required")),
-        }
-    }
-
-    /// Refuses fields that this version, or a request without a beta header, does not know.
-    pub(crate) fn check_fields(
-        &self,
-        version: Version,
-        purpose: Purpose,
-        has_beta: impl Fn(&str) -> bool,
-    ) -> Result<(), ApiError> {
-        for (name, _) in &self.members.0 {
-            let beta = BETA_FIELDS.iter().find(|(field, _)| field == name);
-            let known = match beta {
-                Some((_, headers)) => headers.iter().any(|header| has_beta(header)),
-                None if SAMPLING_FIELDS.contains(&&**name) => version == Version::Classic,
-                None if name == "max_tokens" => purpose == Purpose::Message,
-                None => FIELDS.contains(&&**name),
-            };
-            if !known {
-                return Err(ApiError::extra(name));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Who speaks.
@@ -202,7 +75,20 @@ pub(crate) enum Thinking {
     BetweenTools,
 }
 
+/// What cache diagnostics are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Unasked,
+    /// This is the first message.
+    WithNothing,
+    With(String),
+}
+
 /// A request whose shape is right.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent options of a request, not states"
+)]
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) max_tokens: u64,
@@ -217,9 +103,10 @@ pub(crate) struct Request<'a> {
     pub(crate) effort: Option<String>,
     pub(crate) output_format: bool,
     pub(crate) auto_marker: Option<Ttl>,
-    /// Outer: asked for; inner: the message to compare with.
-    pub(crate) diagnostics: Option<Option<String>>,
+    pub(crate) diagnostics: Comparison,
     pub(crate) fast: bool,
+    /// Served in the United States only, which costs more.
+    pub(crate) domestic: bool,
     pub(crate) stop_sequences: Vec<String>,
     pub(crate) stream: bool,
     pub(crate) context_management: Option<Value>,
@@ -271,7 +158,7 @@ impl<'a> Request<'a> {
         let output = value(members, "output_config").unwrap_or_default();
         Ok(Self {
             max_tokens,
-            messages: read_messages(&messages, counter)?,
+            messages: read_messages(messages, counter)?,
             system: read_system(members.get("system"), counter)?,
             tools: read_tools(members.get("tools"), counter)?,
             tool_choice: read_choice(&choice)?,
@@ -282,12 +169,10 @@ impl<'a> Request<'a> {
                 == "drop_block",
             effort: output["effort"].as_str().map(str::to_owned),
             output_format: !output["format"].is_null() || members.get("output_format").is_some(),
-            auto_marker: members
-                .get("cache_control")
-                .map(|raw| read_auto(raw))
-                .transpose()?,
+            auto_marker: members.get("cache_control").map(read_auto).transpose()?,
             diagnostics: read_diagnostics(members)?,
             fast: members.text("speed").as_deref() == Some("fast"),
+            domestic: members.text("inference_geo").as_deref() == Some("us"),
             stop_sequences: read_strings(members, "stop_sequences")?,
             stream: read_bool(members, "stream")?,
             context_management: value(members, "context_management"),
@@ -319,13 +204,13 @@ fn read_auto(raw: &RawValue) -> Result<Ttl, ApiError> {
     })
 }
 
-fn read_diagnostics(members: &RawObject<'_>) -> Result<Option<Option<String>>, ApiError> {
+fn read_diagnostics(members: &RawObject<'_>) -> Result<Comparison, ApiError> {
     let Some(asked) = value(members, "diagnostics") else {
-        return Ok(None);
+        return Ok(Comparison::Unasked);
     };
     match &asked["previous_message_id"] {
-        Value::Null => Ok(Some(None)),
-        Value::String(id) => Ok(Some(Some(id.clone()))),
+        Value::Null => Ok(Comparison::WithNothing),
+        Value::String(id) => Ok(Comparison::With(id.clone())),
         _ => Err(wrong(
             "diagnostics.previous_message_id",
             "a valid string or null",
@@ -363,10 +248,7 @@ fn read_choice(choice: &Value) -> Result<ToolChoice, ApiError> {
                 .to_owned(),
         ),
         _ => {
-            return Err(wrong(
-                "tool_choice.type",
-                "'auto', 'any', 'none' or 'tool'",
-            ));
+            return Err(wrong("tool_choice.type", "'auto', 'any', 'none' or 'tool'"));
         }
     })
 }
@@ -394,12 +276,12 @@ fn read_thinking(thinking: &Value) -> Result<Thinking, ApiError> {
 }
 
 fn read_messages<'a>(
-    messages: &[RawMessage<'a>],
+    messages: Vec<RawMessage<'a>>,
     counter: &Counter,
 ) -> Result<Vec<Message<'a>>, ApiError> {
     let mut read = Vec::with_capacity(messages.len());
-    for (at, message) in messages.iter().enumerate() {
-        let role = match message.role.and_then(text_of).as_deref() {
+    for (at, message) in messages.into_iter().enumerate() {
+        let role = match message.role.as_deref() {
             Some("user") => Role::User,
             Some("assistant") => Role::Assistant,
             Some("system") => Role::System,
@@ -416,9 +298,7 @@ fn read_messages<'a>(
             )));
         };
         let place = |block| Place::Block { message: at, block };
-        let content = read_content(content, counter, &place).ok_or_else(|| {
-            explain::content(content.get(), &format!("messages.{at}.content"))
-        })??;
+        let content = read_content(content, counter, &place)?;
         read.push(Message { role, content });
     }
     Ok(read)
@@ -431,35 +311,28 @@ fn read_system<'a>(
     let Some(raw) = raw else {
         return Ok(Vec::new());
     };
-    read_content(raw, counter, &Place::System)
-        .ok_or_else(|| explain::content(raw.get(), "system"))?
+    let content =
+        serde_json::from_str(raw.get()).map_err(|_| explain::content(raw.get(), "system"))?;
+    read_content(content, counter, &Place::System)
 }
 
-/// Blocks, or the error in one of them; `None` if the value is neither a string nor blocks.
 fn read_content<'a>(
-    raw: &'a RawValue,
+    content: Content<'a>,
     counter: &Counter,
     place: &dyn Fn(usize) -> Place,
-) -> Option<Result<Vec<Block<'a>>, ApiError>> {
-    match raw.get().as_bytes().first() {
-        Some(b'"') => Some(Ok(vec![Block::of_string(raw, counter)])),
-        Some(b'[') => {
-            let parts: Vec<RawObject<'a>> = serde_json::from_str(raw.get()).ok()?;
-            let parts = parts.into_iter().enumerate();
-            Some(
-                parts
-                    .map(|(at, members)| Block::read(members, place(at), counter))
-                    .collect(),
-            )
+) -> Result<Vec<Block<'a>>, ApiError> {
+    match content {
+        Content::Text(text) => Ok(vec![Block::of_string(&text, counter)]),
+        Content::Blocks(blocks) => {
+            let blocks = blocks.into_iter().enumerate();
+            blocks
+                .map(|(at, members)| Block::read(members, place(at), counter))
+                .collect()
         }
-        _ => None,
     }
 }
 
-fn read_tools<'a>(
-    raw: Option<&'a RawValue>,
-    counter: &Counter,
-) -> Result<Vec<Tool<'a>>, ApiError> {
+fn read_tools<'a>(raw: Option<&'a RawValue>, counter: &Counter) -> Result<Vec<Tool<'a>>, ApiError> {
     let Some(raw) = raw else {
         return Ok(Vec::new());
     };

@@ -46,9 +46,9 @@ use tokio::time::Sleep;
 /// Time a client has to send the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(30);
 /// Time a client has to send a body.
-const BODY_TIME: Duration = Duration::from_secs(120);
+const BODY_TIME: Duration = Duration::from_mins(2);
 /// A stalled stream is given up after this.
-const STALL_TIME: Duration = Duration::from_secs(600);
+const STALL_TIME: Duration = Duration::from_mins(10);
 /// A cut waits until what comes before it has left: a broken body takes what is buffered with it.
 const CUT_PAUSE: Duration = Duration::from_millis(2);
 /// Time open connections have to finish when the server stops.
@@ -155,7 +155,7 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener, mut stopped: watch::
 async fn is_set(stopped: &mut watch::Receiver<bool>) {
     // An error means that the server's handle is gone: then it runs as long as the runtime.
     if stopped.wait_for(|stopped| *stopped).await.is_err() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
@@ -354,9 +354,7 @@ impl Playback {
                 .extend_from_slice(bytes);
             self.frames.pop_front();
         }
-        Some(Ok(HttpFrame::data(
-            joined.map_or(first, BytesMut::freeze),
-        )))
+        Some(Ok(HttpFrame::data(joined.map_or(first, BytesMut::freeze))))
     }
 }
 
@@ -390,6 +388,7 @@ impl hyper::body::Body for Playback {
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
+        self.length
+            .map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }

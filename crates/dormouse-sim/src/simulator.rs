@@ -16,6 +16,7 @@ use crate::limits::{Kind as Limit, LimitStore, Names};
 use crate::openai;
 use crate::persona;
 use crate::read::{Face, Job, MessageJob, Reading, Rules};
+use crate::request::Comparison;
 use crate::spoken::Spoken;
 use crate::write;
 use dormouse_core::units::{Millis, Tokens};
@@ -250,15 +251,18 @@ impl State {
             .commit(&job.prompt, &billing, job.minimum, now, first_byte);
 
         let id = id("msg", rules.config.seed, self.requests);
-        let diagnostics = job.diagnostics.as_ref().map(|previous| {
-            self.diagnostics.compare(
-                previous.as_deref(),
-                account.digest(),
-                &job.model,
-                &job.prompt,
-            )
-        });
-        if job.diagnostics.is_some() {
+        let diagnostics = match &job.diagnostics {
+            Comparison::Unasked => None,
+            Comparison::WithNothing => Some(Value::Null),
+            Comparison::With(previous) => {
+                let (account, model) = (account.digest(), &job.model);
+                Some(
+                    self.diagnostics
+                        .compare(previous, account, model, &job.prompt),
+                )
+            }
+        };
+        if job.diagnostics != Comparison::Unasked {
             self.diagnostics
                 .remember(&id, account.digest(), &job.model, &job.prompt);
         }
@@ -354,7 +358,8 @@ impl Report {
             usage,
             cost: job
                 .prices
-                .and_then(|prices| prices.cost_as(job.service, &usage)),
+                .and_then(|prices| prices.cost_as(job.service, &usage))
+                .map(|cost| Usd::from_pico(cost.pico() * job.price_tenths / 10)),
             billing: settled.billing,
             positions,
         }

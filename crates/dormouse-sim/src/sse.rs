@@ -36,7 +36,11 @@ impl Events {
 }
 
 /// All events of an answer.
-pub(crate) fn frames(config: &SimConfig, settled: &SettledMessage, usage: &TokenUsage) -> Vec<Frame> {
+pub(crate) fn frames(
+    config: &SimConfig,
+    settled: &SettledMessage,
+    usage: &TokenUsage,
+) -> Vec<Frame> {
     let mut events = Events {
         frames: Vec::new(),
         first_ms: config.first_byte_ms,

@@ -36,7 +36,11 @@ impl UsageOverride {
     /// Reads `input=1,read=2,write_5m=3,write_1h=4,output=5`; what is not named stays counted.
     pub fn parse(text: &str) -> Option<Self> {
         let mut figures = Self::default();
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        for part in text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
             let (name, value) = part.split_once('=')?;
             let value = Some(value.trim().parse().ok()?);
             match name.trim() {

@@ -19,14 +19,18 @@ pub(crate) fn check(
     purpose: Purpose,
 ) -> Result<(), ApiError> {
     // A compaction may end with an answer: that is where the kept part begins.
-    let may_end_open = request.compaction.is_some();
+    let may_end_open = request.compaction.is_some() && purpose == Purpose::Message;
     turns(&request.messages, model, may_end_open)?;
     pairs(&request.messages)
         .and_then(|open| missing(&open, &BTreeSet::new()))
-        .map_err(|error| if may_end_open && ends_in_a_call(request) {
-            ApiError::invalid("compaction: the conversation ends with an open assistant turn")
-                .code("compaction_incomplete_turn")
-        } else { error })?;
+        .map_err(|error| {
+            if may_end_open && ends_in_a_call(request) {
+                ApiError::invalid("compaction: the conversation ends with an open assistant turn")
+                    .code("compaction_incomplete_turn")
+            } else {
+                error
+            }
+        })?;
     if version == Version::October2026 {
         october_blocks(request)?;
     }
@@ -40,16 +44,15 @@ pub(crate) fn check(
 /// Refuses a thread in one of the two documented ways.
 pub(crate) fn thread(refusal: ThreadRefusal) -> ApiError {
     match refusal {
-        ThreadRefusal::Unsupported => {
-            ApiError::invalid(
-                "capability_rejected: beta_header:message-threads-2026-08-12 is not available here",
-            )
-            .code("thread_unsupported_request")
-        }
-        ThreadRefusal::NotFound => {
-            ApiError::new(ErrorKind::NotFound, "The thread was not found or has expired.")
-                .code("thread_not_found")
-        }
+        ThreadRefusal::Unsupported => ApiError::invalid(
+            "capability_rejected: beta_header:message-threads-2026-08-12 is not available here",
+        )
+        .code("thread_unsupported_request"),
+        ThreadRefusal::NotFound => ApiError::new(
+            ErrorKind::NotFound,
+            "The thread was not found or has expired.",
+        )
+        .code("thread_not_found"),
     }
 }
 
@@ -60,16 +63,11 @@ pub(crate) fn allows_prefill(model: &ModelInfo) -> bool {
 
 fn ends_in_a_call(request: &Request<'_>) -> bool {
     request.messages.last().is_some_and(|last| {
-        last.role == Role::Assistant
-            && last.content.iter().any(|block| block.kind == Kind::ToolUse)
+        last.role == Role::Assistant && last.content.iter().any(|block| block.kind == Kind::ToolUse)
     })
 }
 
-fn turns(
-    messages: &[Message<'_>],
-    model: &ModelInfo,
-    may_end_open: bool,
-) -> Result<(), ApiError> {
+fn turns(messages: &[Message<'_>], model: &ModelInfo, may_end_open: bool) -> Result<(), ApiError> {
     let starts_compacted = messages.first().is_some_and(|message| {
         message.role == Role::Assistant
             && message

@@ -120,6 +120,19 @@ fn reading_has_a_price_per_model() {
 }
 
 #[test]
+fn fast_mode_and_a_region_cost_more() {
+    for (name, value, cost) in [
+        ("speed", "standard", "0.005"),
+        ("speed", "fast", "0.01"),
+        ("inference_geo", "us", "0.0055"),
+    ] {
+        let request = with(numbered(10, &[]), "max_tokens", json!(0));
+        let report = World::new().report(&with(request, name, json!(value)));
+        assert_eq!(report.cost.unwrap().to_decimal(), cost, "{value}");
+    }
+}
+
+#[test]
 fn below_the_minimum_a_marker_is_ignored_without_a_word() {
     for (model, minimum) in [
         ("claude-opus-5", 512),
@@ -141,8 +154,16 @@ fn below_the_minimum_a_marker_is_ignored_without_a_word() {
         };
         let mut world = World::with(config);
         let short = minimum - 1;
-        assert_eq!(world.bill(&request(short)), [0, 0, 0, short as u64], "{model}");
-        assert_eq!(world.bill(&request(short)), [0, 0, 0, short as u64], "{model}");
+        assert_eq!(
+            world.bill(&request(short)),
+            [0, 0, 0, short as u64],
+            "{model}"
+        );
+        assert_eq!(
+            world.bill(&request(short)),
+            [0, 0, 0, short as u64],
+            "{model}"
+        );
         assert_eq!(world.bill(&request(minimum)), [0, 0, minimum as u64, 0]);
         assert_eq!(world.bill(&request(minimum)), [minimum as u64, 0, 0, 0]);
     }
@@ -237,7 +258,13 @@ fn tools_take_positions_unless_switched_off() {
 #[test]
 fn automatic_caching_moves_with_the_conversation() {
     let mut world = World::new();
-    let auto = |messages| with(body(messages), "cache_control", json!({"type": "ephemeral"}));
+    let auto = |messages| {
+        with(
+            body(messages),
+            "cache_control",
+            json!({"type": "ephemeral"}),
+        )
+    };
     let first = json!([user(&text("one", 100))]);
     assert_eq!(world.bill(&auto(first)), [0, 0, 100, 0]);
     let second = json!([
@@ -262,7 +289,13 @@ fn automatic_caching_walks_back_to_a_block_that_can_be_marked() {
 #[test]
 fn automatic_caching_shares_the_four_slots_and_the_last_blocks_marker() {
     let mut world = World::new();
-    let auto = |request, ttl| with(request, "cache_control", json!({"type": "ephemeral", "ttl": ttl}));
+    let auto = |request, ttl| {
+        with(
+            request,
+            "cache_control",
+            json!({"type": "ephemeral", "ttl": ttl}),
+        )
+    };
     // The same marker is already there.
     assert_eq!(
         world.bill(&auto(numbered(3, &[(3, "5m")]), "5m")),
@@ -301,7 +334,10 @@ fn a_prewarm_refuses_what_shapes_an_answer() {
     for (name, value) in [
         ("stream", json!(true)),
         ("thinking", json!({"type": "adaptive"})),
-        ("output_config", json!({"format": {"type": "json_schema", "schema": {}}})),
+        (
+            "output_config",
+            json!({"format": {"type": "json_schema", "schema": {}}}),
+        ),
         ("tool_choice", json!({"type": "any"})),
     ] {
         let (status, _, message) = world.refusal(&with(warm.clone(), name, value));
@@ -321,10 +357,16 @@ fn diagnostics_name_what_changed() {
             "system": text("system", 300),
             "messages": [user(&text("one", 100))],
         });
-        with(request, "diagnostics", json!({"previous_message_id": previous}))
+        with(
+            request,
+            "diagnostics",
+            json!({"previous_message_id": previous}),
+        )
     };
     assert_eq!(
-        world.message(&body(json!([user("not asked")]))).get("diagnostics"),
+        world
+            .message(&body(json!([user("not asked")])))
+            .get("diagnostics"),
         None
     );
     let first = world.message(&ask(Value::Null));
@@ -334,7 +376,10 @@ fn diagnostics_name_what_changed() {
 
     let mut check = |request: Value, expected: Value| {
         let answer = world.message(&request);
-        assert_eq!(answer["diagnostics"], json!({"cache_miss_reason": expected}));
+        assert_eq!(
+            answer["diagnostics"],
+            json!({"cache_miss_reason": expected})
+        );
     };
     check(ask(previous.clone()), Value::Null);
     let longer = json!([user(&text("one", 100)), user("two")]);
@@ -369,7 +414,11 @@ fn hidden_tool_tokens_are_added_once() {
     config.tokenizer.hidden_tool_tokens = true;
     let mut world = World::with(config);
     let tokens = |world: &mut World, choice: &str| {
-        let request = with(body(json!([user("a")])), "tools", json!([tool("read"), tool("write")]));
+        let request = with(
+            body(json!([user("a")])),
+            "tools",
+            json!([tool("read"), tool("write")]),
+        );
         let request = with(request, "tool_choice", json!({"type": choice}));
         world.report(&request).usage.prompt().get()
     };

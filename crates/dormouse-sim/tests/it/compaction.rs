@@ -21,14 +21,21 @@ fn history() -> Vec<Value> {
 }
 
 fn compact(messages: &[Value]) -> Value {
-    with(body(json!(messages)), "compaction", json!({"type": "summarize", "instructions": " "}))
+    with(
+        body(json!(messages)),
+        "compaction",
+        json!({"type": "summarize", "instructions": " "}),
+    )
 }
 
 fn code(world: &mut World, request: &Value) -> (u16, String) {
     let response = world.post("/v1/messages", request);
     let body = parse(&response);
     let code = body["error"]["details"]["error_code"].as_str();
-    (response.status, code.unwrap_or_else(|| panic!("{body}")).to_owned())
+    (
+        response.status,
+        code.unwrap_or_else(|| panic!("{body}")).to_owned(),
+    )
 }
 
 #[test]
@@ -43,7 +50,10 @@ fn a_summary_is_one_signed_block_that_takes_the_place_of_what_it_sums_up() {
     let summary = blocks[0]["content"].as_str().unwrap().len() as u64;
     assert_eq!(answer["usage"]["output_tokens"], summary);
 
-    let stream = world.post("/v1/messages", &with(compact(&history()), "stream", json!(true)));
+    let stream = world.post(
+        "/v1/messages",
+        &with(compact(&history()), "stream", json!(true)),
+    );
     assert_eq!(join(&events(&stream))["content"], answer["content"]);
 
     let next = body(json!([assistant(answer["content"].clone()), user("go on")]));
@@ -90,7 +100,11 @@ fn blocks_are_checked() {
 
     // One that failed is not there.
     let failed = json!({"type": "compaction", "content": null});
-    let with_failed = body(json!([user("a"), assistant(json!([failed, {"type": "text", "text": "b"}])), user("c")]));
+    let with_failed = body(json!([
+        user("a"),
+        assistant(json!([failed, {"type": "text", "text": "b"}])),
+        user("c")
+    ]));
     assert_eq!(world.report(&with_failed).usage.prompt().get(), 3);
 }
 
@@ -99,15 +113,28 @@ fn requests_are_checked() {
     let mut world = world();
     let call = json!({"type": "tool_use", "id": "t", "name": "read", "input": {}});
     let open = compact(&[user("a"), assistant(json!([call]))]);
-    assert_eq!(code(&mut world, &open), (400, "compaction_incomplete_turn".to_owned()));
+    assert_eq!(
+        code(&mut world, &open),
+        (400, "compaction_incomplete_turn".to_owned())
+    );
 
     let answer = world.message(&compact(&history()));
     let only = compact(&[assistant(answer["content"].clone())]);
-    assert_eq!(code(&mut world, &only), (400, "compaction_nothing_to_summarize".to_owned()));
+    assert_eq!(
+        code(&mut world, &only),
+        (400, "compaction_nothing_to_summarize".to_owned())
+    );
 
     let mut both = world;
-    both.header("anthropic-beta", "compact-2026-09-04,context-management-2025-06-27");
-    let request = with(compact(&history()), "context_management", json!({"edits": []}));
+    both.header(
+        "anthropic-beta",
+        "compact-2026-09-04,context-management-2025-06-27",
+    );
+    let request = with(
+        compact(&history()),
+        "context_management",
+        json!({"edits": []}),
+    );
     assert_eq!(both.refusal(&request).0, 400);
 }
 
@@ -116,7 +143,10 @@ fn a_summary_can_fail_or_be_refused_for_now() {
     let mut world = world();
     world.header("x-sim-fault", "null-compaction");
     let failed = world.message(&compact(&history()));
-    assert_eq!(failed["content"], json!([{"type": "compaction", "content": null}]));
+    assert_eq!(
+        failed["content"],
+        json!([{"type": "compaction", "content": null}])
+    );
     world.header("x-sim-fault", "compaction-unavailable");
     assert_eq!(
         code(&mut world, &compact(&history())),
@@ -133,5 +163,8 @@ fn the_older_form_is_honoured_in_a_history() {
     messages.push(user("go"));
     messages.push(assistant(json!([block, {"type": "text", "text": "done"}])));
     messages.push(user("next"));
-    assert_eq!(world.report(&body(json!(messages))).usage.prompt().get(), 100 + 4 + 4);
+    assert_eq!(
+        world.report(&body(json!(messages))).usage.prompt().get(),
+        100 + 4 + 4
+    );
 }

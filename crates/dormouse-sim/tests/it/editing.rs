@@ -31,7 +31,11 @@ fn calls(count: usize) -> Vec<Value> {
 }
 
 fn edited(messages: &[Value], edits: Value) -> Value {
-    with(body(json!(messages)), "context_management", json!({"edits": edits}))
+    with(
+        body(json!(messages)),
+        "context_management",
+        json!({"edits": edits}),
+    )
 }
 
 fn check(edit: Value, cleared: usize, tokens: u64) {
@@ -51,7 +55,10 @@ fn check(edit: Value, cleared: usize, tokens: u64) {
             "cleared_input_tokens": tokens,
         }])
     };
-    assert_eq!(answer["context_management"], json!({"applied_edits": expected}));
+    assert_eq!(
+        answer["context_management"],
+        json!({"applied_edits": expected})
+    );
     assert_eq!(answer["usage"]["input_tokens"], plain - tokens);
 
     let mut counted = request.clone();
@@ -65,7 +72,10 @@ fn check(edit: Value, cleared: usize, tokens: u64) {
         })
     );
     let stream = world.post("/v1/messages", &with(request, "stream", json!(true)));
-    assert_eq!(join(&events(&stream))["context_management"], answer["context_management"]);
+    assert_eq!(
+        join(&events(&stream))["context_management"],
+        answer["context_management"]
+    );
 }
 
 #[test]
@@ -73,7 +83,11 @@ fn old_tool_results_are_cleared_first() {
     let each = 1_000 - PLACEHOLDER;
     let trigger = json!({"type": "input_tokens", "value": 2_000});
     check(json!({"trigger": trigger}), 3, 3 * each);
-    check(json!({"trigger": {"type": "tool_uses", "value": 5}}), 3, 3 * each);
+    check(
+        json!({"trigger": {"type": "tool_uses", "value": 5}}),
+        3,
+        3 * each,
+    );
     check(json!({"trigger": {"type": "tool_uses", "value": 6}}), 0, 0);
     check(json!({}), 0, 0);
     let keep = json!({"type": "tool_uses", "value": 1});
@@ -83,7 +97,11 @@ fn old_tool_results_are_cleared_first() {
     let least = json!({"type": "input_tokens", "value": 3 * each + 1});
     check(json!({"trigger": trigger, "clear_at_least": least}), 0, 0);
     // An input of {"path":"xxx…"} is 111 tokens and the tool's name; an empty one is 2.
-    check(json!({"trigger": trigger, "clear_tool_inputs": ["read"]}), 3, 3 * each + 2 * (111 + 4 - 2));
+    check(
+        json!({"trigger": trigger, "clear_tool_inputs": ["read"]}),
+        3,
+        3 * each + 2 * (111 + 4 - 2),
+    );
 }
 
 #[test]
@@ -91,22 +109,26 @@ fn clearing_invalidates_from_the_first_cleared_result() {
     let mut world = world();
     let mut messages = calls(6);
     let last = messages.len() - 1;
-    messages[0]["content"] = json!([marked(json!({"type": "text", "text": text("go", 100)}), "5m")]);
+    messages[0]["content"] = json!([marked(
+        json!({"type": "text", "text": text("go", 100)}),
+        "5m"
+    )]);
     messages[last]["content"][0] = marked(messages[last]["content"][0].clone(), "5m");
     world.bill(&body(json!(messages)));
-    let edit = json!({"type": "clear_tool_uses_20250919", "trigger": {"type": "tool_uses", "value": 1}});
+    let edit =
+        json!({"type": "clear_tool_uses_20250919", "trigger": {"type": "tool_uses", "value": 1}});
     assert_eq!(world.bill(&edited(&messages, json!([edit])))[0], 100);
 }
 
 #[test]
 fn thinking_is_cleared_by_turns() {
     let mut world = world();
-    let think = |at: usize| {
-        json!({"type": "thinking", "thinking": text("hm", 50), "signature": format!("foreign {at}")})
-    };
+    let think = |at: usize| json!({"type": "thinking", "thinking": text("hm", 50), "signature": format!("foreign {at}")});
     let mut messages = vec![user("go")];
     for at in 0..4 {
-        messages.push(assistant(json!([think(at), {"type": "text", "text": "done"}])));
+        messages.push(assistant(
+            json!([think(at), {"type": "text", "text": "done"}]),
+        ));
         messages.push(user("next"));
     }
     let edit = |keep: Value| json!([{"type": "clear_thinking_20251015", "keep": keep}]);
@@ -127,12 +149,23 @@ fn thinking_is_cleared_by_turns() {
                 "cleared_input_tokens": turns * 50,
             }])
         };
-        assert_eq!(answer["context_management"]["applied_edits"], expected, "{keep}");
+        assert_eq!(
+            answer["context_management"]["applied_edits"], expected,
+            "{keep}"
+        );
     }
     // Where thinking of earlier turns is stripped anyway, an edit can keep it.
     let haiku = |request: Value| with(request, "model", json!("claude-haiku-4-5"));
-    let stripped = world.report(&haiku(body(json!(messages)))).usage.prompt().get();
-    let kept = world.report(&haiku(edited(&messages, edit(json!("all"))))).usage.prompt().get();
+    let stripped = world
+        .report(&haiku(body(json!(messages))))
+        .usage
+        .prompt()
+        .get();
+    let kept = world
+        .report(&haiku(edited(&messages, edit(json!("all")))))
+        .usage
+        .prompt()
+        .get();
     assert_eq!(kept - stripped, 4 * 50);
 }
 

@@ -27,17 +27,26 @@ fn the_prompt_does_not_fit() {
         ..config()
     });
     let request = body(json!([user(&text("long", 208_310))]));
-    check_in(&mut world, &request, "prompt is too long: 208310 tokens > 200000 maximum");
+    check_in(
+        &mut world,
+        &request,
+        "prompt is too long: 208310 tokens > 200000 maximum",
+    );
 }
 
 #[test]
 fn prompt_and_answer_do_not_fit_an_old_model() {
-    let models = "version = 1\n[models.claude-old]\nwindow = 200000\nmax_output = 64000\nretired = true\n";
+    let models =
+        "version = 1\n[models.claude-old]\nwindow = 200000\nmax_output = 64000\nretired = true\n";
     let mut world = World::with(SimConfig {
         models: Some(models.to_owned()),
         ..config()
     });
-    let request = with(body(json!([user(&text("long", 178_959))])), "model", json!("claude-old"));
+    let request = with(
+        body(json!([user(&text("long", 178_959))])),
+        "model",
+        json!("claude-old"),
+    );
     check_in(
         &mut world,
         &with(request, "max_tokens", json!(64_000)),
@@ -76,9 +85,14 @@ fn calls_and_results_come_in_pairs() {
         ])),
         missing,
     );
-    check(&body(json!([user("go"), assistant(json!([call("toolu_b")]))])), missing);
     check(
-        &body(json!([user("go"), assistant(json!("well")), {"role": "user", "content": [block("t", 5), result("toolu_x")]}])),
+        &body(json!([user("go"), assistant(json!([call("toolu_b")]))])),
+        missing,
+    );
+    check(
+        &body(
+            json!([user("go"), assistant(json!("well")), {"role": "user", "content": [block("t", 5), result("toolu_x")]}]),
+        ),
         "messages.2.content.1: unexpected `tool_use_id` found in `tool_result` blocks: toolu_x. \
          Each `tool_result` block must have a corresponding `tool_use` block in the previous \
          message.",
@@ -110,7 +124,11 @@ fn markers_are_limited_and_ordered() {
          after a ttl='5m' cache_control block. Note that blocks are processed in the following \
          order: `tools`, `system`, `messages`.",
     );
-    let tools = with(numbered(1, &[(1, "1h")]), "tools", json!([marked(tool("read"), "5m")]));
+    let tools = with(
+        numbered(1, &[(1, "1h")]),
+        "tools",
+        json!([marked(tool("read"), "5m")]),
+    );
     let (_, _, message) = World::new().refusal(&tools);
     assert!(message.starts_with("messages.0.content.0.cache_control.ttl: a ttl='1h'"));
 }
@@ -118,12 +136,18 @@ fn markers_are_limited_and_ordered() {
 #[test]
 fn some_blocks_take_no_marker() {
     check(
-        &body(json!([{"role": "user", "content": [block("a", 5), marked(json!({"type": "text", "text": ""}), "5m")]}])),
+        &body(
+            json!([{"role": "user", "content": [block("a", 5), marked(json!({"type": "text", "text": ""}), "5m")]}]),
+        ),
         "messages.0.content.1.text: cache_control cannot be set for empty text blocks",
     );
     let thinking = json!({"type": "thinking", "thinking": "x", "signature": "y"});
     check(
-        &body(json!([user("a"), assistant(json!([marked(thinking, "5m")])), user("b")])),
+        &body(json!([
+            user("a"),
+            assistant(json!([marked(thinking, "5m")])),
+            user("b")
+        ])),
         "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted",
     );
 }
@@ -142,7 +166,10 @@ fn a_conversation_ends_with_the_user() {
 #[test]
 fn unknown_fields_are_refused_by_path() {
     let with_field = |name: &str| with(body(json!([user("a")])), name, json!(1));
-    check(&with_field("surprise"), "surprise: Extra inputs are not permitted");
+    check(
+        &with_field("surprise"),
+        "surprise: Extra inputs are not permitted",
+    );
     for (name, beta) in [
         ("context_management", "context-management-2025-06-27"),
         ("compaction", "compact-2026-09-04"),
@@ -163,7 +190,11 @@ fn the_new_version_drops_old_fields() {
     let mut world = World::new();
     world.header("anthropic-version", "2026-10-21");
     world.message(&body(json!([user("a")])));
-    check_in(&mut world, &sampled, "temperature: Extra inputs are not permitted");
+    check_in(
+        &mut world,
+        &sampled,
+        "temperature: Extra inputs are not permitted",
+    );
     let document = json!({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}});
     let in_answer = body(json!([user("a"), assistant(json!([document])), user("b")]));
     assert_eq!(world.refusal(&in_answer).0, 400);
@@ -195,14 +226,22 @@ fn system_messages_have_their_place() {
     for messages in bad {
         assert_eq!(World::new().refusal(&body(messages)).0, 400);
     }
-    let sonnet = with(body(json!([user("a"), system])), "model", json!("claude-sonnet-5"));
+    let sonnet = with(
+        body(json!([user("a"), system])),
+        "model",
+        json!("claude-sonnet-5"),
+    );
     assert_eq!(World::new().refusal(&sonnet).0, 400);
 }
 
 #[test]
 fn threads_are_refused_in_both_documented_ways() {
     for (refusal, status, code) in [
-        (ThreadRefusal::Unsupported, 400, "thread_unsupported_request"),
+        (
+            ThreadRefusal::Unsupported,
+            400,
+            "thread_unsupported_request",
+        ),
         (ThreadRefusal::NotFound, 404, "thread_not_found"),
     ] {
         let mut world = World::with(SimConfig {
@@ -217,13 +256,18 @@ fn threads_are_refused_in_both_documented_ways() {
             json!({"type": "create"}),
             json!({"type": "continue", "previous_message_id": "msg_1"}),
         ] {
-            let response = world.post("/v1/messages", &with(body(json!([user("a")])), "thread", thread));
+            let response = world.post(
+                "/v1/messages",
+                &with(body(json!([user("a")])), "thread", thread),
+            );
             let body = parse(&response);
             assert_eq!(response.status, status);
             assert_eq!(body["error"]["details"]["error_code"], code);
             if status == 400 {
                 let message = body["error"]["message"].as_str().unwrap();
-                assert!(message.contains("capability_rejected: beta_header:message-threads-2026-08-12"));
+                assert!(
+                    message.contains("capability_rejected: beta_header:message-threads-2026-08-12")
+                );
             }
         }
     }
@@ -242,16 +286,34 @@ fn errors_have_the_documented_body() {
 fn headers_are_required() {
     let request = World::new().request("/v1/messages", &body(json!([user("a")])));
     let cases = [
-        (request.clone().without("x-api-key"), 401, "authentication_error"),
-        (request.clone().without("anthropic-version"), 400, "invalid_request_error"),
-        (request.clone().with("anthropic-version", "1999-01-01"), 400, "invalid_request_error"),
-        (request.clone().with("x-sim-fault", "nonsense"), 400, "invalid_request_error"),
+        (
+            request.clone().without("x-api-key"),
+            401,
+            "authentication_error",
+        ),
+        (
+            request.clone().without("anthropic-version"),
+            400,
+            "invalid_request_error",
+        ),
+        (
+            request.clone().with("anthropic-version", "1999-01-01"),
+            400,
+            "invalid_request_error",
+        ),
+        (
+            request.clone().with("x-sim-fault", "nonsense"),
+            400,
+            "invalid_request_error",
+        ),
     ];
     for (request, status, kind) in cases {
         let found = refusal(&World::new().send(&request));
         assert_eq!((found.0, found.1.as_str()), (status, kind));
     }
-    let bearer = request.without("x-api-key").with("authorization", "Bearer token");
+    let bearer = request
+        .without("x-api-key")
+        .with("authorization", "Bearer token");
     assert_eq!(World::new().send(&bearer).status, 200);
 }
 
@@ -295,27 +357,79 @@ fn bodies_of_the_wrong_shape_are_explained() {
         ("{}", "model: Field required"),
         (r#"{"model":1}"#, "model: Input should be a valid string"),
         (r#"{"model":"claude-opus-5"}"#, "messages: Field required"),
-        (r#"{"model":"claude-opus-5","messages":{}}"#, "messages: Input should be a valid list"),
-        (r#"{"model":"claude-opus-5","messages":[]}"#, "messages: at least one message"),
-        (r#"{"model":"claude-opus-5","messages":[1]}"#, "messages.0: Input should be an object"),
-        (r#"{"model":"claude-opus-5","max_tokens":"x","messages":[{}]}"#, "max_tokens: Input should be a valid integer"),
-        (r#"{"model":"claude-opus-5","max_tokens":-1,"messages":[{}]}"#, "max_tokens: Input should be a valid integer"),
-        (r#"{"model":"claude-opus-5","messages":[{}]}"#, "max_tokens: Field required"),
-        (r#"{"model":"claude-opus-5","max_tokens":1,"messages":[{}]}"#, "messages.0.role: Input should be"),
-        (r#"{"model":"claude-opus-5","max_tokens":1,"messages":[{"role":"user"}]}"#, "messages.0.content: Field required"),
-        (r#"{"model":"claude-opus-5","max_tokens":1,"messages":[{"role":"user","content":1}]}"#, "messages.0.content: Input should be"),
-        (r#"{"model":"claude-opus-5","max_tokens":1,"messages":[{"role":"user","content":[{},1]}]}"#, "messages.0.content.1: Input should be an object"),
-        (r#"{"model":"claude-opus-5","max_tokens":1,"messages":[{"role":"user","content":[{}]}]}"#, "messages.0.content.0.type: Field required"),
-        (r#"{"model":"claude-opus-5","max_tokens":1,"system":1,"messages":[{"role":"user","content":"a"}]}"#, "system: Input should be"),
-        (r#"{"model":"claude-opus-5","max_tokens":1,"tools":{},"messages":[{"role":"user","content":"a"}]}"#, "tools: Input should be a valid list"),
-        (r#"{"model":"claude-opus-5","max_tokens":1,"tools":[{"name":"a"}],"messages":[{"role":"user","content":"a"}]}"#, "tools.0.input_schema: Field required"),
-        (r#"{"model":"claude-opus-5","max_tokens":1,"stream":1,"messages":[{"role":"user","content":"a"}]}"#, "stream: Input should be a valid boolean"),
-        (r#"{"model":"claude-opus-5","max_tokens":1,"cache_control":{"type":"x"},"messages":[{"role":"user","content":"a"}]}"#, "cache_control.type: Input should be 'ephemeral'"),
+        (
+            r#"{"model":"claude-opus-5","messages":{}}"#,
+            "messages: Input should be a valid list",
+        ),
+        (
+            r#"{"model":"claude-opus-5","messages":[]}"#,
+            "messages: at least one message",
+        ),
+        (
+            r#"{"model":"claude-opus-5","messages":[1]}"#,
+            "messages.0: Input should be an object",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":"x","messages":[{}]}"#,
+            "max_tokens: Input should be a valid integer",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":-1,"messages":[{}]}"#,
+            "max_tokens: Input should be a valid integer",
+        ),
+        (
+            r#"{"model":"claude-opus-5","messages":[{}]}"#,
+            "max_tokens: Field required",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":1,"messages":[{}]}"#,
+            "messages.0.role: Input should be",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":1,"messages":[{"role":"user"}]}"#,
+            "messages.0.content: Field required",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":1,"messages":[{"role":"user","content":1}]}"#,
+            "messages.0.content: Input should be",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":1,"messages":[{"role":"user","content":[{},1]}]}"#,
+            "messages.0.content.1: Input should be an object",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":1,"messages":[{"role":"user","content":[{}]}]}"#,
+            "messages.0.content.0.type: Field required",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":1,"system":1,"messages":[{"role":"user","content":"a"}]}"#,
+            "system: Input should be",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":1,"tools":{},"messages":[{"role":"user","content":"a"}]}"#,
+            "tools: Input should be a valid list",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":1,"tools":[{"name":"a"}],"messages":[{"role":"user","content":"a"}]}"#,
+            "tools.0.input_schema: Field required",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":1,"stream":1,"messages":[{"role":"user","content":"a"}]}"#,
+            "stream: Input should be a valid boolean",
+        ),
+        (
+            r#"{"model":"claude-opus-5","max_tokens":1,"cache_control":{"type":"x"},"messages":[{"role":"user","content":"a"}]}"#,
+            "cache_control.type: Input should be 'ephemeral'",
+        ),
     ];
     for (text, expected) in cases {
         let request = SimRequest::post("/v1/messages", (*text).to_owned());
         let (status, kind, message) = refusal(&World::new().send(&request));
-        assert_eq!((status, kind.as_str()), (400, "invalid_request_error"), "{text}");
+        assert_eq!(
+            (status, kind.as_str()),
+            (400, "invalid_request_error"),
+            "{text}"
+        );
         assert!(message.starts_with(expected), "{text}: {message}");
     }
     let binary = SimRequest::post("/v1/messages", vec![0xff, 0xfe, b'{']);
@@ -336,7 +450,11 @@ fn binding_models_refuse_forced_tools_and_silence() {
 
 #[test]
 fn unknown_paths_are_not_found() {
-    for (method, path) in [("GET", "/v1/messages"), ("POST", "/v2/messages"), ("GET", "/")] {
+    for (method, path) in [
+        ("GET", "/v1/messages"),
+        ("POST", "/v2/messages"),
+        ("GET", "/"),
+    ] {
         let mut request = SimRequest::post(path, "{}");
         request.method = method.to_owned();
         let (status, kind, _) = refusal(&World::new().send(&request));
@@ -354,11 +472,16 @@ fn models_are_listed_and_paged() {
     assert_eq!(first["data"].as_array().unwrap().len(), 2);
     assert_eq!(first["has_more"], true);
     let last = first["last_id"].as_str().unwrap();
-    let next = parse(&world.send(&SimRequest::get(&format!("/v1/models?after_id={last}&limit=100"))));
+    let next = parse(&world.send(&SimRequest::get(&format!(
+        "/v1/models?after_id={last}&limit=100"
+    ))));
     assert_eq!(next["has_more"], false);
     assert_ne!(next["first_id"], first["first_id"]);
     let one = parse(&world.send(&SimRequest::get(&format!("/v1/models/{MODEL}"))));
     assert_eq!(one["id"], MODEL);
     assert_eq!(one["max_input_tokens"], 1_000_000);
-    assert_eq!(world.send(&SimRequest::get("/v1/models/nobody")).status, 404);
+    assert_eq!(
+        world.send(&SimRequest::get("/v1/models/nobody")).status,
+        404
+    );
 }

@@ -61,7 +61,10 @@ fn a_refused_request_leaves_no_trace_in_the_cache() {
 #[test]
 fn streams_can_be_cut_stalled_spoilt_and_slowed() {
     let good = streamed("slow; ms=0").bytes();
-    for (fault, end) in [("cut; bytes=100", Piece::Cut), ("stall; bytes=100", Piece::Stall)] {
+    for (fault, end) in [
+        ("cut; bytes=100", Piece::Cut),
+        ("stall; bytes=100", Piece::Stall),
+    ] {
         let response = streamed(fault);
         assert_eq!(response.bytes(), good.slice(..100));
         assert_eq!(frames(&response).last().unwrap().piece, end);
@@ -109,7 +112,9 @@ fn chaos_is_the_same_for_the_same_seed() {
             ..config()
         });
         let request = body(json!([user("a")]));
-        (0..200).map(|_| world.post("/v1/messages", &request).status).collect()
+        (0..200)
+            .map(|_| world.post("/v1/messages", &request).status)
+            .collect()
     };
     assert_eq!(statuses(1), statuses(1));
     let bad = statuses(1).iter().filter(|status| **status != 200).count();
@@ -127,15 +132,24 @@ fn requests_are_limited_with_headers() {
     });
     let request = body(json!([user("a")]));
     let first = world.post("/v1/messages", &request);
-    assert_eq!(first.header("anthropic-ratelimit-requests-limit"), Some("2"));
-    assert_eq!(first.header("anthropic-ratelimit-requests-remaining"), Some("1"));
+    assert_eq!(
+        first.header("anthropic-ratelimit-requests-limit"),
+        Some("2")
+    );
+    assert_eq!(
+        first.header("anthropic-ratelimit-requests-remaining"),
+        Some("1")
+    );
     assert_eq!(
         first.header("anthropic-ratelimit-requests-reset"),
         Some("1970-01-01T00:17:10.000Z")
     );
     assert_eq!(world.post("/v1/messages", &request).status, 200);
     let third = world.post("/v1/messages", &request);
-    assert_eq!((third.status, third.header("retry-after")), (429, Some("30")));
+    assert_eq!(
+        (third.status, third.header("retry-after")),
+        (429, Some("30"))
+    );
     world.now += 30_000;
     assert_eq!(world.post("/v1/messages", &request).status, 200);
     // Another account has its own.
@@ -185,7 +199,10 @@ fn output_tokens_and_counting_are_limited() {
     let request = body(json!([user("a")]));
     assert_eq!(world.post("/v1/messages", &request).status, 200);
     let second = world.post("/v1/messages", &request);
-    assert_eq!((second.status, second.header("retry-after")), (429, Some("1")));
+    assert_eq!(
+        (second.status, second.header("retry-after")),
+        (429, Some("1"))
+    );
     let count = json!({"model": "claude-opus-5", "messages": [user("hello")]});
     let first = world.post("/v1/messages/count_tokens", &count);
     assert_eq!(parse(&first), json!({"input_tokens": 5}));

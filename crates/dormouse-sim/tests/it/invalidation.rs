@@ -27,7 +27,11 @@ enum Kept {
 fn check_with(config: SimConfig, before: &Value, after: &Value, expected: &Kept) {
     let mut world = World::with(config);
     let report = world.report(before);
-    let tokens: Vec<u64> = report.positions.iter().map(|each| each.tokens.get()).collect();
+    let tokens: Vec<u64> = report
+        .positions
+        .iter()
+        .map(|each| each.tokens.get())
+        .collect();
     let tools: u64 = tokens[..2].iter().sum();
     let read = world.bill(after)[0];
     let kept = match read {
@@ -59,7 +63,11 @@ fn tool_definitions() {
     let mut schema = base();
     schema["tools"][0]["input_schema"]["required"] = json!([]);
     check(&schema, &Kept::Nothing);
-    let swapped = with(base(), "tools", json!([tool("write"), marked(tool("read"), "5m")]));
+    let swapped = with(
+        base(),
+        "tools",
+        json!([tool("write"), marked(tool("read"), "5m")]),
+    );
     check(&swapped, &Kept::Nothing);
 }
 
@@ -76,11 +84,14 @@ fn web_tools() {
 #[test]
 fn citations() {
     let mut after = base();
-    after["messages"][0]["content"].as_array_mut().unwrap().push(json!({
-        "type": "document",
-        "source": {"type": "text", "media_type": "text/plain", "data": "x"},
-        "citations": {"enabled": true},
-    }));
+    after["messages"][0]["content"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({
+            "type": "document",
+            "source": {"type": "text", "media_type": "text/plain", "data": "x"},
+            "citations": {"enabled": true},
+        }));
     check(&after, &Kept::Tools);
 }
 
@@ -108,7 +119,10 @@ fn tool_choice() {
 fn images() {
     let mut after = base();
     let image = json!({"type": "image", "source": {"type": "url", "url": "https://example.org/a"}});
-    after["messages"][0]["content"].as_array_mut().unwrap().push(image);
+    after["messages"][0]["content"]
+        .as_array_mut()
+        .unwrap()
+        .push(image);
     check(&after, &Kept::System);
 }
 
@@ -119,7 +133,10 @@ fn thinking_and_effort() {
     let budget = json!({"type": "enabled", "budget_tokens": 1_024});
     check(&thinking(budget.clone()), &Kept::System);
     // This model thinks when nothing is said, and how it is shown does not matter.
-    check(&thinking(json!({"type": "adaptive", "display": "omitted"})), &Kept::Everything);
+    check(
+        &thinking(json!({"type": "adaptive", "display": "omitted"})),
+        &Kept::Everything,
+    );
     let other = json!({"type": "enabled", "budget_tokens": 1_025});
     check_with(config(), &thinking(budget), &thinking(other), &Kept::System);
 
@@ -144,8 +161,14 @@ fn thinking_and_effort_where_they_are_rendered_first() {
 
 #[test]
 fn the_model() {
-    check(&with(base(), "model", json!("claude-opus-4-8")), &Kept::Nothing);
-    check(&with(base(), "model", json!("claude-opus-5-20260724")), &Kept::Everything);
+    check(
+        &with(base(), "model", json!("claude-opus-4-8")),
+        &Kept::Nothing,
+    );
+    check(
+        &with(base(), "model", json!("claude-opus-5-20260724")),
+        &Kept::Everything,
+    );
 }
 
 #[test]

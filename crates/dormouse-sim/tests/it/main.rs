@@ -1,5 +1,15 @@
 //! The simulator against the provider's documented behaviour.
 
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "helpers take JSON literals, which read better without a reference"
+)]
+
 mod caching;
 mod compaction;
 mod editing;

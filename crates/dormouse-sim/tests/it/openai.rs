@@ -36,7 +36,9 @@ fn cached(world: &mut World, request: &Value) -> (u64, u64) {
     let usage = parse(&world.post(PATH, request))["usage"].clone();
     (
         usage["prompt_tokens"].as_u64().unwrap(),
-        usage["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap(),
+        usage["prompt_tokens_details"]["cached_tokens"]
+            .as_u64()
+            .unwrap(),
     )
 }
 
@@ -91,7 +93,10 @@ fn a_stream_joins_to_the_whole_answer() {
             let expected = &message["tool_calls"][0];
             assert_eq!(call["id"], expected["id"]);
             assert_eq!(call["function"]["name"], "read");
-            assert_eq!(arguments, expected["function"]["arguments"].as_str().unwrap());
+            assert_eq!(
+                arguments,
+                expected["function"]["arguments"].as_str().unwrap()
+            );
         }
         let last = chunks.last().unwrap();
         assert_eq!(last["choices"], json!([]));
@@ -152,7 +157,10 @@ fn a_prompt_that_does_not_fit_has_the_documented_error() {
     let mut asked = chat(json!([{"role": "user", "content": text("a", 500)}]));
     asked["max_tokens"] = json!(600);
     let message = parse(&world.post(PATH, &asked))["error"]["message"].clone();
-    assert!(message.as_str().unwrap().contains("in the completion"), "{message}");
+    assert!(
+        message.as_str().unwrap().contains("in the completion"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -204,6 +212,9 @@ fn faults_reach_this_face_too() {
     let mut world = World::new();
     world.header("x-sim-fault", "429;retry-after=4");
     let response = world.post(PATH, &chat(json!([{"role": "user", "content": "hello"}])));
-    assert_eq!((response.status, response.header("retry-after")), (429, Some("4")));
+    assert_eq!(
+        (response.status, response.header("retry-after")),
+        (429, Some("4"))
+    );
     assert_eq!(parse(&response)["error"]["type"], "rate_limit_error");
 }

@@ -31,11 +31,19 @@ fn step() -> impl Strategy<Value = Step> {
     ];
     // Mostly the same growing conversation, sometimes with one block changed.
     let changed = prop::option::weighted(0.2, any::<prop::sample::Index>());
-    let back = prop_oneof![2 => Just(0_usize), 2 => 0..6_usize, 1 => 15..24_usize, 1 => 0..48_usize];
+    let back =
+        prop_oneof![2 => Just(0_usize), 2 => 0..6_usize, 1 => 15..24_usize, 1 => 0..48_usize];
     let markers = prop::collection::vec((back, any::<bool>()), 0..5);
     let key = prop::bool::weighted(0.1).prop_map(u8::from);
-    (pause, key, prop::bool::weighted(0.1), 8..48_usize, changed, markers).prop_map(
-        |(pause, key, effort, count, changed, markers)| {
+    (
+        pause,
+        key,
+        prop::bool::weighted(0.1),
+        8..48_usize,
+        changed,
+        markers,
+    )
+        .prop_map(|(pause, key, effort, count, changed, markers)| {
             let mut blocks = vec![(0_u8, None); count];
             if let Some(at) = changed {
                 blocks[at.index(count)].0 = 1;
@@ -57,8 +65,7 @@ fn step() -> impl Strategy<Value = Step> {
                 effort,
                 blocks,
             }
-        },
-    )
+        })
 }
 
 fn content(step: &Step) -> Vec<Value> {
@@ -122,7 +129,9 @@ impl Reference {
         let content = content(step);
         let size = |count: usize| -> usize {
             let blocks = content[..count].iter();
-            blocks.map(|block| block["text"].as_str().unwrap().len()).sum()
+            blocks
+                .map(|block| block["text"].as_str().unwrap().len())
+                .sum()
         };
         // Lengths of the marked prefixes that are long enough.
         let marked: Vec<(usize, bool)> = (1..=content.len())
@@ -142,11 +151,20 @@ impl Reference {
         }
         let hours = marked.iter().filter(|(_, hour)| *hour);
         let b = hours.map(|(count, _)| *count).max().unwrap_or(0).max(hit);
-        let c = marked.iter().map(|(count, _)| *count).max().unwrap_or(0).max(b);
+        let c = marked
+            .iter()
+            .map(|(count, _)| *count)
+            .max()
+            .unwrap_or(0)
+            .max(b);
 
         for entry in &mut self.written {
             let on_the_way = entry.prefix.len() <= hit
-                && Self::is(entry, step, &content[..entry.prefix.len().min(content.len())]);
+                && Self::is(
+                    entry,
+                    step,
+                    &content[..entry.prefix.len().min(content.len())],
+                );
             if on_the_way && entry.readable_from <= now && now < entry.expires {
                 entry.expires = entry.expires.max(now + lifetime(entry.hour));
             }
@@ -154,8 +172,13 @@ impl Reference {
         for (count, hour) in marked.into_iter().filter(|(count, _)| *count > hit) {
             self.write(step, &content[..count], hour, now);
         }
-        [size(hit), size(b) - size(hit), size(c) - size(b), size(content.len()) - size(c)]
-            .map(|tokens| tokens as u64)
+        [
+            size(hit),
+            size(b) - size(hit),
+            size(c) - size(b),
+            size(content.len()) - size(c),
+        ]
+        .map(|tokens| tokens as u64)
     }
 
     fn write(&mut self, step: &Step, prefix: &[Value], hour: bool, now: i64) {

@@ -106,15 +106,27 @@ fn said(content: Vec<AnswerBlock>) -> Answer {
 fn a_stream_joins_to_the_whole_answer() {
     let requests = [
         body(json!([user("hello")])),
-        with(body(json!([user("hello")])), "tools", json!([tool("read"), tool("write")])),
-        with(body(json!([user("hello")])), "thinking", json!({"type": "disabled"})),
+        with(
+            body(json!([user("hello")])),
+            "tools",
+            json!([tool("read"), tool("write")]),
+        ),
+        with(
+            body(json!([user("hello")])),
+            "thinking",
+            json!({"type": "disabled"}),
+        ),
         with(body(json!([user("hello")])), "max_tokens", json!(30)),
         with(
             body(json!([user("hello")])),
             "thinking",
             json!({"type": "adaptive", "display": "omitted"}),
         ),
-        with(body(json!([user("hello")])), "diagnostics", json!({"previous_message_id": null})),
+        with(
+            body(json!([user("hello")])),
+            "diagnostics",
+            json!({"previous_message_id": null}),
+        ),
     ];
     for request in requests {
         let whole = World::new().message(&request);
@@ -150,7 +162,11 @@ fn recorded_and_scripted_blocks_stream_too() {
 #[test]
 fn the_first_event_has_the_prompt_side_of_the_usage() {
     let request = with(
-        with(body(json!([user(&text("a", 500))])), "cache_control", json!({"type": "ephemeral"})),
+        with(
+            body(json!([user(&text("a", 500))])),
+            "cache_control",
+            json!({"type": "ephemeral"}),
+        ),
         "stream",
         json!(true),
     );
@@ -165,7 +181,11 @@ fn the_first_event_has_the_prompt_side_of_the_usage() {
 fn answers_respect_max_tokens_stop_sequences_and_the_window() {
     let long = || vec![said(vec![AnswerBlock::text(&text("answer", 500))])];
     let request = |max: u64| {
-        let request = with(body(json!([user("hello")])), "thinking", json!({"type": "disabled"}));
+        let request = with(
+            body(json!([user("hello")])),
+            "thinking",
+            json!({"type": "disabled"}),
+        );
         with(request, "max_tokens", json!(max))
     };
     let answer = script(long()).message(&request(100));
@@ -250,7 +270,12 @@ fn the_persona_works_with_tools_and_comes_to_an_end() {
         let answer = world.message(&request);
         assert_eq!(answer["content"][0]["type"], "thinking");
         messages.push(assistant(answer["content"].clone()));
-        let call = answer["content"].as_array().unwrap().last().unwrap().clone();
+        let call = answer["content"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap()
+            .clone();
         if answer["stop_reason"] == "end_turn" {
             assert_eq!(call["type"], "text");
             break;
@@ -281,15 +306,27 @@ fn what_is_said_costs_the_same_when_it_is_sent_back() {
     let mut world = World::new();
     let first = world.message(&body(json!([user("hello")])));
     let output = first["usage"]["output_tokens"].as_u64().unwrap();
-    let request = body(json!([user("hello"), assistant(first["content"].clone()), user("go on")]));
+    let request = body(json!([
+        user("hello"),
+        assistant(first["content"].clone()),
+        user("go on")
+    ]));
     assert_eq!(world.report(&request).usage.prompt().get(), 5 + output + 5);
-    assert!(first["usage"]["output_tokens_details"]["thinking_tokens"].as_u64().unwrap() > 0);
+    assert!(
+        first["usage"]["output_tokens_details"]["thinking_tokens"]
+            .as_u64()
+            .unwrap()
+            > 0
+    );
 }
 
 #[test]
 fn a_usage_can_be_set() {
     let mut world = World::new();
-    world.header("x-sim-usage", "input=11,read=22,write_5m=33,write_1h=44,output=55");
+    world.header(
+        "x-sim-usage",
+        "input=11,read=22,write_5m=33,write_1h=44,output=55",
+    );
     let usage = world.message(&body(json!([user("hello")])))["usage"].clone();
     assert_eq!(usage["input_tokens"], 11);
     assert_eq!(usage["cache_read_input_tokens"], 22);

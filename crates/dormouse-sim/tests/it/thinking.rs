@@ -51,8 +51,16 @@ fn unchanged_history_is_accepted_and_edits_before_thinking_are_not() {
     let mut edited = messages.clone();
     edited[2] = user("another question");
     check_moved(&mut world, &request(&edited), 3);
-    check_moved(&mut world, &with(request(&messages), "system", json!("other")), 1);
-    check_moved(&mut world, &with(request(&messages), "tools", json!([tool("read")])), 1);
+    check_moved(
+        &mut world,
+        &with(request(&messages), "system", json!("other")),
+        1,
+    );
+    check_moved(
+        &mut world,
+        &with(request(&messages), "tools", json!([tool("read")])),
+        1,
+    );
     let shorter = &messages[2..];
     check_moved(&mut world, &request(shorter), 1);
     let mut forged = messages.clone();
@@ -97,7 +105,10 @@ fn moved_blocks_are_dropped_where_the_request_says_so() {
             "path": format!("messages.{message}.content.0"),
         })
     };
-    assert_eq!(answer["input_transformations"], json!([dropped(3), dropped(5)]));
+    assert_eq!(
+        answer["input_transformations"],
+        json!([dropped(3), dropped(5)])
+    );
     let mut counted = request;
     counted.as_object_mut().unwrap().remove("max_tokens");
     let counted = parse(&world.post("/v1/messages/count_tokens", &counted));
@@ -142,7 +153,11 @@ fn turns_kept_after_a_compaction_stay_valid() {
     next.push(user("and then"));
     world.message(&request(&next));
 
-    check_moved(&mut world, &with(request(&next), "system", json!("other")), 2);
+    check_moved(
+        &mut world,
+        &with(request(&next), "system", json!("other")),
+        2,
+    );
     next[1] = user(&text("edited", 10));
     check_moved(&mut world, &request(&next), 2);
 }

@@ -1,0 +1,193 @@
+//! The body of a messages request, read without building a tree.
+//!
+//! One scan finds the members, the messages and the members of each content block. Strings are not
+//! copied, unless a message's content is a plain string with escapes in it. When the scan fails,
+//! the body is read once more in the slow and talkative way, to say what is wrong and where (see
+//! [`crate::explain`]).
+
+use crate::blocks::{RawObject, Text, text_of};
+use crate::error::ApiError;
+use crate::explain;
+use crate::request::{Purpose, Version};
+use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Fields that only exist with a beta header, and the headers.
+const BETA_FIELDS: [(&str, &[&str]); 3] = [
+    (
+        "context_management",
+        &["context-management-2025-06-27", "compact-2026-01-12"],
+    ),
+    ("compaction", &["compact-2026-09-04"]),
+    ("thread", &["message-threads-2026-08-12"]),
+];
+
+const SAMPLING_FIELDS: [&str; 3] = ["temperature", "top_p", "top_k"];
+
+const FIELDS: [&str; 22] = [
+    "model",
+    "max_tokens",
+    "messages",
+    "system",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "output_config",
+    "output_format",
+    "cache_control",
+    "container",
+    "diagnostics",
+    "metadata",
+    "service_tier",
+    "speed",
+    "inference_geo",
+    "stop_sequences",
+    "stream",
+    "fallbacks",
+    "fallback_credit_token",
+    "mcp_servers",
+    "user_profile_id",
+];
+
+/// The members of a body, with the messages taken apart one level.
+pub(crate) struct Envelope<'a> {
+    pub(crate) members: RawObject<'a>,
+    pub(crate) messages: Option<Vec<RawMessage<'a>>>,
+}
+
+pub(crate) struct RawMessage<'a> {
+    pub(crate) role: Option<Cow<'a, str>>,
+    pub(crate) content: Option<Content<'a>>,
+}
+
+/// Content as it is found in one scan.
+pub(crate) enum Content<'a> {
+    /// A string, as it would stand between its quotes.
+    Text(Cow<'a, str>),
+    Blocks(Vec<RawObject<'a>>),
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any<'a>(std::marker::PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> Visitor<'de> for Any<'a> {
+            type Value = Content<'a>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of content blocks")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                // Borrowed means that there was nothing to unescape.
+                Ok(Content::Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                let quoted = serde_json::to_string(text).map_err(E::custom)?;
+                let inner = quoted[1..quoted.len() - 1].to_owned();
+                Ok(Content::Text(Cow::Owned(inner)))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut blocks = Vec::with_capacity(1);
+                while let Some(block) = seq.next_element()? {
+                    blocks.push(block);
+                }
+                Ok(Content::Blocks(blocks))
+            }
+        }
+        deserializer.deserialize_any(Any(std::marker::PhantomData))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for RawMessage<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<'a>(std::marker::PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
+            type Value = RawMessage<'a>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut message = RawMessage {
+                    role: None,
+                    content: None,
+                };
+                while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+                    match &*key {
+                        "role" => message.role = Some(map.next_value::<Text<'de>>()?.0),
+                        "content" => message.content = Some(map.next_value()?),
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                }
+                Ok(message)
+            }
+        }
+        deserializer.deserialize_map(Members(std::marker::PhantomData))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<'a>(std::marker::PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
+            type Value = Envelope<'a>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut envelope = Envelope {
+                    members: RawObject(Vec::with_capacity(8)),
+                    messages: None,
+                };
+                while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+                    if key == "messages" {
+                        envelope.messages = Some(map.next_value()?);
+                    } else {
+                        let value = map.next_value::<&'de RawValue>()?;
+                        envelope.members.0.push((key, value));
+                    }
+                }
+                Ok(envelope)
+            }
+        }
+        deserializer.deserialize_map(Members(std::marker::PhantomData))
+    }
+}
+
+impl<'a> Envelope<'a> {
+    pub(crate) fn parse(body: &'a str) -> Result<Self, ApiError> {
+        serde_json::from_str(body).map_err(|error| explain::body(body, &error))
+    }
+
+    pub(crate) fn model(&self) -> Result<Cow<'a, str>, ApiError> {
+        match self.members.get("model").map(text_of) {
+            Some(Some(name)) => Ok(name),
+            Some(None) => Err(ApiError::invalid("model: Input should be a valid string")),
+            None => Err(ApiError::invalid("model: Field required")),
+        }
+    }
+
+    /// Refuses fields that this version, or a request without a beta header, does not know.
+    pub(crate) fn check_fields(
+        &self,
+        version: Version,
+        purpose: Purpose,
+        has_beta: impl Fn(&str) -> bool,
+    ) -> Result<(), ApiError> {
+        for (name, _) in &self.members.0 {
+            let beta = BETA_FIELDS.iter().find(|(field, _)| field == name);
+            let known = match beta {
+                Some((_, headers)) => headers.iter().any(|header| has_beta(header)),
+                None if SAMPLING_FIELDS.contains(&&**name) => version == Version::Classic,
+                None if name == "max_tokens" => purpose == Purpose::Message,
+                None => FIELDS.contains(&&**name),
+            };
+            if !known {
+                return Err(ApiError::extra(name));
+            }
+        }
+        Ok(())
+    }
+}
