@@ -76,6 +76,16 @@ impl Sums {
         }
     }
 
+    /// Adds the sums of another session.
+    pub fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.usage += other.usage;
+        self.cost += other.cost;
+        self.unpriced += other.unpriced;
+        self.rejected += other.rejected;
+        self.peak = self.peak.max(other.peak);
+    }
+
     fn add(&mut self, usage: &TokenUsage, cost: Option<Usd>) {
         self.requests += 1;
         self.usage += *usage;

@@ -1,7 +1,9 @@
 //! What the user typed. Nothing here is looked up or decided; a command's own arguments stand
 //! beside the command.
 
-use crate::commands::{completions, config, context, export, log, sessions, usage, view};
+use crate::commands::{
+    completions, config, context, export, log, replay, sessions, sim, usage, view,
+};
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
 use std::ffi::OsString;
@@ -99,6 +101,10 @@ pub enum Command {
     View(view::Args),
     /// Add up tokens and dollars of a session or a folder
     Usage(usage::Args),
+    /// Replay a session against the simulator and compare what it costs
+    Replay(replay::Args),
+    /// Run the provider simulator
+    Sim(sim::Args),
     /// Print a log for tools made for Claude Code transcripts
     Export(export::ExportArgs),
     /// Make a log from a transcript of Claude Code's

@@ -5,7 +5,9 @@ pub mod config;
 pub mod context;
 pub mod export;
 pub mod log;
+pub mod replay;
 pub mod sessions;
+pub mod sim;
 pub mod usage;
 pub mod view;
 mod welcome;
@@ -23,6 +25,8 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Log(args)) => log::run(args, app),
         Some(Command::View(args)) => view::run(args, app),
         Some(Command::Usage(args)) => usage::run(args, app),
+        Some(Command::Replay(args)) => replay::run(args, app),
+        Some(Command::Sim(args)) => sim::run(args, app),
         Some(Command::Export(args)) => export::run_export(args, app),
         Some(Command::Convert(args)) => export::run_convert(args, app),
         Some(Command::Config(args)) => config::run(args, app),
