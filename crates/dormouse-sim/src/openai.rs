@@ -325,7 +325,7 @@ impl SettledChat {
                 self.output_tokens += tokens;
                 let number = self.calls.len();
                 let made = || {
-                    let digest = Digest::of(format!("{} {number}", self.id).as_bytes());
+                    let digest = self.job.scene.prompt.then(b'#', Digest(number as u128));
                     format!("call_sim{:016x}", digest.0 >> 64)
                 };
                 let id = id.unwrap_or_else(made);
