@@ -311,7 +311,7 @@ impl Rules {
         if prompt.tokens > window {
             return Err(ApiError::prompt_too_long(prompt.tokens, window));
         }
-        let fits = prompt.tokens + request.max_tokens <= window;
+        let fits = prompt.tokens.saturating_add(request.max_tokens) <= window;
         if model.retired && !fits {
             return Err(ApiError::over_context_limit(
                 prompt.tokens,
