@@ -13,4 +13,5 @@ pub mod record;
 pub mod settings;
 pub mod units;
 pub mod usage;
+pub mod usage_book;
 pub mod weight;

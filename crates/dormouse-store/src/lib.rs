@@ -1,1 +1,56 @@
-//! TBD
+//! Logs, blobs and sessions on disk.
+//!
+//! # Model
+//! A session is a log: a file of lines that only grows, with one writer and any number of readers.
+//! What is too large for a line lies beside it as a blob under its hash. Everything else that a
+//! user asks about sessions (what is live, what was used, what there is) is read from the log.
+//!
+//! # Responsibilities
+//! - Reading leniently, and saying what was skipped ([`LogFile`], [`ReadLog`]).
+//! - Resuming at a cost that grows with what is live, not with the file ([`LogFile::resume`]).
+//! - Appending so that a crash loses at most the record being written ([`LogWriter`]).
+//! - Fast scans that build no records ([`scan_usage`], [`summarise`]).
+//! - Where things lie ([`ProjectFolder`], [`discover()`]).
+//!
+//! # Not here
+//! What a record does to the prompt is the context engine's business; the store hands it values.
+//! Everything is synchronous; whoever has an event loop calls it from a blocking pool.
+
+mod blobs;
+mod chunks;
+mod discover;
+mod examine;
+mod export;
+mod file_log;
+mod issue;
+mod layout;
+mod lines;
+mod log_file;
+mod memory_log;
+mod parse;
+mod ranges;
+mod read;
+mod resume;
+mod search;
+mod session_log;
+mod summary;
+mod usage_scan;
+mod writer;
+
+pub use blobs::{BlobError, Blobs, FileBlobs, MAX_BLOB, MemoryBlobs};
+pub use chunks::MAX_LINE;
+pub use discover::{Discovered, FoundLog, discover};
+pub use examine::Repair;
+pub use export::{ConvertError, Converted, NewLog, convert, export};
+pub use file_log::FileLog;
+pub use issue::{Issues, MAX_ISSUES, ReadIssue, Trouble};
+pub use layout::{LayoutError, ProjectFolder, log_in, slug, unique_slug};
+pub use lines::Line;
+pub use log_file::{FirstBytes, LogFile, ReadError};
+pub use memory_log::MemoryLog;
+pub use read::{ReadLog, Scanned};
+pub use resume::Resumed;
+pub use session_log::{AppendError, Draft, Head, Parent, SessionLog};
+pub use summary::{BoundarySummary, SessionSummary, summarise};
+pub use usage_scan::{UsageScan, scan_usage};
+pub use writer::{CHECKPOINT_EVERY, LogWriter, OpenError};

@@ -58,6 +58,9 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// Facts about a path; links are followed.
     fn metadata(&self, path: &Path) -> FileResult<Metadata>;
 
+    /// The absolute path without links, `.` and `..` that leads to the same thing, which must exist.
+    fn real_path(&self, path: &Path) -> FileResult<PathBuf>;
+
     /// Creates a directory and its missing parents; directories that exist stay as they are.
     fn create_dir_all(&self, path: &Path, access: Access) -> FileResult<()>;
 

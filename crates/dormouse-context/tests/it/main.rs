@@ -6,6 +6,11 @@
     reason = "a test fails by panicking"
 )]
 
+mod accounting;
+mod foreign_cases;
+mod material;
 mod random_log;
+mod request;
+mod rewrite_cases;
 mod view_cases;
 mod view_properties;

@@ -58,6 +58,7 @@ fn manifest() -> Manifest {
 }
 
 /// One record of every kind.
+#[expect(clippy::too_many_lines, reason = "a list, not logic")]
 fn every_body() -> Vec<Body> {
     let key = BlockKey::new(Seq::new(1), 0);
     let block = Block::text("x \"y\"\n日");
@@ -190,6 +191,7 @@ fn every_body() -> Vec<Body> {
         }),
         Body::Undo(Box::new(Undo {
             targets: vec!["b1".into()],
+            thinking: vec![key],
             manifest: manifest(),
         })),
         Body::Checkpoint(Box::new(Checkpoint {

@@ -47,6 +47,6 @@ pub use origin::{Given, LayerKind, Origin};
 pub use reference::reference_markdown;
 pub use resolve::{Entry, IgnoreReason, Ignored, Settings, Trust, changed, resolve};
 pub use setting::{EnvName, Key, Merge, Need, Scope, Setting, SettingType, Unit};
-pub use table::{all_settings, find_setting, keys};
+pub use table::{all_settings, find_setting, keys, nearest_key};
 pub use value::{Percent, Secret, Value};
 pub use views::{Switch, WindowSettings};

@@ -78,7 +78,7 @@ pub(super) fn is_group(name: &str) -> bool {
 }
 
 /// The key that a misspelt one most likely meant, if any comes close.
-pub(super) fn nearest_key(key: &str) -> Option<&'static str> {
+pub fn nearest_key(key: &str) -> Option<&'static str> {
     let (distance, nearest) = all_settings()
         .map(|setting| (edit_distance(key, setting.key), setting.key))
         .min_by_key(|(distance, _)| *distance)?;

@@ -1,4 +1,3 @@
-use super::table::nearest_key;
 use super::*;
 use crate::units::Tokens;
 use pretty_assertions::assert_eq;

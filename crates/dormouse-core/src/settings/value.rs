@@ -2,6 +2,7 @@
 
 use crate::units::Tokens;
 use crate::usage::Usd;
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
@@ -48,6 +49,24 @@ impl fmt::Display for Value {
             Self::Structure(toml::Value::Array(list)) => write!(f, "list of {}", list.len()),
             Self::Structure(_) => f.write_str("structured data"),
             Self::Secret(_) => f.write_str("set (hidden)"),
+        }
+    }
+}
+
+impl Serialize for Value {
+    /// For programs that read what we show: typed where that loses nothing, and with the same things
+    /// hidden as on screen. A hidden value is the text that is shown for it.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Flag(flag) => flag.serialize(serializer),
+            Self::Count(count) => count.serialize(serializer),
+            Self::Percent(percent) => percent.as_f64().serialize(serializer),
+            Self::Money(amount) => amount.serialize(serializer),
+            Self::Text(text) => without_user(text).serialize(serializer),
+            Self::List(list) => list.serialize(serializer),
+            Self::Duration(_) | Self::Structure(_) | Self::Secret(_) => {
+                serializer.collect_str(self)
+            }
         }
     }
 }
@@ -129,6 +148,11 @@ impl Percent {
         Some(Self { steps })
     }
 
+    /// The number of per cent.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.steps) / f64::from(Self::STEPS_PER_PERCENT)
+    }
+
     /// This share of a number of tokens, rounded down.
     pub fn of(self, tokens: Tokens) -> Tokens {
         let share = u128::from(tokens.get()) * u128::from(self.steps) / u128::from(Self::STEPS_MAX);
@@ -144,7 +168,7 @@ impl Default for Percent {
 
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (f64::from(self.steps) / f64::from(Self::STEPS_PER_PERCENT)).fmt(f)
+        self.as_f64().fmt(f)
     }
 }
 
@@ -236,6 +260,26 @@ mod tests {
         for number in [0.0, -1.0, 100.1, f64::NAN, f64::INFINITY] {
             assert_eq!(Percent::new(number), None, "{number}");
         }
+    }
+
+    #[test]
+    fn values_serialise_as_they_are_and_hide_what_the_screen_hides() {
+        let servers: toml::Table = "one = { token = \"sk-1\" }".parse().unwrap();
+        let values = [
+            Value::Flag(true),
+            Value::Count(7),
+            Value::Percent(Percent::new(92.5).unwrap()),
+            Value::Duration(Duration::from_mins(5)),
+            Value::Money(Usd::from_cents(150)),
+            Value::Text("http://me:pass@host".to_owned()),
+            Value::List(vec!["a".to_owned()]),
+            Value::Structure(toml::Value::Table(servers)),
+            Value::Secret(Secret::new("sk-123")),
+        ];
+        assert_eq!(
+            serde_json::to_string(&values).unwrap(),
+            r#"[true,7,92.5,"5m","1.5","http://(hidden)@host",["a"],"table of 1: one","set (hidden)"]"#
+        );
     }
 
     #[test]

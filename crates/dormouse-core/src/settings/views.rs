@@ -62,7 +62,8 @@ impl Settings {
         self.switch_named(key.name())
     }
 
-    fn switch_named(&self, key: &'static str) -> Switch {
+    /// The same by name, for those who show all of them. What is no switch is off.
+    pub fn switch_named(&self, key: &'static str) -> Switch {
         let Some(entry) = self.entry(key) else {
             return Switch::Off { because: key };
         };

@@ -286,6 +286,13 @@ impl Files for MemoryFiles {
         })
     }
 
+    fn real_path(&self, path: &Path) -> FileResult<PathBuf> {
+        self.step(Operation::Metadata, path, |disk, path| {
+            disk.live.metadata(path)?;
+            Ok(path.to_owned())
+        })
+    }
+
     fn create_dir_all(&self, path: &Path, access: Access) -> FileResult<()> {
         let full = normal(path);
         let missing: Vec<&Path> = {

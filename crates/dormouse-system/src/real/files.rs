@@ -98,6 +98,10 @@ impl Files for RealFiles {
         ))
     }
 
+    fn real_path(&self, path: &Path) -> FileResult<PathBuf> {
+        fs::canonicalize(path).during(Operation::Metadata, path)
+    }
+
     fn create_dir_all(&self, path: &Path, access: Access) -> FileResult<()> {
         let mut missing = Vec::new();
         for directory in path

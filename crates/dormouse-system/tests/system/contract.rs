@@ -100,6 +100,7 @@ contract![
     replacing_keeps_permissions,
     listings_are_complete_and_ordered,
     metadata_tells_files_from_directories,
+    a_real_path_is_one_for_all_ways_there,
     directories_are_created_with_their_parents,
     a_file_in_the_way_of_a_directory_is_reported,
     absence_is_reported_with_operation_and_path,
@@ -291,6 +292,21 @@ fn metadata_tells_files_from_directories(place: &Place) {
     assert!(file.modified > Millis(0));
     let directory = place.files.metadata(&place.root).unwrap();
     assert_eq!(directory.kind, FileKind::Directory);
+}
+
+fn a_real_path_is_one_for_all_ways_there(place: &Place) {
+    let path = place.write("file", "");
+    let real = place.files.real_path(&path).unwrap();
+    assert_eq!(place.files.real_path(&real).unwrap(), real);
+    let around = place.root.join("..").join(place.root.file_name().unwrap());
+    assert_eq!(place.files.real_path(&around.join("./file")).unwrap(), real);
+    let missing = place.path("missing");
+    let error = fails(
+        place.files.real_path(&missing),
+        Operation::Metadata,
+        &missing,
+    );
+    assert!(error.not_found());
 }
 
 fn directories_are_created_with_their_parents(place: &Place) {

@@ -7,6 +7,22 @@ use tempfile::TempDir;
 
 #[cfg(unix)]
 #[test]
+fn a_real_path_has_no_links() {
+    let directory = TempDir::new().unwrap();
+    let (target, link) = (
+        directory.path().join("target"),
+        directory.path().join("link"),
+    );
+    RealFiles.replace(&target, b"", Access::Private).unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    assert_eq!(
+        RealFiles.real_path(&link).unwrap(),
+        RealFiles.real_path(&target).unwrap()
+    );
+}
+
+#[cfg(unix)]
+#[test]
 fn replacing_a_link_does_not_follow_it() {
     let directory = TempDir::new().unwrap();
     let (target, link) = (

@@ -1,0 +1,351 @@
+//! Reading everything that settings come from, and putting it together.
+//!
+//! The first load starts from nothing. A later one gets the one before, and takes from it what has
+//! become unusable since: a whole layer if its file is no longer TOML or cannot be read, a single
+//! value if only that is wrong, the model table, the list of trusted folders.
+
+use crate::issue::ConfigIssue;
+use crate::places::{Places, Project, default_home, expand};
+use crate::trust::TrustList;
+use dormouse_core::models::ModelTable;
+use dormouse_core::settings::{
+    FileLayer, Layer, LayerKind, Settings, SettingsIssue, Trust, all_settings, env_layer,
+    flags_layer, keys, parse_layer, resolve,
+};
+use dormouse_system::{EnvironmentError, FileResult, OptionalFile as _, System};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// No settings file is longer than this; one that is was not meant to be one.
+const LIMIT: u64 = 1 << 20;
+
+/// Why nothing can be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoaderError {
+    /// A flag that cannot be used. Unlike a line in a file it was just typed, so it is not passed
+    /// over.
+    #[error(transparent)]
+    Flag(SettingsIssue),
+    /// Nothing says where our home is.
+    #[error("there is no home directory")]
+    NoHome,
+    /// The folder the command was started in is gone.
+    #[error(transparent)]
+    CurrentDir(#[from] EnvironmentError),
+}
+
+/// Everything that was loaded. Compares equal if nobody who uses it could tell a difference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The settings.
+    pub settings: Arc<Settings>,
+    /// The model table, with the user's models.
+    pub models: Arc<ModelTable>,
+    /// Whether the project's folder is trusted.
+    pub trust: Trust,
+    /// The files that were looked at, weakest layer first; then the models and the trusted folders.
+    pub sources: Vec<Source>,
+    /// What could not be used.
+    pub issues: Vec<ConfigIssue>,
+    layers: Vec<Layer>,
+    trusted: TrustList,
+}
+
+/// A file that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// What it is for: `managed`, `user`, `project`, `project local`, `models`, `trust`.
+    pub name: String,
+    /// Where it is, or would be.
+    pub path: PathBuf,
+    /// What came of it.
+    pub state: SourceState,
+}
+
+/// What came of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceState {
+    /// It is not there, which is fine.
+    Missing,
+    /// It was read; single values may still be wrong.
+    Read,
+    /// It cannot be used as a whole. What was in force before stays.
+    Unusable,
+}
+
+/// Loads, as often as wanted, from places found once.
+#[derive(Clone, Debug)]
+pub struct Loader {
+    system: System,
+    places: Arc<Places>,
+    flags: Vec<String>,
+}
+
+impl Loader {
+    /// Finds the places. `managed` is the administrator's file, in earnest always
+    /// [`MANAGED_FILE`](crate::MANAGED_FILE); `flags` are settings as `key=value`.
+    ///
+    /// Where our home is can itself be set by the managed file, the environment and flags.
+    pub fn new(
+        system: &System,
+        managed: impl Into<PathBuf>,
+        flags: Vec<String>,
+    ) -> Result<Self, LoaderError> {
+        let managed = managed.into();
+        let (flag_layer, flag_issues) = flags_layer(flags.iter().map(String::as_str));
+        if let Some(issue) = flag_issues.into_iter().next() {
+            return Err(LoaderError::Flag(issue));
+        }
+        let current_dir = system.env.current_dir()?;
+        let (env, _) = env_layer(|name| system.env.text(name));
+        let text = read_text(system, &managed).ok().flatten();
+        let text = text.and_then(Result::ok).unwrap_or_default();
+        let (managed_layer, _) = parse_layer(FileLayer::Managed, "", &text);
+        let early = resolve(&[managed_layer, env, flag_layer], Trust::Untrusted);
+
+        let user_home = system.env.home_dir();
+        let home = match (early.get(keys::HOME), &user_home) {
+            (Some(home), _) => expand(&home, user_home.as_deref(), &current_dir),
+            (None, Some(user_home)) => default_home(user_home),
+            (None, None) => return Err(LoaderError::NoHome),
+        };
+        let project = Project::around(&*system.files, &current_dir, &home);
+        let places = Arc::new(Places {
+            managed,
+            home,
+            current_dir,
+            project,
+        });
+        Ok(Self {
+            system: system.clone(),
+            places,
+            flags,
+        })
+    }
+
+    /// Where things lie.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// Loads everything, for the first time.
+    pub fn load(&self) -> Loaded {
+        self.load_after(None)
+    }
+
+    /// Loads everything again. What was good in `last` and is unusable now stays as it was.
+    pub fn reload(&self, last: &Loaded) -> Loaded {
+        self.load_after(Some(last))
+    }
+
+    pub(crate) fn system(&self) -> &System {
+        &self.system
+    }
+
+    fn load_after(&self, last: Option<&Loaded>) -> Loaded {
+        let mut run = Run {
+            loader: self,
+            last,
+            sources: Vec::new(),
+            issues: Vec::new(),
+        };
+        let mut layers: Vec<Layer> = self
+            .places
+            .settings_files()
+            .into_iter()
+            .filter_map(|(file, path)| run.file_layer(file, path))
+            .collect();
+        layers.push(run.environment());
+        // Its issues made `new` fail.
+        layers.push(flags_layer(self.flags.iter().map(String::as_str)).0);
+        let trusted = run.trusted();
+        let trust = trusted.trust_in(&self.places.project.real_root);
+        let settings = Arc::new(resolve(&layers, trust));
+        let models = run.models(&settings);
+        Loaded {
+            settings,
+            models,
+            trust,
+            sources: run.sources,
+            issues: run.issues,
+            layers,
+            trusted,
+        }
+    }
+
+    /// The model file in force, and whether somebody asked for it by name.
+    fn models_file(&self, settings: &Settings) -> (PathBuf, Asked) {
+        let Some(name) = settings.get(keys::MODELS_FILE) else {
+            return (self.places.default_models_file(), Asked::No);
+        };
+        let origin = settings.entry(keys::MODELS_FILE.name());
+        let base = match origin.map(|entry| entry.origin.kind()) {
+            // Whoever types a relative path means it from where they are.
+            Some(LayerKind::Environment | LayerKind::Flags) => &self.places.current_dir,
+            _ => &self.places.home,
+        };
+        let user_home = self.system.env.home_dir();
+        (expand(&name, user_home.as_deref(), base), Asked::ByName)
+    }
+}
+
+/// Whether a file's absence is worth a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    No,
+    ByName,
+}
+
+/// One run over everything.
+struct Run<'a> {
+    loader: &'a Loader,
+    last: Option<&'a Loaded>,
+    sources: Vec<Source>,
+    issues: Vec<ConfigIssue>,
+}
+
+impl Run<'_> {
+    fn file_layer(&mut self, file: FileLayer, path: PathBuf) -> Option<Layer> {
+        let kind = LayerKind::from(file);
+        let last = self
+            .last
+            .and_then(|last| last.layers.iter().find(|layer| layer.kind == kind))
+            .cloned();
+        let (layer, state) = match read_text(&self.loader.system, &path) {
+            Ok(None) => (None, SourceState::Missing),
+            Ok(Some(Ok(text))) => self.parse(file, &path, &text, last),
+            Ok(Some(Err(NotText))) => {
+                self.issues
+                    .push(ConfigIssue::NotText { path: path.clone() });
+                (last, SourceState::Unusable)
+            }
+            Err(source) => {
+                let (path, source) = (path.clone(), Arc::new(source));
+                self.issues.push(ConfigIssue::Unreadable { path, source });
+                (last, SourceState::Unusable)
+            }
+        };
+        self.source(kind.to_string(), path, state);
+        layer
+    }
+
+    fn parse(
+        &mut self,
+        file: FileLayer,
+        path: &Path,
+        text: &str,
+        last: Option<Layer>,
+    ) -> (Option<Layer>, SourceState) {
+        let (mut layer, issues) = parse_layer(file, &path.to_string_lossy(), text);
+        let broken = issues
+            .iter()
+            .any(|issue| matches!(issue, SettingsIssue::Syntax { .. }));
+        if let Some(last) = &last {
+            keep_last_good(&mut layer, &issues, last);
+        }
+        self.issues
+            .extend(issues.into_iter().map(ConfigIssue::from));
+        if broken {
+            (last, SourceState::Unusable)
+        } else {
+            (Some(layer), SourceState::Read)
+        }
+    }
+
+    fn environment(&mut self) -> Layer {
+        let env = &self.loader.system.env;
+        let names = all_settings().flat_map(|setting| setting.env);
+        let unreadable = names
+            .map(|variable| variable.name)
+            .filter(|name| env.var(name).is_some() && env.text(name).is_none());
+        self.issues
+            .extend(unreadable.map(|name| ConfigIssue::NotUnicode { name }));
+        let (layer, issues) = env_layer(|name| env.text(name));
+        self.issues
+            .extend(issues.into_iter().map(ConfigIssue::from));
+        layer
+    }
+
+    fn models(&mut self, settings: &Settings) -> Arc<ModelTable> {
+        let (path, asked) = self.loader.models_file(settings);
+        let mut state = SourceState::Unusable;
+        let mut good = None;
+        match read_text(&self.loader.system, &path) {
+            Ok(None) if asked == Asked::No => {
+                state = SourceState::Missing;
+                good = Some(ModelTable::builtin().clone());
+            }
+            Ok(None) => self
+                .issues
+                .push(ConfigIssue::ModelsMissing { path: path.clone() }),
+            Ok(Some(Err(NotText))) => self
+                .issues
+                .push(ConfigIssue::NotText { path: path.clone() }),
+            Ok(Some(Ok(text))) => match ModelTable::with_overrides(&text) {
+                Ok(table) => {
+                    state = SourceState::Read;
+                    good = Some(table);
+                }
+                Err(source) => {
+                    let path = path.clone();
+                    self.issues.push(ConfigIssue::Models { path, source });
+                }
+            },
+            Err(source) => {
+                let (path, source) = (path.clone(), Arc::new(source));
+                self.issues
+                    .push(ConfigIssue::ModelsUnreadable { path, source });
+            }
+        }
+        self.source("models".to_owned(), path, state);
+        match (good, self.last) {
+            (Some(table), _) => Arc::new(table),
+            (None, Some(last)) => Arc::clone(&last.models),
+            (None, None) => Arc::new(ModelTable::builtin().clone()),
+        }
+    }
+
+    fn trusted(&mut self) -> TrustList {
+        let path = self.loader.places.trust_file();
+        let files = &*self.loader.system.files;
+        let (list, state) = match TrustList::read(files, &path) {
+            Ok(Some(list)) => (list, SourceState::Read),
+            Ok(None) => (TrustList::default(), SourceState::Missing),
+            Err(error) => {
+                self.issues.push(ConfigIssue::Trust(Arc::new(error)));
+                let last = self.last.map(|last| last.trusted.clone());
+                (last.unwrap_or_default(), SourceState::Unusable)
+            }
+        };
+        self.source("trust".to_owned(), path, state);
+        list
+    }
+
+    fn source(&mut self, name: String, path: PathBuf, state: SourceState) {
+        self.sources.push(Source { name, path, state });
+    }
+}
+
+/// Puts back what was good before where the new text has something that cannot be used.
+fn keep_last_good(layer: &mut Layer, issues: &[SettingsIssue], last: &Layer) {
+    for issue in issues {
+        let SettingsIssue::WrongValue { key, .. } = issue else {
+            continue;
+        };
+        if key == "locked" {
+            layer.locks.clone_from(&last.locks);
+        } else if let Some(given) = last.values.get(key) {
+            layer.values.insert(key.clone(), given.clone());
+        }
+    }
+}
+
+/// Bytes that are not UTF-8.
+struct NotText;
+
+/// The text of a file; `None` if there is none.
+fn read_text(system: &System, path: &Path) -> FileResult<Option<Result<String, NotText>>> {
+    let bytes = system.files.read(path, LIMIT).optional()?;
+    Ok(bytes.map(|bytes| String::from_utf8(bytes.into()).map_err(|_| NotText)))
+}

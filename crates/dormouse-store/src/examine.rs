@@ -1,0 +1,104 @@
+//! What a writer must know of a log before it appends.
+//!
+//! # Model
+//! Looked at from both ends: the first record says whether the log is ours and of which format,
+//! the end of the file whether the last write was whole, and which record is the head.
+//!
+//! # Not here
+//! Changing anything: the writer acts on what is found.
+
+use crate::chunks::{MAX_LINE, as_u64};
+use crate::lines::{Line, Lines};
+use crate::resume::is_carrier;
+use crate::search::{line_start, newest_line};
+use crate::session_log::Head;
+use dormouse_core::record::{Body, Record};
+use dormouse_system::{FileResult, RandomRead};
+use memchr::memmem::Finder;
+
+/// How every line that begins a log begins.
+const FIRST_WORDS: &[u8] = b"{\"type\":\"dormouse\",\"subtype\":\"session\"";
+
+/// What the first record says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// There is none: the log is new, or its first record was never finished.
+    New,
+    /// It is ours, of this format.
+    Own(u32),
+    /// It is something else.
+    Foreign,
+}
+
+/// The end of a file that lacks its newline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// Bytes of a record that was being written when the machine went down. They stay in the file
+    /// as a line that readers skip.
+    pub torn_bytes: u64,
+    /// Whether only the newline was missing and the record is whole.
+    pub kept_whole: bool,
+}
+
+/// Looks at the first record.
+pub(crate) fn beginning(file: &dyn RandomRead, len: u64) -> FileResult<Beginning> {
+    for line in Lines::new(file, 0..len) {
+        let Line::Text { offset, bytes, .. } = line? else {
+            return Ok(Beginning::Foreign);
+        };
+        let text = bytes.trim_ascii();
+        match Record::parse(&bytes, offset) {
+            Ok(parsed) => {
+                return Ok(match parsed.record.body {
+                    Body::Session(start) => Beginning::Own(start.format),
+                    _ => Beginning::Foreign,
+                });
+            }
+            // The log's first record, torn by a crash.
+            Err(_) if FIRST_WORDS.starts_with(text) || text.starts_with(FIRST_WORDS) => {}
+            Err(_) => return Ok(Beginning::Foreign),
+        }
+    }
+    Ok(Beginning::New)
+}
+
+/// Looks at the end; nothing to repair gives nothing.
+pub(crate) fn ending(file: &dyn RandomRead, len: u64) -> FileResult<Option<Repair>> {
+    if len == 0 || file.read_range(len - 1, 1)?.as_ref() == b"\n" {
+        return Ok(None);
+    }
+    let start = line_start(file, 0, len)?;
+    let whole = len - start <= as_u64(MAX_LINE)
+        && Record::parse(&file.read_range(start, len - start)?, start).is_ok();
+    Ok(Some(Repair {
+        torn_bytes: if whole { 0 } else { len - start },
+        kept_whole: whole,
+    }))
+}
+
+/// The newest record with a number.
+pub(crate) fn head(file: &dyn RandomRead, len: u64) -> FileResult<Option<Head>> {
+    let found = newest_line(file, 0..len, &[Finder::new("\"seq\"")], |offset, line| {
+        let record = Record::parse(line, offset).ok()?.record;
+        // What another tool appended has none, and nothing can be counted on from it.
+        (!record.seq.is_offset()).then_some(Head {
+            id: record.id,
+            seq: record.seq,
+            offset,
+        })
+    })?;
+    Ok(found.map(|found| found.value))
+}
+
+/// Where the newest record that a resume can start at ends, if it is among the last `within` bytes;
+/// otherwise where they begin.
+pub(crate) fn last_carrier(file: &dyn RandomRead, len: u64, within: u64) -> FileResult<u64> {
+    let from = len.saturating_sub(within);
+    let start = line_start(file, 0, from)?;
+    let needles = ["\"compact_boundary\"", "\"checkpoint\"", "\"undo\""].map(Finder::new);
+    let found = newest_line(file, start..len, &needles, |offset, line| {
+        let record = Record::parse(line, offset).ok()?.record;
+        is_carrier(&record).then_some(())
+    })?;
+    Ok(found.map_or(from, |found| found.next))
+}

@@ -1,0 +1,241 @@
+//! From other tools' transcripts to Dormouse's log and back.
+//!
+//! # Model
+//! The two are the same lines: Dormouse's log begins with a session record, its lines carry
+//! numbers, and between them stand records that other tools do not know. Converting adds the one
+//! and the other; exporting leaves the last out. No other byte changes either way.
+//!
+//! # Not here
+//! Transcripts in other shapes than one JSON object a line.
+
+use crate::chunks::as_u64;
+use crate::issue::{Issues, Trouble};
+use crate::lines::Line;
+use crate::log_file::{LogFile, ReadError};
+use crate::session_log::{AppendError, Draft, Head};
+use crate::writer::{LogWriter, OpenError};
+use bytes::Bytes;
+use dormouse_core::id::{RecordId, SessionId};
+use dormouse_core::record::{
+    Body, FORMAT, LineContext, LineError, Record, SessionStart, peek, with_seq,
+};
+use dormouse_core::units::Millis;
+use dormouse_system::{FileError, System};
+use memchr::memmem::Finder;
+use std::path::{Path, PathBuf};
+
+/// How much is gathered before it is written.
+const BATCH: usize = 1024 * 1024;
+
+/// What a converted log is to be.
+#[derive(Clone, Debug)]
+pub struct NewLog {
+    /// The session it will hold.
+    pub session: SessionId,
+    /// The id of its first record.
+    pub id: RecordId,
+    /// When it is made.
+    pub at: Millis,
+    /// The real path of the project.
+    pub project: String,
+    /// What Dormouse's own lines repeat.
+    pub context: LineContext,
+}
+
+/// What became of a transcript.
+#[derive(Debug)]
+pub struct Converted {
+    /// The new log's newest record.
+    pub head: Head,
+    /// Lines taken over.
+    pub lines: u64,
+    /// Lines left behind: no JSON object, torn, too long, or numbered by somebody else.
+    pub left: Issues,
+}
+
+/// Why a transcript was not converted.
+#[derive(Debug, thiserror::Error)]
+pub enum ConvertError {
+    /// The target is there already and not empty.
+    #[error("`{}` exists already", path.display())]
+    Exists {
+        /// The target.
+        path: PathBuf,
+    },
+    /// The source is a log of Dormouse's.
+    #[error("`{}` is a log of Dormouse already", path.display())]
+    AlreadyOwn {
+        /// The source.
+        path: PathBuf,
+    },
+    /// The source cannot be read.
+    #[error("failed to read the transcript")]
+    Read(#[source] ReadError),
+    /// The target cannot be opened.
+    #[error("failed to open the new log")]
+    Open(#[source] OpenError),
+    /// The first record cannot be written.
+    #[error("failed to begin the new log")]
+    Begin(#[source] AppendError),
+    /// The lines cannot be written. What is in the target is incomplete.
+    #[error("failed to write the new log `{}`", path.display())]
+    Write {
+        /// The target.
+        path: PathBuf,
+        /// What went wrong.
+        #[source]
+        source: FileError,
+    },
+}
+
+/// Makes a log of Dormouse's from another tool's transcript. The source is not touched.
+pub fn convert(
+    source: &LogFile,
+    system: &System,
+    target: &Path,
+    new: NewLog,
+) -> Result<Converted, ConvertError> {
+    let lines = source.lines().map_err(ConvertError::Read)?;
+    let mut writer =
+        LogWriter::open(system, target, new.context, new.session).map_err(ConvertError::Open)?;
+    if writer.end() > 0 {
+        let path = target.to_owned();
+        return Err(ConvertError::Exists { path });
+    }
+    let start = SessionStart {
+        format: FORMAT,
+        project: new.project,
+        lineage: None,
+    };
+    let draft = Draft::new(new.id, new.at, Body::Session(Box::new(start)));
+    let mut batch = Batch::default();
+    for (line, number) in lines.zip(1..) {
+        let line = line.map_err(ConvertError::Read)?;
+        let Some((offset, bytes)) = batch.readable(line, number) else {
+            continue;
+        };
+        if writer.head().is_none() {
+            let own = Record::parse(&bytes, offset)
+                .is_ok_and(|parsed| matches!(parsed.record.body, Body::Session(_)));
+            if own {
+                let path = source.path().to_owned();
+                return Err(ConvertError::AlreadyOwn { path });
+            }
+            writer
+                .append(None, draft.clone())
+                .map_err(ConvertError::Begin)?;
+        }
+        batch.take(&writer, offset, &bytes, number);
+        if batch.bytes.len() >= BATCH {
+            batch.write(&mut writer, target)?;
+        }
+    }
+    if writer.head().is_none() {
+        writer.append(None, draft).map_err(ConvertError::Begin)?;
+    }
+    batch.write(&mut writer, target)?;
+    writer.sync().map_err(|source| ConvertError::Write {
+        path: target.to_owned(),
+        source,
+    })?;
+    let Some(head) = writer.head().cloned() else {
+        let path = target.to_owned();
+        return Err(ConvertError::Exists { path });
+    };
+    Ok(Converted {
+        head,
+        lines: batch.lines,
+        left: batch.left,
+    })
+}
+
+/// Lines on their way to the new log.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    head: Option<Head>,
+    lines: u64,
+    left: Issues,
+}
+
+impl Batch {
+    /// The text of a line worth looking at; anything else is noted.
+    fn readable(&mut self, line: Line, number: u64) -> Option<(u64, Bytes)> {
+        match line {
+            Line::Overlong { offset, bytes } => {
+                let what = Trouble::Overlong { bytes };
+                self.left.add(Some(number), offset, what);
+                None
+            }
+            Line::Text { bytes, .. } if bytes.trim_ascii().is_empty() => None,
+            Line::Text {
+                offset,
+                bytes,
+                ended,
+            } => match Record::parse(&bytes, offset) {
+                Ok(_) => Some((offset, bytes)),
+                Err(error) => {
+                    let what = if ended {
+                        Trouble::NotARecord(error)
+                    } else {
+                        let bytes = as_u64(bytes.len());
+                        Trouble::Torn { bytes }
+                    };
+                    self.left.add(Some(number), offset, what);
+                    None
+                }
+            },
+        }
+    }
+
+    fn take(&mut self, writer: &LogWriter, offset: u64, line: &[u8], number: u64) {
+        let newest = self.head.as_ref().or(writer.head());
+        let Some(seq) = newest.map(|head| head.seq.next()) else {
+            return;
+        };
+        let Some(numbered) = with_seq(line, seq) else {
+            let what = Trouble::NotARecord(LineError::NotAnObject);
+            self.left.add(Some(number), offset, what);
+            return;
+        };
+        let begins = writer.end() + as_u64(self.bytes.len());
+        let id = peek(line).and_then(|peek| peek.id);
+        self.bytes.extend_from_slice(&numbered);
+        self.lines += 1;
+        self.head = Some(Head {
+            id: id.unwrap_or_else(|| RecordId::new(format!("@{begins}"))),
+            seq,
+            offset: begins,
+        });
+    }
+
+    fn write(&mut self, writer: &mut LogWriter, target: &Path) -> Result<(), ConvertError> {
+        let Some(head) = self.head.take() else {
+            return Ok(());
+        };
+        let written = writer.append_lines(&self.bytes, head);
+        self.bytes.clear();
+        written.map_err(|source| ConvertError::Write {
+            path: target.to_owned(),
+            source,
+        })
+    }
+}
+
+/// The lines of a log that other tools understand, without their newlines.
+pub fn export(
+    source: &LogFile,
+) -> Result<impl Iterator<Item = Result<Bytes, ReadError>> + '_, ReadError> {
+    let finder = Finder::new("\"dormouse\"");
+    let keep = move |line: &[u8]| {
+        let own =
+            finder.find(line).is_some() && peek(line).is_none_or(|peek| peek.kind == "dormouse");
+        !own && line.trim_ascii_start().starts_with(b"{")
+    };
+    let lines = source.lines()?.filter_map(move |line| match line {
+        Ok(Line::Text { bytes, .. }) if keep(&bytes) => Some(Ok(bytes)),
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    });
+    Ok(lines)
+}

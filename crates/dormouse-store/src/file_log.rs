@@ -1,0 +1,65 @@
+//! A session's log in a file, behind the port.
+
+use crate::log_file::{LogFile, ReadError};
+use crate::read::ReadLog;
+use crate::resume::Resumed;
+use crate::session_log::{AppendError, Draft, Head, SessionLog};
+use crate::writer::{LogWriter, OpenError};
+use dormouse_core::id::{RecordId, SessionId};
+use dormouse_core::record::{LineContext, Record};
+use dormouse_system::{Files, System};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A log that is written to and can be read. The logs of other sessions that it refers to lie in
+/// the same folder.
+#[derive(Debug)]
+pub struct FileLog {
+    writer: LogWriter,
+    files: Arc<dyn Files>,
+    folder: PathBuf,
+}
+
+impl FileLog {
+    /// Opens a log for writing; see [`LogWriter::open`].
+    pub fn open(
+        system: &System,
+        path: &Path,
+        context: LineContext,
+        session: SessionId,
+    ) -> Result<Self, OpenError> {
+        Ok(Self {
+            writer: LogWriter::open(system, path, context, session)?,
+            files: Arc::clone(&system.files),
+            folder: path.parent().map(Path::to_owned).unwrap_or_default(),
+        })
+    }
+
+    /// The writer, for what the port does not offer.
+    pub const fn writer(&mut self) -> &mut LogWriter {
+        &mut self.writer
+    }
+
+    fn sibling(&self, session: &SessionId) -> Option<LogFile> {
+        let path = crate::layout::log_in(&self.folder, session).ok()?;
+        LogFile::open(&*self.files, &path).ok()
+    }
+}
+
+impl SessionLog for FileLog {
+    fn head(&self) -> Option<&Head> {
+        self.writer.head()
+    }
+
+    fn append(&mut self, expected: Option<&RecordId>, draft: Draft) -> Result<Record, AppendError> {
+        self.writer.append(expected, draft)
+    }
+
+    fn read(&self) -> Result<ReadLog, ReadError> {
+        self.writer.log().read_all()
+    }
+
+    fn resume(&self) -> Result<Resumed, ReadError> {
+        self.writer.log().resume(&|session| self.sibling(session))
+    }
+}

@@ -1,0 +1,258 @@
+//! Where things lie below Dormouse's home.
+//!
+//! # Model
+//! ```text
+//! <home>/projects/<slug>/project-path          the real path of the project
+//! <home>/projects/<slug>/<session>.jsonl       a session's log
+//! <home>/projects/<slug>/<session>/            what belongs to it: blobs, sub-agents
+//! ```
+//! The slug is the project's path with everything but letters and digits turned into `-`, as other
+//! tools do it, so different paths can have the same slug. The file `project-path` tells whose the
+//! folder is; a project that finds its slug taken adds a hash of its path.
+//!
+//! # Responsibilities
+//! Names that are safe as names of files; folders private to their owner.
+//!
+//! # Not here
+//! Which path is the real one of a project: the caller resolves links.
+
+use dormouse_core::hash::Hash;
+use dormouse_core::id::SessionId;
+use dormouse_system::{Access, FileError, Files, OptionalFile as _};
+use std::path::{Path, PathBuf};
+
+/// The longest slug without a hash: file names end at 255 bytes, and suffixes must fit.
+const LONGEST_SLUG: usize = 200;
+
+/// How many digits of a hash tell two paths apart.
+const HASH_DIGITS: usize = 12;
+
+/// The file with the real path.
+const PATH_FILE: &str = "project-path";
+
+/// No path is longer.
+const LONGEST_PATH: u64 = 64 * 1024;
+
+/// Why there is no place for something.
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutError {
+    /// The session's id would not be a name of a file.
+    #[error("`{session}` cannot be used as a session id: only letters, digits, `-` and `_`")]
+    BadSessionId {
+        /// The id.
+        session: SessionId,
+    },
+    /// The project's folder cannot be made or looked at.
+    #[error("failed to prepare the folder `{}`", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What went wrong.
+        #[source]
+        source: FileError,
+    },
+}
+
+/// The slug of a path: readable, but not unique.
+pub fn slug(real_path: &Path) -> String {
+    let text = real_path.to_string_lossy();
+    let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
+    let full: String = text.chars().map(plain).collect();
+    if full.len() <= LONGEST_SLUG {
+        return full;
+    }
+    let mut end = LONGEST_SLUG;
+    while !full.is_char_boundary(end) {
+        end -= 1;
+    }
+    hashed(&full[..end], real_path)
+}
+
+/// The slug with a hash: unique, for a project whose slug is taken.
+pub fn unique_slug(real_path: &Path) -> String {
+    let slug = slug(real_path);
+    let mut end = slug.len().min(LONGEST_SLUG);
+    while !slug.is_char_boundary(end) {
+        end -= 1;
+    }
+    hashed(&slug[..end], real_path)
+}
+
+fn hashed(slug: &str, real_path: &Path) -> String {
+    let hash = Hash::of(identity(real_path)).to_string();
+    format!("{slug}-{}", &hash[..HASH_DIGITS])
+}
+
+/// What makes a path the same path.
+fn identity(real_path: &Path) -> &[u8] {
+    real_path.as_os_str().as_encoded_bytes()
+}
+
+/// The log of a session in a project's folder.
+pub fn log_in(folder: &Path, session: &SessionId) -> Result<PathBuf, LayoutError> {
+    Ok(folder.join(format!("{}.jsonl", safe(session)?)))
+}
+
+/// An id that cannot lead out of the folder, nor to another file in it.
+fn safe(session: &SessionId) -> Result<&str, LayoutError> {
+    let text = session.as_str();
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if text.is_empty() || text.len() > LONGEST_SLUG || !text.chars().all(plain) {
+        let session = session.clone();
+        return Err(LayoutError::BadSessionId { session });
+    }
+    Ok(text)
+}
+
+/// The folder of one project below Dormouse's home.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectFolder {
+    path: PathBuf,
+}
+
+impl ProjectFolder {
+    /// Finds the project's folder and makes it if need be.
+    pub fn prepare(files: &dyn Files, home: &Path, real_path: &Path) -> Result<Self, LayoutError> {
+        let projects = home.join("projects");
+        for name in [slug(real_path), unique_slug(real_path)] {
+            let path = projects.join(name);
+            let refused = |source| LayoutError::Folder {
+                path: path.clone(),
+                source,
+            };
+            if claim(files, &path, real_path).map_err(refused)? {
+                return Ok(Self { path });
+            }
+        }
+        // Two paths with the same hash: the second shares the folder of the first.
+        Ok(Self {
+            path: projects.join(unique_slug(real_path)),
+        })
+    }
+
+    /// The project's folder if it exists; nothing is made.
+    pub fn find(
+        files: &dyn Files,
+        home: &Path,
+        real_path: &Path,
+    ) -> Result<Option<Self>, LayoutError> {
+        for name in [unique_slug(real_path), slug(real_path)] {
+            let path = home.join("projects").join(name);
+            let owner = owner(files, &path).map_err(|source| LayoutError::Folder {
+                path: path.clone(),
+                source,
+            })?;
+            if owner.is_some_and(|owner| owner == identity(real_path)) {
+                return Ok(Some(Self { path }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The log of a session.
+    pub fn log(&self, session: &SessionId) -> Result<PathBuf, LayoutError> {
+        log_in(&self.path, session)
+    }
+
+    /// The directory of a session; it may not exist.
+    pub fn session_dir(&self, session: &SessionId) -> Result<PathBuf, LayoutError> {
+        Ok(self.path.join(safe(session)?))
+    }
+
+    /// The directory of a session, made if need be.
+    pub fn prepare_session_dir(
+        &self,
+        files: &dyn Files,
+        session: &SessionId,
+    ) -> Result<PathBuf, LayoutError> {
+        let path = self.session_dir(session)?;
+        match files.create_dir_all(&path, Access::Private) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(LayoutError::Folder { path, source }),
+        }
+    }
+}
+
+/// Whose folder it is, if anybody has said so.
+fn owner(files: &dyn Files, folder: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    let content = files
+        .read(&folder.join(PATH_FILE), LONGEST_PATH)
+        .optional()?;
+    Ok(content.map(|content| content.strip_suffix(b"\n").unwrap_or(&content).to_vec()))
+}
+
+/// Makes the folder this project's, unless it is another's.
+fn claim(files: &dyn Files, folder: &Path, real_path: &Path) -> Result<bool, FileError> {
+    if let Some(owner) = owner(files, folder)? {
+        return Ok(owner == identity(real_path));
+    }
+    files.create_dir_all(folder, Access::Private)?;
+    let mut content = identity(real_path).to_vec();
+    content.push(b'\n');
+    files.replace(&folder.join(PATH_FILE), &content, Access::Private)?;
+    // Another process may have claimed it in the same moment; the last one has it.
+    Ok(owner(files, folder)?.is_some_and(|owner| owner == identity(real_path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_system::MemoryFiles;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_slug_is_the_path_with_dashes() {
+        assert_eq!(slug("/home/a.b/my_app".as_ref()), "-home-a-b-my-app");
+        let long = format!("/{}", "é".repeat(300));
+        let slug = slug(long.as_ref());
+        assert!(slug.len() <= LONGEST_SLUG + 1 + HASH_DIGITS);
+        assert_ne!(slug, super::slug(format!("{long}x").as_ref()));
+    }
+
+    #[test]
+    fn two_paths_with_one_slug_get_two_folders_that_stay_theirs() {
+        let files = MemoryFiles::default();
+        let prepare =
+            |path: &str| ProjectFolder::prepare(&files, "/home".as_ref(), path.as_ref()).unwrap();
+        let first = prepare("/a/b-c");
+        let second = prepare("/a/b/c");
+        assert_eq!(first.path(), Path::new("/home/projects/-a-b-c"));
+        assert!(
+            second
+                .path()
+                .to_string_lossy()
+                .starts_with("/home/projects/-a-b-c-")
+        );
+        assert_eq!(prepare("/a/b-c"), first);
+        assert_eq!(prepare("/a/b/c"), second);
+        let find =
+            |path: &str| ProjectFolder::find(&files, "/home".as_ref(), path.as_ref()).unwrap();
+        assert_eq!(
+            (find("/a/b-c"), find("/a/b/c")),
+            (Some(first), Some(second))
+        );
+        assert_eq!(find("/a-b-c"), None);
+        let mode = files
+            .metadata("/home/projects/-a-b-c".as_ref())
+            .unwrap()
+            .mode;
+        assert_eq!(mode, Some(0o700));
+    }
+
+    #[test]
+    fn a_session_id_cannot_lead_elsewhere() {
+        let folder = Path::new("/p");
+        assert_eq!(
+            log_in(folder, &"a-1".into()).unwrap(),
+            Path::new("/p/a-1.jsonl")
+        );
+        for bad in ["", "..", "a/b", "a\\b", "a.b", ".", "é", "a\0"] {
+            assert!(log_in(folder, &bad.into()).is_err(), "{bad:?}");
+        }
+    }
+}

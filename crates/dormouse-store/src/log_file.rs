@@ -1,0 +1,270 @@
+//! A log that is opened for reading.
+//!
+//! # Model
+//! A [`LogFile`] is a path and an opened file. It sees what is appended later; every operation on
+//! it works on the length the file has when the operation begins.
+//!
+//! # Responsibilities
+//! Saying in so many words why something cannot be read as a log at all ([`ReadError`]). Opening
+//! looks for one line that is a JSON object; what is wrong with single lines is no reason to
+//! refuse the file.
+
+use crate::chunks::as_u64;
+use crate::lines::{Line, Lines};
+use dormouse_system::{FileError, FileResult, Files, RandomRead};
+use serde::de::IgnoredAny;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How much of a file is looked at to say what it is.
+const LOOK: u64 = 512;
+
+/// How much of it is shown.
+const SHOWN: usize = 40;
+
+/// Why a file cannot be read as a log.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Nothing is there.
+    #[error("there is no file `{}`", path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A directory is there.
+    #[error("`{}` is a directory, not a transcript", path.display())]
+    Directory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The user may not read it.
+    #[error("no permission to read `{}`", path.display())]
+    Denied {
+        /// The path.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: FileError,
+    },
+    /// The file holds nothing.
+    #[error("`{}` is empty", path.display())]
+    Empty {
+        /// The path.
+        path: PathBuf,
+    },
+    /// No line is a JSON object.
+    #[error("`{}` is not a transcript: no line is a JSON object; {looks}", path.display())]
+    NotATranscript {
+        /// The path.
+        path: PathBuf,
+        /// What it begins with.
+        looks: FirstBytes,
+    },
+    /// Anything else that the file system refuses.
+    #[error("failed to read the log `{}`", path.display())]
+    File {
+        /// The path.
+        path: PathBuf,
+        /// What went wrong.
+        #[source]
+        source: FileError,
+    },
+}
+
+impl ReadError {
+    pub(crate) fn new(path: &Path, source: FileError) -> Self {
+        let path = path.to_owned();
+        if source.not_found() {
+            Self::Missing { path }
+        } else if source.is_directory() {
+            Self::Directory { path }
+        } else if source.permission_denied() {
+            Self::Denied { path, source }
+        } else {
+            Self::File { path, source }
+        }
+    }
+}
+
+/// What a file begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FirstBytes {
+    /// Bytes that are no text.
+    Binary,
+    /// Text, the beginning of which is given.
+    Text(String),
+}
+
+impl FirstBytes {
+    fn of(bytes: &[u8]) -> Self {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            // A character cut in two at the end is no sign of anything.
+            Err(error) if error.error_len().is_none() => {
+                std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+            }
+            Err(_) => return Self::Binary,
+        };
+        let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+        if text.chars().any(is_control) {
+            return Self::Binary;
+        }
+        Self::Text(text.trim_start().chars().take(SHOWN).collect())
+    }
+}
+
+impl fmt::Display for FirstBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Binary => f.write_str("it holds binary data"),
+            Self::Text(text) => write!(f, "it begins with {text:?}"),
+        }
+    }
+}
+
+/// A log, opened for reading. Clones share the opened file.
+#[derive(Clone, Debug)]
+pub struct LogFile {
+    path: PathBuf,
+    file: Arc<dyn RandomRead>,
+}
+
+impl LogFile {
+    /// Opens a transcript, Dormouse's own or another tool's.
+    pub fn open(files: &dyn Files, path: &Path) -> Result<Self, ReadError> {
+        let log = Self::open_any(files, path)?;
+        let len = log.len()?;
+        if len == 0 {
+            return Err(ReadError::Empty {
+                path: path.to_owned(),
+            });
+        }
+        if log.holds_an_object(len)? {
+            return Ok(log);
+        }
+        let bytes = log.during(log.file.read_range(0, LOOK))?;
+        Err(ReadError::NotATranscript {
+            path: path.to_owned(),
+            looks: FirstBytes::of(&bytes),
+        })
+    }
+
+    /// Opens a file without looking into it: a log may be empty or torn while it is being born.
+    pub(crate) fn open_any(files: &dyn Files, path: &Path) -> Result<Self, ReadError> {
+        let file = files
+            .open(path)
+            .map_err(|source| ReadError::new(path, source))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+        })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How long it is now.
+    pub fn len(&self) -> Result<u64, ReadError> {
+        self.during(self.file.len())
+    }
+
+    /// Whether it holds nothing now.
+    pub fn is_empty(&self) -> Result<bool, ReadError> {
+        Ok(self.len()? == 0)
+    }
+
+    /// All lines, as they stand there.
+    pub fn lines(&self) -> Result<impl Iterator<Item = Result<Line, ReadError>> + '_, ReadError> {
+        let len = self.len()?;
+        let lines = Lines::whole(&*self.file, 0..len);
+        Ok(lines.map(|line| self.during(line)))
+    }
+
+    pub(crate) fn file(&self) -> &dyn RandomRead {
+        &*self.file
+    }
+
+    /// Puts the path to an error of the file.
+    pub(crate) fn during<T>(&self, result: FileResult<T>) -> Result<T, ReadError> {
+        result.map_err(|source| ReadError::new(&self.path, source))
+    }
+
+    /// The same log, with a count of what is read of it.
+    pub(crate) fn counted(&self) -> Counted {
+        Counted {
+            file: Arc::clone(&self.file),
+            read: AtomicU64::new(0),
+        }
+    }
+
+    fn holds_an_object(&self, len: u64) -> Result<bool, ReadError> {
+        for line in Lines::new(&*self.file, 0..len) {
+            if let Line::Text { bytes, .. } = self.during(line)?
+                && begins_with_object(&bytes)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether a line begins with a JSON object. Something may be glued to it: then the line cannot be
+/// read, but the file is a transcript all the same.
+fn begins_with_object(line: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
+    line.trim_ascii_start().starts_with(b"{") && values.next().is_some_and(|value| value.is_ok())
+}
+
+/// Whether a line is a JSON object.
+pub(crate) fn is_object(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
+}
+
+/// A file with a count of what was read of it.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    file: Arc<dyn RandomRead>,
+    read: AtomicU64,
+}
+
+impl Counted {
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+}
+
+impl RandomRead for Counted {
+    fn len(&self) -> FileResult<u64> {
+        self.file.len()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
+        let read = self.file.read_at(offset, buffer)?;
+        self.read.fetch_add(as_u64(read), Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_tell_text_from_data() {
+        let cases: [(&[u8], FirstBytes); 5] = [
+            (b"\n hello\nworld", FirstBytes::Text("hello\nworld".into())),
+            (b"\x7fELF\x02\x01\x01\0", FirstBytes::Binary),
+            (b"PK\x03\x04", FirstBytes::Binary),
+            (b"caf\xc3", FirstBytes::Text("caf".into())),
+            (b"\xff\xfe{\0", FirstBytes::Binary),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(FirstBytes::of(bytes), expected, "{bytes:?}");
+        }
+    }
+}

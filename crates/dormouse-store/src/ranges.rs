@@ -1,0 +1,182 @@
+//! Reading the records that a manifest names.
+//!
+//! # Model
+//! A range says where its first record probably begins. The record there is read and its id
+//! compared; if it is another one (the file was edited or copied), the place is found by number,
+//! which grows with the file, and failing that by looking for the id itself.
+//!
+//! # Responsibilities
+//! A right hint costs one read. A wrong one costs a few reads, and never gives wrong records.
+
+use crate::chunks::as_u64;
+use crate::issue::{Issues, Trouble};
+use crate::lines::{Line, Lines};
+use crate::parse::read_records;
+use crate::read::{Outcome, read_line};
+use crate::search::{line_end, newest_line};
+use dormouse_core::id::{RecordId, Seq};
+use dormouse_core::record::{KeptRange, Record, peek};
+use dormouse_system::{FileResult, RandomRead};
+use memchr::memmem::Finder;
+
+/// Below this the place is found by reading on, not by halving again.
+const CLOSE: u64 = 64 * 1024;
+
+/// A range that claims to be longer is not believed before its first record was seen.
+const MOST_AT_ONCE: u64 = 64 * 1024 * 1024;
+
+/// Reads the records of a range that lies before `end`.
+pub(crate) fn read(
+    file: &dyn RandomRead,
+    end: u64,
+    range: &KeptRange,
+    issues: &mut Issues,
+) -> FileResult<Vec<Record>> {
+    if let Some(records) = read_as_hinted(file, end, range, issues)? {
+        return Ok(records);
+    }
+    if let Some(records) = read_from(file, range.offset, end, range, issues)? {
+        return Ok(records);
+    }
+    let by_number = match find_seq(file, end, range.first, &range.first_id)? {
+        Some(offset) => Some(offset),
+        None => find_id(file, end, &range.first_id)?,
+    };
+    let records = match by_number {
+        Some(offset) => read_from(file, offset, end, range, issues)?,
+        None => None,
+    };
+    if records.is_none() {
+        let what = Trouble::RangeNotFound {
+            first: range.first,
+            last: range.last,
+            id: range.first_id.clone(),
+        };
+        issues.add(None, range.offset, what);
+    }
+    Ok(records.unwrap_or_default())
+}
+
+/// Reads the range if both of its ends are where they should be: the common case, and the fast one.
+fn read_as_hinted(
+    file: &dyn RandomRead,
+    end: u64,
+    range: &KeptRange,
+    issues: &mut Issues,
+) -> FileResult<Option<Vec<Record>>> {
+    let size = range.last_offset.checked_sub(range.offset);
+    if range.last_offset >= end || size.is_none_or(|size| size > MOST_AT_ONCE) {
+        return Ok(None);
+    }
+    let next = (line_end(file, range.last_offset, end)? + 1).min(end);
+    let mut found = Issues::default();
+    let records = read_records(file, range.offset..next, &mut found)?;
+    let first = records.first().map(|record| &record.id);
+    let last = records.last().map(|record| record.seq);
+    if first != Some(&range.first_id) || last != Some(range.last) {
+        return Ok(None);
+    }
+    issues.append(found);
+    Ok(Some(records))
+}
+
+/// Reads the range if its first record begins at `offset`.
+fn read_from(
+    file: &dyn RandomRead,
+    offset: u64,
+    end: u64,
+    range: &KeptRange,
+    issues: &mut Issues,
+) -> FileResult<Option<Vec<Record>>> {
+    if offset >= end {
+        return Ok(None);
+    }
+    let mut found = Issues::default();
+    let mut records: Vec<Record> = Vec::new();
+    for line in Lines::new(file, offset..end) {
+        let outcome = read_line(&line?, None, &mut found);
+        let Outcome::Record(record) = outcome else {
+            if records.is_empty() {
+                return Ok(None);
+            }
+            continue;
+        };
+        if records.is_empty() && record.id != range.first_id {
+            return Ok(None);
+        }
+        // A line without a number among numbered ones says nothing about how far we are.
+        let comparable = record.seq.is_offset() == range.last.is_offset();
+        if comparable && record.seq > range.last {
+            break;
+        }
+        let is_last = record.seq == range.last;
+        records.push(*record);
+        if is_last {
+            issues.append(found);
+            return Ok(Some(records));
+        }
+    }
+    let what = Trouble::RangeCutShort {
+        first: range.first,
+        last: range.last,
+    };
+    found.add(None, offset, what);
+    issues.append(found);
+    Ok(Some(records))
+}
+
+/// Where the line of a record begins, by its number.
+fn find_seq(file: &dyn RandomRead, end: u64, seq: Seq, id: &RecordId) -> FileResult<Option<u64>> {
+    let (mut low, mut high) = (0, end);
+    while high - low > CLOSE {
+        let middle = low + (high - low) / 2;
+        let next = (line_end(file, middle - 1, end)? + 1).min(end);
+        match first_number(file, next, end)? {
+            Some((_, after, found)) if found < seq => low = after,
+            _ => high = middle,
+        }
+    }
+    let mut at = low;
+    while let Some((offset, after, found)) = first_number(file, at, end)? {
+        if found > seq {
+            return Ok(None);
+        }
+        if found == seq {
+            let mut line = Lines::new(file, offset..after);
+            let same = match line.next().transpose()? {
+                Some(Line::Text { bytes, .. }) => peek(&bytes).and_then(|peek| peek.id),
+                _ => None,
+            };
+            return Ok((same.as_ref() == Some(id)).then_some(offset));
+        }
+        at = after;
+    }
+    Ok(None)
+}
+
+/// The first line from `start` on that has a number: where it begins, where the next one begins,
+/// and its number.
+fn first_number(
+    file: &dyn RandomRead,
+    start: u64,
+    end: u64,
+) -> FileResult<Option<(u64, u64, Seq)>> {
+    for line in Lines::new(file, start..end) {
+        if let Line::Text { offset, bytes, .. } = line?
+            && let Some(seq) = peek(&bytes).and_then(|peek| peek.seq)
+        {
+            return Ok(Some((offset, offset + as_u64(bytes.len()) + 1, seq)));
+        }
+    }
+    Ok(None)
+}
+
+/// Where the newest line before `end` with this id begins.
+pub(crate) fn find_id(file: &dyn RandomRead, end: u64, id: &RecordId) -> FileResult<Option<u64>> {
+    let needle = format!("\"{id}\"");
+    let found = newest_line(file, 0..end, &[Finder::new(&needle)], |_, line| {
+        let found = peek(line)?.id?;
+        (found == *id).then_some(())
+    })?;
+    Ok(found.map(|found| found.offset))
+}

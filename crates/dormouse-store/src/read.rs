@@ -1,0 +1,145 @@
+//! Reading a log from its beginning.
+//!
+//! # Model
+//! Every line is a record or an issue; blank lines are neither. One bad line costs that line.
+//!
+//! # Not here
+//! Starting in the middle ([`crate::resume`]), and scans that need no records
+//! ([`crate::scan_usage`], [`crate::summarise`]).
+
+use crate::chunks::as_u64;
+use crate::issue::{Issues, Trouble};
+use crate::lines::{Line, Lines};
+use crate::log_file::{LogFile, ReadError};
+use bytes::Bytes;
+use dormouse_core::record::Record;
+use std::ops::ControlFlow;
+
+/// A log as it was read.
+#[derive(Debug, Default)]
+pub struct ReadLog {
+    /// The records, in the order of the file.
+    pub records: Vec<Record>,
+    /// What could not be read.
+    pub issues: Issues,
+    /// Lines, blank ones included.
+    pub lines: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Whether the last line ends in the middle and was lost.
+    pub torn_tail: bool,
+    /// For each record the line it stands on, counted from one.
+    pub line_of: Vec<u64>,
+}
+
+/// What a scan saw besides the records it handed out.
+#[derive(Debug, Default)]
+pub struct Scanned {
+    /// What could not be read.
+    pub issues: Issues,
+    /// Lines, blank ones included.
+    pub lines: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Whether the last line ends in the middle and was lost.
+    pub torn_tail: bool,
+}
+
+impl LogFile {
+    /// Reads everything.
+    pub fn read_all(&self) -> Result<ReadLog, ReadError> {
+        let (mut records, mut line_of) = (Vec::new(), Vec::new());
+        let scanned = self.for_each_record(|record, line| {
+            records.push(record);
+            line_of.push(line);
+            ControlFlow::Continue(())
+        })?;
+        Ok(ReadLog {
+            records,
+            issues: scanned.issues,
+            lines: scanned.lines,
+            bytes: scanned.bytes,
+            torn_tail: scanned.torn_tail,
+            line_of,
+        })
+    }
+
+    /// Hands out every record with the number of its line, and keeps nothing.
+    pub fn for_each_record(
+        &self,
+        mut each: impl FnMut(Record, u64) -> ControlFlow<()>,
+    ) -> Result<Scanned, ReadError> {
+        let bytes = self.len()?;
+        let mut scanned = Scanned {
+            bytes,
+            ..Scanned::default()
+        };
+        for line in Lines::whole(self.file(), 0..bytes) {
+            scanned.lines += 1;
+            let number = Some(scanned.lines);
+            match read_line(&self.during(line)?, number, &mut scanned.issues) {
+                Outcome::Record(record) => {
+                    if each(*record, scanned.lines).is_break() {
+                        break;
+                    }
+                }
+                Outcome::Torn => scanned.torn_tail = true,
+                Outcome::Nothing => {}
+            }
+        }
+        Ok(scanned)
+    }
+}
+
+/// What a line turned out to be.
+pub(crate) enum Outcome {
+    Record(Box<Record>),
+    /// The torn end of the file.
+    Torn,
+    /// A blank line, or one that was reported.
+    Nothing,
+}
+
+/// Makes a record of a line, and reports what cannot be made of it.
+pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -> Outcome {
+    let (offset, bytes, ended) = match line {
+        Line::Overlong { offset, bytes } => {
+            issues.add(number, *offset, Trouble::Overlong { bytes: *bytes });
+            return Outcome::Nothing;
+        }
+        Line::Text {
+            offset,
+            bytes,
+            ended,
+        } => (*offset, bytes, *ended),
+    };
+    if bytes.trim_ascii().is_empty() {
+        return Outcome::Nothing;
+    }
+    match Record::parse(bytes, offset) {
+        Ok(parsed) => {
+            for issue in parsed.issues {
+                issues.add(number, offset, Trouble::Part(issue));
+            }
+            Outcome::Record(Box::new(parsed.record))
+        }
+        Err(_) if !ended => {
+            let bytes = as_u64(bytes.len());
+            issues.add(number, offset, Trouble::Torn { bytes });
+            Outcome::Torn
+        }
+        Err(error) => {
+            let what = if is_utf8(bytes) {
+                Trouble::NotARecord(error)
+            } else {
+                Trouble::NotUtf8
+            };
+            issues.add(number, offset, what);
+            Outcome::Nothing
+        }
+    }
+}
+
+fn is_utf8(bytes: &Bytes) -> bool {
+    std::str::from_utf8(bytes).is_ok()
+}

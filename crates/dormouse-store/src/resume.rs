@@ -1,0 +1,289 @@
+//! Resuming: the live part of a log, read from its end.
+//!
+//! # Model
+//! A record that carries a manifest (checkpoint, boundary, undo, start of a fork) says which
+//! earlier records are still in use; another tool's compaction boundary says that nothing before
+//! it is, but perhaps a preserved stretch. So a resume needs three things: the newest such
+//! *carrier* on the path of the log's newest record, the records it names, and the tail behind it.
+//!
+//! The carrier is looked for backwards. Whether it lies on the path is decided by following the
+//! parents of the tail; if the path passes it by (it belongs to another branch), the search goes
+//! on before it, and what lies between joins the tail. Every line is parsed once.
+//!
+//! # Responsibilities
+//! The cost grows with what is live, not with the file. Records off the path may be among the
+//! tail: choosing the path is the engine's business.
+//!
+//! # Not here
+//! Where the records of a range lie ([`crate::ranges`]).
+
+use crate::issue::{Issues, Trouble};
+use crate::log_file::{LogFile, ReadError};
+use crate::parse::read_records;
+use crate::ranges;
+use crate::search::newest_line;
+use dormouse_core::id::{RecordId, SessionId};
+use dormouse_core::record::{Body, Preserved, Record};
+use dormouse_system::{FileResult, RandomRead};
+use memchr::memmem::Finder;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The live part of a log.
+#[derive(Debug, Default)]
+pub struct Resumed {
+    /// The record to start from. Without one, the tail is everything there is.
+    pub carrier: Option<Record>,
+    /// The earlier records that are still in use, each with the session whose log it is in if
+    /// that is not this one.
+    pub kept: Vec<(Option<SessionId>, Record)>,
+    /// What came after the carrier, in the order of the file.
+    pub tail: Vec<Record>,
+    /// What could not be read, or was not found.
+    pub issues: Issues,
+    /// How much of this log and of others was read.
+    pub bytes_read: u64,
+}
+
+impl LogFile {
+    /// Reads the live part. `siblings` opens the logs of other sessions that a fork refers to.
+    pub fn resume(
+        &self,
+        siblings: &dyn Fn(&SessionId) -> Option<Self>,
+    ) -> Result<Resumed, ReadError> {
+        let len = self.len()?;
+        let file = self.counted();
+        let mut resumed = self.during(live_part(&file, len))?;
+        if let Some(carrier) = resumed.carrier.take() {
+            self.read_kept(&file, &carrier, siblings, &mut resumed)?;
+            resumed.carrier = Some(carrier);
+        }
+        resumed.bytes_read += file.bytes_read();
+        Ok(resumed)
+    }
+
+    fn read_kept(
+        &self,
+        file: &dyn RandomRead,
+        carrier: &Record,
+        siblings: &dyn Fn(&SessionId) -> Option<Self>,
+        resumed: &mut Resumed,
+    ) -> Result<(), ReadError> {
+        let Some(manifest) = carrier.body.manifest() else {
+            if let Body::Boundary(boundary) = &carrier.body
+                && let Some(preserved) = &boundary.preserved
+            {
+                return self.during(read_preserved(file, carrier.offset, preserved, resumed));
+            }
+            return Ok(());
+        };
+        for range in &manifest.ranges {
+            let issues = &mut resumed.issues;
+            let other = range
+                .session
+                .as_ref()
+                .filter(|session| carrier.session.as_ref() != Some(session));
+            let records = if let Some(session) = other {
+                let Some(log) = siblings(session) else {
+                    let session = session.clone();
+                    issues.add(None, carrier.offset, Trouble::LogMissing { session });
+                    continue;
+                };
+                let (len, file) = (log.len()?, log.counted());
+                let records = log.during(ranges::read(&file, len, range, issues))?;
+                resumed.bytes_read += file.bytes_read();
+                records
+            } else {
+                self.during(ranges::read(file, carrier.offset, range, issues))?
+            };
+            let records = records.into_iter();
+            let named = records.map(|record| (range.session.clone(), record));
+            resumed.kept.extend(named);
+        }
+        Ok(())
+    }
+}
+
+/// Finds the carrier and reads what lies behind it.
+fn live_part(file: &dyn RandomRead, len: u64) -> FileResult<Resumed> {
+    let needles = ["\"compact_boundary\"", "\"checkpoint\"", "\"undo\""].map(Finder::new);
+    let mut tail = Tail::default();
+    let mut end = len;
+    let carrier = loop {
+        let found = newest_line(file, 0..end, &needles, |offset, line| {
+            let parsed = Record::parse(line, offset).ok()?;
+            is_carrier(&parsed.record).then_some(parsed)
+        })?;
+        let Some(found) = found else {
+            tail.prepend(file, 0..end)?;
+            break tail.take_start_of_fork();
+        };
+        tail.prepend(file, found.next..end)?;
+        for issue in found.value.issues {
+            tail.issues.add(None, found.offset, Trouble::Part(issue));
+        }
+        let record = found.value.record;
+        match tail.follow(&record) {
+            Path::ReachesIt => break Some(record),
+            Path::EndsBehindIt => break None,
+            Path::PassesItBy => {
+                tail.prepend_record(record);
+                end = found.offset;
+            }
+        }
+    };
+    let records = tail.parts.into_iter().rev().flatten();
+    Ok(Resumed {
+        carrier,
+        tail: records.collect(),
+        issues: tail.issues,
+        ..Resumed::default()
+    })
+}
+
+/// Whether resuming can start at this record.
+pub(crate) fn is_carrier(record: &Record) -> bool {
+    let boundary = matches!(record.body, Body::Boundary(_));
+    !record.side_chain && (boundary || record.body.manifest().is_some())
+}
+
+/// Where the path of the newest record goes.
+enum Path {
+    /// To the record in question.
+    ReachesIt,
+    /// To a record without a parent that is newer.
+    EndsBehindIt,
+    /// To something older.
+    PassesItBy,
+}
+
+/// The records behind the carrier, gathered from the end, and the path through them.
+#[derive(Default)]
+struct Tail {
+    /// Newest part first.
+    parts: Vec<Vec<Record>>,
+    issues: Issues,
+    /// The parents of records that the path has not come to yet.
+    parents: HashMap<RecordId, Option<RecordId>>,
+    step: Step,
+}
+
+/// How far the path has been followed back.
+#[derive(Default)]
+enum Step {
+    /// No record that a conversation could end with has been seen yet.
+    #[default]
+    NotBegun,
+    /// This one is to be found next.
+    At(RecordId),
+    /// This one has no parent.
+    Ended(RecordId),
+}
+
+impl Tail {
+    fn prepend(&mut self, file: &dyn RandomRead, range: Range<u64>) -> FileResult<()> {
+        let mut issues = Issues::default();
+        let records = read_records(file, range, &mut issues)?;
+        // What was found so far lies behind it.
+        issues.append(std::mem::take(&mut self.issues));
+        self.issues = issues;
+        self.take(records);
+        Ok(())
+    }
+
+    fn prepend_record(&mut self, record: Record) {
+        self.take(vec![record]);
+    }
+
+    fn take(&mut self, records: Vec<Record>) {
+        if matches!(self.step, Step::NotBegun)
+            && let Some(leaf) = records.iter().rev().find(|record| is_leaf(record))
+        {
+            self.step = Step::At(leaf.id.clone());
+        }
+        // Backwards, so that of lines with the same id the first one counts.
+        for record in records.iter().rev() {
+            self.parents
+                .insert(record.id.clone(), record.parent.clone());
+        }
+        self.parts.push(records);
+    }
+
+    fn follow(&mut self, carrier: &Record) -> Path {
+        self.walk(Some(&carrier.id));
+        match &self.step {
+            // Nothing behind the carrier belongs to the conversation: it is the newest record.
+            Step::NotBegun => Path::ReachesIt,
+            Step::At(id) if *id == carrier.id => Path::ReachesIt,
+            Step::At(_) => Path::PassesItBy,
+            Step::Ended(_) => Path::EndsBehindIt,
+        }
+    }
+
+    fn walk(&mut self, stop: Option<&RecordId>) {
+        while let Step::At(id) = &self.step
+            && Some(id) != stop
+            // Taken out, so that a chain that bites its own tail comes to an end.
+            && let Some(parent) = self.parents.remove(id)
+        {
+            self.step = match parent {
+                Some(parent) => Step::At(parent),
+                None => Step::Ended(id.clone()),
+            };
+        }
+    }
+
+    /// The start of the log, if it is a fork's and the path leads to it.
+    fn take_start_of_fork(&mut self) -> Option<Record> {
+        self.walk(None);
+        let Step::Ended(root) = &self.step else {
+            return None;
+        };
+        let oldest = self.parts.last_mut()?;
+        let first = oldest.first()?;
+        let starts = first.id == *root && is_carrier(first);
+        starts.then(|| oldest.remove(0))
+    }
+}
+
+/// Whether a conversation can end with this record. The engine chooses the leaf by the same rule.
+fn is_leaf(record: &Record) -> bool {
+    let counts = record.own || matches!(record.body, Body::Message(_) | Body::Boundary(_));
+    counts && !record.side_chain
+}
+
+/// Reads the stretch that another tool kept across its compaction.
+///
+/// Its messages form a chain of parents with results beside it, so everything from its first
+/// message to the boundary is taken: the stretch is what was newest then.
+fn read_preserved(
+    file: &dyn RandomRead,
+    boundary: u64,
+    preserved: &Preserved,
+    resumed: &mut Resumed,
+) -> FileResult<()> {
+    // Some versions write the stretch again behind the boundary.
+    let is_there = |id: &RecordId| resumed.tail.iter().any(|record| record.id == *id);
+    if is_there(&preserved.head) && is_there(&preserved.tail) {
+        return Ok(());
+    }
+    let missing = |id: &RecordId| Trouble::PreservedNotFound { id: id.clone() };
+    let Some(tail) = ranges::find_id(file, boundary, &preserved.tail)? else {
+        let what = missing(&preserved.tail);
+        resumed.issues.add(None, boundary, what);
+        return Ok(());
+    };
+    let head = if preserved.head == preserved.tail {
+        Some(tail)
+    } else {
+        ranges::find_id(file, tail, &preserved.head)?
+    };
+    let Some(head) = head else {
+        let what = missing(&preserved.head);
+        resumed.issues.add(None, boundary, what);
+        return Ok(());
+    };
+    let records = read_records(file, head..boundary, &mut resumed.issues)?;
+    resumed.kept = records.into_iter().map(|record| (None, record)).collect();
+    Ok(())
+}

@@ -1,0 +1,339 @@
+//! A session at a glance, in one pass over its log.
+//!
+//! # Model
+//! A few members of each line are read, no blocks are built. Titles are ranked: what the user
+//! chose, what a model found, what a summary line says, what the user said first.
+//!
+//! # Not here
+//! Tokens and cost ([`crate::scan_usage`]); which records lie on the current branch.
+
+use crate::issue::{Issues, Trouble};
+use crate::lines::Line;
+use crate::log_file::{LogFile, ReadError, is_object};
+use dormouse_core::id::{RecordId, SessionId};
+use dormouse_core::json::{Flag, Number, OrElse, Text};
+use dormouse_core::record::LineError;
+use dormouse_core::units::{Millis, Tokens};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::{BTreeMap, HashSet};
+
+/// How many characters of a title are kept.
+const TITLE_CHARS: usize = 80;
+
+/// What a session is about, and how large it is.
+#[derive(Debug, Default)]
+pub struct SessionSummary {
+    /// Its id as the lines give it; the first one where they differ.
+    pub session: Option<SessionId>,
+    /// What to call it.
+    pub title: Option<String>,
+    /// When the first line was written.
+    pub first: Option<Millis>,
+    /// When the last line was written.
+    pub last: Option<Millis>,
+    /// Messages that a person wrote.
+    pub human_messages: u64,
+    /// Responses of models; one that is spread over several lines counts once.
+    pub assistant_messages: u64,
+    /// Lines of side conversations, which are in no other figure.
+    pub side_chain_lines: u64,
+    /// Compactions, oldest first.
+    pub boundaries: Vec<BoundarySummary>,
+    /// The working folder, as last told.
+    pub cwd: Option<String>,
+    /// The git branch, as last told.
+    pub git_branch: Option<String>,
+    /// The version that wrote it, as last told.
+    pub version: Option<String>,
+    /// The length of the file.
+    pub bytes: u64,
+    /// Lines, blank ones included.
+    pub lines: u64,
+    /// Lines that could not be read.
+    pub skipped: Issues,
+    /// Models and how many responses each gave.
+    pub models: BTreeMap<String, u64>,
+}
+
+/// One compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundarySummary {
+    /// The record.
+    pub id: Option<RecordId>,
+    /// When it was made.
+    pub at: Option<Millis>,
+    /// What set it off, as the line says it.
+    pub trigger: Option<String>,
+    /// Tokens before.
+    pub pre_tokens: Option<Tokens>,
+    /// Tokens after.
+    pub post_tokens: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SummaryLine<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    subtype: Text<'a>,
+    #[serde(borrow, default)]
+    uuid: Text<'a>,
+    #[serde(borrow, default)]
+    session_id: Text<'a>,
+    #[serde(borrow, default)]
+    timestamp: Text<'a>,
+    #[serde(borrow, default)]
+    cwd: Text<'a>,
+    #[serde(borrow, default)]
+    git_branch: Text<'a>,
+    #[serde(borrow, default)]
+    version: Text<'a>,
+    #[serde(default)]
+    is_sidechain: Flag,
+    #[serde(default)]
+    is_meta: Flag,
+    #[serde(default)]
+    is_compact_summary: Flag,
+    #[serde(default)]
+    is_api_error_message: Flag,
+    #[serde(borrow, default)]
+    custom_title: Text<'a>,
+    #[serde(borrow, default)]
+    ai_title: Text<'a>,
+    #[serde(borrow, default)]
+    summary: Text<'a>,
+    #[serde(borrow, default)]
+    message: Option<OrElse<SummaryMessage<'a>>>,
+    #[serde(borrow, default)]
+    compact_metadata: Option<OrElse<Metadata<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct SummaryMessage<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    model: Text<'a>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    #[serde(borrow, default)]
+    trigger: Text<'a>,
+    #[serde(default)]
+    pre_tokens: Number,
+    #[serde(default)]
+    post_tokens: Number,
+}
+
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    text: Text<'a>,
+}
+
+/// Titles by rank; of the same rank the newest counts, but of what was said the first.
+#[derive(Default)]
+struct Titles {
+    custom: Option<String>,
+    found: Option<String>,
+    summary: Option<String>,
+    said: Option<String>,
+}
+
+/// Reads a log once and says what is in it.
+pub fn summarise(log: &LogFile) -> Result<SessionSummary, ReadError> {
+    let mut summary = SessionSummary {
+        bytes: log.len()?,
+        ..SessionSummary::default()
+    };
+    let mut titles = Titles::default();
+    let mut responses = HashSet::new();
+    for line in log.lines()? {
+        summary.lines += 1;
+        let number = Some(summary.lines);
+        match line? {
+            Line::Overlong { offset, bytes } => {
+                summary
+                    .skipped
+                    .add(number, offset, Trouble::Overlong { bytes });
+            }
+            Line::Text { bytes, .. } if bytes.trim_ascii().is_empty() => {}
+            Line::Text { offset, bytes, .. } => match serde_json::from_slice(&bytes) {
+                Ok(line) if bytes.trim_ascii_start().starts_with(b"{") => {
+                    take(&line, &mut summary, &mut titles, &mut responses);
+                }
+                Ok(_) => {
+                    let what = Trouble::NotARecord(LineError::NotAnObject);
+                    summary.skipped.add(number, offset, what);
+                }
+                Err(error) => {
+                    let error = if is_object(&bytes) {
+                        LineError::Ambiguous(error)
+                    } else {
+                        LineError::NotJson(error)
+                    };
+                    let what = Trouble::NotARecord(error);
+                    summary.skipped.add(number, offset, what);
+                }
+            },
+        }
+    }
+    summary.title = [titles.custom, titles.found, titles.summary, titles.said]
+        .into_iter()
+        .flatten()
+        .next();
+    Ok(summary)
+}
+
+fn take(
+    line: &SummaryLine<'_>,
+    summary: &mut SessionSummary,
+    titles: &mut Titles,
+    responses: &mut HashSet<String>,
+) {
+    take_envelope(line, summary);
+    take_titles(line, titles);
+    if line.is_sidechain.0 {
+        summary.side_chain_lines += 1;
+        return;
+    }
+    match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
+        (Some("system"), Some("compact_boundary")) => summary.boundaries.push(boundary(line)),
+        (Some("user"), _) => {
+            let by_machine = line.is_meta.0 || line.is_compact_summary.0;
+            if let Some(text) = human_text(line).filter(|_| !by_machine) {
+                summary.human_messages += 1;
+                if titles.said.is_none() {
+                    titles.said = title(&text);
+                }
+            }
+        }
+        (Some("assistant"), _) if !line.is_api_error_message.0 => {
+            let message = line.message.as_ref().and_then(OrElse::object);
+            let id = message
+                .and_then(|message| message.id.0.as_deref())
+                .or(line.uuid.0.as_deref());
+            if id.is_none_or(|id| responses.insert(id.to_owned())) {
+                summary.assistant_messages += 1;
+                if let Some(model) = message.and_then(|message| message.model.0.as_deref()) {
+                    *summary.models.entry(model.to_owned()).or_default() += 1;
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn take_envelope(line: &SummaryLine<'_>, summary: &mut SessionSummary) {
+    if summary.session.is_none() {
+        summary.session = line.session_id.0.as_deref().map(SessionId::from);
+    }
+    if let Some(at) = line.timestamp.0.as_deref().and_then(Millis::parse) {
+        summary.first = Some(summary.first.map_or(at, |first| first.min(at)));
+        summary.last = Some(summary.last.map_or(at, |last| last.max(at)));
+    }
+    for (told, known) in [
+        (&line.cwd, &mut summary.cwd),
+        (&line.git_branch, &mut summary.git_branch),
+        (&line.version, &mut summary.version),
+    ] {
+        if let Some(told) = told.0.as_deref().filter(|told| !told.is_empty())
+            && known.as_deref() != Some(told)
+        {
+            *known = Some(told.to_owned());
+        }
+    }
+}
+
+fn take_titles(line: &SummaryLine<'_>, titles: &mut Titles) {
+    for (told, known) in [
+        (&line.custom_title, &mut titles.custom),
+        (&line.ai_title, &mut titles.found),
+        (&line.summary, &mut titles.summary),
+    ] {
+        if let Some(told) = told.0.as_deref().and_then(title) {
+            *known = Some(told);
+        }
+    }
+}
+
+/// One line of at most [`TITLE_CHARS`] characters; nothing if there is nothing to read.
+fn title(text: &str) -> Option<String> {
+    let mut title = String::new();
+    let mut chars = 0;
+    for word in text.split_whitespace() {
+        let space = usize::from(!title.is_empty());
+        if space > 0 {
+            title.push(' ');
+        }
+        let room = TITLE_CHARS.saturating_sub(chars + space);
+        title.extend(word.chars().filter(|c| !c.is_control()).take(room));
+        chars += space + word.chars().count();
+        if chars >= TITLE_CHARS {
+            break;
+        }
+    }
+    let title = title.trim().to_owned();
+    (!title.is_empty()).then_some(title)
+}
+
+/// What a person wrote in this message; nothing if it only brings results of tools.
+fn human_text(line: &SummaryLine<'_>) -> Option<String> {
+    let content = line
+        .message
+        .as_ref()
+        .and_then(OrElse::object)?
+        .content?
+        .get();
+    if content.starts_with('"') {
+        return serde_json::from_str(content).ok();
+    }
+    // By far the most lines of this kind, and the longest: not worth a look.
+    let tool = ["[{\"tool_use_id\"", "[{\"type\":\"tool_result\""];
+    if tool.iter().any(|start| content.starts_with(start)) {
+        return None;
+    }
+    let parts: Vec<Part<'_>> = serde_json::from_str(content).ok()?;
+    let is_result = |part: &Part<'_>| part.kind.0.as_deref() == Some("tool_result");
+    if parts.is_empty() || parts.iter().any(is_result) {
+        return None;
+    }
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| part.text.0.as_deref())
+        .collect();
+    Some(texts.join(" "))
+}
+
+fn boundary(line: &SummaryLine<'_>) -> BoundarySummary {
+    let metadata = line.compact_metadata.as_ref().and_then(OrElse::object);
+    BoundarySummary {
+        id: line.uuid.0.as_deref().map(RecordId::from),
+        at: line.timestamp.0.as_deref().and_then(Millis::parse),
+        trigger: metadata.and_then(|metadata| metadata.trigger.0.as_deref().map(str::to_owned)),
+        pre_tokens: metadata.and_then(|metadata| metadata.pre_tokens.0.map(Tokens)),
+        post_tokens: metadata.and_then(|metadata| metadata.post_tokens.0.map(Tokens)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::title;
+
+    #[test]
+    fn a_title_is_one_short_line() {
+        assert_eq!(title(" fix\n\tthe  bug "), Some("fix the bug".to_owned()));
+        assert_eq!(title(" \n"), None);
+        assert_eq!(title(&"x".repeat(200)), Some("x".repeat(80)));
+        let long = title(&"word ".repeat(50)).unwrap();
+        assert!(long.chars().count() <= 80 && long.starts_with("word word"));
+    }
+}

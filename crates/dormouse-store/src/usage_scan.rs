@@ -1,0 +1,163 @@
+//! What a transcript says was used, at the speed of the disk.
+//!
+//! # Model
+//! Only lines that contain `"usage"` are looked at, and of those only the few members that matter
+//! are read; everything else is skipped byte by byte. Figures go into a
+//! [`UsageBook`], where each response has one entry.
+//!
+//! # What counts
+//! An `assistant` line with a `message.usage`, and Dormouse's own `usage` records. Figures that
+//! lie deeper (the report of a sub-agent inside a tool result, progress lines) are told again by
+//! lines of their own, so they do not count here.
+//!
+//! # Not here
+//! Sums and prices: see the book.
+
+use crate::chunks::{Chunks, Piece, as_u64};
+use crate::log_file::{LogFile, ReadError};
+use dormouse_core::json::{OrElse, Text};
+use dormouse_core::record::UsageReport;
+use dormouse_core::usage::TokenUsage;
+use dormouse_core::usage_book::{ResponseKey, UsageBook};
+use memchr::memmem::Finder;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// What a scan saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsageScan {
+    /// How much was read.
+    pub bytes: u64,
+    /// Lines that told of usage.
+    pub told: u64,
+    /// Lines with the word in them that are no JSON, torn or too long.
+    pub skipped: u64,
+}
+
+/// Notes everything the log says was used.
+pub fn scan_usage(log: &LogFile, book: &mut UsageBook) -> Result<UsageScan, ReadError> {
+    let len = log.len()?;
+    let source = book.next_source();
+    let finder = Finder::new("\"usage\"");
+    let mut chunks = Chunks::whole(log.file(), 0..len);
+    let mut scan = UsageScan {
+        bytes: len,
+        ..UsageScan::default()
+    };
+    while let Some(piece) = log.during(chunks.next_piece())? {
+        let (offset, block) = match piece {
+            Piece::Lines { offset, bytes } => (offset, bytes),
+            Piece::Overlong { .. } => {
+                scan.skipped += 1;
+                continue;
+            }
+        };
+        let mut from = 0;
+        while let Some(hit) = finder.find(&block[from..]) {
+            let hit = from + hit;
+            let start = memchr::memrchr(b'\n', &block[from..hit]).map_or(from, |at| from + at + 1);
+            let end = memchr::memchr(b'\n', &block[hit..]).map_or(block.len(), |at| hit + at);
+            let place = ResponseKey::Line {
+                source,
+                offset: offset + as_u64(start),
+            };
+            match note(&block[start..end], place, book) {
+                Noted::Told => scan.told += 1,
+                Noted::Nothing => {}
+                Noted::Unreadable => scan.skipped += 1,
+            }
+            from = end;
+        }
+    }
+    Ok(scan)
+}
+
+#[derive(Deserialize)]
+struct UsageLine<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    subtype: Text<'a>,
+    #[serde(borrow, default)]
+    uuid: Text<'a>,
+    #[serde(borrow, default, rename = "requestId")]
+    request: Text<'a>,
+    #[serde(borrow, default)]
+    version: Text<'a>,
+    #[serde(borrow, default)]
+    message: Option<OrElse<UsageMessage<'a>>>,
+    #[serde(borrow, default)]
+    dormouse: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct UsageMessage<'a> {
+    #[serde(borrow, default)]
+    id: Text<'a>,
+    #[serde(borrow, default)]
+    model: Text<'a>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+}
+
+enum Noted {
+    Told,
+    Nothing,
+    Unreadable,
+}
+
+fn note(line: &[u8], place: ResponseKey, book: &mut UsageBook) -> Noted {
+    let Ok(line) = serde_json::from_slice::<UsageLine<'_>>(line) else {
+        return Noted::Unreadable;
+    };
+    let record = |place| line.uuid.0.as_deref().map_or(place, record_key);
+    match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
+        (Some("dormouse"), Some("usage")) => {
+            let report = line.dormouse.map(|raw| serde_json::from_str(raw.get()));
+            let Some(Ok(report)) = report else {
+                return Noted::Unreadable;
+            };
+            let report: UsageReport = report;
+            let key = report
+                .message
+                .map_or_else(|| record(place), ResponseKey::Message);
+            book.note(key, &report.model, report.usage);
+            Noted::Told
+        }
+        (Some("assistant"), _) => assistant(&line, record(place), book),
+        _ => Noted::Nothing,
+    }
+}
+
+fn assistant(line: &UsageLine<'_>, record: ResponseKey, book: &mut UsageBook) -> Noted {
+    let Some(message) = line.message.as_ref().and_then(OrElse::object) else {
+        return Noted::Nothing;
+    };
+    let figures = message
+        .usage
+        .filter(|raw| raw.get().starts_with('{'))
+        .and_then(|raw| TokenUsage::from_wire(raw.get()));
+    let Some(figures) = figures else {
+        return Noted::Nothing;
+    };
+    let own = line
+        .version
+        .0
+        .as_deref()
+        .is_some_and(|version| version.starts_with("dormouse/"));
+    let key = match (message.id.0.as_deref(), line.request.0.as_deref()) {
+        (Some(id), _) => ResponseKey::Message(id.into()),
+        (None, Some(request)) => ResponseKey::Request(Arc::from(request)),
+        // Our own log tells of it again, in a usage record that could not be matched.
+        (None, None) if own => return Noted::Nothing,
+        (None, None) => record,
+    };
+    let model = message.model.0.as_deref().unwrap_or_default();
+    book.note(key, model, figures);
+    Noted::Told
+}
+
+fn record_key(uuid: &str) -> ResponseKey {
+    ResponseKey::Record(uuid.into())
+}

@@ -1,0 +1,254 @@
+//! The one writer of a log.
+//!
+//! # Model
+//! A [`LogWriter`] holds the log's lock for as long as it lives. Each record is one write of one
+//! whole line; records that change what was sent, and requests, are on disk before the call
+//! returns. A crash therefore loses at most the record being written.
+//!
+//! # Responsibilities
+//! Refusing a second writer, a log of a newer format and a transcript of another tool; repairing
+//! an end without newline; numbering; noticing that the head has moved; giving up after an error
+//! of the disk, because nobody knows then what is in the file.
+//!
+//! # Not here
+//! Deciding when a checkpoint is due ([`LogWriter::bytes_since_checkpoint`] only measures), and
+//! what to offer the user when the log is busy.
+
+use crate::chunks::{MAX_LINE, as_u64};
+use crate::examine::{self, Beginning, Repair};
+use crate::log_file::{LogFile, ReadError};
+use crate::resume::is_carrier;
+use crate::session_log::{AppendError, Draft, Head, place};
+use dormouse_core::id::{RecordId, SessionId};
+use dormouse_core::record::{FORMAT, LineContext, Record, encode};
+use dormouse_system::{Access, AppendFile, FileError, LockGuard, System};
+use std::path::{Path, PathBuf};
+
+/// A checkpoint is due when this much was written since the last one.
+pub const CHECKPOINT_EVERY: u64 = 4 * 1024 * 1024;
+
+/// Why a log cannot be written to.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Somebody else is writing to it. It can still be read, or forked.
+    #[error("`{}` is open in another process", path.display())]
+    Busy {
+        /// The log.
+        path: PathBuf,
+    },
+    /// A newer version wrote it. It can still be read.
+    #[error("`{}` has format {found}; this version writes format {FORMAT} and opens it read-only", path.display())]
+    NewerFormat {
+        /// The log.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// Another tool wrote it. It can be read, or converted.
+    #[error("`{}` is not a log of Dormouse; convert it first", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It cannot be read.
+    #[error("failed to examine the log")]
+    Read(#[source] ReadError),
+    /// It cannot be created, locked or repaired.
+    #[error("failed to open the log `{}` for writing", path.display())]
+    File {
+        /// The log.
+        path: PathBuf,
+        /// What went wrong.
+        #[source]
+        source: FileError,
+    },
+}
+
+/// The writer of a log. See the module documentation.
+#[derive(Debug)]
+pub struct LogWriter {
+    file: Box<dyn AppendFile>,
+    log: LogFile,
+    context: LineContext,
+    session: SessionId,
+    head: Option<Head>,
+    len: u64,
+    checkpoint_end: u64,
+    repair: Option<Repair>,
+    poisoned: bool,
+    // Last, so that the file is closed before the lock is released.
+    _lock: LockGuard,
+}
+
+impl LogWriter {
+    /// Opens a log for writing and creates it, and the directories it lies in, if need be.
+    pub fn open(
+        system: &System,
+        path: &Path,
+        context: LineContext,
+        session: SessionId,
+    ) -> Result<Self, OpenError> {
+        let files = &*system.files;
+        let refused = |source| OpenError::File {
+            path: path.to_owned(),
+            source,
+        };
+        if let Some(folder) = path.parent() {
+            files
+                .create_dir_all(folder, Access::Private)
+                .map_err(refused)?;
+        }
+        let lock = files.lock_exclusive(path).map_err(refused)?;
+        let lock = lock.ok_or_else(|| OpenError::Busy {
+            path: path.to_owned(),
+        })?;
+        let mut file = files.append(path, Access::Private).map_err(refused)?;
+        let log = LogFile::open_any(files, path).map_err(OpenError::Read)?;
+        let len = log.len().map_err(OpenError::Read)?;
+        match examine::beginning(log.file(), len).map_err(refused)? {
+            Beginning::Own(found) if found > FORMAT => {
+                let path = path.to_owned();
+                return Err(OpenError::NewerFormat { path, found });
+            }
+            Beginning::Foreign => {
+                let path = path.to_owned();
+                return Err(OpenError::Foreign { path });
+            }
+            Beginning::Own(_) | Beginning::New => {}
+        }
+        let repair = examine::ending(log.file(), len).map_err(refused)?;
+        if repair.is_some() {
+            file.append(b"\n").map_err(refused)?;
+            file.sync_data().map_err(refused)?;
+        }
+        let len = file.len().map_err(refused)?;
+        let head = examine::head(log.file(), len).map_err(refused)?;
+        let checkpoint_end =
+            examine::last_carrier(log.file(), len, CHECKPOINT_EVERY).map_err(refused)?;
+        Ok(Self {
+            file,
+            log,
+            context,
+            session,
+            head,
+            len,
+            checkpoint_end,
+            repair,
+            poisoned: false,
+            _lock: lock,
+        })
+    }
+
+    /// What had to be repaired when the log was opened.
+    pub const fn repair(&self) -> Option<Repair> {
+        self.repair
+    }
+
+    /// The newest record.
+    pub const fn head(&self) -> Option<&Head> {
+        self.head.as_ref()
+    }
+
+    /// The session that records are written for.
+    pub const fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// The same log for reading.
+    pub const fn log(&self) -> &LogFile {
+        &self.log
+    }
+
+    /// How much was written since the last record that a resume can start at. At
+    /// [`CHECKPOINT_EVERY`] the next checkpoint is due.
+    pub const fn bytes_since_checkpoint(&self) -> u64 {
+        self.len.saturating_sub(self.checkpoint_end)
+    }
+
+    /// Changes what the lines repeat for other tools, for example after a change of branch.
+    pub fn set_context(&mut self, context: LineContext) {
+        self.context = context;
+    }
+
+    /// Appends a record if `expected` is still the head (`None`: if the log is still empty).
+    pub fn append(
+        &mut self,
+        expected: Option<&RecordId>,
+        draft: Draft,
+    ) -> Result<Record, AppendError> {
+        if self.poisoned {
+            return Err(AppendError::Poisoned {
+                path: self.log.path().to_owned(),
+            });
+        }
+        let (seq, parent) = place(self.head.as_ref(), expected, &draft)?;
+        let record = Record {
+            seq,
+            offset: self.len,
+            id: draft.id,
+            parent,
+            session: Some(self.session.clone()),
+            at: draft.at,
+            caused_by: draft.caused_by,
+            side_chain: draft.side_chain,
+            agent: draft.agent,
+            own: true,
+            body: draft.body,
+        };
+        let line = encode(&record, &self.context).map_err(|source| AppendError::Unencodable {
+            id: record.id.clone(),
+            source,
+        })?;
+        if line.len() > MAX_LINE {
+            return Err(AppendError::TooLong {
+                id: record.id,
+                bytes: as_u64(line.len()),
+            });
+        }
+        self.write(&line, record.body.must_be_durable())
+            .map_err(|source| AppendError::File {
+                id: record.id.clone(),
+                source,
+            })?;
+        if is_carrier(&record) {
+            self.checkpoint_end = self.len;
+        }
+        self.head = Some(Head {
+            id: record.id.clone(),
+            seq: record.seq,
+            offset: record.offset,
+        });
+        Ok(record)
+    }
+
+    /// Forces everything written so far to disk, for example before the program ends.
+    pub fn sync(&mut self) -> Result<(), FileError> {
+        self.write(b"", true)
+    }
+
+    /// One write, and a sync if wanted. After an error the writer is of no more use.
+    fn write(&mut self, bytes: &[u8], durable: bool) -> Result<(), FileError> {
+        self.poisoned = true;
+        if !bytes.is_empty() {
+            self.file.append(bytes)?;
+        }
+        if durable {
+            self.file.sync_data()?;
+        }
+        self.len += as_u64(bytes.len());
+        self.poisoned = false;
+        Ok(())
+    }
+
+    /// Appends lines that are numbered already, the last of which is the new head.
+    pub(crate) fn append_lines(&mut self, lines: &[u8], head: Head) -> Result<(), FileError> {
+        self.write(lines, false)?;
+        self.head = Some(head);
+        Ok(())
+    }
+
+    /// Where the next line will begin.
+    pub(crate) const fn end(&self) -> u64 {
+        self.len
+    }
+}

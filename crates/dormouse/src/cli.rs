@@ -1,0 +1,177 @@
+//! What the user typed. Nothing here is looked up or decided; a command's own arguments stand
+//! beside the command.
+
+use crate::commands::{completions, config, context, export, log, sessions, usage, view};
+use crate::output::{ColorChoice, Format};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
+use std::ffi::OsString;
+
+macro_rules! examples {
+    () => {
+        "\
+Examples:
+  dormouse sessions ~/.claude/projects  What is there, what it cost
+  dormouse context session.jsonl        What fills the window, what is left
+  dormouse usage ~/.claude/projects     Tokens and dollars, each counted once
+  dormouse config show                  Settings in force, and why
+
+"
+    };
+}
+
+const SHORT: &str = concat!(
+    examples!(),
+    "`dormouse --help` also lists exit codes and JSON output."
+);
+
+const LONG: &str = concat!(
+    examples!(),
+    "\
+Exit codes:
+  0  all went well, also when a pipe is closed early
+  1  something failed that should not have
+  2  wrong usage
+  3  an input cannot be read: missing, a directory, no permission
+  4  an input is not what it should be
+  5  refused: locked by another process, or written by a newer version
+
+With --json, results are JSON on stdout. An error is one object on stderr,
+  {\"error\": {\"kind\", \"exit_code\", \"message\", \"causes\", \"hint\"}}
+and a remark beside a result is an object {\"note\"} there. Field names stay;
+new ones may come."
+);
+
+/// The memory of a coding agent
+#[derive(Debug, Parser)]
+#[command(name = "dormouse", version, after_help = SHORT, after_long_help = LONG)]
+pub struct Cli {
+    /// What all commands understand.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// The command; without one, what works today is listed.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What all commands understand.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Globals {
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Use colour: auto (on a terminal, unless `NO_COLOR` is set), always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    pub color: ColorChoice,
+    /// Set a setting for this command only; may be repeated
+    #[arg(long, global = true, value_name = "KEY=VALUE", action = ArgAction::Append)]
+    pub set: Vec<String>,
+    /// Keep Dormouse's files in DIR instead of ~/.dormouse
+    #[arg(long, global = true, value_name = "DIR")]
+    pub home: Option<String>,
+}
+
+impl Globals {
+    /// The settings given by flags. `--home` is the more particular way to write its setting.
+    pub fn settings(&self) -> Vec<String> {
+        let home = self.home.iter().map(|home| format!("home={home}"));
+        self.set.iter().cloned().chain(home).collect()
+    }
+}
+
+/// The commands. Only what works is listed here.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show the context window of a session: what fills it, what is left
+    Context(context::Args),
+    /// List sessions with title, age, messages, tokens and cost
+    Sessions(sessions::Args),
+    /// List the records of a transcript
+    Log(log::Args),
+    /// Show the prompt as the model sees it, now or at any earlier request
+    View(view::Args),
+    /// Add up tokens and dollars of a session or a folder
+    Usage(usage::Args),
+    /// Print a log for tools made for Claude Code transcripts
+    Export(export::ExportArgs),
+    /// Make a log from a transcript of Claude Code's
+    Convert(export::ConvertArgs),
+    /// Show and document settings, trust folders
+    Config(config::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+}
+
+/// What must be known before the command line is understood, to speak about one that is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Early {
+    /// When to use colour.
+    pub color: ColorChoice,
+    /// Who reads.
+    pub format: Format,
+}
+
+impl Early {
+    /// Looks for `--json` and `--color` among the arguments.
+    pub fn of(arguments: &[OsString]) -> Self {
+        let mut early = Self {
+            color: ColorChoice::Auto,
+            format: Format::Text,
+        };
+        let mut texts = arguments
+            .iter()
+            .skip(1)
+            .map(|argument| argument.to_str().unwrap_or_default())
+            .take_while(|argument| *argument != "--");
+        while let Some(argument) = texts.next() {
+            let color = match argument.strip_prefix("--color") {
+                Some("") => texts.next(),
+                Some(rest) => rest.strip_prefix('='),
+                None => None,
+            };
+            if let Some(Ok(choice)) = color.map(|color| ColorChoice::from_str(color, false)) {
+                early.color = choice;
+            }
+            if argument == "--json" {
+                early.format = Format::Json;
+            }
+        }
+        early
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn colour_and_json_are_seen_in_a_wrong_command_line_too() {
+        let look = |line: &str| {
+            let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let early = Early::of(&arguments);
+            (early.color, early.format)
+        };
+        assert_eq!(look("dormouse nonsense"), (ColorChoice::Auto, Format::Text));
+        assert_eq!(
+            look("dormouse --color never nonsense --json"),
+            (ColorChoice::Never, Format::Json)
+        );
+        assert_eq!(
+            look("dormouse --color=always --color=purple -- --json"),
+            (ColorChoice::Always, Format::Text)
+        );
+    }
+}

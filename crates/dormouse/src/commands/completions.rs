@@ -1,0 +1,42 @@
+//! `dormouse completions`.
+
+use crate::app::App;
+use crate::cli::Cli;
+use crate::error::{Exit, Outcome, UserError};
+use crate::output::Format;
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  dormouse completions bash > ~/.local/share/bash-completion/completions/dormouse
+  dormouse completions zsh > ~/.zfunc/_dormouse
+  dormouse completions fish > ~/.config/fish/completions/dormouse.fish
+
+JSON: {\"shell\", \"script\"}";
+
+/// Arguments of `completions`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The shell: bash, elvish, fish, powershell or zsh
+    #[arg(value_enum, hide_possible_values = true)]
+    shell: Shell,
+}
+
+/// Prints the script.
+pub fn run(args: &Args, app: &mut App) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "dormouse", &mut script);
+    let script =
+        String::from_utf8(script).map_err(|error| UserError::of(Exit::Unexpected, &error))?;
+    match app.out.format() {
+        Format::Text => app.out.raw(&script)?,
+        Format::Json => {
+            let shell = args.shell.to_string();
+            app.out.json(&json!({"shell": shell, "script": script}))?;
+        }
+    }
+    Ok(())
+}

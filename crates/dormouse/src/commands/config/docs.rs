@@ -1,0 +1,31 @@
+//! `dormouse config docs`.
+
+use crate::app::App;
+use crate::error::Outcome;
+use crate::output::Format;
+use dormouse_core::settings::reference_markdown;
+use serde_json::json;
+
+const INTRODUCTION: &str = "\
+# Settings
+
+Later layers win: built-in → `/etc/dormouse/settings.toml` (managed; may lock values) → `settings.toml` in the home
+directory (`~/.dormouse`) → `.dormouse/settings.toml` of the project → `.dormouse/settings.local.toml` → environment →
+`--set key=value`. `dormouse config show` says where each value comes from.
+
+Who may set it: *machine*, only the managed file, the environment and flags; *user*, your own file too; *trusted
+project*, a project's file too once you trust its folder (`dormouse config trust`); *project (off only)*, a project's
+file too, but only to switch it off; *project*, everyone.
+
+This page is printed by `dormouse config docs`.
+
+";
+
+pub(super) fn run(app: &mut App) -> Outcome {
+    let page = format!("{INTRODUCTION}{}", reference_markdown());
+    match app.out.format() {
+        Format::Text => app.out.raw(&page)?,
+        Format::Json => app.out.json(&json!({"markdown": page}))?,
+    }
+    Ok(())
+}

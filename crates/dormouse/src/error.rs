@@ -1,0 +1,341 @@
+//! The edge where errors become text, a hint and an exit code.
+//!
+//! # Model
+//! Libraries return their own errors, with the path or id in the message and the cause behind it.
+//! `From` turns each into a [`Failure`], deciding here and nowhere else what the user is told to do
+//! and with which [`Exit`] the program ends.
+//!
+//! On screen: `error:` with the message, one `because:` line per cause, a `hint:`. With `--json` one
+//! object on stderr: `{"error": {"kind", "exit_code", "message", "causes", "hint"}}`.
+//!
+//! # Not here
+//! Usage errors of the command line parser, which words them itself; only their JSON form is here.
+
+use crate::output::{Format, Line, Out, OutError, Role};
+use dormouse_config::{ConfigIssue, LoaderError, TrustError};
+use dormouse_core::settings::SettingsIssue;
+use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError};
+use dormouse_system::{FileError, Operation};
+use serde::Serialize;
+use serde_json::json;
+use std::error::Error;
+use std::process::ExitCode;
+
+/// What a command returns.
+pub type Outcome = Result<(), Failure>;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Exit {
+    /// All went well.
+    Ok = 0,
+    /// Something failed that should not have.
+    Unexpected = 1,
+    /// The command line is wrong.
+    Usage = 2,
+    /// An input cannot be read: missing, a directory, no permission.
+    Unreadable = 3,
+    /// An input is not what it should be: empty, not a transcript, not a folder.
+    Unsuitable = 4,
+    /// Refused to protect something: locked by another process, or of a newer format.
+    Refused = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub enum Failure {
+    /// Whoever read the output has seen enough, which is no error.
+    ReaderIsGone,
+    /// An error the user is told about.
+    Error(Box<UserError>),
+}
+
+/// An error as the user sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UserError {
+    /// The exit it leads to.
+    pub kind: Exit,
+    /// What failed, on what.
+    pub message: String,
+    /// Why, from the near to the far.
+    pub causes: Vec<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl UserError {
+    /// An error that has no other behind it.
+    pub fn new(kind: Exit, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            causes: Vec::new(),
+            hint: None,
+        }
+    }
+
+    /// An error of a library.
+    pub fn of(kind: Exit, error: &dyn Error) -> Self {
+        Self {
+            causes: causes(error),
+            ..Self::new(kind, error.to_string())
+        }
+    }
+
+    /// Adds a way out.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Tells the user.
+    pub fn report(&self, out: &mut Out) {
+        match out.format() {
+            Format::Json => {
+                let error = json!({"error": {
+                    "kind": self.kind,
+                    "exit_code": self.kind as u8,
+                    "message": self.message,
+                    "causes": self.causes,
+                    "hint": self.hint,
+                }});
+                out.raw_aside(&format!("{error}\n"));
+            }
+            Format::Text => {
+                out.aside(labelled(Role::Error, "error", &self.message));
+                for cause in &self.causes {
+                    out.aside(labelled(Role::Dim, "  because", cause));
+                }
+                if let Some(hint) = &self.hint {
+                    out.aside(labelled(Role::Hint, "hint", hint));
+                }
+            }
+        }
+    }
+}
+
+fn labelled(role: Role, label: &str, text: &str) -> Line {
+    Line::new().role(role, label).text(": ").text(text)
+}
+
+/// The messages behind an error, from the near to the far.
+pub fn causes(error: &dyn Error) -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        texts.push(cause.to_string());
+        next = cause.source();
+    }
+    texts
+}
+
+impl Failure {
+    /// Tells the user, and says how the program ends.
+    pub fn report(&self, out: &mut Out) -> Exit {
+        match self {
+            Self::ReaderIsGone => Exit::Ok,
+            Self::Error(error) => {
+                error.report(out);
+                error.kind
+            }
+        }
+    }
+}
+
+impl From<UserError> for Failure {
+    fn from(error: UserError) -> Self {
+        Self::Error(Box::new(error))
+    }
+}
+
+impl From<OutError> for Failure {
+    fn from(error: OutError) -> Self {
+        if error.reader_is_gone() {
+            return Self::ReaderIsGone;
+        }
+        let error = UserError::of(Exit::Unexpected, &error);
+        error
+            .hint("check that there is room where the output goes")
+            .into()
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        file_error(&error, &error).into()
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        read_error(&error, &error).into()
+    }
+}
+
+/// `error` is what is told, `reason` what decides about it.
+fn read_error(error: &dyn Error, reason: &ReadError) -> UserError {
+    match reason {
+        ReadError::Missing { .. } => UserError::of(Exit::Unreadable, error)
+            .hint("check the path; `dormouse sessions DIR` lists what is there"),
+        ReadError::Directory { .. } => UserError::of(Exit::Unreadable, error).hint(
+            "name a file in it; `dormouse sessions DIR` and `dormouse usage DIR` take folders",
+        ),
+        ReadError::Denied { .. } => {
+            UserError::of(Exit::Unreadable, error).hint("check who may read the file")
+        }
+        ReadError::Empty { .. } => UserError::of(Exit::Unsuitable, error)
+            .hint("a transcript has one JSON object a line; this one was never written to"),
+        ReadError::NotATranscript { .. } => UserError::of(Exit::Unsuitable, error)
+            .hint("a transcript has one JSON object a line, like Claude Code's *.jsonl"),
+        ReadError::File { source, .. } => file_error(error, source),
+    }
+}
+
+impl From<ConvertError> for Failure {
+    fn from(error: ConvertError) -> Self {
+        match &error {
+            ConvertError::Exists { .. } => UserError::of(Exit::Refused, &error)
+                .hint("it was converted before; --to FILE writes somewhere else"),
+            ConvertError::AlreadyOwn { .. } => {
+                UserError::of(Exit::Unsuitable, &error).hint("it can be used as it is")
+            }
+            ConvertError::Read(reason) => read_error(&error, reason),
+            ConvertError::Open(OpenError::Busy { .. }) => UserError::of(Exit::Refused, &error)
+                .hint("another process writes to that log; try again when it has ended"),
+            ConvertError::Open(_) | ConvertError::Begin(_) => {
+                UserError::of(Exit::Unexpected, &error)
+            }
+            ConvertError::Write { source, .. } => file_error(&error, source),
+        }
+        .into()
+    }
+}
+
+impl From<LayoutError> for Failure {
+    fn from(error: LayoutError) -> Self {
+        match &error {
+            LayoutError::BadSessionId { .. } => UserError::of(Exit::Unsuitable, &error)
+                .hint("--to FILE writes the log somewhere else"),
+            LayoutError::Folder { source, .. } => file_error(&error, source),
+        }
+        .into()
+    }
+}
+
+impl From<LoaderError> for Failure {
+    fn from(error: LoaderError) -> Self {
+        match &error {
+            LoaderError::Flag(issue) => {
+                let shown = UserError::of(Exit::Usage, &error);
+                match settings_hint(issue) {
+                    Some(hint) => shown.hint(hint),
+                    None => shown,
+                }
+            }
+            LoaderError::NoHome => UserError::of(Exit::Unexpected, &error)
+                .hint("say where Dormouse may keep its files: --home DIR or DORMOUSE_HOME"),
+            LoaderError::CurrentDir(_) => {
+                UserError::of(Exit::Unreadable, &error).hint("change to a folder that exists")
+            }
+            _ => UserError::of(Exit::Unexpected, &error),
+        }
+        .into()
+    }
+}
+
+impl From<TrustError> for Failure {
+    fn from(error: TrustError) -> Self {
+        match &error {
+            TrustError::NotAFolder { .. } => UserError::of(Exit::Unsuitable, &error)
+                .hint("name the project's folder, or leave it out for the current one"),
+            TrustError::NotUnicode { .. } => UserError::of(Exit::Unsuitable, &error)
+                .hint("rename the folder, or set what it needs in your own settings file"),
+            TrustError::List(_) => UserError::of(Exit::Unsuitable, &error)
+                .hint("mend the file, or remove it to start with an empty list"),
+            TrustError::Newer { .. } => UserError::of(Exit::Refused, &error)
+                .hint("update Dormouse, or change the file by hand"),
+            TrustError::Locked { .. } => {
+                UserError::of(Exit::Refused, &error).hint("try again in a moment")
+            }
+            TrustError::NoFolder { source, .. } | TrustError::Write(source) => {
+                file_error(&error, source)
+            }
+            _ => UserError::of(Exit::Unexpected, &error),
+        }
+        .into()
+    }
+}
+
+/// An error with a failed file operation behind it, or being one.
+fn file_error(error: &dyn Error, file: &FileError) -> UserError {
+    let reading = matches!(
+        file.operation,
+        Operation::Read
+            | Operation::Open
+            | Operation::ReadAt
+            | Operation::Metadata
+            | Operation::List
+    );
+    let (kind, hint) = match (reading, file) {
+        (true, file) if file.not_found() => (Exit::Unreadable, "check the path"),
+        (true, file) if file.permission_denied() => (Exit::Unreadable, "check who may read it"),
+        (true, file) if file.is_directory() => {
+            (Exit::Unreadable, "this is a directory; name a file in it")
+        }
+        (true, file) if file.too_large() => {
+            (Exit::Unsuitable, "this is too large to be the right file")
+        }
+        (true, _) => (Exit::Unreadable, "check that it can be read"),
+        (false, file) if file.permission_denied() => {
+            (Exit::Unexpected, "check who may write there")
+        }
+        (false, file) if file.storage_full() => (Exit::Unexpected, "make room on the disk"),
+        (false, _) => (Exit::Unexpected, "check that it can be written"),
+    };
+    UserError::of(kind, error).hint(hint)
+}
+
+/// What to do about something that was passed over while loading.
+pub fn issue_hint(issue: &ConfigIssue) -> Option<String> {
+    let hint = match issue {
+        ConfigIssue::Setting(issue) => return settings_hint(issue),
+        ConfigIssue::Unreadable { source, .. } | ConfigIssue::ModelsUnreadable { source, .. } => {
+            return file_error(source, source).hint;
+        }
+        ConfigIssue::NotText { .. } => "save it as UTF-8 text",
+        ConfigIssue::NotUnicode { .. } => "set it to a text",
+        ConfigIssue::ModelsMissing { .. } => "write the file, or take `models_file` out",
+        ConfigIssue::Models { .. } => "mend the file; the built-in models count until then",
+        ConfigIssue::Trust(_) => "mend the file, or remove it to start with an empty list",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn settings_hint(issue: &SettingsIssue) -> Option<String> {
+    Some(match issue {
+        SettingsIssue::Syntax { .. } => {
+            "mend the line; the file counts again after that".to_owned()
+        }
+        SettingsIssue::UnknownKey {
+            nearest: Some(_), ..
+        } => "correct the name, or take it out".to_owned(),
+        SettingsIssue::UnknownKey { .. } => "`dormouse config docs` lists all settings".to_owned(),
+        SettingsIssue::WrongValue { key, .. } => {
+            format!("`dormouse config show {key}` says what it takes")
+        }
+        SettingsIssue::NotAPair { .. } => "write --set key=value".to_owned(),
+        SettingsIssue::LockNotAllowed { .. } => "take `locked` out of this file".to_owned(),
+        SettingsIssue::UnknownLock { .. } => "correct the name in `locked`".to_owned(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,28 @@
+//! Everything that is printed.
+//!
+//! # Model
+//! A command makes values ([`Line`], [`Table`], [`Bar`], or anything serialisable) and hands them
+//! to [`Out`], which knows the terminal: colour, width, JSON or text. Figures are turned into text
+//! by [`figures`], the same everywhere.
+//!
+//! # Responsibilities
+//! - The only place that writes to stdout and stderr.
+//! - Text that came from files or variables cannot steer the terminal: control characters are
+//!   shown, not sent.
+//! - Nothing is said by colour alone.
+//!
+//! # Not here
+//! What an error means to the user: `crate::error`.
+
+mod bar;
+pub mod figures;
+mod line;
+mod out;
+mod table;
+mod text;
+
+pub use bar::Bar;
+pub use line::{Line, Role};
+pub use out::{ColorChoice, Format, Out, OutError, OutResult, Terminal};
+pub use table::{Cell, Column, Table};
+pub use text::{clipped, printable, width};

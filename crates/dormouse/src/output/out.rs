@@ -1,0 +1,221 @@
+//! The way out.
+
+use super::bar::Bar;
+use super::line::{Line, Paint};
+use super::table::Table;
+use dormouse_system::Environment;
+use serde::Serialize;
+use std::fmt;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+
+/// Columns where nothing says how many there are.
+const DEFAULT_WIDTH: usize = 80;
+/// A bar or a line of help wider than this is no easier to read.
+const WIDEST: usize = 100;
+
+/// What printing returns.
+pub type OutResult = Result<(), OutError>;
+
+/// Output that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to write the output")]
+pub struct OutError(#[source] io::Error);
+
+impl OutError {
+    /// Whoever read the output has seen enough (`dormouse … | head`).
+    pub fn reader_is_gone(&self) -> bool {
+        self.0.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Who reads the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A person.
+    Text,
+    /// A program.
+    Json,
+}
+
+/// What is known of the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// Escape codes for colour are welcome on stdout.
+    pub color: bool,
+    /// The same for stderr.
+    pub color_errors: bool,
+    /// Columns, if they are known; nothing is cut short otherwise.
+    pub columns: Option<usize>,
+}
+
+impl Terminal {
+    /// The terminal this process writes to, if it does.
+    pub fn of_process(env: &dyn Environment, choice: ColorChoice) -> Self {
+        let set = |name| env.var(name).is_some_and(|value| !value.is_empty());
+        let plain = set("NO_COLOR") || env.text("TERM").is_some_and(|term| term == "dumb");
+        let color = |is_terminal: bool| match choice {
+            ColorChoice::Auto => is_terminal && !plain,
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+        };
+        let stated = env
+            .text("COLUMNS")
+            .and_then(|text| text.trim().parse().ok());
+        let measured =
+            || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+        Self {
+            color: color(io::stdout().is_terminal()),
+            color_errors: color(io::stderr().is_terminal()),
+            columns: stated.filter(|columns| *columns > 0).or_else(measured),
+        }
+    }
+}
+
+/// Where everything is printed.
+pub struct Out {
+    stdout: Box<dyn Write>,
+    stderr: Box<dyn Write>,
+    terminal: Terminal,
+    format: Format,
+}
+
+impl fmt::Debug for Out {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Out")
+            .field("terminal", &self.terminal)
+            .field("format", &self.format)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Out {
+    /// Writes to stdout, which is locked from now on, and stderr.
+    pub fn of_process(terminal: Terminal, format: Format) -> Self {
+        let stdout = BufWriter::new(io::stdout().lock());
+        Self::new(Box::new(stdout), Box::new(io::stderr()), terminal, format)
+    }
+
+    /// Writes to anything.
+    pub fn new(
+        stdout: Box<dyn Write>,
+        stderr: Box<dyn Write>,
+        terminal: Terminal,
+        format: Format,
+    ) -> Self {
+        Self {
+            stdout,
+            stderr,
+            terminal,
+            format,
+        }
+    }
+
+    /// Who reads.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Columns to fill with a bar or a paragraph.
+    pub fn width(&self) -> usize {
+        self.terminal.columns.unwrap_or(DEFAULT_WIDTH).min(WIDEST)
+    }
+
+    /// Escape codes for colour are welcome on stdout.
+    pub fn has_color(&self) -> bool {
+        self.terminal.color
+    }
+
+    /// The same for stderr.
+    pub fn has_color_for_errors(&self) -> bool {
+        self.terminal.color_errors
+    }
+
+    /// Prints a line.
+    pub fn line(&mut self, line: impl Into<Line>) -> OutResult {
+        let text = line.into().render(self.paint());
+        self.write(&text)?;
+        self.write("\n")
+    }
+
+    /// Prints an empty line.
+    pub fn blank(&mut self) -> OutResult {
+        self.write("\n")
+    }
+
+    /// Prints a table.
+    pub fn table(&mut self, table: &Table) -> OutResult {
+        for line in table.render(self.terminal.columns, self.paint()) {
+            self.write(&line)?;
+            self.write("\n")?;
+        }
+        Ok(())
+    }
+
+    /// Prints a bar with its legend.
+    pub fn bar(&mut self, bar: &Bar) -> OutResult {
+        for line in bar.drawing(self.width()) {
+            let line = line.render(self.paint());
+            self.write(line.trim_end())?;
+            self.write("\n")?;
+        }
+        self.table(&bar.legend())
+    }
+
+    /// Prints text of our own making as it is; it may have many lines and escape codes.
+    pub fn raw(&mut self, text: &str) -> OutResult {
+        self.write(text)
+    }
+
+    /// Prints a value as JSON, indented.
+    pub fn json(&mut self, value: &impl Serialize) -> OutResult {
+        serde_json::to_writer_pretty(&mut self.stdout, value)
+            .map_err(|error| OutError(error.into()))?;
+        self.write("\n")
+    }
+
+    /// Makes sure that everything printed has arrived.
+    pub fn flush(&mut self) -> OutResult {
+        self.stdout.flush().map_err(OutError)
+    }
+
+    /// Says something beside the result, on stderr.
+    pub fn aside(&mut self, line: impl Into<Line>) {
+        let paint = self.error_paint();
+        let text = line.into().render(paint);
+        self.raw_aside(&format!("{text}\n"));
+    }
+
+    /// Prints text of our own making on stderr, as it is.
+    pub fn raw_aside(&mut self, text: &str) {
+        // Nothing is left to complain to.
+        drop(self.stderr.write_all(text.as_bytes()));
+    }
+
+    fn write(&mut self, text: &str) -> OutResult {
+        self.stdout.write_all(text.as_bytes()).map_err(OutError)
+    }
+
+    fn paint(&self) -> Paint {
+        paint(self.terminal.color)
+    }
+
+    fn error_paint(&self) -> Paint {
+        paint(self.terminal.color_errors)
+    }
+}
+
+fn paint(color: bool) -> Paint {
+    if color { Paint::On } else { Paint::Off }
+}

@@ -1,0 +1,235 @@
+//! Aligned tables.
+//!
+//! Columns are as wide as their widest cell, two spaces apart; numbers stand right. Where the
+//! width of the screen is known, one column may be marked to give way. The last column is never
+//! padded. A row can be followed by notes, indented lines that belong to it.
+
+use super::line::{Paint, Role, painted};
+use super::text::{clipped, printable, width};
+use std::fmt;
+
+const GAP: &str = "  ";
+/// A column that gives way keeps at least this much.
+const NARROWEST: usize = 8;
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    title: &'static str,
+    align: Align,
+    gives_way: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Align {
+    Left,
+    Right,
+}
+
+impl Column {
+    /// A column of text.
+    pub const fn left(title: &'static str) -> Self {
+        Self {
+            title,
+            align: Align::Left,
+            gives_way: false,
+        }
+    }
+
+    /// A column of numbers.
+    pub const fn right(title: &'static str) -> Self {
+        Self {
+            align: Align::Right,
+            ..Self::left(title)
+        }
+    }
+
+    /// Cells of this column are cut short if the screen is too narrow.
+    #[must_use]
+    pub const fn gives_way(mut self) -> Self {
+        self.gives_way = true;
+        self
+    }
+}
+
+/// A cell.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    text: String,
+    role: Role,
+}
+
+impl Cell {
+    /// Ordinary text.
+    pub fn new(text: impl fmt::Display) -> Self {
+        Self::with_role(Role::Plain, text)
+    }
+
+    /// Text with a role.
+    pub fn with_role(role: Role, text: impl fmt::Display) -> Self {
+        let text = printable(&text.to_string()).into_owned();
+        Self { text, role }
+    }
+}
+
+impl<T: fmt::Display> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::new(text)
+    }
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<Column>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+enum Entry {
+    Row(Vec<Cell>),
+    Note(Cell),
+}
+
+impl Table {
+    /// A table with these columns. Without any title it has no head.
+    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
+        Self {
+            columns: columns.into(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Adds a row. Missing cells stay empty.
+    pub fn row<const N: usize>(&mut self, cells: [Cell; N]) {
+        self.entries.push(Entry::Row(cells.into()));
+    }
+
+    /// Adds a line that belongs to the row above.
+    pub fn note(&mut self, text: impl fmt::Display) {
+        self.entries
+            .push(Entry::Note(Cell::with_role(Role::Dim, text)));
+    }
+
+    /// Nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The lines of the table, at most `limit` columns wide if a column gives way.
+    pub(super) fn render(&self, limit: Option<usize>, paint: Paint) -> Vec<String> {
+        let widths = self.widths(limit);
+        let mut lines = Vec::new();
+        if self.columns.iter().any(|column| !column.title.is_empty()) {
+            let head = self.columns.iter();
+            let head: Vec<Cell> = head
+                .map(|column| Cell::with_role(Role::Dim, column.title))
+                .collect();
+            lines.push(self.render_row(&head, &widths, paint));
+        }
+        lines.extend(self.entries.iter().map(|entry| match entry {
+            Entry::Row(cells) => self.render_row(cells, &widths, paint),
+            Entry::Note(note) => format!("    {}", painted(note.role, &note.text, paint)),
+        }));
+        lines
+    }
+
+    fn widths(&self, limit: Option<usize>) -> Vec<usize> {
+        let mut widths: Vec<usize> = self
+            .columns
+            .iter()
+            .map(|column| width(column.title))
+            .collect();
+        for entry in &self.entries {
+            if let Entry::Row(cells) = entry {
+                for (widest, cell) in widths.iter_mut().zip(cells) {
+                    *widest = (*widest).max(width(&cell.text));
+                }
+            }
+        }
+        let total = widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
+        let over = limit.map_or(0, |limit| total.saturating_sub(limit));
+        let flexible = self.columns.iter().position(|column| column.gives_way);
+        if let Some(flexible) = flexible {
+            let least = widths[flexible].min(NARROWEST);
+            widths[flexible] = widths[flexible].saturating_sub(over).max(least);
+        }
+        widths
+    }
+
+    fn render_row(&self, cells: &[Cell], widths: &[usize], paint: Paint) -> String {
+        let mut line = String::new();
+        // Spaces are owed until something follows, so that no line ends in them.
+        let mut owed = 0;
+        for (at, ((column, cell), column_width)) in
+            self.columns.iter().zip(cells).zip(widths).enumerate()
+        {
+            let text = clipped(&cell.text, *column_width);
+            let padding = column_width.saturating_sub(width(&text));
+            let (before, after) = match column.align {
+                Align::Left => (0, padding),
+                Align::Right => (padding, 0),
+            };
+            owed += before + if at == 0 { 0 } else { GAP.len() };
+            if !text.is_empty() {
+                line.push_str(&" ".repeat(owed));
+                line.push_str(&painted(cell.role, &text, paint));
+                owed = 0;
+            }
+            owed += after;
+        }
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn table() -> Table {
+        let mut table = Table::new([
+            Column::left("NAME").gives_way(),
+            Column::right("TOKENS"),
+            Column::left("NOTE"),
+        ]);
+        table.row(["dormouse".into(), "1,234".into(), "sleeps".into()]);
+        table.row(["睡鼠".into(), "5".into(), "".into()]);
+        table.note("all winter");
+        table
+    }
+
+    #[test]
+    fn columns_line_up_by_width_and_numbers_stand_right() {
+        assert_eq!(
+            table().render(None, Paint::Off),
+            [
+                "NAME      TOKENS  NOTE",
+                "dormouse   1,234  sleeps",
+                "睡鼠           5",
+                "    all winter",
+            ]
+        );
+    }
+
+    #[test]
+    fn one_column_gives_way_but_not_all_of_it() {
+        let mut table = table();
+        table.row(["a rather long name".into(), "1".into(), "".into()]);
+        let narrow = table.render(Some(30), Paint::Off);
+        assert_eq!(narrow[1], "dormouse         1,234  sleeps");
+        assert_eq!(narrow[4], "a rather long…       1");
+        assert_eq!(table.render(Some(5), Paint::Off)[4], "a rathe…       1");
+    }
+
+    #[test]
+    fn colour_does_not_count_as_width() {
+        let mut table = Table::new([Column::left(""), Column::left("")]);
+        table.row([Cell::with_role(Role::Good, "on"), "a".into()]);
+        table.row(["off".into(), "b".into()]);
+        assert_eq!(
+            table.render(None, Paint::On),
+            ["\u{1b}[32mon\u{1b}[0m   a", "off  b"]
+        );
+    }
+}

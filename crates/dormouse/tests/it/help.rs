@@ -1,0 +1,120 @@
+//! What the program says about itself.
+
+use crate::program::Machine;
+use pretty_assertions::assert_eq;
+
+#[test]
+fn without_a_command_it_says_what_works() {
+    let machine = Machine::new(&[]);
+    let text = machine.stdout("");
+    assert_eq!(
+        text,
+        "\
+Dormouse 0.1.0, the memory of a coding agent.
+It is being built: the agent itself does not run yet. These commands do:
+
+  context         Show the context window of a session: what fills it, what is left
+  sessions        List sessions with title, age, messages, tokens and cost
+  log             List the records of a transcript
+  view            Show the prompt as the model sees it, now or at any earlier request
+  usage           Add up tokens and dollars of a session or a folder
+  export          Print a log for tools made for Claude Code transcripts
+  convert         Make a log from a transcript of Claude Code's
+  config show     Show settings, where each comes from and what was ignored
+  config docs     Print the reference of all settings as Markdown
+  config trust    Let a project's settings count fully
+  config untrust  Take the trust in a project back
+  completions     Print a completion script for a shell
+
+Start with `dormouse sessions ~/.claude/projects`, then `dormouse context FILE`.
+`dormouse help COMMAND` explains each of them.
+"
+    );
+    assert!(text.lines().count() <= 25);
+    let json = machine.json("--json");
+    assert_eq!(json["version"], "0.1.0");
+    assert_eq!(json["commands"][0]["name"], "context");
+}
+
+#[test]
+fn every_command_that_is_listed_has_help_that_fits_the_screen() {
+    let machine = Machine::new(&[]);
+    let listed = machine.json("--json");
+    let names = listed["commands"].as_array().unwrap().iter();
+    let mut names: Vec<&str> = names
+        .map(|command| command["name"].as_str().unwrap())
+        .collect();
+    names.extend(["", "config"]);
+    for name in names {
+        for flag in ["-h", "--help"] {
+            let help = machine.stdout(&format!("{name} {flag}"));
+            assert!(help.contains("Usage: dormouse"), "{name}");
+            for line in help.lines() {
+                assert!(line.chars().count() <= 80, "{name}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_short_help() {
+    assert_eq!(
+        Machine::new(&[]).stdout("-h"),
+        "\
+The memory of a coding agent
+
+Usage: dormouse [OPTIONS] [COMMAND]
+
+Commands:
+  context      Show the context window of a session: what fills it, what is left
+  sessions     List sessions with title, age, messages, tokens and cost
+  log          List the records of a transcript
+  view         Show the prompt as the model sees it, now or at any earlier
+               request
+  usage        Add up tokens and dollars of a session or a folder
+  export       Print a log for tools made for Claude Code transcripts
+  convert      Make a log from a transcript of Claude Code's
+  config       Show and document settings, trust folders
+  completions  Print a completion script for a shell
+  help         Print this message or the help of the given subcommand(s)
+
+Options:
+  -h, --help     Print help (see more with '--help')
+  -V, --version  Print version
+
+Global options:
+      --json             Print JSON, for programs
+      --color <WHEN>     Use colour: auto (on a terminal, unless `NO_COLOR` is
+                         set), always or never
+      --set <KEY=VALUE>  Set a setting for this command only; may be repeated
+      --home <DIR>       Keep Dormouse's files in DIR instead of ~/.dormouse
+
+Examples:
+  dormouse sessions ~/.claude/projects  What is there, what it cost
+  dormouse context session.jsonl        What fills the window, what is left
+  dormouse usage ~/.claude/projects     Tokens and dollars, each counted once
+  dormouse config show                  Settings in force, and why
+
+`dormouse --help` also lists exit codes and JSON output.
+"
+    );
+}
+
+#[test]
+fn the_version() {
+    assert_eq!(Machine::new(&[]).stdout("--version"), "dormouse 0.1.0\n");
+}
+
+#[test]
+fn completions_know_the_commands() {
+    let machine = Machine::new(&[]);
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = machine.stdout(&format!("completions {shell}"));
+        assert!(script.contains("untrust"), "{shell}");
+        let json = machine.json(&format!("completions {shell} --json"));
+        assert_eq!(
+            (json["shell"].as_str(), json["script"].as_str()),
+            (Some(shell), Some(script.as_str()))
+        );
+    }
+}
