@@ -53,7 +53,8 @@ impl ThinkingSeal {
             account: Digest::parse(parts.next()?)?,
             prefix: Digest::parse(parts.next()?)?,
             previous: Digest::parse(parts.next()?)?,
-            tokens: parts.next()?.parse().ok()?,
+            // The width keeps a forged figure from overflowing any sum.
+            tokens: u64::from(parts.next()?.parse::<u32>().ok()?),
         };
         (Digest::parse(parts.next()?)? == seal.id()).then_some(seal)
     }

@@ -7,6 +7,7 @@ use crate::binding::ThinkingSeal;
 use crate::digest::{self, Digest};
 use crate::error::ApiError;
 use crate::tokens::{Counter, Weight, unknown_media};
+use dormouse_core::units::Millis;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -90,11 +91,12 @@ pub(crate) enum Ttl {
 }
 
 impl Ttl {
-    pub(crate) const fn millis(self) -> i64 {
-        match self {
+    /// When an entry used at that moment dies.
+    pub(crate) const fn after(self, now: Millis) -> Millis {
+        Millis(now.0.saturating_add(match self {
             Self::FiveMinutes => 5 * 60 * 1_000,
             Self::OneHour => 60 * 60 * 1_000,
-        }
+        }))
     }
 
     /// Reads a `cache_control`.

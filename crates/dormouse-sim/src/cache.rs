@@ -132,7 +132,7 @@ impl Cache {
             if let Some(entry) = self.entries.get_mut(&position.digest)
                 && entry.is_readable(now)
             {
-                entry.expires = entry.expires.max(Millis(now.0 + entry.ttl.millis()));
+                entry.expires = entry.expires.max(entry.ttl.after(now));
             }
         }
         for position in cold {
@@ -150,7 +150,7 @@ impl Cache {
         let fresh = Entry {
             ttl,
             readable_from: first_byte,
-            expires: Millis(now.0 + ttl.millis()),
+            expires: ttl.after(now),
         };
         let entry = self.entries.entry(digest).or_insert(fresh);
         if now < entry.expires {

@@ -1,16 +1,19 @@
 //! Server-side compaction: the block that stands for a conversation.
 //!
 //! On demand, a request asks for a summary and gets one signed block back; the client puts it in
-//! place of what was summarised, unchanged. Blocks of the older, threshold-driven form are
-//! honoured in a history (what precedes the last one is not read), but none is made.
+//! place of what was summarised, unchanged. In the older form, a request names a threshold; a
+//! prompt that is longer is summed up on the way, the answer starts with the summary, and what
+//! precedes the last summary of a history is not read.
 
 use crate::binding::Bond;
 use crate::blocks::{Kind, Place};
 use crate::digest::Digest;
 use crate::error::ApiError;
-use crate::keys::Level;
-use crate::prompt::Item;
+use crate::keys::{Keys, Level};
+use crate::prompt::{self, ASSISTANT, Item, Prompt};
 use crate::request::{Request, Role};
+use crate::spoken::measure;
+use crate::tokens::Counter;
 use serde_json::{Value, json};
 use std::fmt;
 
@@ -158,6 +161,99 @@ pub(crate) fn check_request(request: &Request<'_>, items: &[Item<'_>]) -> Result
             ApiError::invalid("compaction: there is nothing to summarize")
                 .code("compaction_nothing_to_summarize"),
         )
+    }
+}
+
+const THRESHOLD_EDIT: &str = "compact_20260112";
+const DEFAULT_THRESHOLD: u64 = 150_000;
+const LEAST_THRESHOLD: u64 = 50_000;
+
+/// When to sum up without being asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Threshold {
+    pub(crate) tokens: u64,
+    /// The answer ends after the summary.
+    pub(crate) pauses: bool,
+}
+
+/// Reads the threshold form among the edits of a request.
+pub(crate) fn threshold(asked: Option<&Value>) -> Result<Option<Threshold>, ApiError> {
+    let edits = asked.and_then(|asked| asked["edits"].as_array());
+    let edit = edits
+        .into_iter()
+        .flatten()
+        .find(|edit| edit["type"] == THRESHOLD_EDIT);
+    let Some(edit) = edit else {
+        return Ok(None);
+    };
+    let trigger = &edit["trigger"];
+    let tokens = match trigger {
+        Value::Null => Some(DEFAULT_THRESHOLD),
+        _ => trigger["value"]
+            .as_u64()
+            .filter(|value| trigger["type"] == "input_tokens" && *value >= LEAST_THRESHOLD),
+    };
+    match tokens {
+        Some(tokens) => Ok(Some(Threshold {
+            tokens,
+            pauses: edit["pause_after_compaction"] == true,
+        })),
+        None => Err(ApiError::invalid(format!(
+            "context_management.edits: the trigger of `{THRESHOLD_EDIT}` should be input_tokens, \
+             at least {LEAST_THRESHOLD}"
+        ))),
+    }
+}
+
+/// A conversation that was summed up on the way.
+#[derive(Debug)]
+pub(crate) struct Compacted {
+    pub(crate) block: Value,
+    /// Tokens of the summary.
+    pub(crate) tokens: u64,
+    /// The prompt that the answer is made from.
+    pub(crate) prompt: Prompt,
+    pub(crate) pauses: bool,
+}
+
+impl Compacted {
+    pub(crate) fn new(
+        threshold: &Threshold,
+        summary: &str,
+        items: &mut Vec<Item<'_>>,
+        keys: &Keys,
+        counter: &Counter,
+    ) -> Self {
+        let block = json!({
+            "type": "compaction",
+            "content": summary,
+            "encrypted_content": Digest::of(summary.as_bytes()).to_string(),
+        });
+        let (tokens, digest) = measure(&block, counter);
+        items.retain(|item| item.level < Level::Messages);
+        items.push(Item {
+            place: Place::Block {
+                message: 0,
+                block: 0,
+            },
+            level: Level::Messages,
+            kind: Kind::Compaction,
+            digest,
+            tokens,
+            marker: None,
+            counts: true,
+            tag: ASSISTANT,
+            turn: 0,
+            call: None,
+            tool: None,
+            signature: None,
+        });
+        Self {
+            block,
+            tokens,
+            prompt: prompt::chain(items, keys),
+            pauses: threshold.pauses,
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn one(model: &ModelInfo) -> Value {
             "context_management": {
                 "clear_thinking_20251015": true,
                 "clear_tool_uses_20250919": true,
-                "compact_20260112": false,
+                "compact_20260112": true,
             },
             "effort": model.default_effort.is_some(),
             "image_input": true,

@@ -112,7 +112,7 @@ fn chat(rules: &Rules, http: &SimRequest) -> Result<ChatJob, ApiError> {
     let asked = ["max_completion_tokens", "max_tokens"]
         .iter()
         .find_map(|name| body[*name].as_u64());
-    let over = prompt_tokens + asked.unwrap_or(1).max(1) > window;
+    let over = prompt_tokens.saturating_add(asked.unwrap_or(1).max(1)) > window;
     if over {
         return Err(too_long(prompt_tokens, asked, window));
     }
@@ -204,7 +204,7 @@ fn too_long(prompt: u64, asked: Option<u64>, window: u64) -> ApiError {
         Some(asked) if prompt <= window => format!(
             "you requested {} tokens ({prompt} in the messages, {asked} in the completion). Please \
              reduce the length of the messages or completion.",
-            prompt + asked
+            prompt.saturating_add(asked)
         ),
         _ => format!(
             "your messages resulted in {prompt} tokens. Please reduce the length of the messages."
@@ -325,7 +325,7 @@ impl SettledChat {
                 self.output_tokens += tokens;
                 let number = self.calls.len();
                 let made = || {
-                    let digest = Digest::of(format!("{} {number}", self.id).as_bytes());
+                    let digest = self.job.scene.prompt.then(b'#', Digest(number as u128));
                     format!("call_sim{:016x}", digest.0 >> 64)
                 };
                 let id = id.unwrap_or_else(made);

@@ -2,7 +2,7 @@
 
 use crate::binding::{self, Bond, Dropped, OnMismatch};
 use crate::blocks::Kind;
-use crate::compaction;
+use crate::compaction::{self, Compacted};
 use crate::config::{BindingMode, SimConfig};
 use crate::editing;
 use crate::envelope::Envelope;
@@ -82,6 +82,8 @@ pub(crate) struct MessageJob {
     pub(crate) thinking_omitted: bool,
     pub(crate) stop_sequences: Vec<String>,
     pub(crate) stream: bool,
+    /// The conversation grew over the threshold and was summed up on the way.
+    pub(crate) compacted: Option<Compacted>,
     /// A summary is asked for, and this is its text.
     pub(crate) summary: Option<String>,
     pub(crate) usage: Option<UsageOverride>,
@@ -192,16 +194,7 @@ impl Rules {
         if purpose == Purpose::Message {
             compaction::check_request(&request, &items)?;
         }
-        let on_mismatch = match self.config.switches.thinking_binding {
-            BindingMode::Off => OnMismatch::Ignore,
-            BindingMode::Enforce
-                if request.drop_moved_thinking
-                    && http.has_beta("thinking-binding-controls-2026-08-01") =>
-            {
-                OnMismatch::Drop
-            }
-            BindingMode::Enforce => OnMismatch::Refuse,
-        };
+        let on_mismatch = self.on_mismatch(http, &request);
         let (bond, dropped) =
             binding::check(&mut items, model, &account, on_mismatch, seal.as_ref())?;
         let edited = editing::apply(
@@ -225,12 +218,18 @@ impl Rules {
                 original: edited.applied.map(|_| edited.original_tokens),
             }));
         }
-        let room = self.room(&request, model, &prompt)?;
-        let usage = http.header("x-sim-usage").map(|text| {
-            UsageOverride::parse(text).ok_or_else(|| {
-                ApiError::invalid("x-sim-usage: Input should be a list such as input=1,read=2")
-            })
-        });
+        let mut room = self.room(&request, model, &prompt)?;
+        let scene = scene(http, &request, model, &items, &prompt);
+        let threshold = compaction::threshold(request.context_management.as_ref())?;
+        let compacted = threshold
+            .filter(|threshold| prompt.tokens > threshold.tokens && request.max_tokens > 0)
+            .map(|threshold| {
+                let summary = compaction::summary(&request, prompt.tokens);
+                Compacted::new(&threshold, &summary, &mut items, &keys, &counter)
+            });
+        if let Some(compacted) = &compacted {
+            room = room + prompt.tokens - compacted.prompt.tokens;
+        }
         Ok(Job::Message(Box::new(MessageJob {
             model: Arc::from(model.id.as_str()),
             family: model.thinking_family.clone(),
@@ -257,7 +256,8 @@ impl Rules {
             dropped: (on_mismatch == OnMismatch::Drop).then_some(dropped),
             applied_edits: edited.applied,
             diagnostics: request.diagnostics.clone(),
-            scene: scene(http, &request, model, &items, &prompt),
+            scene,
+            compacted,
             thinking_omitted: request.thinking_omitted,
             stop_sequences: request.stop_sequences.clone(),
             stream: request.stream,
@@ -265,10 +265,19 @@ impl Rules {
                 .compaction
                 .is_some()
                 .then(|| compaction::summary(&request, prompt.tokens)),
-            usage: usage.transpose()?.or(self.config.usage),
+            usage: set_usage(http)?.or(self.config.usage),
             prompt,
             model_name,
         })))
+    }
+
+    fn on_mismatch(&self, http: &SimRequest, request: &Request<'_>) -> OnMismatch {
+        let may_drop = http.has_beta("thinking-binding-controls-2026-08-01");
+        match self.config.switches.thinking_binding {
+            BindingMode::Off => OnMismatch::Ignore,
+            BindingMode::Enforce if request.drop_moved_thinking && may_drop => OnMismatch::Drop,
+            BindingMode::Enforce => OnMismatch::Refuse,
+        }
     }
 
     fn items<'a>(
@@ -302,7 +311,7 @@ impl Rules {
         if prompt.tokens > window {
             return Err(ApiError::prompt_too_long(prompt.tokens, window));
         }
-        let fits = prompt.tokens + request.max_tokens <= window;
+        let fits = prompt.tokens.saturating_add(request.max_tokens) <= window;
         if model.retired && !fits {
             return Err(ApiError::over_context_limit(
                 prompt.tokens,
@@ -312,6 +321,16 @@ impl Rules {
         }
         Ok(window - prompt.tokens)
     }
+}
+
+/// Figures to report instead of the counted ones.
+fn set_usage(http: &SimRequest) -> Result<Option<UsageOverride>, ApiError> {
+    let figures = http.header("x-sim-usage").map(|text| {
+        UsageOverride::parse(text).ok_or_else(|| {
+            ApiError::invalid("x-sim-usage: Input should be a list such as input=1,read=2")
+        })
+    });
+    figures.transpose()
 }
 
 fn face(request: &SimRequest) -> Face {

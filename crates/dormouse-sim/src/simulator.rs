@@ -50,7 +50,8 @@ impl Account {
 /// What was counted and billed for one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Tokens by price, as counted; a usage that was set by the caller does not change it.
+    /// Tokens by price, as counted, all iterations together; a usage that was set by the caller
+    /// does not change it.
     pub usage: TokenUsage,
     /// What that costs; `None` if the model has no price.
     pub cost: Option<Usd>,
@@ -118,6 +119,8 @@ pub(crate) struct SettledMessage {
     pub(crate) job: MessageJob,
     pub(crate) id: String,
     pub(crate) billing: Billing,
+    /// How the prompt that a compaction left was billed.
+    pub(crate) after: Option<Billing>,
     pub(crate) spoken: Spoken,
     pub(crate) diagnostics: Option<Value>,
 }
@@ -250,6 +253,13 @@ impl State {
         self.cache
             .commit(&job.prompt, &billing, job.minimum, now, first_byte);
 
+        let after = job.compacted.as_ref().map(|compacted| {
+            let billing = self.cache.look(&compacted.prompt, job.minimum, now);
+            self.cache
+                .commit(&compacted.prompt, &billing, job.minimum, now, first_byte);
+            billing
+        });
+
         let id = id("msg", rules.config.seed, self.requests);
         let diagnostics = match &job.diagnostics {
             Comparison::Unasked => None,
@@ -266,24 +276,8 @@ impl State {
             self.diagnostics
                 .remember(&id, account.digest(), &job.model, &job.prompt);
         }
-        let answer = if job.max_tokens == 0 {
-            Answer {
-                stop_reason: Some(StopReason::MaxTokens),
-                ..Answer::default()
-            }
-        } else if let Some(summary) = &job.summary {
-            let failed = fault == Some(&Fault::NullCompaction);
-            let summary = Some(summary.as_str()).filter(|_| !failed);
-            let block = crate::compaction::block(summary, &job.bond);
-            Answer {
-                content: vec![AnswerBlock::Recorded { block }],
-                stop_reason: Some(StopReason::Compaction),
-                output_tokens: None,
-            }
-        } else {
-            self.next_answer(rules, &job.scene)
-        };
-        let spoken = Spoken::new(&job, account, &id, answer);
+        let answer = self.answer(rules, &job, fault);
+        let spoken = Spoken::new(&job, account, answer);
         let more = spoken.tokens.saturating_sub(1);
         self.limits
             .charge(account.digest(), Limit::OutputTokens, more);
@@ -291,9 +285,43 @@ impl State {
             job,
             id,
             billing,
+            after,
             spoken,
             diagnostics,
         })
+    }
+
+    fn answer(&mut self, rules: &Rules, job: &MessageJob, fault: Option<&Fault>) -> Answer {
+        if job.max_tokens == 0 {
+            return Answer {
+                stop_reason: Some(StopReason::MaxTokens),
+                ..Answer::default()
+            };
+        }
+        if let Some(summary) = &job.summary {
+            let failed = fault == Some(&Fault::NullCompaction);
+            let summary = Some(summary.as_str()).filter(|_| !failed);
+            let block = crate::compaction::block(summary, &job.bond);
+            return Answer {
+                content: vec![AnswerBlock::Recorded { block }],
+                stop_reason: Some(StopReason::Compaction),
+                output_tokens: None,
+            };
+        }
+        let Some(compacted) = &job.compacted else {
+            return self.next_answer(rules, &job.scene);
+        };
+        let mut answer = if compacted.pauses {
+            Answer {
+                stop_reason: Some(StopReason::Compaction),
+                ..Answer::default()
+            }
+        } else {
+            self.next_answer(rules, &job.scene)
+        };
+        let block = compacted.block.clone();
+        answer.content.insert(0, AnswerBlock::Recorded { block });
+        answer
     }
 
     fn next_answer(&mut self, rules: &Rules, scene: &persona::Scene) -> Answer {
@@ -331,9 +359,33 @@ pub(crate) fn id(kind: &str, seed: u64, number: u64) -> String {
     format!("{kind}_sim{:021x}", digest.0 >> 44)
 }
 
+impl SettledMessage {
+    /// What each sampling of the model used.
+    pub(crate) fn iterations(&self) -> Vec<(&'static str, TokenUsage)> {
+        let spoken = self.spoken.tokens;
+        match (&self.job.compacted, &self.after) {
+            (Some(compacted), Some(after)) => {
+                let first = ("compaction", self.billing.usage(compacted.tokens));
+                let answer = after.usage(spoken.saturating_sub(compacted.tokens));
+                if compacted.pauses {
+                    vec![first]
+                } else {
+                    vec![first, ("message", answer)]
+                }
+            }
+            _ => vec![("message", self.billing.usage(spoken))],
+        }
+    }
+}
+
 impl Report {
-    pub(crate) fn of(settled: &SettledMessage, usage: TokenUsage) -> Self {
+    pub(crate) fn of(settled: &SettledMessage) -> Self {
         let job = &settled.job;
+        let iterations = settled.iterations();
+        let cost = |usage: &TokenUsage| {
+            let cost = job.prices?.cost_as(job.service, usage)?;
+            Some(Usd::from_pico(cost.pico() * job.price_tenths / 10))
+        };
         let mut before = 0;
         let positions = job
             .prompt
@@ -355,11 +407,9 @@ impl Report {
             })
             .collect();
         Self {
-            usage,
-            cost: job
-                .prices
-                .and_then(|prices| prices.cost_as(job.service, &usage))
-                .map(|cost| Usd::from_pico(cost.pico() * job.price_tenths / 10)),
+            usage: iterations.iter().map(|(_, usage)| usage).sum(),
+            // Each request has its own price step, so the money is added up, not the tokens.
+            cost: iterations.iter().map(|(_, usage)| cost(usage)).sum(),
             billing: settled.billing,
             positions,
         }

@@ -31,19 +31,22 @@ enum End {
 struct Speaker<'a> {
     job: &'a MessageJob,
     account: Digest,
-    message: &'a str,
     bond: Bond,
     left: u64,
     spoken: Spoken,
 }
 
 impl Spoken {
-    pub(crate) fn new(job: &MessageJob, account: &Account, message: &str, answer: Answer) -> Self {
-        let budget = job.max_tokens.min(job.room);
+    pub(crate) fn new(job: &MessageJob, account: &Account, answer: Answer) -> Self {
+        // A summary that the provider adds on its own does not count as the answer.
+        let added = job
+            .compacted
+            .as_ref()
+            .map_or(0, |compacted| compacted.tokens);
+        let budget = job.max_tokens.min(job.room) + added;
         let mut speaker = Speaker {
             job,
             account: account.digest(),
-            message,
             bond: job.bond,
             left: budget,
             spoken: Self {
@@ -110,7 +113,10 @@ impl Speaker<'_> {
             AnswerBlock::Tool { tool, input, id } => {
                 let id = id.unwrap_or_else(|| {
                     let number = self.spoken.blocks.len();
-                    let digest = Digest::of(format!("{} {number}", self.message).as_bytes());
+                    // From the prompt, not from the request's number: the same conversation gets
+                    // the same ids, whoever else is talking.
+                    let prompt = self.job.scene.prompt;
+                    let digest = prompt.then(b'#', Digest(number as u128));
                     format!("toolu_sim{:021x}", digest.0 >> 44)
                 });
                 self.push_whole(json!({"type": "tool_use", "id": id, "name": tool, "input": input}))
@@ -176,7 +182,7 @@ impl Speaker<'_> {
 }
 
 /// Tokens and digest that the block will have when the client sends it back.
-fn measure(block: &Value, counter: &Counter) -> (u64, Digest) {
+pub(crate) fn measure(block: &Value, counter: &Counter) -> (u64, Digest) {
     let text = block.to_string();
     let place = Place::Block {
         message: 0,

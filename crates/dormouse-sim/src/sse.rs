@@ -65,7 +65,7 @@ pub(crate) fn frames(
             "stop_details": null,
             "container": null,
         },
-        "usage": write::usage(usage, spoken.thinking_tokens),
+        "usage": write::final_usage(settled, usage),
     });
     if let Some(management) = write::context_management(settled) {
         last["context_management"] = management;

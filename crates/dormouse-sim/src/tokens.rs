@@ -124,7 +124,8 @@ impl Counter {
     /// `permille` replaces the configured factor for one request.
     pub(crate) fn new(model: &ModelInfo, config: &TokenizerConfig, permille: Option<u32>) -> Self {
         let hundredths = |ratio: dormouse_core::models::Ratio| {
-            // A ratio only tells what many bytes make; a hundred per token-hundredth is exact.
+            // A ratio only answers how many tokens some bytes make. Asked for a million, the
+            // answer is fine enough to get its hundredths back.
             let many = 1_000_000_u64;
             (many * 100).div_ceil(ratio.tokens_of(many).get().max(1))
         };

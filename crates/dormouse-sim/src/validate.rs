@@ -7,6 +7,7 @@ use crate::config::ThreadRefusal;
 use crate::error::{ApiError, ErrorKind};
 use crate::request::{Message, Purpose, Request, Role, Thinking, ToolChoice, Version};
 use dormouse_core::models::{ModelInfo, ThinkingBinding};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 const MIN_THINKING_BUDGET: u64 = 1_024;
@@ -144,10 +145,13 @@ fn system_placement(
     Ok(())
 }
 
+/// A call: index of its message, and its id.
+type Call<'a> = (usize, Cow<'a, str>);
+
 /// Every call is answered in the next turn, first thing; every answer has its call. Gives back the
 /// calls that stand open at the end.
-fn pairs(messages: &[Message<'_>]) -> Result<Vec<(usize, String)>, ApiError> {
-    let mut calls: Vec<(usize, String)> = Vec::new();
+fn pairs<'a>(messages: &[Message<'a>]) -> Result<Vec<Call<'a>>, ApiError> {
+    let mut calls: Vec<Call<'a>> = Vec::new();
     let mut at = 0;
     while at < messages.len() {
         let role = messages[at].role;
@@ -163,7 +167,7 @@ fn pairs(messages: &[Message<'_>]) -> Result<Vec<(usize, String)>, ApiError> {
                     .flat_map(|(index, message)| {
                         let uses = message.content.iter();
                         let uses = uses.filter(|block| block.kind == Kind::ToolUse);
-                        uses.filter_map(move |block| Some((index, block.text("id")?.into_owned())))
+                        uses.filter_map(move |block| Some((index, block.text("id")?)))
                     })
                     .collect();
             }
@@ -179,7 +183,7 @@ fn pairs(messages: &[Message<'_>]) -> Result<Vec<(usize, String)>, ApiError> {
 
 fn user_turn<'m, 'a: 'm>(
     turn: impl Iterator<Item = (usize, &'m Message<'a>)>,
-    calls: &[(usize, String)],
+    calls: &[Call<'a>],
 ) -> Result<(), ApiError> {
     let mut answered = BTreeSet::new();
     let mut leading = true;
@@ -189,7 +193,7 @@ fn user_turn<'m, 'a: 'm>(
                 leading = false;
                 continue;
             }
-            let id = part.text("tool_use_id").unwrap_or_default().into_owned();
+            let id = part.text("tool_use_id").unwrap_or_default();
             if !calls.iter().any(|(_, call)| *call == id) {
                 return Err(ApiError::orphan_result(message, block, &id));
             }
@@ -201,15 +205,15 @@ fn user_turn<'m, 'a: 'm>(
     missing(calls, &answered)
 }
 
-fn missing(calls: &[(usize, String)], answered: &BTreeSet<String>) -> Result<(), ApiError> {
-    let open: Vec<&(usize, String)> = calls
+fn missing(calls: &[Call<'_>], answered: &BTreeSet<Cow<'_, str>>) -> Result<(), ApiError> {
+    let open: Vec<&Call<'_>> = calls
         .iter()
         .filter(|(_, id)| !answered.contains(id))
         .collect();
     match open.first() {
         None => Ok(()),
         Some((message, _)) => {
-            let ids: Vec<&str> = open.iter().map(|(_, id)| id.as_str()).collect();
+            let ids: Vec<&str> = open.iter().map(|(_, id)| &**id).collect();
             Err(ApiError::missing_results(*message, &ids))
         }
     }

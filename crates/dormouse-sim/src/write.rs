@@ -70,8 +70,13 @@ pub(crate) fn count(job: &CountJob) -> Value {
 }
 
 fn message(rules: &Rules, settled: &SettledMessage) -> SimResponse {
-    let counted = settled.billing.usage(settled.spoken.tokens);
-    let mut reported = counted;
+    // A compaction on the way is billed, but stands only among the iterations.
+    let iterations = settled.iterations();
+    let mut reported = iterations
+        .iter()
+        .filter(|(kind, _)| *kind == "message")
+        .map(|(_, usage)| usage)
+        .sum();
     if let Some(figures) = &settled.job.usage {
         figures.apply(&mut reported);
     }
@@ -83,7 +88,7 @@ fn message(rules: &Rules, settled: &SettledMessage) -> SimResponse {
     if let Body::Whole { after, .. } = &mut response.body {
         *after = rules.config.first_byte_ms;
     }
-    let report = Report::of(settled, counted);
+    let report = Report::of(settled);
     if let Some(cost) = report.cost {
         let header = (Cow::Borrowed("x-sim-cost-usd"), cost.to_decimal());
         response.headers.push(header);
@@ -116,7 +121,7 @@ pub(crate) fn head(settled: &SettledMessage, usage: Value) -> Map<String, Value>
 
 fn whole(settled: &SettledMessage, usage: &TokenUsage) -> Value {
     let spoken = &settled.spoken;
-    let mut message = head(settled, self::usage(usage, spoken.thinking_tokens));
+    let mut message = head(settled, final_usage(settled, usage));
     message.insert("content".to_owned(), Value::Array(spoken.blocks.clone()));
     message.insert("stop_reason".to_owned(), json!(spoken.stop_reason.name()));
     message.insert("stop_sequence".to_owned(), json!(spoken.stop_sequence));
@@ -132,7 +137,27 @@ pub(crate) fn context_management(settled: &SettledMessage) -> Option<Value> {
     Some(json!({"applied_edits": applied}))
 }
 
-/// The usage of a whole message.
+/// The usage of a finished message: with its iterations, where there was more than the answer.
+pub(crate) fn final_usage(settled: &SettledMessage, counted: &TokenUsage) -> Value {
+    let mut value = usage(counted, settled.spoken.thinking_tokens);
+    if settled.job.compacted.is_some() {
+        let iterations = settled.iterations();
+        let iterations = iterations.iter().map(|(kind, usage)| {
+            json!({
+                "type": kind,
+                "model": settled.job.model_name,
+                "input_tokens": usage.input,
+                "output_tokens": usage.output,
+                "cache_read_input_tokens": usage.cache_read,
+                "cache_creation_input_tokens": usage.cache_write_5m + usage.cache_write_1h,
+            })
+        });
+        value["iterations"] = iterations.collect();
+    }
+    value
+}
+
+/// The input side and the output of a usage.
 pub(crate) fn usage(usage: &TokenUsage, thinking_tokens: u64) -> Value {
     json!({
         "input_tokens": usage.input,

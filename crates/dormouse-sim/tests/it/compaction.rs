@@ -168,3 +168,56 @@ fn the_older_form_is_honoured_in_a_history() {
         100 + 4 + 4
     );
 }
+
+#[test]
+fn a_threshold_sums_up_on_the_way_and_bills_by_iterations() {
+    let mut world = World::new();
+    world.header("anthropic-beta", "compact-2026-01-12");
+    let request = |edit: Value| {
+        let mut edit = edit;
+        edit["type"] = json!("compact_20260112");
+        let messages = json!([user(&text("long", 60_000))]);
+        let request = with(body(messages), "system", json!(text("system", 100)));
+        with(request, "context_management", json!({"edits": [edit]}))
+    };
+    let over = json!({"trigger": {"type": "input_tokens", "value": 50_000}});
+    let answer = world.message(&request(over.clone()));
+    let block = answer["content"][0].clone();
+    assert_eq!(block["type"], "compaction");
+    assert_eq!(answer["stop_reason"], "end_turn");
+    let summary = block["content"].as_str().unwrap().len() as u64;
+    let usage = &answer["usage"];
+    assert_eq!(usage["input_tokens"], 100 + summary);
+    assert_eq!(usage["iterations"][0]["type"], "compaction");
+    assert_eq!(usage["iterations"][0]["input_tokens"], 60_100);
+    assert_eq!(usage["iterations"][0]["output_tokens"], summary);
+    assert_eq!(usage["iterations"][1]["type"], "message");
+    assert_eq!(
+        usage["iterations"][1]["output_tokens"],
+        usage["output_tokens"]
+    );
+    let report = world.report(&request(over.clone()));
+    assert_eq!(report.usage.prompt().get(), 60_100 + 100 + summary);
+    let stream = world.post(
+        "/v1/messages",
+        &with(request(over.clone()), "stream", json!(true)),
+    );
+    let streamed = join(&events(&stream));
+    assert_eq!(
+        (&streamed["content"], &streamed["usage"]),
+        (&answer["content"], usage)
+    );
+
+    let mut paused = over;
+    paused["pause_after_compaction"] = json!(true);
+    let paused = world.message(&request(paused));
+    assert_eq!(paused["stop_reason"], "compaction");
+    assert_eq!(paused["content"], json!([block]));
+    assert_eq!(paused["usage"]["input_tokens"], 0);
+
+    let under = world.message(&request(json!({})));
+    assert_ne!(under["content"][0]["type"], "compaction");
+    assert_eq!(under["usage"].get("iterations"), None);
+    let low = request(json!({"trigger": {"type": "input_tokens", "value": 49_999}}));
+    assert_eq!(world.refusal(&low).0, 400);
+}

@@ -15,6 +15,7 @@ mod compaction;
 mod editing;
 mod errors;
 mod faults;
+mod garbage;
 mod invalidation;
 mod openai;
 mod reference;

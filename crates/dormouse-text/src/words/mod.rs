@@ -1,0 +1,255 @@
+//! Words as terms that can be counted and compared.
+//!
+//! # Model
+//! A [`Tokeniser`] walks over a text and reports terms: case folded, identifiers split into their
+//! words ([`identifier`]) and reported whole as well, stop words dropped, endings cut
+//! ([`Stemming`]). Scripts without blanks between words (Han, kana, hangul) give overlapping pairs
+//! of characters, which needs no dictionary and finds every word of two characters or more.
+//!
+//! # Not here
+//! Things to be kept whole, such as paths ([`crate::atoms`]). Thai, Lao and Khmer have no blanks
+//! either and are taken as long words: cutting them needs a dictionary.
+
+pub mod identifier;
+mod language;
+#[cfg(test)]
+mod tests;
+
+pub use language::{Language, detect};
+
+use rust_stemmers::Stemmer;
+use std::fmt;
+use std::ops::Range;
+
+/// Longest term in bytes; what is longer is data, and is cut.
+const LONGEST: usize = 64;
+
+/// What happens to words that every text has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopWords {
+    /// They are dropped.
+    Drop,
+    /// They are reported like others.
+    Keep,
+}
+
+/// What happens to endings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stemming {
+    /// Words stay as they are.
+    Off,
+    /// Endings of the language are cut, so that "tests", "tested" and "testing" are one term.
+    On,
+}
+
+/// Turns text into terms.
+pub struct Tokeniser {
+    language: Option<Language>,
+    stop_words: StopWords,
+    stemmer: Option<Stemmer>,
+}
+
+impl fmt::Debug for Tokeniser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tokeniser")
+            .field("language", &self.language)
+            .field("stop_words", &self.stop_words)
+            .field("stems", &self.stemmer.is_some())
+            .finish()
+    }
+}
+
+impl Tokeniser {
+    /// A tokeniser for a language; for none that is known, nothing is dropped or cut.
+    pub fn new(language: Option<Language>, stop_words: StopWords, stemming: Stemming) -> Self {
+        let stemmer = language
+            .filter(|_| stemming == Stemming::On)
+            .map(|language| Stemmer::create(language.algorithm()));
+        Self {
+            language,
+            stop_words,
+            stemmer,
+        }
+    }
+
+    /// The usual one for scoring a text: its own language, no stop words, no endings.
+    pub fn for_text(text: &str) -> Self {
+        Self::new(detect(text), StopWords::Drop, Stemming::On)
+    }
+
+    /// All terms in order.
+    pub fn terms(&self, text: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        self.each(text, |term, _| terms.push(term.to_owned()));
+        terms
+    }
+
+    /// Calls `found` with each term and the range it comes from. An identifier gives its words and
+    /// then itself.
+    pub fn each(&self, text: &str, mut found: impl FnMut(&str, Range<usize>)) {
+        let mut folded = String::new();
+        for word in Words::new(text) {
+            match word.script {
+                Script::Wide => pairs(text, word.range, &mut found),
+                Script::Spaced => self.spaced(text, word.range, &mut folded, &mut found),
+            }
+        }
+    }
+
+    fn spaced(
+        &self,
+        text: &str,
+        range: Range<usize>,
+        folded: &mut String,
+        found: &mut impl FnMut(&str, Range<usize>),
+    ) {
+        let word = &text[range.clone()];
+        let mut parts = 0;
+        for part in identifier::parts(word) {
+            parts += 1;
+            let place = range.start + part.start..range.start + part.end;
+            fold(&word[part], folded);
+            self.report(folded, place, found);
+        }
+        if parts > 1 {
+            fold(word, folded);
+            folded.retain(|letter| letter != '_');
+            found(folded, range);
+        }
+    }
+
+    fn report(
+        &self,
+        folded: &str,
+        range: Range<usize>,
+        found: &mut impl FnMut(&str, Range<usize>),
+    ) {
+        let word = folded.strip_suffix("'s").unwrap_or(folded);
+        if word.is_empty() {
+            return;
+        }
+        let stop = self.stop_words == StopWords::Drop
+            && self
+                .language
+                .is_some_and(|language| language.is_stop_word(word));
+        if stop {
+            return;
+        }
+        match &self.stemmer {
+            // What has figures in it is a name, not an inflected word.
+            Some(stemmer) if !word.bytes().any(|byte| byte.is_ascii_digit()) => {
+                found(&stemmer.stem(word), range);
+            }
+            _ => found(word, range),
+        }
+    }
+}
+
+/// Lower case, one sort of apostrophe, no combining marks, not longer than [`LONGEST`].
+fn fold(word: &str, folded: &mut String) {
+    folded.clear();
+    for letter in word.chars() {
+        match letter {
+            '’' => folded.push('\''),
+            _ if is_combining(letter) => {}
+            _ if letter.is_ascii() => folded.push(letter.to_ascii_lowercase()),
+            _ => folded.extend(letter.to_lowercase().filter(|low| !is_combining(*low))),
+        }
+        if folded.len() > LONGEST {
+            break;
+        }
+    }
+}
+
+/// Neighbouring characters, two by two; a lone one as it is.
+fn pairs(text: &str, range: Range<usize>, found: &mut impl FnMut(&str, Range<usize>)) {
+    let run = &text[range.clone()];
+    let mut ends = run
+        .char_indices()
+        .map(|(at, letter)| range.start + at + letter.len_utf8());
+    let Some(first) = ends.next() else { return };
+    let (mut start, mut middle) = (range.start, first);
+    let mut lone = true;
+    for end in ends {
+        found(&text[start..end], start..end);
+        (start, middle) = (middle, end);
+        lone = false;
+    }
+    if lone {
+        found(run, range);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Script {
+    /// Blanks stand between words.
+    Spaced,
+    /// No blanks between words.
+    Wide,
+}
+
+struct Word {
+    range: Range<usize>,
+    script: Script,
+}
+
+/// Maximal runs of letters and digits.
+struct Words<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+}
+
+impl Iterator for Words<'_> {
+    type Item = Word;
+
+    fn next(&mut self) -> Option<Word> {
+        let rest = &self.text[self.at..];
+        let start = rest.find(|letter: char| letter.is_alphanumeric() || letter == '_')?;
+        let first = rest[start..].chars().next()?;
+        let script = script(first);
+        let mut end = start;
+        let mut letters = rest[start..].chars().peekable();
+        while let Some(letter) = letters.next() {
+            let inside = match script {
+                Script::Wide => self::script(letter) == Script::Wide && letter.is_alphanumeric(),
+                Script::Spaced => {
+                    let joins = matches!(letter, '\'' | '’')
+                        && letters.peek().is_some_and(|next| next.is_alphabetic());
+                    self::script(letter) == Script::Spaced
+                        && (letter.is_alphanumeric()
+                            || letter == '_'
+                            || is_combining(letter)
+                            || joins)
+                }
+            };
+            if !inside {
+                break;
+            }
+            end += letter.len_utf8();
+        }
+        let range = self.at + start..self.at + end;
+        self.at = range.end;
+        Some(Word { range, script })
+    }
+}
+
+fn script(letter: char) -> Script {
+    // Kana, han with their extensions, hangul, half-width forms.
+    if matches!(u32::from(letter), 0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF
+        | 0xF900..=0xFAFF | 0xFF66..=0xFF9F | 0x2_0000..=0x3_FFFF)
+    {
+        Script::Wide
+    } else {
+        Script::Spaced
+    }
+}
+
+fn is_combining(letter: char) -> bool {
+    matches!(u32::from(letter), 0x0300..=0x036F)
+}
