@@ -370,8 +370,9 @@ impl Decoder for ChatDecoder {
             let head = RawJson::from_value(&head).ok()?;
             Some(Unfinished { head, received })
         });
-        let calls = std::mem::take(&mut self.calls).into_iter();
-        let calls = calls.filter_map(|call| call.unfinished().ok());
+        let calls = self.calls.iter();
+        let open = calls.filter(|call| !self.blocks.contains_key(&call.index));
+        let calls: Vec<_> = open.filter_map(|call| call.unfinished().ok()).collect();
         let (id, model) = self.started.clone().unzip();
         Some(Partial {
             id,
