@@ -20,6 +20,7 @@ use crate::request::Delivery;
 use crate::response::{Event, Partial, Response, Retrying};
 use crate::retry::{Decision, Retries};
 use crate::sse::SseDecoder;
+use dormouse_core::json::RawJson;
 use hyper::HeaderMap;
 use hyper::header::CONTENT_TYPE;
 use std::time::Duration;
@@ -262,6 +263,9 @@ async fn announce(response: &Response, emitter: &Emitter) {
     };
     emitter.emit(start).await;
     for (index, block) in (0_u32..).zip(&response.blocks) {
+        let kind = block.kind();
+        let head = RawJson::from(block);
+        emitter.emit(Event::BlockStart { index, kind, head }).await;
         let block = Some(block.clone());
         emitter.emit(Event::BlockStop { index, block }).await;
     }

@@ -28,7 +28,8 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// Asks. Nothing is sent before the stream is polled.
     fn stream(&self, request: Request) -> ResponseStream;
 
-    /// Counts the tokens of a prompt without a model answering it.
+    /// Counts the tokens of a prompt without a model answering it. The body is that of a request
+    /// without `max_tokens` and `stream`, which providers refuse here.
     fn count_tokens(&self, request: Request) -> Counting;
 }
 

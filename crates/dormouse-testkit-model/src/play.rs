@@ -195,8 +195,7 @@ async fn show(response: &Response, emitter: &Emitter) {
     };
     emitter.emit(start).await;
     for (index, block) in (0_u32..).zip(&response.blocks) {
-        let head = serde_json::from_slice(block.bytes()).expect("a block is JSON");
-        let kind = block.kind();
+        let (kind, head) = (block.kind(), block.into());
         emitter.emit(Event::BlockStart { index, kind, head }).await;
         if let Some(text) = block.readable_text() {
             let delta = if kind.is_thinking() {

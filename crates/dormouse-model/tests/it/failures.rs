@@ -199,6 +199,34 @@ async fn garbage_is_told_apart_and_never_retried_after_content() {
     }
 }
 
+#[tokio::test]
+async fn a_server_that_refuses_while_the_body_is_still_coming_is_heard() {
+    let reply = Reply(vec![Step::Hasty]);
+    let Reply(refusal) = error(413, &[("connection", "close")], "request_too_large", "x");
+    let reply = refusal
+        .into_iter()
+        .fold(reply, Reply::step)
+        .step(Step::Close);
+    let server = Server::new(vec![reply; 2]);
+    let big = vec![b' '; 8 * 1024 * 1024];
+    let in_memory = client(&server);
+    let result = in_memory.stream(Request::streamed(big)).finish().await;
+    assert_eq!(name(&result.unwrap_err()), "RequestTooLarge");
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_closed_in_the_meantime_is_not_used() {
+    let closed = Reply::whole_stream(SHORT).step(Step::Close);
+    let server = Server::new([closed, Reply::whole_stream(SHORT)]);
+    let mut options = options(&server);
+    options.retry = RetryPolicy::NEVER;
+    let client = client_with(&options);
+    ask(&client).await.unwrap();
+    server.all_closed().await;
+    ask(&client).await.unwrap();
+    assert_eq!((server.requests().len(), server.connections()), (2, 2));
+}
+
 #[derive(Debug)]
 struct Nowhere;
 

@@ -21,6 +21,8 @@ pub(crate) enum Step {
     Stall,
     /// Ends the connection.
     Close,
+    /// First of a reply: the body of the request is not waited for.
+    Hasty,
 }
 
 /// The answer to one request.
@@ -153,7 +155,12 @@ impl Server {
 
     async fn serve<S: AsyncRead + AsyncWrite + Unpin>(self, mut stream: S) {
         self.0.links.send_modify(|links| links.0 += 1);
-        while let Some(request) = read_request(&mut stream).await {
+        loop {
+            let next = self.0.replies.lock().unwrap().front().cloned();
+            let hasty = next.is_some_and(|reply| matches!(reply.0.first(), Some(Step::Hasty)));
+            let Some(request) = read_request(&mut stream, hasty).await else {
+                break;
+            };
             self.0.seen.lock().unwrap().push(request);
             let reply = self.0.replies.lock().unwrap().pop_front();
             if !play(&mut stream, reply).await {
@@ -182,12 +189,13 @@ async fn play<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, reply: Option<R
                 return false;
             }
             Step::Close => return false,
+            Step::Hasty => {}
         }
     }
     true
 }
 
-async fn read_request<S: AsyncRead + Unpin>(stream: &mut S) -> Option<Seen> {
+async fn read_request<S: AsyncRead + Unpin>(stream: &mut S, hasty: bool) -> Option<Seen> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -201,7 +209,7 @@ async fn read_request<S: AsyncRead + Unpin>(stream: &mut S) -> Option<Seen> {
     let head = String::from_utf8(bytes).unwrap();
     let request = Seen { head, body: vec![] };
     let length: usize = request.header("content-length")?.parse().unwrap();
-    while body.len() < length {
+    while body.len() < length && !hasty {
         if stream.read_buf(&mut body).await.ok()? == 0 {
             return None;
         }
