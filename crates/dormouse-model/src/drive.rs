@@ -17,7 +17,7 @@ use crate::http::{Exchange, Http, Post};
 use crate::limits::{self, RateLimits};
 use crate::model::Emitter;
 use crate::request::Delivery;
-use crate::response::{Event, Partial, Response, Retrying};
+use crate::response::{Delta, Event, Partial, Response, Retrying};
 use crate::retry::{Decision, Retries};
 use crate::sse::SseDecoder;
 use dormouse_core::json::RawJson;
@@ -254,7 +254,7 @@ async fn emit_all(emitter: &Emitter, events: &mut Vec<Event>) {
     }
 }
 
-/// The events that a reader of a stream would have seen, in short.
+/// The events that a reader of a stream would have seen, each block in one piece.
 async fn announce(response: &Response, emitter: &Emitter) {
     let start = Event::MessageStart {
         id: response.id.clone(),
@@ -266,6 +266,14 @@ async fn announce(response: &Response, emitter: &Emitter) {
         let kind = block.kind();
         let head = RawJson::from(block);
         emitter.emit(Event::BlockStart { index, kind, head }).await;
+        if let Some(text) = block.readable_text() {
+            let delta = if kind.is_thinking() {
+                Delta::Thinking(text)
+            } else {
+                Delta::Text(text)
+            };
+            emitter.emit(Event::Delta { index, delta }).await;
+        }
         let block = Some(block.clone());
         emitter.emit(Event::BlockStop { index, block }).await;
     }

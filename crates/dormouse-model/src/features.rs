@@ -279,7 +279,7 @@ pub fn cache_diagnostics(
     member("diagnostics", &value, Vec::new())
 }
 
-/// An answer that follows a JSON schema.
+/// An answer that follows a JSON schema. Stands in `output_config`, and replaces what was there.
 ///
 /// # Errors
 /// When the model cannot do it.

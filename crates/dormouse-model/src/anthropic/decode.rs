@@ -152,8 +152,14 @@ impl MessageDecoder {
 
     /// Reads a message that came in one piece.
     pub(super) fn whole(head: Head, body: &[u8]) -> Result<Response, ModelError> {
-        let message = serde_json::from_slice(body).map_err(message_shape)?;
+        let message: &RawValue = serde_json::from_slice(body).map_err(message_shape)?;
         let mut decoder = Self::new(head);
+        // Some gateways send an error with the status of a success.
+        if let Ok(wire) = serde_json::from_str::<Wire<'_>>(message.get())
+            && wire.kind.0.as_deref() == Some("error")
+        {
+            return Err(errors::in_stream(wire.error, &decoder.head));
+        }
         decoder.take_message(message)?;
         decoder.finish(&mut Vec::new())
     }

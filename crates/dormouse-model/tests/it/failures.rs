@@ -180,6 +180,15 @@ async fn garbage_is_told_apart_and_never_retried_after_content() {
         ),
         (Reply::json(200, &[], "<html>"), "Malformed", 1),
         (
+            Reply::json(
+                200,
+                &[],
+                r#"{"type":"error","error":{"type":"overloaded_error"}}"#,
+            ),
+            "Overloaded",
+            3,
+        ),
+        (
             Reply::default().raw(b"garbage\r\n\r\n").step(Step::Close),
             "Connection",
             3,
