@@ -8,13 +8,13 @@
 use crate::compact::Compaction;
 use crate::target::Target;
 use crate::tokens::{self, Count};
-use crate::undo;
+use crate::undo::{self, UndoError};
 use crate::view::View;
 use dormouse_core::id::{MessageId, RecordId, Seq, SessionId};
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{
     Body, FoldedState, LastRequest, LastUsage, Lineage, Manifest, Message, Record, Request, Role,
-    StateChange,
+    StateChange, Undo,
 };
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
@@ -59,9 +59,9 @@ impl Conversation {
         let undone_at = last_undo.map(|record| record.seq);
         let (before, after): (Vec<&Record>, Vec<&Record>) = kept
             .into_iter()
-            .partition(|record| undone_at.is_some_and(|at| record.seq < at));
+            .partition(|record| undone_at.is_some_and(|at| record.seq <= at));
         for record in before {
-            conversation.view.apply(record);
+            undo::apply(&mut conversation.view, record);
         }
         if let Some(Body::Undo(undo)) = last_undo.map(|record| &record.body) {
             conversation.state = undo.manifest.state.clone();
@@ -155,15 +155,34 @@ impl Conversation {
         Manifest { state, ..manifest }
     }
 
-    /// The manifest of an undo, given the view folded without the rewrites undone.
-    pub fn restored(&self, without: &View) -> Manifest {
+    /// Plans the undo of a rewrite (or else of the newest) with all newer ones. `path` is the
+    /// session's whole path: what comes back is no longer in memory.
+    ///
+    /// # Errors
+    /// When there is nothing to undo, the moment is wrong, or the result would not fit.
+    pub fn plan_undo(
+        &self,
+        path: &[&Record],
+        target: Option<&RecordId>,
+        limit: Tokens,
+    ) -> Result<Undo, UndoError> {
+        let restored = undo::restore(path, target, self.view.target())?;
         let mut state = self.state.clone();
-        let (before, after) = (self.weight(), view_weight(without));
+        let (before, after) = (self.weight(), view_weight(&restored.view));
         tokens::rewritten(&mut state, &before, &after, self.bytes);
-        Manifest {
-            state,
-            ..without.layout()
+        let needed = tokens::count(&state, &after, self.bytes).tokens;
+        if needed > limit {
+            return Err(UndoError::DoesNotFit { needed, limit });
         }
+        let manifest = Manifest {
+            state,
+            ..restored.view.layout()
+        };
+        Ok(Undo {
+            targets: restored.targets,
+            thinking: restored.thinking,
+            manifest,
+        })
     }
 
     /// What a fork needs to begin: a reference to this log, and a copy of the state.
@@ -176,7 +195,7 @@ impl Conversation {
             session: session.clone(),
             record: head.0.clone(),
             seq: head.1,
-            prefix: self.state.prefix,
+            prefix: self.state.prefix.as_ref().map(|prefix| prefix.id),
             directive: directive.to_owned(),
             manifest,
         }
@@ -196,7 +215,7 @@ impl Conversation {
                     Weight::default(),
                 );
             }
-            Body::Prefix(prefix) => self.state.prefix = Some(prefix.id),
+            Body::Prefix(prefix) => self.state.prefix = Some(prefix.clone()),
             Body::Request(request) => self.request(record, request),
             Body::State(change) => self.change(change),
             Body::Agent(event) if event.ended => {

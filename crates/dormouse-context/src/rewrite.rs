@@ -30,6 +30,13 @@ pub(crate) fn apply(view: &mut View, record: &Record, place: &Arc<Place>) {
     }
 }
 
+/// Takes single blocks out of the view.
+pub(crate) fn drop_blocks(view: &mut View, keys: &[BlockKey]) {
+    if !keys.is_empty() {
+        keep(view, |segment| !keys.contains(&segment.origin));
+    }
+}
+
 fn in_ranges(ranges: &[SeqRange], segment: &Segment) -> bool {
     ranges
         .iter()

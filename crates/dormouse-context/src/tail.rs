@@ -1,7 +1,7 @@
 //! The open tail: what came after the last request and may still be put in order.
 //!
 //! It holds the blocks of the response that is being answered and, apart from them, what came in
-//! on the user's side since. [`Tail::settle`] turns both into segments that an API accepts: tool
+//! on the user's side since. Settling turns both into segments that an API accepts: tool
 //! results first, then fragments, then the user's words; a stand-in for every result that is
 //! missing; no thinking at the end of a response that was cut off. Settling is pure: it can be
 //! asked at any time, and becomes final when a request is recorded.
@@ -22,7 +22,7 @@ pub struct Tail {
     /// Its id.
     pub(crate) response_id: Option<MessageId>,
     /// What came in since, in order of arrival. Fragments have the role `System` here; what they
-    /// become is decided by [`Tail::settle`].
+    /// become is decided when the tail is settled.
     pub(crate) incoming: Vec<Segment>,
 }
 

@@ -4,10 +4,13 @@
 //! that results is the fold of the path without the rewrites undone and without what they caused.
 //! It is written into the undo record as a manifest, so that nobody has to fold twice.
 
+use crate::bound::{RewriteVerdict, local_rewrite};
+use crate::rewrite;
 use crate::target::Target;
 use crate::view::View;
-use dormouse_core::id::RecordId;
+use dormouse_core::id::{BlockKey, RecordId};
 use dormouse_core::record::{Body, Record};
+use dormouse_core::units::Tokens;
 use std::collections::HashSet;
 
 /// Why nothing can be undone.
@@ -19,6 +22,67 @@ pub enum UndoError {
     /// The record is not a rewrite that is in force on this path.
     #[error("record {0} is not a rewrite that is in force here")]
     NotInForce(RecordId),
+    /// The model's thinking is bound to the prompt and the turn is not over.
+    #[error("it must wait: {0}")]
+    Wait(&'static str),
+    /// What comes back is more than the window holds.
+    #[error("undoing would need {needed} tokens, and the limit is {limit}")]
+    DoesNotFit {
+        /// Tokens of the restored prompt.
+        needed: Tokens,
+        /// The limit.
+        limit: Tokens,
+    },
+}
+
+/// What undoing gives.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// The rewrites taken back, oldest first.
+    pub targets: Vec<RecordId>,
+    /// Thinking that has to go, because it was bound to the rewritten prompt.
+    pub thinking: Vec<BlockKey>,
+    /// The view without them.
+    pub view: View,
+}
+
+/// Takes back a rewrite (or else the newest) with all newer ones.
+///
+/// # Errors
+/// When there is none, the target is not in force, or the moment is wrong.
+pub fn restore(
+    path: &[&Record],
+    target: Option<&RecordId>,
+    model: &Target,
+) -> Result<Restored, UndoError> {
+    let targets = targets(path, target)?;
+    let now = fold_path(path, model.clone());
+    let mut view = fold_without(path, &targets, model.clone());
+    let mut thinking = Vec::new();
+    if model.binds_to_prefix() {
+        let rewritten_at = path.iter().find(|record| targets.contains(&record.id));
+        let rewritten_at = rewritten_at.map(|record| record.seq).unwrap_or_default();
+        let (before, after) = (now.segments(), view.segments());
+        let same = before
+            .iter()
+            .zip(after.iter())
+            .take_while(|(a, b)| a.same_prompt(b))
+            .count();
+        if let RewriteVerdict::Wait { reason } = local_rewrite(&now, same) {
+            return Err(UndoError::Wait(reason));
+        }
+        // Older thinking is bound to the prompt that comes back; newer thinking never saw it.
+        let newer = after.iter().skip(same).filter(|segment| {
+            segment.block.kind().is_thinking() && segment.origin.record > rewritten_at
+        });
+        thinking = newer.map(|segment| segment.origin).collect();
+        rewrite::drop_blocks(&mut view, &thinking);
+    }
+    Ok(Restored {
+        targets,
+        thinking,
+        view,
+    })
 }
 
 /// Rewrites in force on a path, oldest first.
@@ -33,10 +97,7 @@ pub fn in_force<'a>(path: &[&'a Record]) -> Vec<&'a Record> {
 }
 
 /// The rewrites that undoing `target` (or else the newest) takes back, oldest first.
-///
-/// # Errors
-/// When there is none, or the target is not in force.
-pub fn targets(path: &[&Record], target: Option<&RecordId>) -> Result<Vec<RecordId>, UndoError> {
+fn targets(path: &[&Record], target: Option<&RecordId>) -> Result<Vec<RecordId>, UndoError> {
     let rewrites = in_force(path);
     let from = match target {
         None => rewrites
@@ -56,7 +117,7 @@ pub fn targets(path: &[&Record], target: Option<&RecordId>) -> Result<Vec<Record
 
 /// The view of a path without some rewrites and what they caused, on top of what the path itself
 /// undoes.
-pub fn fold_without(path: &[&Record], without: &[RecordId], target: Target) -> View {
+fn fold_without(path: &[&Record], without: &[RecordId], target: Target) -> View {
     let mut undone = undone(path);
     undone.extend(without.iter().cloned());
     fold(path, &undone, target)
@@ -70,12 +131,21 @@ pub fn fold_path(path: &[&Record], target: Target) -> View {
 fn fold(path: &[&Record], undone: &HashSet<RecordId>, target: Target) -> View {
     let mut view = View::new(target);
     for record in kept(path, undone) {
-        view.apply(record);
+        apply(&mut view, record);
     }
     view
 }
 
-/// The records of a path that count: not undone, not caused by what is undone, no undo itself.
+/// Applies a record of a path whose undone rewrites are left out: of an undo, only the thinking it
+/// takes away is left to do.
+pub(crate) fn apply(view: &mut View, record: &Record) {
+    match &record.body {
+        Body::Undo(undo) => rewrite::drop_blocks(view, &undo.thinking),
+        _ => view.apply(record),
+    }
+}
+
+/// The records of a path that count: not undone, not caused by what is undone.
 pub(crate) fn kept<'a>(path: &[&'a Record], undone: &HashSet<RecordId>) -> Vec<&'a Record> {
     let mut gone = undone.clone();
     let mut kept = Vec::with_capacity(path.len());
@@ -86,7 +156,7 @@ pub(crate) fn kept<'a>(path: &[&'a Record], undone: &HashSet<RecordId>) -> Vec<&
             .is_some_and(|cause| gone.contains(cause));
         if caused || gone.contains(&record.id) {
             gone.insert(record.id.clone());
-        } else if !matches!(record.body, Body::Undo(_)) {
+        } else {
             kept.push(*record);
         }
     }

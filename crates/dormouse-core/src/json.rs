@@ -5,7 +5,8 @@
 //! members together. It does not validate: callers hand in text that serde has accepted.
 
 use bytes::Bytes;
-use serde::de::{MapAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -259,6 +260,65 @@ impl<'de> Deserialize<'de> for Number {
             Lenient::Number(number) => Self(Some(number)),
             _ => Self(None),
         })
+    }
+}
+
+/// An object of a certain shape, or anything else.
+///
+/// Reading it in place spares a second pass over text that may be long.
+#[derive(Debug)]
+pub enum OrElse<T> {
+    /// An object.
+    Object(T),
+    /// Something else, skipped.
+    Other,
+}
+
+impl<T> OrElse<T> {
+    /// The object, if it is one.
+    pub const fn object(&self) -> Option<&T> {
+        match self {
+            Self::Object(object) => Some(object),
+            Self::Other => None,
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrElse<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Any<T> {
+            type Value = OrElse<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any JSON value")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(OrElse::Object)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(OrElse::Other)
+            }
+            fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+                Ok(OrElse::Other)
+            }
+            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+                Ok(OrElse::Other)
+            }
+            fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+                Ok(OrElse::Other)
+            }
+            fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+                Ok(OrElse::Other)
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+                Ok(OrElse::Other)
+            }
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(OrElse::Other)
+            }
+        }
+        deserializer.deserialize_any(Any(std::marker::PhantomData))
     }
 }
 

@@ -16,6 +16,7 @@
 use crate::id::{MessageId, RecordId};
 use crate::models::ModelTable;
 use crate::usage::{TokenUsage, Usd};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -55,7 +56,8 @@ pub struct UsageBook {
 }
 
 /// Sums over responses.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct UsageSum {
     /// Responses.
     pub responses: u64,
@@ -68,6 +70,17 @@ pub struct UsageSum {
 }
 
 impl UsageSum {
+    /// Counts one response. Prices depend on the single prompt's length, so the cost of a sum is
+    /// no function of its tokens.
+    pub fn count(&mut self, usage: TokenUsage, cost: Option<Usd>) {
+        self.add(&Self {
+            responses: 1,
+            usage,
+            cost: cost.unwrap_or_default(),
+            unpriced: u64::from(cost.is_none()),
+        });
+    }
+
     fn add(&mut self, other: &Self) {
         self.responses += other.responses;
         self.usage += other.usage;
@@ -128,13 +141,7 @@ impl UsageBook {
             let (Some(sum), Some(info)) = (sums.get_mut(index), infos.get(index)) else {
                 continue;
             };
-            let cost = info.cost(&response.usage);
-            sum.add(&UsageSum {
-                responses: 1,
-                usage: response.usage,
-                cost: cost.unwrap_or_default(),
-                unpriced: u64::from(cost.is_none()),
-            });
+            sum.count(response.usage, info.cost(&response.usage));
         }
         let mut totals = UsageTotals::default();
         for (name, sum) in self.models.iter().zip(sums) {

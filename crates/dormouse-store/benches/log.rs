@@ -139,6 +139,8 @@ impl Generator {
             self.turn();
         }
         self.flush();
+        // Or the system would write it out while we measure.
+        self.file.sync_data().unwrap();
     }
 
     /// A response of two lines, progress, a result.

@@ -57,6 +57,7 @@ pub(crate) struct Chunks<'a> {
     last: Bytes,
     carried: usize,
     next_read: usize,
+    largest_read: usize,
     limit: usize,
 }
 
@@ -69,15 +70,22 @@ impl<'a> Chunks<'a> {
             last: Bytes::new(),
             carried: 0,
             next_read: FIRST_READ,
+            largest_read: FULL_READ,
             limit: MAX_LINE,
         }
     }
 
     /// Like [`Self::new`], for a range that will be read to its end.
     pub(crate) fn whole(file: &'a dyn RandomRead, range: Range<u64>) -> Self {
+        Self::in_blocks(file, range, FULL_READ)
+    }
+
+    /// Like [`Self::whole`], in blocks of about a certain size.
+    pub(crate) fn in_blocks(file: &'a dyn RandomRead, range: Range<u64>, size: usize) -> Self {
         let len = range.end.saturating_sub(range.start);
         let mut chunks = Self::new(file, range);
-        chunks.next_read = usize::try_from(len).unwrap_or(FULL_READ).min(FULL_READ);
+        chunks.next_read = usize::try_from(len).unwrap_or(size).min(size);
+        chunks.largest_read = size;
         chunks
     }
 
@@ -115,7 +123,7 @@ impl<'a> Chunks<'a> {
             let bytes = filled.slice(..end);
             self.last = filled;
             self.carried = end;
-            self.next_read = (self.next_read * 4).min(FULL_READ.max(carry));
+            self.next_read = (self.next_read * 4).min(self.largest_read.max(carry));
             return Ok(Some(Piece::Lines { offset, bytes }));
         }
     }
@@ -156,7 +164,7 @@ impl<'a> Chunks<'a> {
         let offset = self.rest.start - as_u64(carry);
         self.last = Bytes::new();
         self.carried = 0;
-        self.next_read = FULL_READ;
+        self.next_read = self.largest_read;
         loop {
             let before = self.rest.start;
             if self.rest.is_empty() {

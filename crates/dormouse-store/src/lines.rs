@@ -34,12 +34,49 @@ pub enum Line {
     },
 }
 
+/// The lines of one block.
+#[derive(Debug, Default)]
+pub(crate) struct BlockLines {
+    block: Bytes,
+    offset: u64,
+}
+
+impl BlockLines {
+    /// Of a block that begins at `offset`.
+    pub(crate) const fn new(block: Bytes, offset: u64) -> Self {
+        Self { block, offset }
+    }
+}
+
+impl Iterator for BlockLines {
+    type Item = Line;
+
+    fn next(&mut self) -> Option<Line> {
+        if self.block.is_empty() {
+            return None;
+        }
+        let newline = memchr::memchr(b'\n', &self.block);
+        let mut bytes = self
+            .block
+            .split_to(newline.map_or(self.block.len(), |at| at + 1));
+        let offset = self.offset;
+        self.offset += as_u64(bytes.len());
+        if newline.is_some() {
+            bytes.truncate(bytes.len() - 1);
+        }
+        Some(Line::Text {
+            offset,
+            bytes,
+            ended: newline.is_some(),
+        })
+    }
+}
+
 /// Iterates over lines. After an error it ends.
 #[derive(Debug)]
 pub(crate) struct Lines<'a> {
     chunks: Chunks<'a>,
-    block: Bytes,
-    offset: u64,
+    block: BlockLines,
     failed: bool,
 }
 
@@ -57,26 +94,8 @@ impl<'a> Lines<'a> {
     fn over(chunks: Chunks<'a>) -> Self {
         Self {
             chunks,
-            block: Bytes::new(),
-            offset: 0,
+            block: BlockLines::default(),
             failed: false,
-        }
-    }
-
-    fn cut_line(&mut self) -> Line {
-        let newline = memchr::memchr(b'\n', &self.block);
-        let mut bytes = self
-            .block
-            .split_to(newline.map_or(self.block.len(), |at| at + 1));
-        let offset = self.offset;
-        self.offset += as_u64(bytes.len());
-        if newline.is_some() {
-            bytes.truncate(bytes.len() - 1);
-        }
-        Line::Text {
-            offset,
-            bytes,
-            ended: newline.is_some(),
         }
     }
 }
@@ -85,19 +104,18 @@ impl Iterator for Lines<'_> {
     type Item = FileResult<Line>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if !self.block.is_empty() {
-            return Some(Ok(self.cut_line()));
+        if let Some(line) = self.block.next() {
+            return Some(Ok(line));
         }
         if self.failed {
             return None;
         }
         // An empty slice would still hold on to the buffer and keep it from being used again.
-        self.block = Bytes::new();
+        self.block = BlockLines::default();
         match self.chunks.next_piece() {
             Ok(Some(Piece::Lines { offset, bytes })) => {
-                self.offset = offset;
-                self.block = bytes;
-                Some(Ok(self.cut_line()))
+                self.block = BlockLines::new(bytes, offset);
+                self.block.next().map(Ok)
             }
             Ok(Some(Piece::Overlong { offset, bytes })) => {
                 Some(Ok(Line::Overlong { offset, bytes }))

@@ -204,13 +204,20 @@ impl LogFile {
     fn holds_an_object(&self, len: u64) -> Result<bool, ReadError> {
         for line in Lines::new(&*self.file, 0..len) {
             if let Line::Text { bytes, .. } = self.during(line)?
-                && is_object(&bytes)
+                && begins_with_object(&bytes)
             {
                 return Ok(true);
             }
         }
         Ok(false)
     }
+}
+
+/// Whether a line begins with a JSON object. Something may be glued to it: then the line cannot be
+/// read, but the file is a transcript all the same.
+fn begins_with_object(line: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
+    line.trim_ascii_start().starts_with(b"{") && values.next().is_some_and(|value| value.is_ok())
 }
 
 /// Whether a line is a JSON object.

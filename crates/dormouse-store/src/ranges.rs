@@ -11,6 +11,7 @@
 use crate::chunks::as_u64;
 use crate::issue::{Issues, Trouble};
 use crate::lines::{Line, Lines};
+use crate::parse::read_records;
 use crate::read::{Outcome, read_line};
 use crate::search::{line_end, newest_line};
 use dormouse_core::id::{RecordId, Seq};
@@ -21,6 +22,9 @@ use memchr::memmem::Finder;
 /// Below this the place is found by reading on, not by halving again.
 const CLOSE: u64 = 64 * 1024;
 
+/// A range that claims to be longer is not believed before its first record was seen.
+const MOST_AT_ONCE: u64 = 64 * 1024 * 1024;
+
 /// Reads the records of a range that lies before `end`.
 pub(crate) fn read(
     file: &dyn RandomRead,
@@ -28,6 +32,9 @@ pub(crate) fn read(
     range: &KeptRange,
     issues: &mut Issues,
 ) -> FileResult<Vec<Record>> {
+    if let Some(records) = read_as_hinted(file, end, range, issues)? {
+        return Ok(records);
+    }
     if let Some(records) = read_from(file, range.offset, end, range, issues)? {
         return Ok(records);
     }
@@ -48,6 +55,29 @@ pub(crate) fn read(
         issues.add(None, range.offset, what);
     }
     Ok(records.unwrap_or_default())
+}
+
+/// Reads the range if both of its ends are where they should be: the common case, and the fast one.
+fn read_as_hinted(
+    file: &dyn RandomRead,
+    end: u64,
+    range: &KeptRange,
+    issues: &mut Issues,
+) -> FileResult<Option<Vec<Record>>> {
+    let size = range.last_offset.checked_sub(range.offset);
+    if range.last_offset >= end || size.is_none_or(|size| size > MOST_AT_ONCE) {
+        return Ok(None);
+    }
+    let next = (line_end(file, range.last_offset, end)? + 1).min(end);
+    let mut found = Issues::default();
+    let records = read_records(file, range.offset..next, &mut found)?;
+    let first = records.first().map(|record| &record.id);
+    let last = records.last().map(|record| record.seq);
+    if first != Some(&range.first_id) || last != Some(range.last) {
+        return Ok(None);
+    }
+    issues.append(found);
+    Ok(Some(records))
 }
 
 /// Reads the range if its first record begins at `offset`.

@@ -18,10 +18,9 @@
 //! Where the records of a range lie ([`crate::ranges`]).
 
 use crate::issue::{Issues, Trouble};
-use crate::lines::Lines;
 use crate::log_file::{LogFile, ReadError};
+use crate::parse::read_records;
 use crate::ranges;
-use crate::read::{Outcome, read_line};
 use crate::search::newest_line;
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::record::{Body, Preserved, Record};
@@ -79,30 +78,23 @@ impl LogFile {
             return Ok(());
         };
         for range in &manifest.ranges {
-            let foreign = range
+            let issues = &mut resumed.issues;
+            let other = range
                 .session
                 .as_ref()
                 .filter(|session| carrier.session.as_ref() != Some(session));
-            let records = match foreign {
-                None => {
-                    let issues = &mut resumed.issues;
-                    self.during(ranges::read(file, carrier.offset, range, issues))?
-                }
-                Some(session) => match siblings(session) {
-                    Some(log) => {
-                        let (len, file) = (log.len()?, log.counted());
-                        let issues = &mut resumed.issues;
-                        let records = log.during(ranges::read(&file, len, range, issues))?;
-                        resumed.bytes_read += file.bytes_read();
-                        records
-                    }
-                    None => {
-                        let session = session.clone();
-                        let what = Trouble::LogMissing { session };
-                        resumed.issues.add(None, carrier.offset, what);
-                        continue;
-                    }
-                },
+            let records = if let Some(session) = other {
+                let Some(log) = siblings(session) else {
+                    let session = session.clone();
+                    issues.add(None, carrier.offset, Trouble::LogMissing { session });
+                    continue;
+                };
+                let (len, file) = (log.len()?, log.counted());
+                let records = log.during(ranges::read(&file, len, range, issues))?;
+                resumed.bytes_read += file.bytes_read();
+                records
+            } else {
+                self.during(ranges::read(file, carrier.offset, range, issues))?
             };
             let records = records.into_iter();
             let named = records.map(|record| (range.session.clone(), record));
@@ -258,20 +250,6 @@ impl Tail {
 fn is_leaf(record: &Record) -> bool {
     let counts = record.own || matches!(record.body, Body::Message(_) | Body::Boundary(_));
     counts && !record.side_chain
-}
-
-pub(crate) fn read_records(
-    file: &dyn RandomRead,
-    range: Range<u64>,
-    issues: &mut Issues,
-) -> FileResult<Vec<Record>> {
-    let mut records = Vec::new();
-    for line in Lines::whole(file, range) {
-        if let Outcome::Record(record) = read_line(&line?, None, issues) {
-            records.push(*record);
-        }
-    }
-    Ok(records)
 }
 
 /// Reads the stretch that another tool kept across its compaction.

@@ -105,7 +105,8 @@ impl<'a> Block<'a> {
     ) -> FileResult<Self> {
         let size = usize::try_from(end - start).unwrap_or(usize::MAX);
         if buffer.len() < size {
-            buffer.resize(size, 0);
+            // Made anew: growing it would copy what is about to be overwritten.
+            *buffer = vec![0; size];
         }
         let read = file.read_at(start, &mut buffer[..size])?;
         Ok(Self {

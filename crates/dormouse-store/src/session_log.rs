@@ -104,8 +104,8 @@ pub enum AppendError {
     /// The log has moved on since the caller looked.
     #[error(
         "the log has moved on: expected {}, found {}",
-        name(expected),
-        name(found)
+        name(expected.as_ref()),
+        name(found.as_ref())
     )]
     HeadMoved {
         /// The head the caller knows.
@@ -159,8 +159,8 @@ pub enum AppendError {
     },
 }
 
-fn name(head: &Option<RecordId>) -> &str {
-    head.as_ref().map_or("an empty log", RecordId::as_str)
+fn name(head: Option<&RecordId>) -> &str {
+    head.map_or("an empty log", RecordId::as_str)
 }
 
 /// Checks what every log checks before it writes, and gives the new record its number and parent.

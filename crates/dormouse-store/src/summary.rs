@@ -10,9 +10,8 @@
 use crate::issue::{Issues, Trouble};
 use crate::lines::Line;
 use crate::log_file::{LogFile, ReadError, is_object};
-use crate::loose::Object;
 use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::json::{Flag, Number, Text};
+use dormouse_core::json::{Flag, Number, OrElse, Text};
 use dormouse_core::record::LineError;
 use dormouse_core::units::{Millis, Tokens};
 use serde::Deserialize;
@@ -106,9 +105,9 @@ struct SummaryLine<'a> {
     #[serde(borrow, default)]
     summary: Text<'a>,
     #[serde(borrow, default)]
-    message: Object<SummaryMessage<'a>>,
+    message: Option<OrElse<SummaryMessage<'a>>>,
     #[serde(borrow, default)]
-    compact_metadata: Object<Metadata<'a>>,
+    compact_metadata: Option<OrElse<Metadata<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -218,7 +217,7 @@ fn take(
             }
         }
         (Some("assistant"), _) if !line.is_api_error_message.0 => {
-            let message = line.message.0.as_ref();
+            let message = line.message.as_ref().and_then(OrElse::object);
             let id = message
                 .and_then(|message| message.id.0.as_deref())
                 .or(line.uuid.0.as_deref());
@@ -288,7 +287,12 @@ fn title(text: &str) -> Option<String> {
 
 /// What a person wrote in this message; nothing if it only brings results of tools.
 fn human_text(line: &SummaryLine<'_>) -> Option<String> {
-    let content = line.message.0.as_ref()?.content?.get();
+    let content = line
+        .message
+        .as_ref()
+        .and_then(OrElse::object)?
+        .content?
+        .get();
     if content.starts_with('"') {
         return serde_json::from_str(content).ok();
     }
@@ -310,7 +314,7 @@ fn human_text(line: &SummaryLine<'_>) -> Option<String> {
 }
 
 fn boundary(line: &SummaryLine<'_>) -> BoundarySummary {
-    let metadata = line.compact_metadata.0.as_ref();
+    let metadata = line.compact_metadata.as_ref().and_then(OrElse::object);
     BoundarySummary {
         id: line.uuid.0.as_deref().map(RecordId::from),
         at: line.timestamp.0.as_deref().and_then(Millis::parse),

@@ -15,8 +15,7 @@
 
 use crate::chunks::{Chunks, Piece, as_u64};
 use crate::log_file::{LogFile, ReadError};
-use crate::loose::Object;
-use dormouse_core::json::Text;
+use dormouse_core::json::{OrElse, Text};
 use dormouse_core::record::UsageReport;
 use dormouse_core::usage::TokenUsage;
 use dormouse_core::usage_book::{ResponseKey, UsageBook};
@@ -87,7 +86,7 @@ struct UsageLine<'a> {
     #[serde(borrow, default)]
     version: Text<'a>,
     #[serde(borrow, default)]
-    message: Object<UsageMessage<'a>>,
+    message: Option<OrElse<UsageMessage<'a>>>,
     #[serde(borrow, default)]
     dormouse: Option<&'a RawValue>,
 }
@@ -132,7 +131,7 @@ fn note(line: &[u8], place: ResponseKey, book: &mut UsageBook) -> Noted {
 }
 
 fn assistant(line: &UsageLine<'_>, record: ResponseKey, book: &mut UsageBook) -> Noted {
-    let Some(message) = &line.message.0 else {
+    let Some(message) = line.message.as_ref().and_then(OrElse::object) else {
         return Noted::Nothing;
     };
     let figures = message

@@ -1,7 +1,7 @@
 //! What the user typed. Nothing here is looked up or decided; a command's own arguments stand
 //! beside the command.
 
-use crate::commands::{completions, config};
+use crate::commands::{completions, config, context, export, log, sessions, usage, view};
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
 use std::ffi::OsString;
@@ -10,10 +10,10 @@ macro_rules! examples {
     () => {
         "\
 Examples:
-  dormouse                              What works today
+  dormouse sessions ~/.claude/projects  What is there, what it cost
+  dormouse context session.jsonl        What fills the window, what is left
+  dormouse usage ~/.claude/projects     Tokens and dollars, each counted once
   dormouse config show                  Settings in force, and why
-  dormouse --set notes=false config show notes
-  dormouse config docs > settings.md    All settings as a Markdown table
 
 "
     };
@@ -89,6 +89,20 @@ impl Globals {
 /// The commands. Only what works is listed here.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Show the context window of a session: what fills it, what is left
+    Context(context::Args),
+    /// List sessions with title, age, messages, tokens and cost
+    Sessions(sessions::Args),
+    /// List the records of a transcript
+    Log(log::Args),
+    /// Show the prompt as the model sees it, now or at any earlier request
+    View(view::Args),
+    /// Add up tokens and dollars of a session or a folder
+    Usage(usage::Args),
+    /// Print a log for tools made for Claude Code transcripts
+    Export(export::ExportArgs),
+    /// Make a log from a transcript of Claude Code's
+    Convert(export::ConvertArgs),
     /// Show and document settings, trust folders
     Config(config::Args),
     /// Print a completion script for a shell

@@ -14,6 +14,7 @@
 use crate::output::{Format, Line, Out, OutError, Role};
 use dormouse_config::{ConfigIssue, LoaderError, TrustError};
 use dormouse_core::settings::SettingsIssue;
+use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError};
 use dormouse_system::{FileError, Operation};
 use serde::Serialize;
 use serde_json::json;
@@ -171,6 +172,62 @@ impl From<OutError> for Failure {
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
         file_error(&error, &error).into()
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        read_error(&error, &error).into()
+    }
+}
+
+/// `error` is what is told, `reason` what decides about it.
+fn read_error(error: &dyn Error, reason: &ReadError) -> UserError {
+    match reason {
+        ReadError::Missing { .. } => UserError::of(Exit::Unreadable, error)
+            .hint("check the path; `dormouse sessions DIR` lists what is there"),
+        ReadError::Directory { .. } => UserError::of(Exit::Unreadable, error).hint(
+            "name a file in it; `dormouse sessions DIR` and `dormouse usage DIR` take folders",
+        ),
+        ReadError::Denied { .. } => {
+            UserError::of(Exit::Unreadable, error).hint("check who may read the file")
+        }
+        ReadError::Empty { .. } => UserError::of(Exit::Unsuitable, error)
+            .hint("a transcript has one JSON object a line; this one was never written to"),
+        ReadError::NotATranscript { .. } => UserError::of(Exit::Unsuitable, error)
+            .hint("a transcript has one JSON object a line, like Claude Code's *.jsonl"),
+        ReadError::File { source, .. } => file_error(error, source),
+    }
+}
+
+impl From<ConvertError> for Failure {
+    fn from(error: ConvertError) -> Self {
+        match &error {
+            ConvertError::Exists { .. } => UserError::of(Exit::Refused, &error)
+                .hint("it was converted before; --to FILE writes somewhere else"),
+            ConvertError::AlreadyOwn { .. } => {
+                UserError::of(Exit::Unsuitable, &error).hint("it can be used as it is")
+            }
+            ConvertError::Read(reason) => read_error(&error, reason),
+            ConvertError::Open(OpenError::Busy { .. }) => UserError::of(Exit::Refused, &error)
+                .hint("another process writes to that log; try again when it has ended"),
+            ConvertError::Open(_) | ConvertError::Begin(_) => {
+                UserError::of(Exit::Unexpected, &error)
+            }
+            ConvertError::Write { source, .. } => file_error(&error, source),
+        }
+        .into()
+    }
+}
+
+impl From<LayoutError> for Failure {
+    fn from(error: LayoutError) -> Self {
+        match &error {
+            LayoutError::BadSessionId { .. } => UserError::of(Exit::Unsuitable, &error)
+                .hint("--to FILE writes the log somewhere else"),
+            LayoutError::Folder { source, .. } => file_error(&error, source),
+        }
+        .into()
     }
 }
 

@@ -16,7 +16,9 @@
 pub mod app;
 pub mod cli;
 pub mod commands;
+pub mod describe;
 pub mod error;
 pub mod output;
+pub mod transcript;
 
 pub use app::App;

@@ -85,7 +85,7 @@ fn records_of_one_response_count_once_and_the_last_wins() {
     let conversation = fold(&log);
     let sums = conversation.state().totals.sums(ModelTable::builtin());
     let total = sums.get(MODEL).copied().unwrap_or_default();
-    assert_eq!((total.requests, total.usage), (1, usage(50_000, 301)));
+    assert_eq!((total.responses, total.usage), (1, usage(50_000, 301)));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn many_responses_settle_and_still_count_once() {
     }
     let sums = fold(&log).state().totals.sums(ModelTable::builtin());
     let total = sums.get(MODEL).copied().unwrap_or_default();
-    assert_eq!((total.requests, total.usage), (200, usage(200_000, 2_000)));
+    assert_eq!((total.responses, total.usage), (200, usage(200_000, 2_000)));
     // 200,000 read at $0.50 and 2,000 written at $25 a million.
     assert_eq!(total.cost.to_string(), "$0.1500");
 }

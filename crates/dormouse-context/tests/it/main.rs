@@ -7,8 +7,10 @@
 )]
 
 mod accounting;
+mod foreign_cases;
 mod material;
 mod random_log;
 mod request;
+mod rewrite_cases;
 mod view_cases;
 mod view_properties;

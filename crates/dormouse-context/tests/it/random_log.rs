@@ -19,7 +19,7 @@ use dormouse_core::models::{ModelTable, ThinkingBinding};
 use dormouse_core::record::{
     Body, Boundary, BoundaryKind, Checkpoint, ClearedBlock, Clearing, FoldSpan, Folding,
     FragmentKind, Message, MessageOrigin, Record, Replacement, ReplacementDecision, Request,
-    SeqRange, Snip, Trigger, Undo,
+    SeqRange, Snip, Trigger,
 };
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
@@ -434,13 +434,11 @@ impl Session {
             .rev()
             .nth(usize::from(older))
             .map(|record| record.id.clone());
-        let Ok(targets) = undo::targets(&path, target.as_ref()) else {
+        let conversation = self.conversation();
+        let Ok(undo) = conversation.plan_undo(&path, target.as_ref(), Tokens(u64::MAX)) else {
             return false;
         };
-        let restored = undo::fold_without(&path, &targets, self.target.clone());
-        let manifest = self.conversation().restored(&restored);
-        self.log
-            .push(Body::Undo(Box::new(Undo { targets, manifest })));
+        self.log.push(Body::Undo(Box::new(undo)));
         true
     }
 }

@@ -1,7 +1,5 @@
 //! What each record does to the prompt, case by case.
 
-use dormouse_context::compact::{Compaction, SummaryPlace};
-use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::target::Target;
 use dormouse_context::undo;
@@ -9,12 +7,10 @@ use dormouse_context::validate;
 use dormouse_context::view::View;
 use dormouse_core::block::Block;
 use dormouse_core::hash::Hash;
-use dormouse_core::id::{BlockKey, RecordId, Seq};
-use dormouse_core::models::{ModelTable, ThinkingBinding};
+use dormouse_core::id::BlockKey;
+use dormouse_core::models::ModelTable;
 use dormouse_core::record::{
-    Body, Boundary, BoundaryKind, ClearedBlock, Clearing, ClearingPlace, FoldSpan, Folding,
-    FragmentKind, Message, MessageOrigin, Record, Replacement, ReplacementDecision, Role, SeqRange,
-    Snip, Trigger, Undo,
+    Body, FragmentKind, Message, MessageOrigin, Replacement, ReplacementDecision,
 };
 use dormouse_testkit::LogBuilder;
 use dormouse_testkit::blocks::{call, result, thinking, unsigned_thinking};
@@ -22,11 +18,11 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::sync::Arc;
 
-fn target() -> Target {
+pub(crate) fn target() -> Target {
     Target::new(&Arc::new(ModelTable::builtin().clone()), "model")
 }
 
-fn show(view: &View) -> String {
+pub(crate) fn show(view: &View) -> String {
     let mut lines = Vec::new();
     for segment in view.segments().iter() {
         let block = &segment.block;
@@ -42,7 +38,7 @@ fn show(view: &View) -> String {
     lines.join("\n")
 }
 
-fn check_for(log: &LogBuilder, target: Target, expected: &str) {
+pub(crate) fn check_for(log: &LogBuilder, target: Target, expected: &str) {
     let records = path(log.records(), Leaf::Newest);
     let view = undo::fold_path(&records, target);
     let expected: Vec<&str> = expected.trim().lines().map(str::trim).collect();
@@ -50,22 +46,8 @@ fn check_for(log: &LogBuilder, target: Target, expected: &str) {
     assert_eq!(validate::consistent(view.segments().iter()), Ok(()));
 }
 
-fn check(log: &LogBuilder, expected: &str) {
+pub(crate) fn check(log: &LogBuilder, expected: &str) {
     check_for(log, target(), expected);
-}
-
-fn two_tool_rounds() -> LogBuilder {
-    let mut log = LogBuilder::new();
-    log.user("find the bug");
-    log.assistant(
-        "m1",
-        vec![Block::text("looking"), call("c1", "Read", &json!({}))],
-    );
-    log.user_blocks(vec![result("c1", "file one")]);
-    log.assistant("m2", vec![call("c2", "Grep", &json!({}))]);
-    log.user_blocks(vec![result("c2", "three hits")]);
-    log.assistant("m3", vec![Block::text("it is here")]);
-    log
 }
 
 #[test]
@@ -276,278 +258,4 @@ fn a_preview_replaces_what_was_not_sent_and_nothing_else() {
          user: result of c1: very long
          assistant: seen it",
     );
-}
-
-fn clearing(key: BlockKey, place: ClearingPlace) -> Body {
-    Body::Cleared(Clearing {
-        place,
-        blocks: vec![ClearedBlock {
-            key,
-            block: result("c1", "[cleared]"),
-        }],
-        ..Clearing::default()
-    })
-}
-
-#[test]
-fn clearing_changes_the_bytes_and_not_the_place() {
-    let key = BlockKey::new(Seq::new(3), 0);
-    let mut log = two_tool_rounds();
-    log.push(clearing(key, ClearingPlace::Local));
-    check(
-        &log,
-        "user: find the bug
-         assistant: looking
-         assistant: calls Read (c1)
-         user: result of c1: [cleared]
-         assistant: calls Grep (c2)
-         user: result of c2: three hits
-         assistant: it is here",
-    );
-    // What the provider clears is an observation.
-    let mut observed = two_tool_rounds();
-    let before = show(&undo::fold_path(
-        &path(observed.records(), Leaf::Newest),
-        target(),
-    ));
-    observed.push(clearing(key, ClearingPlace::Server));
-    check(&observed, &before);
-}
-
-#[test]
-fn snipped_ranges_leave_and_pairs_stay_whole() {
-    let mut log = two_tool_rounds();
-    let ranges = vec![SeqRange {
-        first: Seq::new(2),
-        last: Seq::new(2),
-    }];
-    log.push(Body::Snip(Snip {
-        ranges,
-        thinking: vec![],
-    }));
-    check(
-        &log,
-        "user: find the bug
-         assistant: calls Grep (c2)
-         user: result of c2: three hits
-         assistant: it is here",
-    );
-}
-
-#[test]
-fn a_folded_span_becomes_one_line() {
-    let mut log = two_tool_rounds();
-    let span = FoldSpan {
-        range: SeqRange {
-            first: Seq::new(2),
-            last: Seq::new(5),
-        },
-        block: Block::text("[read file one, three hits]"),
-    };
-    log.push(Body::Fold(Folding {
-        spans: vec![span],
-        thinking: vec![],
-    }));
-    check(
-        &log,
-        "user: find the bug
-         user: [read file one, three hits]
-         assistant: it is here",
-    );
-}
-
-fn compact(log: &mut LogBuilder, keep: SeqRange, place: SummaryPlace, target: &Target) -> RecordId {
-    let records = path(log.records(), Leaf::Newest);
-    let conversation = Conversation::fold(&records, target.clone());
-    let summary = [Block::text("what happened so far")];
-    let restored = [Block::text("file one as it is now")];
-    let manifest = conversation.compacted(&Compaction {
-        seq: log.next_seq(),
-        id: log.next_id(),
-        summary: &summary,
-        restored: &restored,
-        keep: &[keep],
-        place,
-    });
-    let boundary = Boundary {
-        trigger: Trigger::Auto,
-        kind: BoundaryKind::Full,
-        pre_tokens: None,
-        post_tokens: None,
-        summary: summary.to_vec(),
-        restored: restored.to_vec(),
-        previous: None,
-        manifest: Some(manifest),
-        preserved: None,
-    };
-    log.push(Body::Boundary(Box::new(boundary))).id.clone()
-}
-
-#[test]
-fn a_boundary_keeps_what_it_names_and_undo_brings_the_rest_back() {
-    let mut log = two_tool_rounds();
-    let before = show(&undo::fold_path(
-        &path(log.records(), Leaf::Newest),
-        target(),
-    ));
-    let keep = SeqRange {
-        first: Seq::new(4),
-        last: Seq::new(99),
-    };
-    let boundary = compact(&mut log, keep, SummaryPlace::Front, &target());
-    let hook = dormouse_core::record::Fragment {
-        kind: FragmentKind::Hook,
-        block: Block::text("hook after compaction"),
-    };
-    log.push_caused_by(Body::Fragment(hook), Some(boundary.clone()));
-    log.user("go on");
-    check(
-        &log,
-        "user: what happened so far
-         user: file one as it is now
-         assistant: calls Grep (c2)
-         user: result of c2: three hits
-         assistant: it is here
-         user: hook after compaction
-         user: go on",
-    );
-    let records = path(log.records(), Leaf::Newest);
-    let targets = undo::targets(&records, None).unwrap();
-    assert_eq!(targets, [boundary]);
-    let restored = undo::fold_without(&records, &targets, target());
-    let manifest = Conversation::fold(&records, target()).restored(&restored);
-    log.push(Body::Undo(Box::new(Undo { targets, manifest })));
-    // Everything after the boundary stays, except what the boundary caused.
-    check(&log, &format!("{before}\nuser: go on"));
-}
-
-#[test]
-fn a_summary_behind_what_is_kept_leaves_the_prefix_alone() {
-    let mut log = two_tool_rounds();
-    log.user("thanks");
-    let keep = SeqRange {
-        first: Seq::new(1),
-        last: Seq::new(3),
-    };
-    compact(&mut log, keep, SummaryPlace::Back, &target());
-    check(
-        &log,
-        "user: find the bug
-         assistant: looking
-         assistant: calls Read (c1)
-         user: result of c1: file one
-         user: what happened so far
-         user: file one as it is now
-         user: thanks",
-    );
-}
-
-#[test]
-fn bound_thinking_behind_a_rewrite_goes_with_it() {
-    let mut log = LogBuilder::new();
-    log.user("go");
-    log.assistant("m1", vec![thinking("one"), Block::text("first")]);
-    log.user("more");
-    log.assistant("m2", vec![thinking("two"), Block::text("second")]);
-    let bound = Target {
-        binding: ThinkingBinding::Prefix,
-        ..target()
-    };
-    let keep = SeqRange {
-        first: Seq::new(3),
-        last: Seq::new(99),
-    };
-    compact(&mut log, keep, SummaryPlace::Front, &bound);
-    check_for(
-        &log,
-        bound,
-        "user: what happened so far
-         user: file one as it is now
-         user: more
-         assistant: second",
-    );
-}
-
-#[test]
-fn a_branch_sees_only_the_rewrites_on_its_own_path() {
-    let mut log = two_tool_rounds();
-    let fork_at = log.head().unwrap().clone();
-    log.push(clearing(
-        BlockKey::new(Seq::new(3), 0),
-        ClearingPlace::Local,
-    ));
-    log.user("left");
-    let left = log.head().unwrap().clone();
-    log.rewind_to(&fork_at);
-    log.user("right");
-    let show_leaf = |leaf: &RecordId| {
-        show(&undo::fold_path(
-            &path(log.records(), Leaf::Record(leaf)),
-            target(),
-        ))
-    };
-    assert!(show_leaf(&left).contains("[cleared]"));
-    let right = show_leaf(log.head().unwrap());
-    assert!(
-        !right.contains("[cleared]") && right.ends_with("user: right"),
-        "{right}"
-    );
-}
-
-/// Lines as Claude Code writes them: a line per block, results beside the trunk.
-fn foreign(lines: &[&str]) -> Vec<Record> {
-    let mut offset = 0;
-    lines
-        .iter()
-        .map(|line| {
-            let read = Record::parse(&bytes::Bytes::from((*line).to_owned()), offset).unwrap();
-            offset += line.len() as u64 + 1;
-            read.record
-        })
-        .collect()
-}
-
-#[test]
-fn results_of_parallel_calls_are_found_beside_the_trunk() {
-    let records = foreign(&[
-        r#"{"type":"user","uuid":"u1","parentUuid":null,"message":{"role":"user","content":"go"}}"#,
-        r#"{"type":"assistant","uuid":"a1","parentUuid":"u1","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"c1","name":"Read","input":{}}]}}"#,
-        r#"{"type":"assistant","uuid":"a2","parentUuid":"a1","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"c2","name":"Read","input":{}}]}}"#,
-        r#"{"type":"user","uuid":"r1","parentUuid":"a1","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"one"}]}}"#,
-        r#"{"type":"progress","uuid":"p1","parentUuid":"a2"}"#,
-        r#"{"type":"user","uuid":"r2","parentUuid":"p1","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"two"}]}}"#,
-        r#"{"type":"user","uuid":"s1","parentUuid":null,"isSidechain":true,"message":{"role":"user","content":"a sub-agent"}}"#,
-        r#"{"type":"assistant","uuid":"a3","parentUuid":"r2","message":{"id":"m2","role":"assistant","content":[{"type":"text","text":"done"}]}}"#,
-    ]);
-    let view = View::fold(path(&records, Leaf::Newest), target());
-    assert_eq!(
-        show(&view),
-        "user: go\nassistant: calls Read (c1)\nassistant: calls Read (c2)\nuser: result of c1: one\nuser: result of c2: two\nassistant: done"
-    );
-    let side = RecordId::from("s1");
-    let view = View::fold(path(&records, Leaf::Record(&side)), target());
-    assert_eq!(show(&view), "user: a sub-agent");
-    assert!(
-        view.segments()
-            .iter()
-            .all(|segment| segment.role == Role::User)
-    );
-}
-
-#[test]
-fn a_foreign_boundary_starts_afresh_and_keeps_what_it_preserved() {
-    let mut lines = vec![
-        r#"{"type":"user","uuid":"u1","parentUuid":null,"message":{"role":"user","content":"old"}}"#,
-        r#"{"type":"assistant","uuid":"a1","parentUuid":"u1","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"older"}]}}"#,
-        r#"{"type":"user","uuid":"u2","parentUuid":"a1","message":{"role":"user","content":"kept words"}}"#,
-        r#"{"type":"system","subtype":"compact_boundary","uuid":"b1","parentUuid":null,"compactMetadata":{"trigger":"auto","preTokens":10}}"#,
-        r#"{"type":"user","uuid":"u3","parentUuid":"b1","isCompactSummary":true,"message":{"role":"user","content":"summary"}}"#,
-    ];
-    let shown = |lines: &[&str]| {
-        let records = foreign(lines);
-        show(&View::fold(path(&records, Leaf::Newest), target()))
-    };
-    assert_eq!(shown(&lines), "user: summary");
-    lines[3] = r#"{"type":"system","subtype":"compact_boundary","uuid":"b1","parentUuid":null,"compactMetadata":{"trigger":"auto","preTokens":10,"preservedSegment":{"headUuid":"u2","anchorUuid":"b1","tailUuid":"u2"}}}"#;
-    assert_eq!(shown(&lines), "user: kept words\nuser: summary");
 }

@@ -1,19 +1,23 @@
 //! The invariants of the view, over random logs.
 
-use crate::random_log::{Session, ops, targets};
+use crate::random_log::{Op, Session, ops, targets};
 use bytes::Bytes;
 use dormouse_context::conversation::Conversation;
 use dormouse_context::segment::SegmentList;
+use dormouse_context::target::Target;
 use dormouse_context::undo;
 use dormouse_context::validate;
 use dormouse_context::view::{View, ViewIssue};
-use dormouse_core::id::SessionId;
+use dormouse_core::hash::Hash;
+use dormouse_core::id::{BlockKey, SessionId};
+use dormouse_core::models::ThinkingBinding;
 use dormouse_core::record::{
     Body, Checkpoint, FORMAT, LineContext, Record, Role, SessionStart, encode,
 };
 use dormouse_core::weight::Weight;
 use dormouse_testkit::LogBuilder;
 use proptest::prelude::*;
+use std::collections::HashMap;
 
 /// What a request puts on the wire, as far as the view decides it.
 fn wire(list: &SegmentList) -> Vec<(Role, Bytes)> {
@@ -86,6 +90,29 @@ proptest! {
             }
             if let Some(Body::Request(_)) = session.path().last().map(|record| &record.body) {
                 sent = Some(now);
+            }
+        }
+    }
+
+    #[test]
+    fn bound_thinking_never_follows_a_change(ops in ops(60), target in targets()) {
+        let target = Target { binding: ThinkingBinding::Prefix, ..target };
+        let mut session = Session::new(target);
+        // Where each thinking block first stood: what was in front of it.
+        let mut bound: HashMap<BlockKey, Hash> = HashMap::new();
+        for op in &ops {
+            session.step(op);
+            if matches!(op, Op::Rewind { .. }) {
+                // Another branch: what was thought on the old one is judged there.
+                bound.clear();
+                continue;
+            }
+            let list = session.view().segments();
+            for (at, segment) in list.iter().enumerate() {
+                if segment.block.kind().is_thinking() {
+                    let front = *bound.entry(segment.origin).or_insert_with(|| list.chain(at));
+                    prop_assert_eq!(front, list.chain(at), "{:?} moved bound thinking", op);
+                }
             }
         }
     }

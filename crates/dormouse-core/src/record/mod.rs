@@ -5,8 +5,7 @@
 //! writes has a `type` of its own, which such tools skip. A record never changes once written:
 //! what changes the prompt (a clearing, a compaction, an undo) is a further record.
 //!
-//! [`read`] turns lines into records and is lenient; [`write`] turns records into lines and is
-//! strict. What a record does to the prompt is decided in `dormouse-context`.
+//! Reading ([`Record::parse`]) is lenient, writing ([`encode`]) is strict. What a record does to the prompt is decided in `dormouse-context`.
 
 mod layout;
 mod message;
@@ -27,9 +26,7 @@ pub use payload::{
     SeqRange, SessionStart, Snip, StateChange, Trigger, Ttl, Undo, UsageReport,
 };
 pub use read::{LineError, LineIssue, ParsedLine, peek};
-pub use state::{
-    Calibration, FoldedState, Gaps, LastRequest, LastUsage, ModelTotals, RecentUsage, Totals,
-};
+pub use state::{Calibration, FoldedState, Gaps, LastRequest, LastUsage, RecentUsage, Totals};
 pub use write::{LineContext, encode, with_seq};
 
 use crate::block::Block;

@@ -4,7 +4,6 @@
 //! field is compatible; changing the meaning of one needs a new [`super::FORMAT`].
 
 use super::layout::Manifest;
-use super::state::FoldedState;
 use crate::block::Block;
 use crate::hash::Hash;
 use crate::id::{AgentId, BlockKey, MessageId, RecordId, Seq, SessionId};
@@ -398,6 +397,9 @@ pub struct Folding {
 pub struct Undo {
     /// The rewrites: the newest, or an older one with all newer ones.
     pub targets: Vec<RecordId>,
+    /// Thinking that was bound to the rewritten prompt and goes with it.
+    #[serde(default)]
+    pub thinking: Vec<BlockKey>,
     /// The view from here on.
     pub manifest: Manifest,
 }
@@ -487,11 +489,4 @@ pub struct MailEvent {
     /// The message and its state.
     #[serde(default)]
     pub detail: Value,
-}
-
-impl FoldedState {
-    /// Whether nothing has been folded yet.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }

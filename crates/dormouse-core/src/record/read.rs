@@ -9,7 +9,7 @@ use super::payload::{Boundary, BoundaryKind, Preserved, StateChange, Trigger};
 use super::{Body, Foreign, Record};
 use crate::block::{Block, BlockError};
 use crate::id::{AgentId, MessageId, RecordId, Seq, SessionId};
-use crate::json::{Flag, Number, Text};
+use crate::json::{Flag, Number, OrElse, Text};
 use crate::units::{Millis, Tokens};
 use crate::usage::TokenUsage;
 use bytes::Bytes;
@@ -110,7 +110,7 @@ struct Line<'a> {
     #[serde(borrow, default)]
     ai_title: Text<'a>,
     #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
+    message: Option<OrElse<WireMessage<'a>>>,
     #[serde(borrow, default)]
     compact_metadata: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -399,12 +399,10 @@ fn message(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Opti
         issues.push(LineIssue::Message { what });
         None
     };
-    let Some(raw) = parsed.message else {
-        return leave_out("it has no `message`");
-    };
-    let object = Some(raw.get()).filter(|text| text.starts_with('{'));
-    let Some(Ok(wire)) = object.map(serde_json::from_str::<WireMessage<'_>>) else {
-        return leave_out("`message` is not an object");
+    let wire = match &parsed.message {
+        None => return leave_out("it has no `message`"),
+        Some(OrElse::Object(wire)) => wire,
+        Some(OrElse::Other) => return leave_out("`message` is not an object"),
     };
     // Some writers leave the role out of the message: the type of the line says the same.
     let role = wire

@@ -1,11 +1,12 @@
 //! The folded state of a session: what must survive a restart and is not part of the view.
 
-use super::payload::{Lineage, Marker, Ttl};
+use super::payload::{Lineage, Marker, Prefix, Ttl};
 use crate::hash::Hash;
 use crate::id::{AgentId, MessageId, RecordId, Seq};
 use crate::models::ModelTable;
 use crate::units::{Millis, Tokens};
-use crate::usage::{TokenUsage, Usd};
+use crate::usage::TokenUsage;
+use crate::usage_book::UsageSum;
 use crate::weight::Weight;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,7 +35,7 @@ pub struct FoldedState {
     /// Memories shown in this session, with their size.
     pub surfaced: BTreeMap<String, u64>,
     /// The prefix in use.
-    pub prefix: Option<Hash>,
+    pub prefix: Option<Prefix>,
     /// The model last used.
     pub model: Option<String>,
     /// The effort last used.
@@ -112,34 +113,9 @@ impl Calibration {
 #[serde(default)]
 pub struct Totals {
     /// Settled sums by model.
-    pub by_model: BTreeMap<String, ModelTotals>,
+    pub by_model: BTreeMap<String, UsageSum>,
     /// The newest responses, whose figures may still be corrected by a later record.
     pub recent: Vec<RecentUsage>,
-}
-
-/// Sums for one model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelTotals {
-    /// Responses.
-    pub requests: u64,
-    /// Their tokens.
-    pub usage: TokenUsage,
-    /// What they cost, as far as prices are known. Prices depend on the single prompt's length, so
-    /// this is no function of the sums.
-    pub cost: Usd,
-    /// Responses whose price is not known.
-    #[serde(default)]
-    pub unpriced: u64,
-}
-
-impl ModelTotals {
-    /// Counts one response.
-    pub fn add(&mut self, usage: &TokenUsage, cost: Option<Usd>) {
-        self.requests += 1;
-        self.usage += *usage;
-        self.cost += cost.unwrap_or(Usd::ZERO);
-        self.unpriced += u64::from(cost.is_none());
-    }
 }
 
 /// Responses whose figures may still be corrected. A response is told of by several records, but
@@ -176,7 +152,7 @@ impl Totals {
     }
 
     /// The sums by model, with what is not settled yet.
-    pub fn sums(&self, models: &ModelTable) -> BTreeMap<String, ModelTotals> {
+    pub fn sums(&self, models: &ModelTable) -> BTreeMap<String, UsageSum> {
         let mut sums = self.by_model.clone();
         for recent in &self.recent {
             settle(&mut sums, models, recent);
@@ -185,11 +161,11 @@ impl Totals {
     }
 }
 
-fn settle(sums: &mut BTreeMap<String, ModelTotals>, models: &ModelTable, one: &RecentUsage) {
+fn settle(sums: &mut BTreeMap<String, UsageSum>, models: &ModelTable, one: &RecentUsage) {
     let cost = models.lookup(&one.model).info.cost(&one.usage);
     sums.entry(one.model.clone())
         .or_default()
-        .add(&one.usage, cost);
+        .count(one.usage, cost);
 }
 
 /// A response whose figures are not settled yet.

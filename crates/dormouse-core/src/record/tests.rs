@@ -191,6 +191,7 @@ fn every_body() -> Vec<Body> {
         }),
         Body::Undo(Box::new(Undo {
             targets: vec!["b1".into()],
+            thinking: vec![key],
             manifest: manifest(),
         })),
         Body::Checkpoint(Box::new(Checkpoint {

@@ -2,6 +2,12 @@
 
 pub mod completions;
 pub mod config;
+pub mod context;
+pub mod export;
+pub mod log;
+pub mod sessions;
+pub mod usage;
+pub mod view;
 mod welcome;
 
 use crate::app::App;
@@ -12,6 +18,13 @@ use crate::error::Outcome;
 pub fn run(cli: &Cli, app: &mut App) -> Outcome {
     match &cli.command {
         None => welcome::run(app),
+        Some(Command::Context(args)) => context::run(args, app),
+        Some(Command::Sessions(args)) => sessions::run(args, app),
+        Some(Command::Log(args)) => log::run(args, app),
+        Some(Command::View(args)) => view::run(args, app),
+        Some(Command::Usage(args)) => usage::run(args, app),
+        Some(Command::Export(args)) => export::run_export(args, app),
+        Some(Command::Convert(args)) => export::run_convert(args, app),
         Some(Command::Config(args)) => config::run(args, app),
         Some(Command::Completions(args)) => completions::run(args, app),
     }

@@ -41,7 +41,8 @@ pub(super) fn run(app: &mut App) -> Outcome {
     }
     out.table(&table)?;
     out.blank()?;
-    out.line("Start with `dormouse config show`. `dormouse help COMMAND` explains each of them.")?;
+    out.line("Start with `dormouse sessions ~/.claude/projects`, then `dormouse context FILE`.")?;
+    out.line("`dormouse help COMMAND` explains each of them.")?;
     Ok(())
 }
 

@@ -13,19 +13,27 @@ fn without_a_command_it_says_what_works() {
 Dormouse 0.1.0, the memory of a coding agent.
 It is being built: the agent itself does not run yet. These commands do:
 
+  context         Show the context window of a session: what fills it, what is left
+  sessions        List sessions with title, age, messages, tokens and cost
+  log             List the records of a transcript
+  view            Show the prompt as the model sees it, now or at any earlier request
+  usage           Add up tokens and dollars of a session or a folder
+  export          Print a log for tools made for Claude Code transcripts
+  convert         Make a log from a transcript of Claude Code's
   config show     Show settings, where each comes from and what was ignored
   config docs     Print the reference of all settings as Markdown
   config trust    Let a project's settings count fully
   config untrust  Take the trust in a project back
   completions     Print a completion script for a shell
 
-Start with `dormouse config show`. `dormouse help COMMAND` explains each of them.
+Start with `dormouse sessions ~/.claude/projects`, then `dormouse context FILE`.
+`dormouse help COMMAND` explains each of them.
 "
     );
     assert!(text.lines().count() <= 25);
     let json = machine.json("--json");
     assert_eq!(json["version"], "0.1.0");
-    assert_eq!(json["commands"][0]["name"], "config show");
+    assert_eq!(json["commands"][0]["name"], "context");
 }
 
 #[test]
@@ -58,6 +66,14 @@ The memory of a coding agent
 Usage: dormouse [OPTIONS] [COMMAND]
 
 Commands:
+  context      Show the context window of a session: what fills it, what is left
+  sessions     List sessions with title, age, messages, tokens and cost
+  log          List the records of a transcript
+  view         Show the prompt as the model sees it, now or at any earlier
+               request
+  usage        Add up tokens and dollars of a session or a folder
+  export       Print a log for tools made for Claude Code transcripts
+  convert      Make a log from a transcript of Claude Code's
   config       Show and document settings, trust folders
   completions  Print a completion script for a shell
   help         Print this message or the help of the given subcommand(s)
@@ -74,10 +90,10 @@ Global options:
       --home <DIR>       Keep Dormouse's files in DIR instead of ~/.dormouse
 
 Examples:
-  dormouse                              What works today
+  dormouse sessions ~/.claude/projects  What is there, what it cost
+  dormouse context session.jsonl        What fills the window, what is left
+  dormouse usage ~/.claude/projects     Tokens and dollars, each counted once
   dormouse config show                  Settings in force, and why
-  dormouse --set notes=false config show notes
-  dormouse config docs > settings.md    All settings as a Markdown table
 
 `dormouse --help` also lists exit codes and JSON output.
 "

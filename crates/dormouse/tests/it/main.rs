@@ -1,6 +1,8 @@
 //! The program as its users meet it, and the laws of the workspace.
 
 #[cfg(test)]
+mod bad_input;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod errors;
@@ -9,4 +11,8 @@ mod help;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
+mod material;
+#[cfg(test)]
 mod program;
+#[cfg(test)]
+mod session;

@@ -1,0 +1,104 @@
+//! Parsing a stretch of a log into records, on as many threads as are worth it.
+//!
+//! # Model
+//! The stretch is read block by block; parsing a block is independent of all others and takes
+//! many times as long as reading it. So the blocks are shared out among a few threads, and the
+//! results put together in the order of the file: the outcome does not depend on the threads.
+//!
+//! # Not here
+//! Scans that keep nothing: they would gain nothing from having the blocks in memory at once.
+
+use crate::chunks::{Chunks, Piece};
+use crate::issue::Issues;
+use crate::lines::{BlockLines, Line};
+use crate::read::{Outcome, read_line};
+use dormouse_core::record::Record;
+use dormouse_system::{FileResult, RandomRead};
+use std::num::NonZero;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// More threads than this do not make it noticeably faster: the disk and the memory are shared.
+const MOST_THREADS: usize = 4;
+
+/// How much is parsed at a time: small enough to share out even a short stretch.
+const BLOCK: usize = 256 * 1024;
+
+/// What became of one block.
+#[derive(Default)]
+struct Parsed {
+    records: Vec<Record>,
+    issues: Issues,
+}
+
+/// Reads all records of a range that begins at the beginning of a line.
+pub(crate) fn read_records(
+    file: &dyn RandomRead,
+    range: Range<u64>,
+    issues: &mut Issues,
+) -> FileResult<Vec<Record>> {
+    let mut chunks = Chunks::in_blocks(file, range, BLOCK);
+    let mut pieces = Vec::new();
+    while let Some(piece) = chunks.next_piece()? {
+        pieces.push(piece);
+    }
+    let mut records = Vec::new();
+    for parsed in parse_all(&pieces) {
+        issues.append(parsed.issues);
+        if records.is_empty() {
+            records = parsed.records;
+        } else {
+            records.extend(parsed.records);
+        }
+    }
+    Ok(records)
+}
+
+fn parse_all(pieces: &[Piece]) -> Vec<Parsed> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = cores.min(MOST_THREADS).min(pieces.len());
+    let places: Vec<Mutex<Parsed>> = pieces.iter().map(|_| Mutex::default()).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        // Each takes the next block that nobody has taken.
+        while let Some((piece, place)) = {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            pieces.get(at).zip(places.get(at))
+        } {
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = parse(piece);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // If there is no thread to be had, the others do its share.
+            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+    let parsed = places.into_iter().map(Mutex::into_inner);
+    parsed
+        .map(|parsed| parsed.unwrap_or_else(PoisonError::into_inner))
+        .collect()
+}
+
+fn parse(piece: &Piece) -> Parsed {
+    let mut parsed = Parsed::default();
+    match piece {
+        Piece::Lines { offset, bytes } => {
+            for line in BlockLines::new(bytes.clone(), *offset) {
+                if let Outcome::Record(record) = read_line(&line, None, &mut parsed.issues) {
+                    parsed.records.push(*record);
+                }
+            }
+        }
+        Piece::Overlong { offset, bytes } => {
+            let (offset, bytes) = (*offset, *bytes);
+            read_line(&Line::Overlong { offset, bytes }, None, &mut parsed.issues);
+        }
+    }
+    parsed
+}

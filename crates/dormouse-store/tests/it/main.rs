@@ -1,0 +1,16 @@
+//! Integration tests of the store.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail by panicking and say what they skip"
+)]
+
+mod bad_input;
+mod convert;
+mod crash;
+mod kit;
+mod material;
+mod model;
+mod resume;
+mod resume_random;
+mod usage;

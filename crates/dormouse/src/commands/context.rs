@@ -1,0 +1,201 @@
+//! `dormouse context`: the window at a point of a session.
+
+use crate::app::App;
+use crate::error::Outcome;
+use crate::output::{Bar, Format, Line, Role, figures};
+use crate::transcript::{Opener, Transcript};
+use dormouse_context::breakdown::{Breakdown, breakdown};
+use dormouse_context::category::Category;
+use dormouse_context::tokens::{Basis, Count, calibration};
+use dormouse_context::window::{Gauge, Relief, Thresholds, Window, WindowRule};
+use dormouse_core::settings::WindowSettings;
+use dormouse_core::units::Tokens;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const HELP: &str = "\
+Without --at only the live part of the file is read, however long it is.
+
+Examples:
+  dormouse context session.jsonl
+  dormouse context session.jsonl --at 1200
+  dormouse context session.jsonl --json | jq .percent_left
+
+JSON:
+  {\"used_tokens\", \"basis\": measured|estimated, \"model\", \"window\",
+   \"window_from\", \"effective_window\", \"autocompact_target\", \"limit_shown\",
+   \"warning\", \"error\", \"blocking_limit\", \"percent_left\", \"gauge\",
+   \"auto_compact\", \"categories\": {name: tokens}, \"prefix_inferred\",
+   \"duplicate_reads\", \"estimate_drift_percent\", \"segments\"}";
+
+/// Arguments of `context`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// A transcript: Dormouse's log or Claude Code's
+    file: PathBuf,
+    /// The window as it was after this line of the file
+    #[arg(long, value_name = "LINE")]
+    at: Option<u64>,
+    /// Count for this model instead of the one last used
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    used_tokens: Tokens,
+    basis: Basis,
+    model: String,
+    window: Tokens,
+    window_from: &'static str,
+    effective_window: Tokens,
+    autocompact_target: Tokens,
+    limit_shown: Tokens,
+    warning: Tokens,
+    error: Tokens,
+    blocking_limit: Tokens,
+    percent_left: u8,
+    gauge: &'static str,
+    auto_compact: bool,
+    categories: BTreeMap<Category, Tokens>,
+    prefix_inferred: bool,
+    duplicate_reads: Tokens,
+    estimate_drift_percent: i64,
+    segments: usize,
+}
+
+/// Shows the window.
+pub fn run(args: &Args, app: &mut App) -> Outcome {
+    let config = app.config()?;
+    let models = Arc::clone(&config.loaded.models);
+    let mut opener = Opener::new(app, models, args.model.clone());
+    let transcript = match args.at {
+        None => opener.live(&args.file)?,
+        Some(line) => opener.at_line(&args.file, line)?,
+    };
+    let report = report(&transcript, &config.loaded.settings.window_settings());
+    match app.out.format() {
+        Format::Json => Ok(app.out.json(&report)?),
+        Format::Text => show(&report, app),
+    }
+}
+
+fn report(transcript: &Transcript, settings: &WindowSettings) -> Report {
+    let conversation = &transcript.conversation;
+    let models = &conversation.view().target().models;
+    let resolved = models.lookup(transcript.model());
+    let window = Window::resolve(resolved, [], settings);
+    let thresholds = Thresholds::new(window.tokens, resolved.info.max_output, settings);
+    let Count {
+        tokens: used,
+        basis,
+    } = conversation.count(&transcript.prefix_weight());
+    let Breakdown {
+        categories,
+        prefix_inferred,
+        duplicate_reads,
+    } = breakdown(conversation, transcript.prefix.as_ref(), used);
+    Report {
+        used_tokens: used,
+        basis,
+        model: transcript.model().to_owned(),
+        window: thresholds.window,
+        window_from: match window.rule {
+            WindowRule::MillionSuffix => "the [1m] suffix",
+            WindowRule::ModelTable => "the model table",
+            WindowRule::MillionBeta => "a beta header",
+            WindowRule::Configured => "the settings",
+            WindowRule::Default => "the default",
+        },
+        effective_window: thresholds.effective_window,
+        autocompact_target: thresholds.autocompact_target,
+        limit_shown: thresholds.limit_shown,
+        warning: thresholds.warning,
+        error: thresholds.error,
+        blocking_limit: thresholds.blocking_limit,
+        percent_left: thresholds.percent_left(used),
+        gauge: gauge_name(thresholds.gauge(used, Relief::Available)),
+        auto_compact: thresholds.auto_compact,
+        categories,
+        prefix_inferred,
+        duplicate_reads,
+        estimate_drift_percent: calibration(conversation.state(), transcript.model())
+            .drift_percent(),
+        segments: conversation.view().segments().len(),
+    }
+}
+
+const fn gauge_name(gauge: Gauge) -> &'static str {
+    match gauge {
+        Gauge::Ok => "ok",
+        Gauge::Warning => "warning",
+        Gauge::Error => "error",
+        Gauge::Compact => "compact",
+        Gauge::Blocked => "blocked",
+    }
+}
+
+fn show(report: &Report, app: &mut App) -> Outcome {
+    let out = &mut app.out;
+    let number = |tokens: Tokens| figures::thousands(tokens.get());
+    let role = match report.gauge {
+        "ok" => Role::Good,
+        "warning" => Role::Warning,
+        _ => Role::Error,
+    };
+    let basis = match report.basis {
+        Basis::Measured => "measured by the provider",
+        Basis::Estimated => "estimated until the next response",
+    };
+    let title = Line::new()
+        .role(
+            Role::Strong,
+            format!("{} tokens", number(report.used_tokens)),
+        )
+        .text(format!(" of {} · ", number(report.window)))
+        .role(role, format!("{} % left", report.percent_left));
+    out.line(title.text(format!(" · {} · {basis}", report.gauge)))?;
+    out.line(Line::new().role(
+        Role::Dim,
+        format!("{}, window from {}", report.model, report.window_from),
+    ))?;
+    out.blank()?;
+    let mut bar = Bar::new(report.window);
+    for (category, tokens) in &report.categories {
+        let label = if report.prefix_inferred && *category == Category::System {
+            "system prompt and tools (not in the log)"
+        } else {
+            category.label()
+        };
+        bar.add(label, *tokens);
+    }
+    out.bar(&bar)?;
+    out.blank()?;
+    let compact = if report.auto_compact {
+        format!("compacts at {}", number(report.autocompact_target))
+    } else {
+        "automatic compaction is off".to_owned()
+    };
+    out.line(format!(
+        "warns at {} · {compact} · blocks at {} · effective window {}",
+        number(report.warning),
+        number(report.blocking_limit),
+        number(report.effective_window),
+    ))?;
+    if report.duplicate_reads > Tokens::ZERO {
+        let tokens = number(report.duplicate_reads);
+        out.line(format!(
+            "{tokens} tokens are earlier copies of files that were read again"
+        ))?;
+    }
+    if report.estimate_drift_percent.abs() > 20 {
+        out.line(format!(
+            "estimates for this model are corrected by {:+} %, as measured in this session",
+            report.estimate_drift_percent
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! A transcript as the engine sees it, opened for a command.
+//!
+//! # Model
+//! Commands ask about a session at a point: now, at a line, at a request. *Now* reads only the
+//! live part of the file; any other point reads the file up to it. Both give the same
+//! [`Transcript`].
+//!
+//! # Not here
+//! What is printed about it.
+
+use crate::app::App;
+use crate::error::{Exit, Failure, UserError};
+use dormouse_context::conversation::Conversation;
+use dormouse_context::path::{Leaf, path};
+use dormouse_context::prefix::RenderedPrefix;
+use dormouse_context::target::Target;
+use dormouse_core::id::RecordId;
+use dormouse_core::models::{ModelTable, UNKNOWN_MODEL};
+use dormouse_core::record::{Body, Record, Role};
+use dormouse_core::weight::Weight;
+use dormouse_store::{Blobs as _, FileBlobs, LogFile, ReadLog};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A session at one point.
+#[derive(Debug)]
+pub struct Transcript {
+    /// What the engine makes of it.
+    pub conversation: Conversation,
+    /// The rendered prefix, where the log holds it.
+    pub prefix: Option<RenderedPrefix>,
+    /// The records that led here, as far as they were read.
+    pub records: Vec<Record>,
+}
+
+impl Transcript {
+    /// What the prefix weighs, as far as it is known.
+    pub fn prefix_weight(&self) -> Weight {
+        self.prefix
+            .as_ref()
+            .map_or_else(Weight::default, |prefix| *prefix.weight())
+    }
+
+    /// The model the session talks to.
+    pub fn model(&self) -> &str {
+        &self.conversation.view().target().model
+    }
+}
+
+/// Opens transcripts.
+#[derive(Debug)]
+pub struct Opener<'a> {
+    app: &'a mut App,
+    models: Arc<ModelTable>,
+    model: Option<String>,
+    quiet: bool,
+}
+
+impl<'a> Opener<'a> {
+    /// An opener that makes views for `model`, or else for the model last used.
+    pub fn new(app: &'a mut App, models: Arc<ModelTable>, model: Option<String>) -> Self {
+        Self {
+            app,
+            models,
+            model,
+            quiet: false,
+        }
+    }
+
+    /// Says nothing about lines that could not be read; the caller does.
+    #[must_use]
+    pub fn quiet(mut self) -> Self {
+        self.quiet = true;
+        self
+    }
+
+    /// The session as it is now.
+    pub fn live(&mut self, file: &Path) -> Result<Transcript, Failure> {
+        let log = LogFile::open(&*self.app.system.files, file)?;
+        let files = Arc::clone(&self.app.system.files);
+        let siblings = |session: &dormouse_core::id::SessionId| {
+            let beside = file.with_file_name(format!("{session}.jsonl"));
+            LogFile::open(&*files, &beside).ok()
+        };
+        let resumed = log.resume(&siblings)?;
+        self.note_skipped(resumed.issues.total(), file);
+        let carried = resumed.carrier.iter().cloned();
+        let records: Vec<Record> = carried.chain(resumed.tail).collect();
+        let on_path = path(&records, Leaf::Newest);
+        let state = resumed
+            .carrier
+            .as_ref()
+            .and_then(|carrier| carrier.body.manifest());
+        let before = state.and_then(|manifest| manifest.state.model.as_deref());
+        let target = self.target(&on_path, before);
+        let conversation = match &resumed.carrier {
+            None => Conversation::fold(&on_path, target),
+            Some(carrier) => {
+                let kept = resumed
+                    .kept
+                    .iter()
+                    .map(|(session, record)| (session.as_ref(), record));
+                let mut conversation = Conversation::resume(carrier, kept, target);
+                for record in on_path.iter().filter(|record| record.id != carrier.id) {
+                    conversation.apply(record);
+                }
+                conversation
+            }
+        };
+        let kept = resumed.kept.into_iter().map(|(_, record)| record);
+        let known: Vec<Record> = kept.chain(on_path.into_iter().cloned()).collect();
+        Ok(self.finish(file, conversation, known))
+    }
+
+    /// All records of a transcript.
+    pub fn read(&mut self, file: &Path) -> Result<ReadLog, Failure> {
+        let log = LogFile::open(&*self.app.system.files, file)?;
+        let read = log.read_all()?;
+        self.note_skipped(read.issues.total(), file);
+        Ok(read)
+    }
+
+    /// The session as it was after some of its records.
+    pub fn fold(&self, file: &Path, records: &[Record], leaf: Option<&RecordId>) -> Transcript {
+        let on_path = path(records, leaf.map_or(Leaf::Newest, Leaf::Record));
+        let target = self.target(&on_path, None);
+        let conversation = Conversation::fold(&on_path, target);
+        let known = on_path.into_iter().cloned().collect();
+        self.finish(file, conversation, known)
+    }
+
+    /// The session as it was after a line of the file.
+    pub fn at_line(&mut self, file: &Path, line: u64) -> Result<Transcript, Failure> {
+        let read = self.read(file)?;
+        if line == 0 || line > read.lines {
+            let message = format!("`{}` has no line {line}", file.display());
+            let hint = format!(
+                "lines count from 1 to {}; `dormouse log` lists them",
+                read.lines
+            );
+            return Err(UserError::new(Exit::Usage, message).hint(hint).into());
+        }
+        let count = read.line_of.partition_point(|at| *at <= line);
+        Ok(self.fold(file, &read.records[..count], None))
+    }
+
+    fn target(&self, path: &[&Record], before: Option<&str>) -> Target {
+        let last = path.iter().rev().find_map(|record| match &record.body {
+            Body::Request(request) => Some(&*request.model),
+            Body::Message(message) if message.role == Role::Assistant => message
+                .model
+                .as_deref()
+                .filter(|model| !model.starts_with('<')),
+            _ => None,
+        });
+        let model = self.model.as_deref().or(last).or(before);
+        Target::new(&self.models, model.unwrap_or(UNKNOWN_MODEL))
+    }
+
+    fn finish(&self, file: &Path, conversation: Conversation, records: Vec<Record>) -> Transcript {
+        let blobs = FileBlobs::new(Arc::clone(&self.app.system.files), &file.with_extension(""));
+        let recorded = conversation.state().prefix.as_ref();
+        let prefix = recorded.and_then(|prefix| {
+            RenderedPrefix::from_record(prefix, |hash| blobs.get(hash).ok()).ok()
+        });
+        Transcript {
+            conversation,
+            prefix,
+            records,
+        }
+    }
+
+    fn note_skipped(&mut self, count: u64, file: &Path) {
+        if count > 0 && !self.quiet {
+            let what = if count == 1 {
+                "1 line"
+            } else {
+                &format!("{count} lines")
+            };
+            self.app.note(&format!(
+                "{what} of `{}` could not be read in full; see `dormouse log --issues`",
+                file.display()
+            ));
+        }
+    }
+}
