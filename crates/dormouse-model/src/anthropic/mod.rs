@@ -2,7 +2,7 @@
 //!
 //! # Model
 //! A thin client: the caller's bytes are the body, untouched. Headers come from the settings and
-//! from the request's betas; the answer comes through [`crate::drive`].
+//! from the request's betas; the answer comes through `drive.rs`.
 //!
 //! # Responsibilities
 //! Paths, headers, events, errors and usage of this wire.
