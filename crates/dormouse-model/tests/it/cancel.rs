@@ -73,3 +73,20 @@ async fn dropping_the_future_of_an_event_loses_nothing() {
     };
     assert_eq!(without_id(&events), without_id(&unhurried));
 }
+
+#[tokio::test(start_paused = true)]
+async fn while_the_body_is_being_sent_to_a_server_that_does_not_read() {
+    let busy = Step::Wait(Duration::from_hours(1));
+    let server = Server::new([Reply(vec![Step::Hasty, busy])]);
+    let client = client(&server);
+    let big = vec![b'x'; 4 * 1024 * 1024];
+    let stream = client.stream(Request::streamed(big));
+    let given_up = tokio::time::timeout(Duration::from_secs(10), stream.finish()).await;
+    assert!(given_up.is_err(), "it ended by itself");
+    let closed = tokio::time::timeout(Duration::from_hours(2), server.all_closed()).await;
+    assert!(closed.is_ok(), "the connection is still open");
+    assert!(
+        server.stray() < 1024 * 1024,
+        "the rest was sent all the same"
+    );
+}

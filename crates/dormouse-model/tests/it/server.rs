@@ -106,6 +106,8 @@ impl Seen {
 struct Shared {
     replies: Mutex<VecDeque<Reply>>,
     seen: Mutex<Vec<Seen>>,
+    /// Bytes that belong to no request that was read.
+    stray: Mutex<usize>,
     /// Connections that were opened, and those that are gone.
     links: watch::Sender<(usize, usize)>,
 }
@@ -119,12 +121,18 @@ impl Server {
         Self(Arc::new(Shared {
             replies: Mutex::new(replies.into_iter().collect()),
             seen: Mutex::default(),
+            stray: Mutex::default(),
             links: watch::channel((0, 0)).0,
         }))
     }
 
     pub(crate) fn requests(&self) -> Vec<Seen> {
         self.0.seen.lock().unwrap().clone()
+    }
+
+    /// Bytes that came after a reply without being a request.
+    pub(crate) fn stray(&self) -> usize {
+        *self.0.stray.lock().unwrap()
     }
 
     pub(crate) fn connections(&self) -> usize {
@@ -158,8 +166,12 @@ impl Server {
         loop {
             let next = self.0.replies.lock().unwrap().front().cloned();
             let hasty = next.is_some_and(|reply| matches!(reply.0.first(), Some(Step::Hasty)));
-            let Some(request) = read_request(&mut stream, hasty).await else {
-                break;
+            let request = match read_request(&mut stream, hasty).await {
+                Ok(request) => request,
+                Err(stray) => {
+                    *self.0.stray.lock().unwrap() += stray;
+                    break;
+                }
             };
             self.0.seen.lock().unwrap().push(request);
             let reply = self.0.replies.lock().unwrap().pop_front();
@@ -195,26 +207,30 @@ async fn play<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, reply: Option<R
     true
 }
 
-async fn read_request<S: AsyncRead + Unpin>(stream: &mut S, hasty: bool) -> Option<Seen> {
+/// Reads a request, or says how many bytes came that are none.
+async fn read_request<S: AsyncRead + Unpin>(stream: &mut S, hasty: bool) -> Result<Seen, usize> {
     let mut bytes = Vec::new();
     let end = loop {
-        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+        // A head is short; what is longer is none.
+        let start = &bytes[..bytes.len().min(4_096)];
+        if let Some(at) = start.windows(4).position(|four| four == b"\r\n\r\n") {
             break at + 4;
         }
-        if stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
+        if !matches!(stream.read_buf(&mut bytes).await, Ok(read) if read > 0) {
+            return Err(bytes.len());
         }
     };
     let mut body = bytes.split_off(end);
     let head = String::from_utf8(bytes).unwrap();
     let request = Seen { head, body: vec![] };
-    let length: usize = request.header("content-length")?.parse().unwrap();
+    let length = request.header("content-length").unwrap();
+    let length: usize = length.parse().unwrap();
     while body.len() < length && !hasty {
-        if stream.read_buf(&mut body).await.ok()? == 0 {
-            return None;
+        if !matches!(stream.read_buf(&mut body).await, Ok(read) if read > 0) {
+            return Err(body.len());
         }
     }
-    Some(Seen { body, ..request })
+    Ok(Seen { body, ..request })
 }
 
 impl fmt::Debug for Server {
