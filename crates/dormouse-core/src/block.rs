@@ -396,6 +396,13 @@ impl fmt::Debug for Block {
     }
 }
 
+impl From<&Block> for RawJson {
+    /// The block's bytes as JSON, shared.
+    fn from(block: &Block) -> Self {
+        Self::of_canonical(block.bytes().clone())
+    }
+}
+
 impl Serialize for Block {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         RawJson::of_canonical(self.0.bytes.clone()).serialize(serializer)

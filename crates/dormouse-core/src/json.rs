@@ -84,7 +84,11 @@ fn compact_from(text: &[u8], first_space: usize) -> Vec<u8> {
 }
 
 /// The members of a JSON object in their order, values untouched.
-pub(crate) struct RawMembers<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
+#[derive(Debug)]
+pub struct RawMembers<'a>(
+    /// Name and value of each.
+    pub Vec<(Cow<'a, str>, &'a RawValue)>,
+);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawMembers<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -205,7 +205,7 @@ fn survivors(text: &str) -> usize {
 
 /// How many facts are left on average in a part of the session's length: in a summary, in the
 /// heads of the texts, in the newest texts.
-fn measure(name: &str, share: usize, salts: usize) -> Option<[f64; 3]> {
+pub(crate) fn measure(name: &str, share: usize, salts: usize) -> Option<[f64; 3]> {
     let mut sums = [0; 3];
     for salt in 0..salts {
         let mut said = session(name);
@@ -244,7 +244,7 @@ fn measure(name: &str, share: usize, salts: usize) -> Option<[f64; 3]> {
     Some(mean)
 }
 
-const SESSIONS: [&str; 3] = [
+pub(crate) const SESSIONS: [&str; 3] = [
     "transcripts/kiliman-claude-transcript-mit/test/test2.jsonl",
     "transcripts/spotter-mit/258c7280-ae70-4798-800f-63464d01a85d.jsonl",
     "transcripts/spotter-mit/ae4a77f8-aedd-4bc1-888f-c94edc91af04.jsonl",
@@ -261,15 +261,5 @@ fn planted_facts_survive_better_than_in_the_heads_or_the_tail() {
             "{ours} against {heads} and {newest}"
         );
         assert!(ours >= 18.0, "only {ours} facts are left");
-    }
-}
-
-#[test]
-#[ignore = "figures for docs/text-methods.md; takes a minute"]
-fn figures_for_the_documentation() {
-    for name in SESSIONS {
-        for share in [5, 10, 20] {
-            measure(name, share, 5);
-        }
     }
 }

@@ -1,0 +1,130 @@
+//! What both clients are made of: where, as whom, how patiently.
+
+use crate::capabilities::CapabilityOverrides;
+use crate::drive::{Call, Timeouts};
+use crate::error::SetupError;
+use crate::http::{BaseUrl, Connector, Http, Post, TcpConnector};
+use crate::request::Delivery;
+use crate::retry::{Retries, RetryPolicy};
+use dormouse_core::models::ModelTable;
+use hyper::HeaderMap;
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// As whom to ask.
+#[derive(Clone, Debug)]
+pub enum Credential {
+    /// As nobody; local servers want no key.
+    None,
+    /// A key in `x-api-key` (Messages) or as a bearer (chat completions).
+    Key(SecretString),
+    /// A token in `authorization`.
+    Bearer(SecretString),
+}
+
+/// Settings of a client.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// Address of the provider: scheme, host and what precedes the paths of its interface.
+    pub url: String,
+    /// As whom to ask.
+    pub credential: Credential,
+    /// How long to wait.
+    pub timeouts: Timeouts,
+    /// When to try again.
+    pub retry: RetryPolicy,
+    /// Seed of the jitter between retries.
+    pub seed: u64,
+    /// What models are known.
+    pub models: Arc<ModelTable>,
+    /// What is known better than by the table.
+    pub overrides: CapabilityOverrides,
+    /// How to connect, if not by TCP.
+    pub connector: Option<Arc<dyn Connector>>,
+}
+
+impl ClientOptions {
+    /// Settings with defaults for everything but the address and the credential.
+    pub fn new(url: impl Into<String>, credential: Credential) -> Self {
+        Self {
+            url: url.into(),
+            credential,
+            timeouts: Timeouts::default(),
+            retry: RetryPolicy::default(),
+            seed: 0,
+            models: Arc::new(ModelTable::builtin().clone()),
+            overrides: CapabilityOverrides::default(),
+            connector: None,
+        }
+    }
+}
+
+/// The common part of the clients.
+#[derive(Debug)]
+pub(crate) struct Base {
+    http: Http,
+    timeouts: Timeouts,
+    retry: RetryPolicy,
+    seed: u64,
+    calls: AtomicU64,
+    pub(crate) models: Arc<ModelTable>,
+    pub(crate) overrides: CapabilityOverrides,
+}
+
+impl Base {
+    pub(crate) fn new(options: &ClientOptions) -> Result<Self, SetupError> {
+        let url = BaseUrl::parse(&options.url)?;
+        let connector: Arc<dyn Connector> = match &options.connector {
+            Some(connector) => connector.clone(),
+            None => Arc::new(TcpConnector::for_origin(&url.origin)?),
+        };
+        Ok(Self {
+            http: Http::new(url, connector, options.timeouts.connect),
+            timeouts: options.timeouts,
+            retry: options.retry,
+            seed: options.seed,
+            calls: AtomicU64::new(0),
+            models: options.models.clone(),
+            overrides: options.overrides,
+        })
+    }
+
+    pub(crate) fn call<P>(&self, post: Post, provider: P, delivery: Delivery) -> Call<P> {
+        // Every call has its own jitter, or clients that fail together come back together.
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        let seed = self
+            .seed
+            .wrapping_add(number.wrapping_mul(0xD134_2543_DE82_EF95));
+        Call {
+            http: self.http.clone(),
+            post,
+            provider,
+            delivery,
+            timeouts: self.timeouts,
+            retries: Retries::new(self.retry, self.timeouts.overall, seed),
+        }
+    }
+}
+
+/// The headers every request has.
+pub(crate) fn json_headers() -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers
+}
+
+/// A header whose value is kept out of logs.
+pub(crate) fn secret_header(
+    headers: &mut HeaderMap,
+    name: &'static str,
+    scheme: &str,
+    secret: &SecretString,
+) -> Result<(), SetupError> {
+    let text = format!("{scheme}{}", secret.expose_secret().trim());
+    let mut value = HeaderValue::from_str(&text).map_err(|_| SetupError::BadHeader { name })?;
+    value.set_sensitive(true);
+    headers.insert(HeaderName::from_static(name), value);
+    Ok(())
+}

@@ -1,0 +1,331 @@
+//! One request from the first attempt to the answer.
+//!
+//! # Model
+//! Attempts follow each other until one succeeds or the retries give up. An attempt sends, reads
+//! the head, then either the whole body or events. Once a decoder has seen content, every failure
+//! is wrapped in [`ModelError::Broken`], which no retry passes: a request whose content was handed
+//! out is never sent again.
+//!
+//! # Responsibilities
+//! Order, time-outs, bounds on what is read. The same for every provider.
+//!
+//! # Not here
+//! What bytes mean ([`Provider`], [`Decoder`]) and whether to retry ([`crate::retry`]).
+
+use crate::error::{Malformed, ModelError};
+use crate::http::{Exchange, Http, Post};
+use crate::limits::{self, RateLimits};
+use crate::model::Emitter;
+use crate::request::Delivery;
+use crate::response::{Delta, Event, Partial, Response, Retrying};
+use crate::retry::{Decision, Retries};
+use crate::sse::SseDecoder;
+use dormouse_core::json::RawJson;
+use hyper::HeaderMap;
+use hyper::header::CONTENT_TYPE;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// How long to wait for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// For the next byte of a streamed answer; every byte starts it anew.
+    pub idle: Duration,
+    /// For an answer that comes in one piece.
+    pub whole: Duration,
+    /// For everything together, retries and pauses included.
+    pub overall: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(30),
+            idle: Duration::from_mins(5),
+            whole: Duration::from_mins(10),
+            overall: Some(Duration::from_hours(1)),
+        }
+    }
+}
+
+/// A longer answer than this comes from no model.
+pub(crate) const LONGEST_ANSWER: usize = 64 * 1024 * 1024;
+const LONGEST_ERROR: usize = 64 * 1024;
+/// The end of a chunked body usually is in the same packet as the last event.
+const GRACE: Duration = Duration::from_millis(20);
+
+/// What a reply's head tells.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Head {
+    pub(crate) request_id: Option<String>,
+    pub(crate) rate_limits: RateLimits,
+}
+
+impl Head {
+    fn read(headers: &HeaderMap) -> Self {
+        let id = limits::text(headers, "request-id").or(limits::text(headers, "x-request-id"));
+        Self {
+            request_id: id.map(str::to_owned),
+            rate_limits: RateLimits::read(headers),
+        }
+    }
+}
+
+/// A provider's wire, without IO.
+pub(crate) trait Provider: Send + Sync + 'static {
+    type Decoder: Decoder;
+
+    /// A decoder for the events of one reply.
+    fn decoder(&self, head: Head) -> Self::Decoder;
+
+    /// Reads an answer that came in one piece.
+    fn whole(&self, head: Head, body: &[u8]) -> Result<Response, ModelError>;
+
+    /// Reads an error reply.
+    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError;
+}
+
+/// Turns the events of a stream into ours.
+pub(crate) trait Decoder: Send {
+    /// Takes one event of the wire.
+    fn event(&mut self, name: &str, data: &str, out: &mut Vec<Event>) -> Result<(), ModelError>;
+
+    /// Whether the wire said that nothing more comes.
+    fn is_over(&self) -> bool;
+
+    /// The response, when the stream is over or has ended.
+    fn finish(&mut self, out: &mut Vec<Event>) -> Result<Response, ModelError>;
+
+    /// What had arrived; `None` when no content had.
+    fn partial(&mut self) -> Option<Partial>;
+}
+
+/// A request on its way.
+#[derive(Debug)]
+pub(crate) struct Call<P> {
+    pub(crate) http: Http,
+    pub(crate) post: Post,
+    pub(crate) provider: P,
+    pub(crate) delivery: Delivery,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) retries: Retries,
+}
+
+impl<P: Provider> Call<P> {
+    pub(crate) async fn run(mut self, emitter: Emitter) -> Result<Response, ModelError> {
+        let patience = Patience::new(&self);
+        loop {
+            let error = match self.attempt(&emitter, &patience).await {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
+            };
+            match self.retries.next(&error, patience.start.elapsed()) {
+                Decision::GiveUp(_) => return Err(error),
+                Decision::Retry { after, attempt } => {
+                    let because = error.chain();
+                    let notice = Retrying {
+                        attempt,
+                        after,
+                        because,
+                    };
+                    emitter.emit(Event::Retrying(notice)).await;
+                    tokio::time::sleep(after).await;
+                }
+            }
+        }
+    }
+
+    /// Sends once and returns the whole body, for what is no answer of a model.
+    pub(crate) async fn fetch(mut self) -> Result<bytes::Bytes, ModelError> {
+        let patience = Patience::new(&self);
+        loop {
+            let attempt = async {
+                let mut exchange = self.open(&patience).await?;
+                read_all(&mut exchange, &patience, LONGEST_ANSWER).await
+            };
+            let error = match attempt.await {
+                Ok(body) => return Ok(body.into()),
+                Err(error) => error,
+            };
+            match self.retries.next(&error, patience.start.elapsed()) {
+                Decision::GiveUp(_) => return Err(error),
+                Decision::Retry { after, .. } => tokio::time::sleep(after).await,
+            }
+        }
+    }
+
+    async fn open(&self, patience: &Patience) -> Result<Exchange, ModelError> {
+        let mut exchange = patience.within(self.http.send(&self.post)).await??;
+        if exchange.status.is_success() {
+            return Ok(exchange);
+        }
+        // A refusal whose body breaks off is still the refusal its status says.
+        let body = read_all(&mut exchange, patience, LONGEST_ERROR).await;
+        let status = exchange.status.as_u16();
+        Err(self
+            .provider
+            .refusal(status, &exchange.headers, &body.unwrap_or_default()))
+    }
+
+    async fn attempt(
+        &self,
+        emitter: &Emitter,
+        patience: &Patience,
+    ) -> Result<Response, ModelError> {
+        let mut exchange = self.open(patience).await?;
+        let head = Head::read(&exchange.headers);
+        let is_stream = limits::text(&exchange.headers, CONTENT_TYPE.as_str())
+            .is_some_and(|kind| kind.starts_with("text/event-stream"));
+        if !is_stream {
+            let body = read_all(&mut exchange, patience, LONGEST_ANSWER).await?;
+            let response = self.provider.whole(head, &body)?;
+            announce(&response, emitter).await;
+            return Ok(response);
+        }
+        let mut decoder = self.provider.decoder(head);
+        let outcome = read_events(&mut exchange, &mut decoder, emitter, patience).await;
+        if outcome.is_ok() {
+            // Only a connection that was read to its end can be used again.
+            tokio::time::timeout(GRACE, exchange.chunk()).await.ok();
+        }
+        outcome.map_err(|error| match decoder.partial() {
+            Some(partial) => ModelError::Broken {
+                partial: Box::new(partial),
+                source: Box::new(error),
+            },
+            None => error,
+        })
+    }
+}
+
+async fn read_events(
+    exchange: &mut Exchange,
+    decoder: &mut impl Decoder,
+    emitter: &Emitter,
+    patience: &Patience,
+) -> Result<Response, ModelError> {
+    let mut sse = SseDecoder::default();
+    let (mut raw, mut events) = (Vec::new(), Vec::new());
+    let mut total = 0_usize;
+    loop {
+        let chunk = match patience.within(exchange.chunk()).await? {
+            Some(Ok(chunk)) => chunk,
+            end => {
+                // A connection may break after the answer was complete.
+                let outcome = decoder.finish(&mut events);
+                emit_all(emitter, &mut events).await;
+                return match (outcome, end) {
+                    (Err(ModelError::Cut), Some(Err(error))) => Err(error),
+                    (outcome, _) => outcome,
+                };
+            }
+        };
+        total = total.saturating_add(chunk.len());
+        let framed = sse.feed(&chunk, &mut raw);
+        let mut outcome = Ok(());
+        for event in raw.drain(..) {
+            outcome = decoder.event(&event.name, &event.data, &mut events);
+            if outcome.is_err() || decoder.is_over() {
+                break;
+            }
+        }
+        emit_all(emitter, &mut events).await;
+        outcome?;
+        if decoder.is_over() {
+            let outcome = decoder.finish(&mut events);
+            emit_all(emitter, &mut events).await;
+            return outcome;
+        }
+        framed.map_err(Malformed::from)?;
+        if total > LONGEST_ANSWER {
+            return Err(Malformed::TooLong {
+                limit: LONGEST_ANSWER,
+            }
+            .into());
+        }
+    }
+}
+
+async fn emit_all(emitter: &Emitter, events: &mut Vec<Event>) {
+    for event in events.drain(..) {
+        emitter.emit(event).await;
+    }
+}
+
+/// The events that a reader of a stream would have seen, each block in one piece.
+async fn announce(response: &Response, emitter: &Emitter) {
+    let start = Event::MessageStart {
+        id: response.id.clone(),
+        model: response.model.clone(),
+        usage: response.usage,
+    };
+    emitter.emit(start).await;
+    for (index, block) in (0_u32..).zip(&response.blocks) {
+        let kind = block.kind();
+        let head = RawJson::from(block);
+        emitter.emit(Event::BlockStart { index, kind, head }).await;
+        if let Some(text) = block.readable_text() {
+            let delta = if kind.is_thinking() {
+                Delta::Thinking(text)
+            } else {
+                Delta::Text(text)
+            };
+            emitter.emit(Event::Delta { index, delta }).await;
+        }
+        let block = Some(block.clone());
+        emitter.emit(Event::BlockStop { index, block }).await;
+    }
+    emitter.emit(Event::Usage(response.usage)).await;
+    let reason = response.stop_reason.clone();
+    emitter.emit(Event::Stop(reason)).await;
+}
+
+async fn read_all(
+    exchange: &mut Exchange,
+    patience: &Patience,
+    limit: usize,
+) -> Result<Vec<u8>, ModelError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = patience.within(exchange.chunk()).await? {
+        let chunk = chunk?;
+        if body.len().saturating_add(chunk.len()) > limit {
+            return Err(Malformed::TooLong { limit }.into());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// The time-outs of one call.
+struct Patience {
+    start: Instant,
+    idle: Duration,
+    overall: Option<Duration>,
+}
+
+impl Patience {
+    fn new<P>(call: &Call<P>) -> Self {
+        Self {
+            start: Instant::now(),
+            idle: match call.delivery {
+                Delivery::Streamed => call.timeouts.idle,
+                Delivery::Whole => call.timeouts.whole,
+            },
+            overall: call.timeouts.overall,
+        }
+    }
+
+    async fn within<F: Future>(&self, future: F) -> Result<F::Output, ModelError> {
+        let silent = Instant::now() + self.idle;
+        let deadline = self.overall.map(|overall| self.start + overall);
+        let limit = deadline.map_or(silent, |deadline| deadline.min(silent));
+        timeout_at(limit, future)
+            .await
+            .map_err(|_| match self.overall.filter(|_| limit < silent) {
+                Some(overall) => ModelError::Deadline(overall),
+                None => ModelError::Stalled(self.idle),
+            })
+    }
+}

@@ -1,0 +1,83 @@
+//! Opening a connection.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+/// Where to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Whether the connection is to be encrypted.
+    pub https: bool,
+    /// Name or address of the server.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+}
+
+/// A connection: bytes both ways.
+pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
+
+/// The future of a connection.
+pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Connection>>> + Send>>;
+
+/// Opens connections. Another one than [`TcpConnector`] lets a client talk to a server in the same
+/// process, or through a proxy.
+pub trait Connector: fmt::Debug + Send + Sync {
+    /// Connects.
+    fn connect(&self, origin: &Origin) -> Connecting;
+}
+
+/// Connections over TCP, with TLS for https.
+#[derive(Clone, Debug, Default)]
+pub struct TcpConnector {
+    #[cfg(feature = "tls")]
+    tls: Option<super::tls::Tls>,
+}
+
+impl TcpConnector {
+    /// A connector for an origin. Reads the system's certificates when it is to be encrypted.
+    ///
+    /// # Errors
+    /// When https is asked for and this build or this system cannot do it.
+    pub fn for_origin(origin: &Origin) -> Result<Self, crate::error::SetupError> {
+        #[cfg(feature = "tls")]
+        return Ok(Self {
+            tls: origin.https.then(super::tls::Tls::new).transpose()?,
+        });
+        #[cfg(not(feature = "tls"))]
+        if origin.https {
+            Err(crate::error::SetupError::NoTls)
+        } else {
+            Ok(Self::default())
+        }
+    }
+}
+
+impl Connector for TcpConnector {
+    fn connect(&self, origin: &Origin) -> Connecting {
+        let (host, port, https) = (origin.host.clone(), origin.port, origin.https);
+        #[cfg(feature = "tls")]
+        let tls = self.tls.clone();
+        Box::pin(async move {
+            let stream = TcpStream::connect((host.as_str(), port)).await?;
+            // Requests are written in one go; waiting for more would only cost time.
+            stream.set_nodelay(true)?;
+            if !https {
+                return Ok(Box::new(stream) as Box<dyn Connection>);
+            }
+            #[cfg(feature = "tls")]
+            if let Some(tls) = tls {
+                return tls.wrap(&host, stream).await;
+            }
+            Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "the connector was not made for https",
+            ))
+        })
+    }
+}

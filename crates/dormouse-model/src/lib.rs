@@ -1,0 +1,51 @@
+//! The model port: one small trait, and clients for the two wires that matter.
+//!
+//! # Model
+//! [`Model`] is all the rest of Dormouse knows. A request is bytes that were put together
+//! elsewhere; an answer is a stream of events that ends in a response of canonical blocks, or in
+//! a [`ModelError`] that says what to do. [`anthropic`] speaks the Messages wire, [`openai`] chat
+//! completions; both take the same body.
+//!
+//! ```text
+//!   Request ─► client ─► drive (attempts, time-outs) ─► http (connections)
+//!                            │
+//!              events ◄── decoder (sans IO) ◄── sse (sans IO) ◄── bytes
+//! ```
+//!
+//! # Responsibilities
+//! The wire formats of providers: headers, events, errors, usage. Retries that never show two
+//! answers. No type of a provider leaves the crate.
+//!
+//! # Not here
+//! How a prompt is laid out, when to ask what, what it costs.
+
+pub mod anthropic;
+mod capabilities;
+mod client;
+mod drive;
+mod error;
+pub mod features;
+mod http;
+mod limits;
+mod model;
+pub mod openai;
+mod request;
+mod response;
+pub mod retry;
+pub mod sse;
+mod text;
+
+pub use capabilities::{Caching, Capabilities, CapabilityOverrides, Feature, Features};
+pub use client::{ClientOptions, Credential};
+pub use drive::Timeouts;
+pub use error::{
+    CompactionIssue, ConnectionError, Malformed, ModelError, Reply, SetupError, ThreadIssue,
+    Unsupported,
+};
+pub use http::{Connecting, Connection, Connector, Origin, TcpConnector};
+pub use limits::{RateLimit, RateLimits};
+pub use model::{Counting, Emitter, Model, ResponseStream, TokenCount};
+pub use request::{Delivery, Params, Request};
+pub use response::{
+    Delta, Event, Extras, Partial, Refusal, Response, Retrying, StopReason, Unfinished, Warning,
+};

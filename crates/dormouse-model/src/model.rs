@@ -1,0 +1,151 @@
+//! The port: what the rest of Dormouse knows of a model.
+//!
+//! # Model
+//! A [`Model`] takes a request whose body is bytes already and gives a [`ResponseStream`]. The
+//! stream does the work itself while it is polled: no task runs behind it. Dropping it, or the
+//! future of [`ResponseStream::next`], at any point is the way to cancel; the connection closes
+//! with it. A dropped `next` loses nothing, so it may stand in a `select!`.
+//!
+//! # Not here
+//! Any provider's wire.
+
+use crate::capabilities::Capabilities;
+use crate::error::{Malformed, ModelError};
+use crate::request::Request;
+use crate::response::{Event, Response};
+use dormouse_core::units::Tokens;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+
+/// A model behind some provider.
+pub trait Model: fmt::Debug + Send + Sync {
+    /// What the model of this name can do.
+    fn capabilities(&self, model: &str) -> Capabilities;
+
+    /// Asks. Nothing is sent before the stream is polled.
+    fn stream(&self, request: Request) -> ResponseStream;
+
+    /// Counts the tokens of a prompt without a model answering it. The body is that of a request
+    /// without `max_tokens` and `stream`, which providers refuse here.
+    fn count_tokens(&self, request: Request) -> Counting;
+}
+
+/// The future of a count.
+pub type Counting = Pin<Box<dyn Future<Output = Result<TokenCount, ModelError>> + Send>>;
+
+/// How long a prompt is, by the provider's estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenCount {
+    /// Tokens the model would see.
+    pub input: Tokens,
+    /// Tokens before the provider's own context editing, where it was asked for.
+    pub before_editing: Option<Tokens>,
+}
+
+/// Events of an answer the driver may be ahead of its reader.
+const AHEAD: usize = 32;
+
+type Driver = Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send>>;
+
+/// An answer while it is being written.
+pub struct ResponseStream {
+    events: mpsc::Receiver<Event>,
+    state: State,
+}
+
+enum State {
+    Running(Driver),
+    /// The driver is done, but events of it may be waiting.
+    Ended(Box<Result<Response, ModelError>>),
+    Over,
+}
+
+/// Where a driver puts events for the reader of its stream.
+#[derive(Clone, Debug)]
+pub struct Emitter(mpsc::Sender<Event>);
+
+impl Emitter {
+    /// Hands an event out; waits while the reader is far behind.
+    pub async fn emit(&self, event: Event) {
+        // The receiver lives as long as the driver that calls this: both are in one stream.
+        self.0.send(event).await.ok();
+    }
+}
+
+impl ResponseStream {
+    /// A stream that a driver writes. The driver runs while the stream is polled and its result
+    /// is the stream's end.
+    pub fn new<F>(driver: impl FnOnce(Emitter) -> F) -> Self
+    where
+        F: Future<Output = Result<Response, ModelError>> + Send + 'static,
+    {
+        let (sender, events) = mpsc::channel(AHEAD);
+        Self {
+            events,
+            state: State::Running(Box::pin(driver(Emitter(sender)))),
+        }
+    }
+
+    /// The next event. After [`Event::Done`] or an error there are none.
+    pub async fn next(&mut self) -> Option<Result<Event, ModelError>> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// Polls for the next event.
+    pub fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Event, ModelError>>> {
+        if let Poll::Ready(Some(event)) = self.events.poll_recv(context) {
+            return Poll::Ready(Some(Ok(event)));
+        }
+        if let State::Running(driver) = &mut self.state {
+            match driver.as_mut().poll(context) {
+                Poll::Ready(outcome) => self.state = State::Ended(Box::new(outcome)),
+                Poll::Pending => {
+                    return match self.events.poll_recv(context) {
+                        Poll::Ready(Some(event)) => Poll::Ready(Some(Ok(event))),
+                        _ => Poll::Pending,
+                    };
+                }
+            }
+        }
+        match self.events.poll_recv(context) {
+            Poll::Ready(Some(event)) => return Poll::Ready(Some(Ok(event))),
+            Poll::Ready(None) => {}
+            Poll::Pending => return Poll::Pending,
+        }
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Ended(outcome) => Poll::Ready(Some(
+                outcome.map(|response| Event::Done(Box::new(response))),
+            )),
+            State::Running(_) | State::Over => Poll::Ready(None),
+        }
+    }
+
+    /// Reads to the end and returns the response, for callers that show nothing.
+    pub async fn finish(mut self) -> Result<Response, ModelError> {
+        while let Some(event) = self.next().await {
+            if let Event::Done(response) = event? {
+                return Ok(*response);
+            }
+        }
+        Err(Malformed::Order("the stream was read to its end before").into())
+    }
+}
+
+impl fmt::Debug for ResponseStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state {
+            State::Running(_) => "running",
+            State::Ended(_) => "ended",
+            State::Over => "over",
+        };
+        f.debug_struct("ResponseStream")
+            .field("state", &state)
+            .finish_non_exhaustive()
+    }
+}

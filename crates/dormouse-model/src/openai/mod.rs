@@ -1,0 +1,112 @@
+//! Chat completions: OpenAI, and the many servers that speak like it.
+//!
+//! # Model
+//! Takes the same body as the Messages client and translates it, deterministically. The answer
+//! comes back as the same blocks. Servers differ in what they report and how they refuse; the
+//! differences end here.
+//!
+//! # Responsibilities
+//! Translation both ways, errors of the known servers, and noticing a server that silently reads
+//! less than it was sent.
+//!
+//! # Not here
+//! The Responses interface, and counting tokens: no server of this wire offers it.
+
+mod content;
+mod convert;
+mod decode;
+mod errors;
+
+pub use convert::LengthMember;
+
+use crate::capabilities::{Capabilities, Feature};
+use crate::client::{Base, ClientOptions, Credential, json_headers, secret_header};
+use crate::drive::{Head, Provider};
+use crate::error::{ModelError, SetupError, Unsupported};
+use crate::http::Post;
+use crate::model::{Counting, Model, ResponseStream};
+use crate::request::Request;
+use crate::response::Response;
+use decode::{ChatDecoder, Expected};
+use hyper::HeaderMap;
+
+/// A client of chat completions. The address ends where `/chat/completions` follows, usually in
+/// `/v1`.
+#[derive(Debug)]
+pub struct OpenAiClient {
+    base: Base,
+    headers: HeaderMap,
+    length: LengthMember,
+}
+
+impl OpenAiClient {
+    /// A client.
+    ///
+    /// # Errors
+    /// When address or credential cannot work.
+    pub fn new(options: &ClientOptions, length: LengthMember) -> Result<Self, SetupError> {
+        let mut headers = json_headers();
+        match &options.credential {
+            Credential::None => {}
+            Credential::Key(secret) | Credential::Bearer(secret) => {
+                secret_header(&mut headers, "authorization", "Bearer ", secret)?;
+            }
+        }
+        Ok(Self {
+            base: Base::new(options)?,
+            headers,
+            length,
+        })
+    }
+}
+
+impl Model for OpenAiClient {
+    fn capabilities(&self, model: &str) -> Capabilities {
+        let known = Capabilities::of_chat(&self.base.models, model);
+        self.base.overrides.apply(known)
+    }
+
+    fn stream(&self, request: Request) -> ResponseStream {
+        let converted = convert::convert(&request.body, self.length);
+        let call = converted.map_err(ModelError::Request).map(|converted| {
+            let provider = Chat(Expected {
+                warnings: converted.warnings,
+                estimate: request.estimate.unwrap_or(converted.estimate),
+                calibrated: request.estimate.is_some(),
+                window: self.base.overrides.window,
+            });
+            let post = Post {
+                path: "/chat/completions",
+                headers: self.headers.clone(),
+                body: converted.body.into(),
+            };
+            self.base.call(post, provider, request.delivery)
+        });
+        ResponseStream::new(|emitter| async move { call?.run(emitter).await })
+    }
+
+    fn count_tokens(&self, _: Request) -> Counting {
+        let feature = Feature::TokenCounting;
+        Box::pin(async move { Err(Unsupported { feature }.into()) })
+    }
+}
+
+/// The wire, with what is expected of the reply.
+#[derive(Debug)]
+struct Chat(Expected);
+
+impl Provider for Chat {
+    type Decoder = ChatDecoder;
+
+    fn decoder(&self, head: Head) -> ChatDecoder {
+        ChatDecoder::new(head, self.0.clone())
+    }
+
+    fn whole(&self, head: Head, body: &[u8]) -> Result<Response, ModelError> {
+        ChatDecoder::whole(head, self.0.clone(), body)
+    }
+
+    fn refusal(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
+        errors::in_reply(status, headers, body)
+    }
+}

@@ -1,0 +1,18 @@
+//! The clients against servers that play back bytes.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests fail by panicking, as the tests do"
+)]
+
+mod anthropic;
+mod cancel;
+mod chaos;
+mod cuts;
+mod failures;
+mod material;
+mod mutations;
+mod openai;
+mod server;
+mod timeouts;

@@ -1,0 +1,28 @@
+//! A model that follows a script, for tests of everything that has a model in it.
+//!
+//! # Model
+//! A [`Script`] lists the requests a test expects, each with the answer, fault or delay it gets.
+//! [`ScriptedModel`] plays it; a request that is not expected, or differs from what is expected,
+//! makes the test fail with a readable difference at the place of the request. What was not asked
+//! is noticed by [`ScriptedModel::finish`].
+//!
+//! # Responsibilities
+//! Playing, checking, showing what was received. Delays are tokio's time: with a paused clock they
+//! cost nothing.
+//!
+//! # Not here
+//! Prompt caches, token counting and a provider's rules: that is the simulator's part.
+
+#![expect(
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a test helper fails by panicking"
+)]
+
+mod expect;
+mod play;
+mod script;
+
+pub use expect::Expect;
+pub use play::ScriptedModel;
+pub use script::{Answer, Script, Step};

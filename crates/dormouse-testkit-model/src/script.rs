@@ -1,0 +1,186 @@
+//! The script: what is expected, and what is answered.
+
+use crate::expect::Expect;
+use dormouse_core::block::Block;
+use dormouse_core::id::MessageId;
+use dormouse_core::units::Tokens;
+use dormouse_core::usage::TokenUsage;
+use dormouse_model::{Extras, ModelError, Partial, RateLimits, Response, StopReason, TokenCount};
+use serde_json::{Value, json};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One exchange.
+#[derive(Debug)]
+pub struct Step {
+    pub(crate) expect: Expect,
+    pub(crate) delay: Duration,
+    pub(crate) answer: Answer,
+}
+
+/// What becomes of a request.
+pub enum Answer {
+    /// A complete response.
+    Response(Box<Response>),
+    /// An error instead of an answer. A function, because errors cannot be copied.
+    Fault(Arc<dyn Fn() -> ModelError + Send + Sync>),
+    /// The blocks appear, then the answer breaks off.
+    Break {
+        /// What appears before.
+        blocks: Vec<Block>,
+        /// What happens then.
+        fault: Arc<dyn Fn() -> ModelError + Send + Sync>,
+    },
+    /// Nothing ever comes.
+    Silence,
+    /// The answer to a count.
+    Count(TokenCount),
+}
+
+impl Answer {
+    /// A response of these blocks; it ends in a call of a tool if one of them is.
+    pub fn blocks(blocks: Vec<Block>) -> Self {
+        Self::Response(Box::new(response(blocks)))
+    }
+
+    /// A response of one text.
+    pub fn text(text: &str) -> Self {
+        Self::blocks(vec![Block::text(text)])
+    }
+
+    /// A response that calls a tool.
+    pub fn call(id: &str, tool: &str, input: &Value) -> Self {
+        let call = json!({ "type": "tool_use", "id": id, "name": tool, "input": input });
+        Self::blocks(vec![Block::from_value(&call).expect("a call is a block")])
+    }
+
+    /// An error.
+    pub fn fault(fault: impl Fn() -> ModelError + Send + Sync + 'static) -> Self {
+        Self::Fault(Arc::new(fault))
+    }
+
+    /// The answer breaks off after these blocks.
+    pub fn break_after(
+        blocks: Vec<Block>,
+        fault: impl Fn() -> ModelError + Send + Sync + 'static,
+    ) -> Self {
+        Self::Break {
+            blocks,
+            fault: Arc::new(fault),
+        }
+    }
+
+    /// So many tokens.
+    pub const fn count(tokens: u64) -> Self {
+        Self::Count(TokenCount {
+            input: Tokens(tokens),
+            before_editing: None,
+        })
+    }
+
+    /// Changes the response, such as its usage. Does nothing to other answers.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Response)) -> Self {
+        if let Self::Response(response) = &mut self {
+            change(response);
+        }
+        self
+    }
+
+    /// The response with what it used.
+    #[must_use]
+    pub fn using(self, usage: TokenUsage) -> Self {
+        self.with(|response| {
+            response.usage = usage;
+            response.billed = usage;
+        })
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Response(response) => write!(f, "{:?}", response.blocks),
+            Self::Fault(fault) => write!(f, "fault: {}", fault()),
+            Self::Break { blocks, fault } => write!(f, "{blocks:?}, then: {}", fault()),
+            Self::Silence => f.write_str("silence"),
+            Self::Count(count) => write!(f, "{} tokens", count.input),
+        }
+    }
+}
+
+pub(crate) fn response(blocks: Vec<Block>) -> Response {
+    let calls = blocks.iter().any(|block| block.call().is_some());
+    Response {
+        // The model gives each response its number.
+        id: MessageId::from(""),
+        model: Arc::from("scripted"),
+        blocks,
+        cut_off: Vec::new(),
+        stop_reason: if calls {
+            StopReason::ToolUse
+        } else {
+            StopReason::EndTurn
+        },
+        usage: TokenUsage::default(),
+        billed: TokenUsage::default(),
+        extras: Extras::default(),
+        request_id: None,
+        rate_limits: RateLimits::default(),
+        warnings: Vec::new(),
+    }
+}
+
+pub(crate) fn partial(blocks: Vec<Block>) -> Partial {
+    Partial {
+        id: Some(MessageId::from("msg_scripted")),
+        model: Some(Arc::from("scripted")),
+        blocks,
+        ..Partial::default()
+    }
+}
+
+/// The exchanges a test expects, in their order.
+#[derive(Debug, Default)]
+pub struct Script {
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Script {
+    /// A script in which no request may be made.
+    pub fn no_request() -> Self {
+        Self::default()
+    }
+
+    /// An empty script to add to.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Expects a request and answers it.
+    #[must_use]
+    pub fn on(mut self, expect: Expect, answer: Answer) -> Self {
+        self.steps.push(Step {
+            expect,
+            delay: Duration::ZERO,
+            answer,
+        });
+        self
+    }
+
+    /// Answers any request.
+    #[must_use]
+    pub fn then(self, answer: Answer) -> Self {
+        self.on(Expect::Anything, answer)
+    }
+
+    /// Lets the answer that was added last wait.
+    #[must_use]
+    pub fn after(mut self, delay: Duration) -> Self {
+        if let Some(step) = self.steps.last_mut() {
+            step.delay = delay;
+        }
+        self
+    }
+}

@@ -1,0 +1,18 @@
+//! The figures of docs/text-methods.md: how many planted facts survive a summary, at three lengths
+//! and with five plantings each. The measuring itself is the test's.
+
+#![expect(clippy::unwrap_used, reason = "it fails by panicking, like the test")]
+
+#[path = "../tests/it/material.rs"]
+#[expect(dead_code, reason = "the tests use more of it")]
+mod material;
+#[path = "../tests/it/summary_of_sessions.rs"]
+mod summary_of_sessions;
+
+fn main() {
+    for name in summary_of_sessions::SESSIONS {
+        for share in [5, 10, 20] {
+            summary_of_sessions::measure(name, share, 5);
+        }
+    }
+}
