@@ -49,7 +49,6 @@ fn check(session: &str, fewest_hits: usize, unexplained: &[usize]) {
         return;
     };
     let score = replay.comparison.score;
-    println!("{session}: {:?}, {score:?}", replay.fit);
     assert!(score.hits >= fewest_hits, "{score:?}");
     assert!(score.matched * 10 >= score.hits * 9, "{score:?}");
     assert!(

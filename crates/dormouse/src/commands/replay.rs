@@ -5,7 +5,7 @@ use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Cell, Column, Format, Line, Role, Table, figures};
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::Tokens;
-use dormouse_core::usage::TokenUsage;
+use dormouse_core::usage::{TokenUsage, Usd};
 use dormouse_replay::{Recording, Replay, ReplayTurn, Sums, replay};
 use dormouse_store::LogFile;
 use serde::Serialize;
@@ -239,7 +239,7 @@ fn turn_report(file: &str, number: usize, turn: &ReplayTurn) -> TurnReport {
         cache_read_tokens: turn.usage.cache_read.get(),
         cache_write_tokens: written(&turn.usage).get(),
         uncached_tokens: turn.usage.input.get(),
-        cost_usd: turn.cost.map(|cost| cost.as_f64()),
+        cost_usd: turn.cost.map(Usd::as_f64),
         recorded_cache_read_tokens: turn.recorded.cache_read.get(),
         unlogged_tokens: turn.unlogged.get(),
         rejected: turn.rejected.clone(),

@@ -18,6 +18,8 @@ It is being built: the agent itself does not run yet. These commands do:
   log             List the records of a transcript
   view            Show the prompt as the model sees it, now or at any earlier request
   usage           Add up tokens and dollars of a session or a folder
+  replay          Replay a session against the simulator and compare what it costs
+  sim             Run the provider simulator
   export          Print a log for tools made for Claude Code transcripts
   convert         Make a log from a transcript of Claude Code's
   config show     Show settings, where each comes from and what was ignored
@@ -72,6 +74,8 @@ Commands:
   view         Show the prompt as the model sees it, now or at any earlier
                request
   usage        Add up tokens and dollars of a session or a folder
+  replay       Replay a session against the simulator and compare what it costs
+  sim          Run the provider simulator
   export       Print a log for tools made for Claude Code transcripts
   convert      Make a log from a transcript of Claude Code's
   config       Show and document settings, trust folders
