@@ -1,4 +1,4 @@
-//! The clients against servers that play back bytes.
+//! The clients against servers that play back bytes, and against the simulator.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,4 +15,5 @@ mod material;
 mod mutations;
 mod openai;
 mod server;
+mod simulator;
 mod timeouts;

@@ -1,6 +1,9 @@
-//! Replays of real sessions, read by path; skipped where they are absent.
+//! Replays of real sessions, read by path and skipped where they are absent; and the ledger against
+//! the simulator.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod ledger;
 
 use bytes::Bytes;
 use dormouse_core::models::ModelTable;
