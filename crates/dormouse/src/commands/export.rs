@@ -48,8 +48,8 @@ pub fn run_export(args: &ExportArgs, app: &mut App) -> Outcome {
     let log = LogFile::open(&*app.system.files, &args.file)?;
     for line in export(&log)? {
         let line = line?;
-        app.out.raw(&String::from_utf8_lossy(&line))?;
-        app.out.raw("\n")?;
+        app.out.bytes(&line)?;
+        app.out.bytes(b"\n")?;
     }
     Ok(())
 }

@@ -190,7 +190,7 @@ fn raw(args: &Args, transcript: &Transcript, request: Option<&Request>, app: &mu
         }
     };
     let body = rebuild(transcript.conversation.view(), request, prefix);
-    Ok(app.out.raw(&String::from_utf8_lossy(&body))?)
+    Ok(app.out.bytes(&body)?)
 }
 
 fn report(args: &Args, transcript: &Transcript, request: Option<&Request>) -> Report {

@@ -178,6 +178,11 @@ impl Out {
         self.write(text)
     }
 
+    /// Prints data for another program, byte for byte.
+    pub fn bytes(&mut self, bytes: &[u8]) -> OutResult {
+        self.stdout.write_all(bytes).map_err(OutError)
+    }
+
     /// Prints a value as JSON, indented.
     pub fn json(&mut self, value: &impl Serialize) -> OutResult {
         serde_json::to_writer_pretty(&mut self.stdout, value)
