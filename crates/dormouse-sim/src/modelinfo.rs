@@ -1,5 +1,6 @@
 //! The models endpoints.
 
+use crate::validate;
 use dormouse_core::models::{ModelInfo, ModelTable, Tokenizer};
 use serde_json::{Value, json};
 
@@ -11,6 +12,8 @@ pub(crate) fn one(model: &ModelInfo) -> Value {
         .into_iter()
         .find(|line| model.id.contains(line));
     let newer = model.tokenizer == Tokenizer::New;
+    let is = |supported: bool| json!({"supported": supported});
+    let effort = model.default_effort.is_some();
     json!({
         "type": "model",
         "id": model.id,
@@ -23,20 +26,40 @@ pub(crate) fn one(model: &ModelInfo) -> Value {
         "deprecated_at": null,
         "retires_at": null,
         "capabilities": {
-            "batch": false,
-            "citations": true,
-            "code_execution": false,
+            "batch": is(false),
+            "citations": is(true),
+            "code_execution": is(false),
             "context_management": {
-                "clear_thinking_20251015": true,
-                "clear_tool_uses_20250919": true,
-                "compact_20260112": true,
+                "supported": true,
+                "clear_thinking_20251015": is(true),
+                "clear_tool_uses_20250919": is(true),
+                "compact_20260112": is(true),
             },
-            "effort": model.default_effort.is_some(),
-            "image_input": true,
-            "pdf_input": true,
-            "server_tools": false,
-            "structured_outputs": false,
-            "thinking": {"types": if newer { json!(["adaptive", "enabled"]) } else { json!(["enabled"]) }},
+            "effort": {
+                "supported": effort,
+                "low": is(effort),
+                "medium": is(effort),
+                "high": is(effort),
+                "xhigh": is(effort),
+                "max": is(effort),
+            },
+            "image_input": is(true),
+            "pdf_input": is(true),
+            "server_tools": {
+                "supported": false,
+                "code_execution": is(false),
+                "web_search": is(false),
+            },
+            "structured_outputs": is(false),
+            "thinking": {
+                "supported": true,
+                "types": {
+                    "adaptive": is(newer),
+                    "between_tools": is(true),
+                    "disabled": is(!validate::always_thinks(model)),
+                    "enabled": is(true),
+                },
+            },
         },
     })
 }
@@ -79,4 +102,31 @@ pub(crate) fn openai_list(table: &ModelTable) -> Value {
 /// One model in the shape of the OpenAI face.
 pub(crate) fn openai_one(id: &str) -> Value {
     json!({"id": id, "object": "model", "created": 1_767_225_600, "owned_by": "dormouse-sim"})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn capabilities_are_objects_as_official_clients_read_them() {
+        let table = ModelTable::builtin();
+        let info = one(table.lookup("claude-opus-5").info);
+        for path in [
+            "image_input",
+            "context_management",
+            "context_management/clear_tool_uses_20250919",
+            "effort",
+            "effort/low",
+            "thinking",
+            "thinking/types/disabled",
+        ] {
+            let path = format!("/capabilities/{path}/supported");
+            assert_eq!(info.pointer(&path), Some(&json!(true)), "{path}");
+        }
+        let never_silent = one(table.lookup("claude-fable-5").info);
+        let types = &never_silent["capabilities"]["thinking"]["types"];
+        assert_eq!(types["disabled"], json!({"supported": false}));
+    }
 }

@@ -224,7 +224,13 @@ impl Shared {
             state.settle(&self.rules, reading, now)
         };
         let response = write::response(&self.rules, outcome);
-        to_http(response, self.rules.config.virtual_time)
+        let mut http = to_http(response, self.rules.config.virtual_time);
+        // The head travels with the first byte: a client that waits for a head sees the pause too.
+        let pause = http.body_mut().take_first_pause();
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
+        }
+        http
     }
 
     fn now(&self, request: &SimRequest, started: Millis) -> Millis {
@@ -337,6 +343,24 @@ impl Playback {
         }
     }
 
+    /// How long nothing at all is sent. A cut is a broken answer, so it comes after the head.
+    fn take_first_pause(&mut self) -> Duration {
+        let Some(first) = self.frames.front() else {
+            return Duration::ZERO;
+        };
+        let pause = match first.piece {
+            Piece::Cut => Duration::ZERO,
+            Piece::Bytes(_) | Piece::Stall => self.pause_before(first),
+        };
+        if let Some(first) = self.frames.front_mut() {
+            first.after = 0;
+            if first.piece == Piece::Stall {
+                first.piece = Piece::Cut;
+            }
+        }
+        pause
+    }
+
     /// The next piece, with all pieces that follow without a pause.
     fn take_ready(&mut self) -> Option<Result<HttpFrame<Bytes>, Scripted>> {
         let first = match self.frames.pop_front()?.piece {
@@ -390,5 +414,28 @@ impl hyper::body::Body for Playback {
     fn size_hint(&self) -> SizeHint {
         self.length
             .map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_head_waits_for_the_first_byte_but_not_for_a_cut() {
+        let late = Piece::Bytes(Bytes::from_static(b"x"));
+        for (piece, skip_pauses, pause) in [
+            (late.clone(), false, Duration::from_millis(70)),
+            (late, true, Duration::ZERO),
+            (Piece::Stall, true, STALL_TIME),
+            (Piece::Cut, false, Duration::ZERO),
+        ] {
+            let frame = Frame { after: 70, piece };
+            let mut playback = Playback::new(Body::Stream(vec![frame.clone()]), skip_pauses);
+            assert_eq!(playback.take_first_pause(), pause, "{frame:?}");
+            // Not waited for twice.
+            assert_eq!(playback.take_first_pause(), Duration::ZERO, "{frame:?}");
+        }
     }
 }

@@ -62,6 +62,11 @@ pub(crate) fn allows_prefill(model: &ModelInfo) -> bool {
     model.retired || model.id.ends_with("-4-5")
 }
 
+/// Models that refuse to have their thinking turned off.
+pub(crate) fn always_thinks(model: &ModelInfo) -> bool {
+    model.id.starts_with("claude-fable-5") || model.id.starts_with("claude-opus-5-5")
+}
+
 fn ends_in_a_call(request: &Request<'_>) -> bool {
     request.messages.last().is_some_and(|last| {
         last.role == Role::Assistant && last.content.iter().any(|block| block.kind == Kind::ToolUse)
@@ -285,9 +290,7 @@ fn options(request: &Request<'_>, model: &ModelInfo) -> Result<(), ApiError> {
             model.id
         )));
     }
-    let always_thinks =
-        model.id.starts_with("claude-fable-5") || model.id.starts_with("claude-opus-5-5");
-    if request.thinking == Thinking::Disabled && always_thinks {
+    if request.thinking == Thinking::Disabled && always_thinks(model) {
         return Err(ApiError::invalid(format!(
             "thinking: thinking cannot be disabled on {}",
             model.id

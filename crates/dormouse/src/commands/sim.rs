@@ -68,7 +68,11 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
             .map_err(|error| Failure::from(UserError::of(Exit::Unsuitable, &error)))?;
         let url = format!("http://{}", server.address());
         match app.out.format() {
-            Format::Json => app.out.json(&json!({ "listening": url }))?,
+            // On one line, so that a script knows when it has read all of it.
+            Format::Json => {
+                let ready = json!({ "listening": url });
+                app.out.raw(&format!("{ready}\n"))?;
+            }
             Format::Text => {
                 app.out
                     .line(Line::new().text("listening on ").role(Role::Strong, &url))?;
