@@ -16,3 +16,5 @@ mod material;
 mod program;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+mod simulator;

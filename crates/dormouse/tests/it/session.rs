@@ -349,3 +349,31 @@ fn what_is_exported_is_read_by_others_and_converted_back() {
         4
     );
 }
+
+#[test]
+fn a_session_is_replayed_against_the_simulator() {
+    let machine = Machine::new(&[]);
+    let (path, _) = session(&machine);
+    let report = machine.json(&format!("replay {} --turns --json", path.display()));
+    let none = &report["policies"][0];
+    assert_eq!(none["name"], "none");
+    assert_eq!(none["requests"], 4);
+    assert_eq!(none["rejected"], 0, "the simulator accepts what was sent");
+    assert_eq!(none["turns"].as_array().map(Vec::len), Some(4));
+    for field in [
+        "cost_usd",
+        "prompt_tokens",
+        "cache_read_tokens",
+        "cache_write_tokens",
+        "uncached_tokens",
+        "hit_rate",
+        "compactions",
+        "peak_tokens",
+        "engine_ms",
+    ] {
+        assert!(none[field].is_number(), "{field} of {none}");
+    }
+    assert_eq!(report["recorded"]["cache_read_tokens"], 29_600);
+    let text = machine.stdout(&format!("replay {}", path.display()));
+    assert!(text.contains("none") && text.contains("recorded"), "{text}");
+}
