@@ -178,7 +178,7 @@ impl Session {
             "{}",
             String::from_utf8_lossy(&response.bytes())
         );
-        let report = response.report.expect("a report");
+        let report = response.report.unwrap();
         self.log.push(plan.record(&params, &prefix, MODEL));
         let markers = plan.markers.clone();
         let predicted = self
