@@ -201,7 +201,7 @@ async fn a_thousand_requests_through_chaos() {
     .await;
     let mut slow = options(&server);
     // A stall is waited for in real time, so it is short here.
-    slow.timeouts.idle = Duration::from_millis(20);
+    slow.timeouts.idle = Duration::from_millis(50);
     let client = AnthropicClient::new(&slow, ApiVersion::V2023, &[]).unwrap();
     let (mut complete, mut refused, mut broken, mut retried) = (0, 0, 0, 0);
     for number in 0..1_000 {
