@@ -114,23 +114,13 @@ impl Score {
 
 fn explain(turn: &ReplayTurn, first: bool, recorded: Outcome, expired: bool) -> &'static str {
     let read_more = turn.recorded.cache_read > turn.usage.cache_read;
-    match (
-        first,
-        turn.compacted || turn.switched || expired,
-        recorded,
-        read_more,
-    ) {
-        (true, ..) => "the system prompt was still cached from an earlier session",
-        (_, true, _, true) => {
-            "both miss the conversation; the system prompt was kept warm by requests outside the recording"
-        }
-        (_, true, _, false) => {
-            "both miss the conversation; the cached system prompt is of another length"
-        }
-        (_, false, Outcome::Miss, _) => {
-            "the client changed something in front of the conversation that it did not log"
-        }
-        (_, false, Outcome::Hit, true) => "the fitted factor counts less than the provider did",
-        (_, false, Outcome::Hit, false) => "the fitted factor counts more than the provider did",
+    let broken = turn.compacted || turn.switched || expired;
+    match (first, broken, recorded, read_more) {
+        (true, ..) => "the system prompt was still cached from before",
+        (_, true, _, true) => "both miss; the system prompt was kept warm from outside",
+        (_, true, _, false) => "both miss; the cached system prompt has another length",
+        (_, false, Outcome::Miss, _) => "the client changed something it did not log",
+        (_, false, Outcome::Hit, true) => "the fitted factor counts less than the provider",
+        (_, false, Outcome::Hit, false) => "the fitted factor counts more than the provider",
     }
 }

@@ -285,11 +285,14 @@ fn show(report: &Report, app: &mut App) -> Outcome {
     }
     app.out.table(&table)?;
     let none = &report.policies[0];
-    let compactions = figures::thousands(none.compactions as u64);
+    let compactions = match none.compactions {
+        1 => "1 compaction".to_owned(),
+        many => format!("{} compactions", figures::thousands(many as u64)),
+    };
     app.out.line(Line::new().role(
         Role::Dim,
         format!(
-            "{compactions} compactions, {} refused, engine {:.1} ms",
+            "{compactions}, {} refused, engine {:.1} ms",
             none.rejected, none.engine_ms
         ),
     ))?;
