@@ -18,8 +18,8 @@ pub struct Fit {
     pub permille: u32,
     /// Turns it was fitted on; the rest is scored.
     pub turns: usize,
-    /// Length of what every prompt of the session begins with and no transcript holds: system and
-    /// tools.
+    /// Length of what every prompt of the session begins with and no transcript holds (system,
+    /// tools, instructions): what the first prompt has beyond its logged messages.
     pub prefix: Tokens,
 }
 
@@ -44,16 +44,13 @@ impl Fit {
                 }
             }
         }
+        let permille = permille.unwrap_or(1_000).clamp(500, 3_000);
         let prefix = turns.first().map_or(Tokens::ZERO, |turn| {
-            // What an earlier session left in the cache is what all sessions have in common.
-            if turn.usage.cache_read == Tokens::ZERO {
-                turn.usage.prompt()
-            } else {
-                turn.usage.cache_read
-            }
+            let said = logged(turn, models).get() * permille / 1_000;
+            turn.usage.prompt() - Tokens(said)
         });
         Self {
-            permille: u32::try_from(permille.unwrap_or(1_000).clamp(500, 3_000)).unwrap_or(1_000),
+            permille: u32::try_from(permille).unwrap_or(1_000),
             turns: count,
             prefix,
         }
