@@ -50,16 +50,23 @@ pub(crate) fn string_end(text: &[u8], start: usize) -> usize {
 
 /// Takes insignificant white space out of JSON text; shares the input when there is none.
 pub fn compact(raw: &Bytes) -> Bytes {
-    let text: &[u8] = raw;
+    match without_space(raw) {
+        Cow::Borrowed(_) => raw.clone(),
+        Cow::Owned(compact) => Bytes::from(compact),
+    }
+}
+
+/// The same for borrowed text.
+pub fn without_space(text: &[u8]) -> Cow<'_, [u8]> {
     let mut at = 0;
     while at < text.len() {
         match text[at] {
             b'"' => at = string_end(text, at),
-            b' ' | b'\n' | b'\r' | b'\t' => return Bytes::from(compact_from(text, at)),
+            b' ' | b'\n' | b'\r' | b'\t' => return Cow::Owned(compact_from(text, at)),
             _ => at += 1,
         }
     }
-    raw.clone()
+    Cow::Borrowed(text)
 }
 
 fn compact_from(text: &[u8], first_space: usize) -> Vec<u8> {

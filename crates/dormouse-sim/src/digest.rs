@@ -11,6 +11,7 @@
 //! hashing a prompt costs less than reading it. Nothing here keeps an adversary out.
 
 use crate::blocks::RawObject;
+use dormouse_core::json::without_space;
 use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -183,51 +184,6 @@ fn is_escaped_too_much(text: &[u8]) -> bool {
         let rest = &text[first..];
         UNICODE.find(rest).is_some() || SLASH.find(rest).is_some()
     })
-}
-
-fn without_space(text: &[u8]) -> Cow<'_, [u8]> {
-    let mut at = 0;
-    while at < text.len() {
-        match text[at] {
-            b'"' => at = string_end(text, at),
-            b' ' | b'\n' | b'\r' | b'\t' => return Cow::Owned(squeeze(text, at)),
-            _ => at += 1,
-        }
-    }
-    Cow::Borrowed(text)
-}
-
-fn squeeze(text: &[u8], from: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    out.extend_from_slice(&text[..from]);
-    let mut at = from;
-    while at < text.len() {
-        match text[at] {
-            b'"' => {
-                let end = string_end(text, at);
-                out.extend_from_slice(&text[at..end]);
-                at = end;
-            }
-            b' ' | b'\n' | b'\r' | b'\t' => at += 1,
-            other => {
-                out.push(other);
-                at += 1;
-            }
-        }
-    }
-    out
-}
-
-/// The byte after the string that opens at `start`.
-fn string_end(text: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
-        if text[at + found] == b'"' {
-            return at + found + 1;
-        }
-        at += found + 2;
-    }
-    text.len()
 }
 
 #[cfg(test)]
