@@ -53,4 +53,4 @@ pub use resume::Resumed;
 pub use session_log::{AppendError, Draft, Head, Parent, SessionLog};
 pub use summary::{BoundarySummary, SessionSummary, summarise};
 pub use usage_scan::{UsageScan, scan_usage};
-pub use writer::{CHECKPOINT_EVERY, LogWriter, OpenError};
+pub use writer::{LogWriter, OpenError};

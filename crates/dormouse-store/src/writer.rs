@@ -20,12 +20,9 @@ use crate::log_file::{LogFile, ReadError};
 use crate::resume::is_carrier;
 use crate::session_log::{AppendError, Draft, Head, place};
 use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::record::{FORMAT, LineContext, Record, encode};
+use dormouse_core::record::{CHECKPOINT_EVERY, FORMAT, LineContext, Record, encode};
 use dormouse_system::{Access, AppendFile, FileError, LockGuard, System};
 use std::path::{Path, PathBuf};
-
-/// A checkpoint is due when this much was written since the last one.
-pub const CHECKPOINT_EVERY: u64 = 4 * 1024 * 1024;
 
 /// Why a log cannot be written to.
 #[derive(Debug, thiserror::Error)]

@@ -36,6 +36,9 @@ use crate::units::Millis;
 /// The version of the log format that this crate writes.
 pub const FORMAT: u32 = 1;
 
+/// How much a log grows between two checkpoints, unless the settings say otherwise.
+pub const CHECKPOINT_EVERY: u64 = 4 * 1024 * 1024;
+
 /// One record of a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {

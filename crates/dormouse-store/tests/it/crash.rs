@@ -3,8 +3,9 @@
 use crate::kit::{
     LOG, boundary, branch, checkpoint, draft, id, log, open, push, request, says, session,
 };
+use dormouse_core::record::CHECKPOINT_EVERY;
 use dormouse_core::record::Record;
-use dormouse_store::{AppendError, CHECKPOINT_EVERY, OpenError, Repair};
+use dormouse_store::{AppendError, OpenError, Repair};
 use dormouse_system::{Fault, MemorySystem, Operation, Survives};
 use pretty_assertions::assert_eq;
 use std::io::ErrorKind;

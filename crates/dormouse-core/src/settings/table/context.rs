@@ -1,6 +1,7 @@
 //! Settings of the context engine: window, thresholds, estimates, prompt cache.
 
 use super::settings;
+use crate::record::CHECKPOINT_EVERY;
 use crate::settings::choice::{CacheTtl, MessageTtl, Policy};
 use crate::settings::setting::{
     Def, Key, Scope, Setting, Unit, choice, flag, measured, optional_tokens, percent, tokens, var,
@@ -38,14 +39,11 @@ settings! {
     /// What decides when to forget: fixed thresholds or a cost model.
     CONTEXT_POLICY: Policy = "context.policy", choice();
 
-    /// Tokens assumed for an image or document of unknown size.
-    ESTIMATE_MEDIA: Tokens = "estimate.media", tokens(2_000);
-
     /// Estimates that are off by more than this are mentioned, once.
     ESTIMATE_DRIFT: Percent = "estimate.drift", percent(20);
 
     /// A checkpoint is written whenever the log has grown by this much.
-    LOG_CHECKPOINT: u64 = "log.checkpoint", measured(4 * 1024 * 1024, Unit::Bytes);
+    LOG_CHECKPOINT: u64 = "log.checkpoint", measured(CHECKPOINT_EVERY, Unit::Bytes);
 
     /// Unexpected losses of the prompt cache are noticed and explained.
     CACHE_BREAK_DETECTION: bool = "cache.break_detection", flag(true);
