@@ -21,6 +21,10 @@ const MOST_NOTES: usize = 3;
 /// Notes are taken from the end of a conversation, so many times as long as they are.
 const NOTES_REACH: usize = 4;
 
+/// Bytes of the longest text that may be an order. Longer ones are pasted, and looking through them
+/// would cost as much as reading the request.
+const LONGEST_ORDER: usize = 256 * 1_024;
+
 const SECTION: &str = "section";
 const APPEND: &str = "append";
 
@@ -39,12 +43,16 @@ pub(crate) enum Order {
 /// Whether a text may hold an order, seen from its JSON without taking out the escapes.
 pub(crate) fn may_order(raw: &str) -> bool {
     let has = |words: &str| memmem::find(raw.as_bytes(), words.as_bytes()).is_some();
-    (has("analysis") && has("summary")) || has("section title") || has("append title")
+    raw.len() <= LONGEST_ORDER
+        && ((has("analysis") && has("summary")) || has("section title") || has("append title"))
 }
 
 impl Order {
     /// Reads what a text asks for, if it is one of the forms known here.
     pub(crate) fn read(text: &str) -> Option<Self> {
+        if text.len() > LONGEST_ORDER {
+            return None;
+        }
         if text.contains("<analysis>") && text.contains("<summary>") {
             return Some(Self::Summary(numbered(text)));
         }
@@ -102,10 +110,13 @@ fn numbered(text: &str) -> Vec<(String, String)> {
 
 /// The headings of the notes that the text shows, or the titles of its examples.
 fn titles(text: &str) -> Vec<String> {
+    let count = |mark: &str| text.lines().filter(|line| line.starts_with(mark)).count();
+    // One heading above others is the name of the notes, not a part of them.
+    let has_name = count("# ") == 1 && count("## ") > 0;
     let heading = |line: &str| {
-        let line = line.trim_end();
-        let title = line.strip_prefix("## ").or(line.strip_prefix("# "));
-        title.map(|title| title.trim().to_owned())
+        let top = line.strip_prefix("# ").filter(|_| !has_name);
+        let title = line.strip_prefix("## ").or(top)?;
+        Some(title.trim().to_owned())
     };
     let mut titles: Vec<String> = text.lines().filter_map(heading).collect();
     if titles.is_empty() {
@@ -260,12 +271,16 @@ mod tests {
             ("Write a <summary>, without analysis.", None),
             ("Please write a summary and an analysis.", None),
             (
-                "Answer <section title=\"T\">text</section>\n# State\n## Files\n### Deep\n#no",
-                notes(&["State", "Files"], &[SECTION]),
+                "Answer <section title=\"T\">text</section>\n# State\n# Log\n## Files\n### Deep\n#no",
+                notes(&["State", "Log", "Files"], &[SECTION]),
             ),
             (
                 "<append title=\"T\"> or <section title=\"T\">\n# State\n# State",
                 notes(&["State"], &[SECTION, APPEND]),
+            ),
+            (
+                "<append title=\"T\">\n# My notes\n## State\n## Log",
+                notes(&["State", "Log"], &[APPEND]),
             ),
             ("Use <append title=\"Log\">", notes(&["Log"], &[APPEND])),
             (
@@ -282,6 +297,8 @@ mod tests {
             }
         }
         assert!(!may_order("\"do it\""));
+        let pasted = format!("<append title=\"T\">{}", " ".repeat(LONGEST_ORDER));
+        assert!(!may_order(&pasted) && Order::read(&pasted).is_none());
     }
 
     #[test]

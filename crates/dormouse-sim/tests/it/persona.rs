@@ -20,7 +20,7 @@ const HEADINGS: [&str; 5] = [
 const NOTES: &str = "Bring the notes up to date. Answer with blocks such as\n\
     <section title=\"Title\">all of its text</section>\n\
     or <append title=\"Title\">one more line</append>\n\nThe notes now:\n\n\
-    # State\nNothing yet.\n\n## Files\n\n## Decisions\n- none\n";
+    # Notes of this session\n\n## State\nNothing yet.\n\n## Files\n\n## Decisions\n- none\n";
 
 /// Rounds of a user's words, an assistant's words with a call, and a result.
 fn conversation(rounds: usize) -> Vec<Value> {

@@ -364,9 +364,12 @@ fn a_window_can_seem_nearly_full_all_the_time() {
             let response = reported.post("/v1/messages", &request);
             let answers: Vec<Value> = [&expected, &response]
                 .into_iter()
-                .map(|response| match stream {
-                    true => join(&events(response)),
-                    false => parse(response),
+                .map(|response| {
+                    if stream {
+                        join(&events(response))
+                    } else {
+                        parse(response)
+                    }
                 })
                 .collect();
             if stream {
