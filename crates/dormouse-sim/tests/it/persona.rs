@@ -153,6 +153,20 @@ fn an_earlier_summary_can_be_quoted_again() {
 }
 
 #[test]
+fn what_a_compaction_block_stands_for_is_not_read() {
+    let block = json!({"type": "compaction", "content": "The bridge is to be blue."});
+    let messages = json!([
+        user("An older wish is gone."),
+        assistant(json!([block, {"type": "text", "text": "I go on from here."}])),
+        user(SUMMARY),
+    ]);
+    let request = with(asking(0, SUMMARY), "messages", messages);
+    let text = written(&mut World::new(), &request).replace("- None.\n", "");
+    let expected = ["The bridge is to be blue.", "I go on from here."];
+    assert_eq!(quoted(&text, &request), expected);
+}
+
+#[test]
 fn notes_have_titles_of_the_notes_and_the_newest_words() {
     let mut elements = Vec::new();
     for rounds in 200..230 {
