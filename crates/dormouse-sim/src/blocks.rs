@@ -162,6 +162,8 @@ pub(crate) struct Block<'a> {
     pub(crate) kind: Kind,
     /// Empty for a message whose content is a plain string.
     pub(crate) members: RawObject<'a>,
+    /// That string, as it would stand between its quotes.
+    plain: Option<Cow<'a, str>>,
     pub(crate) digest: Digest,
     pub(crate) tokens: u64,
     pub(crate) marker: Option<Ttl>,
@@ -171,7 +173,7 @@ pub(crate) struct Block<'a> {
 
 impl<'a> Block<'a> {
     /// The text block that a plain string stands for; `text` is what stands between its quotes.
-    pub(crate) fn of_string(text: &str, counter: &Counter) -> Self {
+    pub(crate) fn of_string(text: Cow<'a, str>, counter: &Counter) -> Self {
         Self {
             kind: if text.is_empty() {
                 Kind::EmptyText
@@ -179,11 +181,12 @@ impl<'a> Block<'a> {
                 Kind::Text
             },
             members: RawObject::default(),
-            digest: digest::of_text(text),
+            digest: digest::of_text(&text),
             tokens: counter.block(Weight::text(text.len())),
             marker: None,
             has_image: false,
             has_citations: false,
+            plain: Some(text),
         }
     }
 
@@ -224,6 +227,7 @@ impl<'a> Block<'a> {
             has_image: seen.image,
             has_citations: seen.citations,
             members,
+            plain: None,
         })
     }
 
@@ -238,11 +242,27 @@ impl<'a> Block<'a> {
             has_image: false,
             has_citations: false,
             members,
+            plain: None,
         }
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
         self.members.text(name)
+    }
+
+    /// What a text block says, with its escapes.
+    pub(crate) fn raw_words(&self) -> &str {
+        let member = || self.members.get("text").map_or("", RawValue::get);
+        self.plain.as_deref().unwrap_or_else(member)
+    }
+
+    /// What a text block says.
+    pub(crate) fn words(&self) -> Option<Cow<'_, str>> {
+        match &self.plain {
+            None => self.text("text"),
+            Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
+            Some(text) => serde_json::from_str(&format!("\"{text}\"")).ok(),
+        }
     }
 }
 

@@ -159,6 +159,11 @@ pub struct AnswerConfig {
     pub text_chars: Option<usize>,
     /// Characters of the persona's thinking.
     pub thinking_chars: Option<usize>,
+    /// Characters of the summaries that the persona writes when a user asks for one; 8,000 if
+    /// absent.
+    pub summary_chars: Option<usize>,
+    /// Characters of the notes that the persona writes when a user asks for them; 1,600 if absent.
+    pub notes_chars: Option<usize>,
 }
 
 impl AnswerConfig {

@@ -26,6 +26,7 @@ mod cache;
 mod compaction;
 mod config;
 mod diagnostics;
+mod dice;
 mod digest;
 mod editing;
 mod envelope;
@@ -43,6 +44,8 @@ mod persona;
 mod prompt;
 mod read;
 mod request;
+mod scribe;
+mod sentences;
 #[cfg(feature = "server")]
 mod server;
 mod simulator;

@@ -5,6 +5,7 @@
 //! are still warm, once it is long enough. Nothing is marked and writing costs nothing.
 
 use crate::answer::{Answer, AnswerBlock};
+use crate::config::SimConfig;
 use crate::digest::Digest;
 use crate::error::{ApiError, ErrorKind};
 use crate::http::SimRequest;
@@ -17,6 +18,7 @@ use crate::tokens::{Counter, UsageOverride, Weight};
 use bytes::Bytes;
 use dormouse_core::units::Millis;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -133,18 +135,22 @@ fn chat(rules: &Rules, http: &SimRequest) -> Result<ChatJob, ApiError> {
         .take_while(|message| message["role"] != "user")
         .filter(|message| message["role"] == "tool")
         .count();
+    let scene = Scene {
+        offers: tools.iter().filter_map(offer).collect(),
+        choice: choice(&body["tool_choice"]),
+        rounds: rounds as u64,
+        thinks: false,
+        prompt: Digest::of(&bytes),
+        written: None,
+    };
+    let (said, last) = talk(messages);
+    let SimConfig { seed, answers, .. } = &rules.config;
     Ok(ChatJob {
         model: model.to_owned(),
         stream: body["stream"] == true,
         include_usage: body["stream_options"]["include_usage"] == true,
         prompt_tokens,
-        scene: Scene {
-            offers: tools.iter().filter_map(offer).collect(),
-            choice: choice(&body["tool_choice"]),
-            rounds: rounds as u64,
-            thinks: false,
-            prompt: Digest::of(&bytes),
-        },
+        scene: scene.with_order(*seed, answers, last, || said),
         usage: http
             .header("x-sim-usage")
             .and_then(UsageOverride::parse)
@@ -157,6 +163,28 @@ fn chat(rules: &Rules, http: &SimRequest) -> Result<ChatJob, ApiError> {
         steps,
         step_tokens,
     })
+}
+
+/// What users and assistants said, and the text that ends it, if a user said that.
+fn talk(messages: &[Value]) -> (Vec<Cow<'_, str>>, Option<&str>) {
+    let talks = |message: &&Value| message["role"] == "user" || message["role"] == "assistant";
+    let mut texts: Vec<&str> = messages.iter().filter(talks).flat_map(texts).collect();
+    let mut others = messages.iter().rev();
+    let end = others.find(|message| message["role"] != "system" && message["role"] != "developer");
+    let is_users = end.is_some_and(|end| end["role"] == "user" && !self::texts(end).is_empty());
+    let last = if is_users { texts.pop() } else { None };
+    (texts.into_iter().map(Cow::Borrowed).collect(), last)
+}
+
+fn texts(message: &Value) -> Vec<&str> {
+    match &message["content"] {
+        Value::String(text) => vec![text],
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Every tool answer follows the assistant message that called.

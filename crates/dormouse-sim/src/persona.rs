@@ -1,24 +1,22 @@
-//! The built-in persona: does some work with the tools it is offered, then says so.
+//! The built-in persona: does some work with the tools it is offered, then says so. Where the user
+//! asks for a summary or for notes, it writes them (see [`crate::scribe`]).
 //!
 //! It is a function of the seed and the prompt. The same conversation gets the same answer on every
 //! machine, and a conversation that went on gets a different one.
 
 use crate::answer::AnswerBlock;
 use crate::config::AnswerConfig;
+use crate::dice::Dice;
 use crate::digest::Digest;
 use crate::request::ToolChoice;
+use crate::scribe::Order;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 const TOOL_ROUNDS: u64 = 3;
 const TEXT_CHARS: usize = 160;
 const THINKING_CHARS: usize = 240;
-
-const WORDS: [&str; 24] = [
-    "the", "test", "passes", "after", "this", "change", "because", "parser", "reads", "one",
-    "line", "more", "and", "writes", "result", "into", "table", "which", "keeps", "order", "of",
-    "every", "entry", "stable",
-];
 
 /// A tool the persona may call.
 #[derive(Clone, Debug)]
@@ -38,36 +36,43 @@ pub(crate) struct Scene {
     pub(crate) thinks: bool,
     /// The whole prompt.
     pub(crate) prompt: Digest,
+    /// What the user wants written, and has to get instead of work.
+    pub(crate) written: Option<String>,
 }
 
-/// Numbers that follow from a digest.
-struct Dice(Digest);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.then(b'd', self.0);
-        let sides = sides.max(1) as u128;
-        usize::try_from(self.0.0 % sides).unwrap_or(0)
-    }
-
-    fn prose(&mut self, chars: usize) -> String {
-        let mut text = String::with_capacity(chars + 16);
-        while text.len() < chars {
-            text.push_str(if text.is_empty() { "" } else { " " });
-            text.push_str(WORDS[self.roll(WORDS.len())]);
-        }
-        text.push('.');
-        text
+impl Scene {
+    /// Writes what the user's last text orders, from what was said before it. Both are asked for
+    /// only when they are needed: there is seldom an order, and a conversation may be long.
+    ///
+    /// A request that forces a tool gets a call, whatever its text says.
+    pub(crate) fn with_order<'a>(
+        self,
+        seed: u64,
+        config: &AnswerConfig,
+        last_words: Option<&str>,
+        said: impl FnOnce() -> Vec<Cow<'a, str>>,
+    ) -> Self {
+        let forced = matches!(self.choice, ToolChoice::Any | ToolChoice::Tool(_));
+        let order = last_words.filter(|_| !forced).and_then(Order::read);
+        let written = order.map(|order| {
+            let mut dice = Dice::new(seed, self.prompt, b'w');
+            order.carry_out(&said(), &mut dice, config)
+        });
+        Self { written, ..self }
     }
 }
 
 /// Speaks.
 pub(crate) fn answer(seed: u64, scene: &Scene, config: &AnswerConfig) -> Vec<AnswerBlock> {
-    let mut dice = Dice(scene.prompt.then(b'p', Digest(u128::from(seed))));
+    let mut dice = Dice::new(seed, scene.prompt, b'p');
     let mut blocks = Vec::new();
     if scene.thinks {
         let chars = config.thinking_chars.unwrap_or(THINKING_CHARS);
         blocks.push(AnswerBlock::thinking(&dice.prose(chars)));
+    }
+    if let Some(written) = &scene.written {
+        blocks.push(AnswerBlock::text(written));
+        return blocks;
     }
     let text = |dice: &mut Dice| {
         let chars = config.text_chars.unwrap_or(TEXT_CHARS);
@@ -141,7 +146,7 @@ fn value_for(dice: &mut Dice, name: &str, schema: &Value, depth: usize) -> Value
         }
         _ if name.contains("command") => json!(format!("cargo test part_{}", dice.roll(50))),
         _ if name.contains("pattern") || name.contains("query") => {
-            json!(WORDS[dice.roll(WORDS.len())])
+            json!(dice.word())
         }
         _ => json!(dice.prose(20)),
     }

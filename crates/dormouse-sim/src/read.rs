@@ -1,7 +1,7 @@
 //! First step: from a request to a job. Needs no state; all parsing, counting and hashing is here.
 
 use crate::binding::{self, Bond, Dropped, OnMismatch};
-use crate::blocks::Kind;
+use crate::blocks::{Block, Kind, Place};
 use crate::compaction::{self, Compacted};
 use crate::config::{BindingMode, SimConfig};
 use crate::editing;
@@ -13,13 +13,15 @@ use crate::keys::{self, Keys};
 use crate::markers;
 use crate::openai;
 use crate::persona::{Offer, Scene};
-use crate::prompt::{self, Item, Prompt};
+use crate::prompt::{self, ASSISTANT, Item, Prompt, USER};
 use crate::request::{Comparison, Purpose, Request, Role, ToolChoice, Version};
+use crate::scribe;
 use crate::simulator::Account;
 use crate::tokens::{Counter, UsageOverride};
 use crate::validate;
 use dormouse_core::models::{ModelInfo, ModelTable, Prices, Service};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What never changes while a simulator runs.
@@ -219,7 +221,7 @@ impl Rules {
             }));
         }
         let mut room = self.room(&request, model, &prompt)?;
-        let scene = scene(http, &request, model, &items, &prompt);
+        let scene = self.scene(http, &request, model, &items, &prompt);
         let threshold = compaction::threshold(request.context_management.as_ref())?;
         let compacted = threshold
             .filter(|threshold| prompt.tokens > threshold.tokens && request.max_tokens > 0)
@@ -321,6 +323,46 @@ impl Rules {
         }
         Ok(window - prompt.tokens)
     }
+
+    fn scene(
+        &self,
+        http: &SimRequest,
+        request: &Request<'_>,
+        model: &ModelInfo,
+        items: &[Item<'_>],
+        prompt: &Prompt,
+    ) -> Scene {
+        let own_words = request.messages.iter().rposition(|message| {
+            let mut kinds = message.content.iter().map(|block| block.kind);
+            message.role == Role::User && kinds.any(|kind| kind != Kind::ToolResult)
+        });
+        let since = &request.messages[own_words.map_or(0, |at| at + 1)..];
+        let answers = since.iter().filter(|message| message.role == Role::User);
+        let offers = request
+            .tools
+            .iter()
+            .filter(|tool| !tool.web && !tool.name.is_empty())
+            .map(|tool| Offer {
+                name: tool.name.clone().into_owned(),
+                definition: http.body.slice_ref(tool.raw.get().as_bytes()),
+            });
+        let scene = Scene {
+            offers: offers.collect(),
+            choice: request.tool_choice.clone(),
+            rounds: answers.count() as u64,
+            thinks: keys::thinks(request, model) && !items.is_empty(),
+            prompt: prompt
+                .positions
+                .last()
+                .map_or(prompt.system_end, |position| position.digest),
+            written: None,
+        };
+        let last = last_words(request);
+        let words = last.and_then(|(_, block)| block.words());
+        let said = || said(request, items, last.map(|(place, _)| place));
+        let SimConfig { seed, answers, .. } = &self.config;
+        scene.with_order(*seed, answers, words.as_deref(), said)
+    }
 }
 
 /// Figures to report instead of the counted ones.
@@ -355,35 +397,37 @@ fn version(request: &SimRequest) -> Result<Version, ApiError> {
     }
 }
 
-fn scene(
-    http: &SimRequest,
-    request: &Request<'_>,
-    model: &ModelInfo,
+/// The text that ends the conversation, if a user said it and it may order something.
+fn last_words<'a, 'b>(request: &'b Request<'a>) -> Option<(Place, &'b Block<'a>)> {
+    let mut messages = request.messages.iter().enumerate().rev();
+    let (at, last) = messages.find(|(_, message)| message.role != Role::System)?;
+    let mut blocks = last.content.iter().enumerate().rev();
+    let (index, block) = blocks.find(|(_, block)| block.kind == Kind::Text)?;
+    let place = Place::Block {
+        message: at,
+        block: index,
+    };
+    let may = last.role == Role::User && scribe::may_order(block.raw_words());
+    may.then_some((place, block))
+}
+
+/// What users and assistants said, as far as the model gets to read it, but for one block.
+fn said<'a>(
+    request: &'a Request<'_>,
     items: &[Item<'_>],
-    prompt: &Prompt,
-) -> Scene {
-    let own_words = request.messages.iter().rposition(|message| {
-        let mut kinds = message.content.iter().map(|block| block.kind);
-        message.role == Role::User && kinds.any(|kind| kind != Kind::ToolResult)
-    });
-    let since = &request.messages[own_words.map_or(0, |at| at + 1)..];
-    let answers = since.iter().filter(|message| message.role == Role::User);
-    let offers = request
-        .tools
-        .iter()
-        .filter(|tool| !tool.web && !tool.name.is_empty())
-        .map(|tool| Offer {
-            name: tool.name.clone().into_owned(),
-            definition: http.body.slice_ref(tool.raw.get().as_bytes()),
-        });
-    Scene {
-        offers: offers.collect(),
-        choice: request.tool_choice.clone(),
-        rounds: answers.count() as u64,
-        thinks: keys::thinks(request, model) && !items.is_empty(),
-        prompt: prompt
-            .positions
-            .last()
-            .map_or(prompt.system_end, |position| position.digest),
-    }
+    without: Option<Place>,
+) -> Vec<Cow<'a, str>> {
+    let words = |item: &Item<'_>| {
+        let Place::Block { message, block } = item.place else {
+            return None;
+        };
+        let block = request.messages.get(message)?.content.get(block)?;
+        match item.kind {
+            Kind::Text if item.tag == USER || item.tag == ASSISTANT => block.words(),
+            Kind::Compaction => block.text("content"),
+            _ => None,
+        }
+    };
+    let items = items.iter().filter(|item| Some(item.place) != without);
+    items.filter_map(words).collect()
 }

@@ -322,7 +322,7 @@ fn read_content<'a>(
     place: &dyn Fn(usize) -> Place,
 ) -> Result<Vec<Block<'a>>, ApiError> {
     match content {
-        Content::Text(text) => Ok(vec![Block::of_string(&text, counter)]),
+        Content::Text(text) => Ok(vec![Block::of_string(text, counter)]),
         Content::Blocks(blocks) => {
             let blocks = blocks.into_iter().enumerate();
             blocks

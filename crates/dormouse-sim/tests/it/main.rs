@@ -18,6 +18,7 @@ mod faults;
 mod garbage;
 mod invalidation;
 mod openai;
+mod persona;
 mod reference;
 #[cfg(feature = "server")]
 mod socket;

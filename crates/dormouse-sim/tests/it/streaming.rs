@@ -1,7 +1,9 @@
 //! Streams are well formed and say the same as whole answers.
 
-use crate::support::{World, assistant, body, config, text, tool, user, with};
-use dormouse_sim::{Answer, AnswerBlock, AnswerConfig, SimConfig, SimResponse, StopReason};
+use crate::support::{World, assistant, body, config, marked, parse, text, tool, user, with};
+use dormouse_sim::{
+    Answer, AnswerBlock, AnswerConfig, SimConfig, SimResponse, StopReason, UsageOverride,
+};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -342,4 +344,63 @@ fn a_factor_scales_every_count() {
     world.header("x-sim-factor", "1500");
     let report = world.report(&body(json!([user(&text("a", 100))])));
     assert_eq!(report.usage.prompt().get(), 150);
+}
+
+#[test]
+fn a_window_can_seem_nearly_full_all_the_time() {
+    let full = UsageOverride {
+        input: Some(3),
+        read: Some(190_000),
+        ..UsageOverride::default()
+    };
+    let world = |usage| World::with(SimConfig { usage, ..config() });
+    let (mut counted, mut reported) = (world(None), world(Some(full)));
+    let mut messages = vec![marked_user("hello")];
+    for round in 0..3 {
+        let request = body(json!(messages));
+        for stream in [false, true] {
+            let request = with(request.clone(), "stream", json!(stream));
+            let expected = counted.post("/v1/messages", &request);
+            let response = reported.post("/v1/messages", &request);
+            let answers: Vec<Value> = [&expected, &response]
+                .into_iter()
+                .map(|response| {
+                    if stream {
+                        join(&events(response))
+                    } else {
+                        parse(response)
+                    }
+                })
+                .collect();
+            if stream {
+                let start = &events(&response)[0]["message"]["usage"];
+                assert_eq!(start["input_tokens"], 3);
+                assert_eq!(start["cache_read_input_tokens"], 190_000);
+            }
+            let usage = &answers[1]["usage"];
+            assert_eq!(usage["input_tokens"], 3);
+            assert_eq!(usage["cache_read_input_tokens"], 190_000);
+            for name in ["output_tokens", "cache_creation_input_tokens"] {
+                assert_eq!(usage[name], answers[0]["usage"][name]);
+            }
+            assert_eq!(answers[1]["content"], answers[0]["content"]);
+            // The bill is what was counted, not what was said.
+            assert_eq!(response.report, expected.report);
+            assert_eq!(
+                response.header("x-sim-cost-usd"),
+                expected.header("x-sim-cost-usd")
+            );
+            let report = response.report.unwrap();
+            assert!(report.usage.prompt().get() < 10_000);
+            let answer = answers[1]["content"].clone();
+            if stream {
+                messages.extend([assistant(answer), marked_user(&format!("go on {round}"))]);
+            }
+        }
+    }
+}
+
+fn marked_user(text: &str) -> Value {
+    let block = marked(json!({"type": "text", "text": text}), "5m");
+    json!({"role": "user", "content": [block]})
 }
