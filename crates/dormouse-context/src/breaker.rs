@@ -1,0 +1,158 @@
+//! The circuit breaker of automatic compaction.
+//!
+//! # Model
+//! Two ways to open it. *Failures*: after so many model calls in a row that gave no summary, the
+//! model is not asked again by itself; the engine without a model still works. *No progress*: the
+//! first prompt measured after a compaction was still above the target, or what can never be
+//! removed is above it already; then nothing is tried any more until that floor falls. A
+//! compaction by hand that works closes both.
+//!
+//! # Not here
+//! The gauge, and telling the user: this is only the state, kept as a fact of the session.
+
+use dormouse_core::record::{FoldedState, StateChange};
+use dormouse_core::units::Tokens;
+use serde::{Deserialize, Serialize};
+
+/// The name of the fact.
+const FACT: &str = "breaker";
+
+/// The state of the breaker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Breaker {
+    /// Model calls in a row that gave no summary.
+    pub failures: u64,
+    /// A compaction was made and the next measurement will tell what it was worth.
+    pub unproven: bool,
+    /// The prompt that compaction could not bring below the target, when it was found out.
+    pub stuck_at: Option<Tokens>,
+    /// The target it was compared with.
+    pub target: Tokens,
+}
+
+/// What may be tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    /// Everything.
+    Model,
+    /// Only the engine without a model.
+    Offline,
+    /// Nothing.
+    Nothing,
+}
+
+impl Breaker {
+    /// The breaker of a session.
+    pub fn of(state: &FoldedState) -> Self {
+        state
+            .facts
+            .get(FACT)
+            .and_then(|value| serde_json::from_value(value.clone()).ok())
+            .unwrap_or_default()
+    }
+
+    /// The record that keeps it.
+    pub fn record(self) -> StateChange {
+        StateChange::Fact {
+            name: FACT.to_owned(),
+            value: serde_json::to_value(self).unwrap_or_default(),
+        }
+    }
+
+    /// What an automatic compaction may try.
+    pub fn allows(self, most_failures: u64) -> Allowed {
+        if self.stuck_at.is_some() {
+            Allowed::Nothing
+        } else if self.failures >= most_failures {
+            Allowed::Offline
+        } else {
+            Allowed::Model
+        }
+    }
+
+    /// A compaction was written down. `model_failed`: it had to do without the model's summary.
+    #[must_use]
+    pub fn compacted(self, manual: bool, model_failed: bool) -> Self {
+        let failures = match (model_failed, manual) {
+            (true, _) => self.failures + 1,
+            (false, _) => 0,
+        };
+        Self {
+            failures,
+            unproven: true,
+            stuck_at: self.stuck_at.filter(|_| !manual),
+            ..self
+        }
+    }
+
+    /// A prompt was measured. Returns the breaker if that changes it.
+    pub fn measured(self, prompt: Tokens, target: Tokens) -> Option<Self> {
+        let closed = Self {
+            unproven: false,
+            stuck_at: None,
+            ..self
+        };
+        match (self.unproven, self.stuck_at) {
+            (true, _) if prompt >= target => Some(Self {
+                unproven: false,
+                stuck_at: Some(prompt),
+                target,
+                ..self
+            }),
+            (true, _) => Some(closed),
+            // The floor has fallen, or the target has risen.
+            (false, Some(_)) if prompt < target => Some(closed),
+            (false, _) => None,
+        }
+    }
+
+    /// What can never be removed is above the target already.
+    #[must_use]
+    pub fn irreducible(self, floor: Tokens, target: Tokens) -> Self {
+        Self {
+            stuck_at: Some(floor),
+            target,
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGET: Tokens = Tokens(167_000);
+
+    #[test]
+    fn a_prompt_that_stays_full_opens_it_at_once() {
+        let after = Breaker::default().compacted(false, false);
+        let stuck = after.measured(Tokens(199_000), TARGET).unwrap();
+        assert_eq!(stuck.allows(3), Allowed::Nothing);
+        assert_eq!(stuck.measured(Tokens(199_500), TARGET), None);
+        let fallen = stuck.measured(Tokens(20_000), TARGET).unwrap();
+        assert_eq!(fallen.allows(3), Allowed::Model);
+    }
+
+    #[test]
+    fn three_failures_leave_only_the_engine_without_a_model() {
+        let mut breaker = Breaker::default();
+        for _ in 0..3 {
+            breaker = breaker.compacted(false, true);
+            breaker = breaker.measured(Tokens(10_000), TARGET).unwrap();
+        }
+        assert_eq!(breaker.allows(3), Allowed::Offline);
+        assert_eq!(breaker.compacted(true, false).allows(3), Allowed::Model);
+    }
+
+    #[test]
+    fn it_survives_in_the_state() {
+        let mut state = FoldedState::default();
+        let breaker = Breaker::default().irreducible(Tokens(180_000), TARGET);
+        let StateChange::Fact { name, value } = breaker.record() else {
+            unreachable!()
+        };
+        state.facts.insert(name, value);
+        assert_eq!(Breaker::of(&state), breaker);
+    }
+}

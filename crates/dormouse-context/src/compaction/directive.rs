@@ -1,0 +1,134 @@
+//! The text that asks for a summary.
+
+use std::fmt::Write as _;
+
+const DIRECTIVE: &str = include_str!("directive.md");
+
+/// The most of somebody else's instructions that is passed on, in bytes.
+const MOST_INSTRUCTIONS: usize = 8_000;
+
+/// Sections a summary must have, in order. The one with the user's messages is not asked for: it
+/// is written from the log.
+pub const REQUIRED_SECTIONS: [&str; 7] = [
+    "Primary request and intent",
+    "Key technical concepts",
+    "Files and code",
+    "Errors and fixes",
+    "Problem solving",
+    "Pending tasks",
+    "Current work",
+];
+
+/// Which part of the conversation a summary is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// What follows a message that stays.
+    FromHere {
+        /// Words that tell which message.
+        message: u64,
+    },
+    /// What comes before a message that stays.
+    UpToHere {
+        /// Words that tell which message.
+        message: u64,
+    },
+}
+
+/// The directive. `instructions` come from the user, from instruction files and from hooks.
+pub fn directive(part: Part, instructions: &[String]) -> String {
+    let mut text = DIRECTIVE.trim_end().to_owned();
+    // Writing to a string does not fail.
+    let _ = match part {
+        Part::Whole => Ok(()),
+        Part::FromHere { message } => write!(
+            text,
+            "\n\nOnly what follows message {message} is shortened. What comes before it stays in \
+             view word for word: refer to it, do not repeat it."
+        ),
+        Part::UpToHere { message } => write!(
+            text,
+            "\n\nOnly what comes before message {message} is shortened. That message and all that \
+             follows stay in view word for word: do not repeat them."
+        ),
+    };
+    let mut left = MOST_INSTRUCTIONS;
+    let wishes = instructions
+        .iter()
+        .map(|text| text.trim())
+        .filter(|text| !text.is_empty());
+    for (at, wish) in wishes.enumerate() {
+        if at == 0 {
+            text.push_str("\n\nWishes for this summary:");
+        }
+        let wish = head(wish, left);
+        left -= wish.len();
+        let _ = write!(text, "\n- {}", wish.replace('\n', "\n  "));
+    }
+    text
+}
+
+fn head(text: &str, bytes: usize) -> &str {
+    let mut end = text.len().min(bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The "Compact instructions" section of an instruction file, if it has one.
+pub fn compact_instructions(markdown: &str) -> Option<String> {
+    let level = |line: &str| line.chars().take_while(|c| *c == '#').count();
+    let mut lines = markdown.lines();
+    let heading = lines.find(|line| {
+        level(line) > 0
+            && line
+                .trim_start_matches('#')
+                .trim()
+                .eq_ignore_ascii_case("compact instructions")
+    })?;
+    let depth = level(heading);
+    let body: Vec<&str> = lines
+        .take_while(|line| level(line) == 0 || level(line) > depth)
+        .collect();
+    let body = body.join("\n");
+    let body = body.trim();
+    (!body.is_empty()).then(|| body.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_required_section_is_asked_for() {
+        let text = directive(Part::Whole, &[]);
+        for section in REQUIRED_SECTIONS {
+            assert!(text.contains(&format!(". {section}:")), "{section}");
+        }
+        assert!(text.contains("`<analysis>`") && text.contains("`<summary>`"));
+    }
+
+    #[test]
+    fn wishes_are_listed_and_bounded() {
+        let text = directive(
+            Part::UpToHere { message: 12 },
+            &["keep the table\nof ports".to_owned(), " ".to_owned(), "x".repeat(20_000)],
+        );
+        assert!(text.contains("before message 12"));
+        assert!(text.contains("\n- keep the table\n  of ports\n- xxx"));
+        assert!(text.len() < DIRECTIVE.len() + MOST_INSTRUCTIONS + 400);
+    }
+
+    #[test]
+    fn the_section_of_an_instruction_file_is_found() {
+        let file = "# Project\ntext\n\n## Compact instructions\nKeep ports.\n### More\nAnd names.\n## Other\nno";
+        assert_eq!(
+            compact_instructions(file).as_deref(),
+            Some("Keep ports.\n### More\nAnd names.")
+        );
+        assert_eq!(compact_instructions("# Compact instructions\n\n# Next"), None);
+        assert_eq!(compact_instructions("Compact instructions: none"), None);
+    }
+}

@@ -1,0 +1,481 @@
+//! The compaction as a job without IO.
+//!
+//! `start` and `handle` return what is to be done next; whoever runs the job does it and comes
+//! back with what happened. The order: hooks, notes, the model (riding the cache, then cold), the
+//! extract without a model, restoration, the boundary. Every failure on the way has a next step,
+//! and the last step cannot fail, so a job ends in a boundary or in a reason why there is none.
+
+use super::cut;
+use super::directive::{self, Part};
+use super::frame::{self, Parts};
+use super::gate::{self, GateError};
+use super::kept::Kept;
+use super::offline;
+use super::protocol::{
+    Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,
+};
+use super::restore::{self, RestoredPart};
+use super::transcript::transcript;
+use crate::breaker::Allowed;
+use crate::category::Category;
+use crate::compact::Compaction;
+use crate::evidence;
+use crate::notes::{self, Notes};
+use crate::policy::{Carry, SummaryCall};
+use crate::segment::Segment;
+use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::id::Seq;
+use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
+use dormouse_core::units::Tokens;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    Hooks,
+    Notes,
+    Asking,
+    Verifying { summary: String },
+    Restoring { summary: String, kind: BoundaryKind },
+    Committing { kind: BoundaryKind, before: Tokens, after: Tokens },
+    Over,
+}
+
+/// A compaction under way.
+#[derive(Clone, Debug)]
+pub struct CompactionJob {
+    request: Request,
+    stage: Stage,
+    broken: u64,
+    too_long: u64,
+    dropped: usize,
+    cold: bool,
+    cut: Option<usize>,
+    failure: Option<String>,
+}
+
+impl CompactionJob {
+    /// A job for what is asked.
+    pub fn new(request: Request) -> Self {
+        Self {
+            request,
+            stage: Stage::Hooks,
+            broken: 0,
+            too_long: 0,
+            dropped: 0,
+            cold: false,
+            cut: None,
+            failure: None,
+        }
+    }
+
+    /// The first step.
+    pub fn start(&mut self, cx: &JobContext<'_>) -> Effect {
+        match self.kept(cx) {
+            Ok(_) => Effect::RunHooks,
+            Err(reason) => self.over(Outcome::Nothing(reason)),
+        }
+    }
+
+    /// The next step.
+    pub fn handle(&mut self, cx: &JobContext<'_>, event: Event) -> Effect {
+        match (self.stage.clone(), event) {
+            (Stage::Hooks, Event::HooksRan { blocked, instructions }) => {
+                // What the user asked for by hand is done.
+                if let Some(why) = blocked.filter(|_| self.request.trigger != Trigger::Manual) {
+                    return self.over(Outcome::Blocked(why));
+                }
+                self.request.instructions.extend(instructions);
+                self.first(cx)
+            }
+            (Stage::Notes, Event::NotesRead(notes)) => self.notes(cx, notes),
+            (Stage::Asking, Event::Answered(answer)) => self.answered(cx, answer),
+            (Stage::Verifying { summary }, Event::Answered(answer)) => {
+                let verified = answer.ok().and_then(|answer| accepted(&answer).ok());
+                self.restore(cx, verified.unwrap_or(summary), self.kind())
+            }
+            (Stage::Restoring { summary, kind }, Event::Restored(parts)) => {
+                self.commit(cx, &summary, kind, &parts)
+            }
+            (Stage::Committing { kind, before, after }, Event::Committed) => {
+                let model_failed = self.failure.take();
+                self.over(Outcome::Compacted {
+                    kind,
+                    before,
+                    after,
+                    model_failed,
+                })
+            }
+            (Stage::Committing { .. }, Event::NotCommitted(why)) => {
+                self.over(Outcome::NotWritten(why))
+            }
+            (stage, event) => {
+                let why = format!("a compaction in {stage:?} was told {event:?}");
+                self.over(Outcome::NotWritten(why))
+            }
+        }
+    }
+
+    fn over(&mut self, outcome: Outcome) -> Effect {
+        self.stage = Stage::Over;
+        Effect::Done(outcome)
+    }
+
+    fn kept(&self, cx: &JobContext<'_>) -> Result<Kept, String> {
+        let view = cx.conversation.view();
+        match self.cut {
+            Some(cut) => Kept::from(view, cut, cx.measure),
+            None => Kept::new(view, self.request.scope, cx.rule.keep, cx.measure),
+        }
+    }
+
+    fn kind(&self) -> BoundaryKind {
+        match self.request.scope {
+            Scope::All => BoundaryKind::Full,
+            Scope::From(_) | Scope::UpTo(_) => BoundaryKind::Partial,
+        }
+    }
+
+    fn first(&mut self, cx: &JobContext<'_>) -> Effect {
+        let automatic = self.request.trigger != Trigger::Manual;
+        if cx.rule.notes && automatic && self.request.scope == Scope::All {
+            self.stage = Stage::Notes;
+            return Effect::ReadNotes;
+        }
+        self.ask_or_extract(cx)
+    }
+
+    fn notes(&mut self, cx: &JobContext<'_>, notes: Option<(Notes, Seq)>) -> Effect {
+        let usable = notes.filter(|(notes, _)| !notes.is_blank());
+        let Some((notes, last)) = usable else {
+            return self.ask_or_extract(cx);
+        };
+        let segments = cx.conversation.view().segments();
+        let tail = cx.settings.notes_tail;
+        let Ok(cut) = cut::notes_tail(&segments, last, tail, cx.measure) else {
+            return self.ask_or_extract(cx);
+        };
+        let bytes = cx.conversation.bytes_per_token();
+        let summary = notes::as_summary(&notes, cx.settings.notes, bytes);
+        let summary = with_earlier(cx, summary);
+        self.cut = Some(cut);
+        // Whether the result is small enough is known only once it is put together.
+        match self.compose(cx, &summary, BoundaryKind::Notes, &[]) {
+            Ok((_, after)) if after < cx.target => self.restore(cx, summary, BoundaryKind::Notes),
+            _ => {
+                self.cut = None;
+                self.ask_or_extract(cx)
+            }
+        }
+    }
+
+    fn ask_or_extract(&mut self, cx: &JobContext<'_>) -> Effect {
+        if self.request.allowed == Allowed::Model {
+            self.ask(cx)
+        } else {
+            self.extract(cx)
+        }
+    }
+
+    fn ask(&mut self, cx: &JobContext<'_>) -> Effect {
+        self.stage = Stage::Asking;
+        Effect::Ask(Box::new(Ask {
+            form: self.form(cx),
+            directive: directive::directive(self.part(), &self.request.instructions),
+        }))
+    }
+
+    fn part(&self) -> Part {
+        match self.request.scope {
+            Scope::All => Part::Whole,
+            Scope::From(seq) => Part::FromHere {
+                message: seq.get(),
+            },
+            Scope::UpTo(seq) => Part::UpToHere {
+                message: seq.get(),
+            },
+        }
+    }
+
+    fn form(&self, cx: &JobContext<'_>) -> AskForm {
+        let segments = self.remaining(cx);
+        match cx.rule.call {
+            SummaryCall::WithoutTools { clamp } => AskForm::Cold(transcript(&segments, clamp)),
+            SummaryCall::Riding if self.cold => AskForm::Cold(transcript(&segments, None)),
+            SummaryCall::Riding if self.dropped > 0 => AskForm::Shortened(segments),
+            SummaryCall::Riding => AskForm::Riding,
+        }
+    }
+
+    /// The conversation without the oldest rounds that had to be dropped. An earlier summary is
+    /// always among what is left.
+    fn remaining(&self, cx: &JobContext<'_>) -> Vec<Segment> {
+        let segments = cx.conversation.view().segments();
+        let is_summary = |segment: &&Segment| segment.category == Category::Summary;
+        let summaries = segments.iter().take_while(is_summary).count();
+        let cuts = cut::cuts(&segments);
+        let behind: Vec<usize> = cuts.into_iter().filter(|cut| *cut >= summaries).collect();
+        let cut = match self.dropped {
+            0 => summaries,
+            dropped => behind.get(dropped).copied().unwrap_or(segments.len()),
+        };
+        let kept = segments.iter().enumerate();
+        let kept = kept.filter(|(at, _)| *at < summaries || *at >= cut);
+        crate::normalise::normalise(kept.map(|(_, segment)| segment.clone()).collect())
+    }
+
+    fn answered(&mut self, cx: &JobContext<'_>, answer: Result<Answer, AskFailure>) -> Effect {
+        let failure = match answer {
+            Ok(answer) => match accepted(&answer) {
+                Ok(summary) => return self.summarised(cx, summary),
+                Err(error) => AskFailure::Failed(error.to_string()),
+            },
+            Err(failure) => failure,
+        };
+        match failure {
+            AskFailure::Broken(why) => {
+                self.failure = Some(why);
+                self.broken += 1;
+                if self.broken <= cx.settings.stream_retries {
+                    return self.ask(cx);
+                }
+            }
+            AskFailure::TooLong { gap } => {
+                self.failure = Some("the request for the summary is too long".to_owned());
+                self.too_long += 1;
+                if self.too_long <= cx.settings.too_long_tries && self.drop_rounds(cx, gap) {
+                    return self.ask(cx);
+                }
+            }
+            AskFailure::Rejected(why) => {
+                self.failure = Some(why);
+                let riding = cx.rule.call == SummaryCall::Riding;
+                if riding && !std::mem::replace(&mut self.cold, true) {
+                    return self.ask(cx);
+                }
+            }
+            AskFailure::Failed(why) => self.failure = Some(why),
+        }
+        self.extract(cx)
+    }
+
+    /// Drops the oldest rounds until the gap is covered. Says whether anything is left to ask.
+    fn drop_rounds(&mut self, cx: &JobContext<'_>, gap: Option<Tokens>) -> bool {
+        let segments = cx.conversation.view().segments();
+        let is_summary = |segment: &&Segment| segment.category == Category::Summary;
+        let summaries = segments.iter().take_while(is_summary).count();
+        let cuts: Vec<usize> = cut::cuts(&segments)
+            .into_iter()
+            .filter(|cut| *cut >= summaries)
+            .collect();
+        let from = cuts.get(self.dropped).copied().unwrap_or(0);
+        let before = cut::tokens_from(&segments, from, cx.measure);
+        let enough = |dropped: usize| match gap {
+            Some(gap) => {
+                let after = cut::tokens_from(&segments, cuts[dropped], cx.measure);
+                before - after > gap
+            }
+            None => {
+                let rounds = Tokens(cuts.len() as u64);
+                dropped as u64 >= self.dropped as u64 + cx.settings.too_long_drop.of(rounds).get()
+            }
+        };
+        let next = (self.dropped + 1..cuts.len()).find(|dropped| enough(*dropped));
+        match next {
+            Some(dropped) => {
+                self.dropped = dropped;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn summarised(&mut self, cx: &JobContext<'_>, summary: String) -> Effect {
+        // Whatever was tried before, this worked.
+        self.failure = None;
+        if !cx.rule.verify {
+            return self.restore(cx, summary, self.kind());
+        }
+        let ask = Ask {
+            form: self.form(cx),
+            directive: format!(
+                "{}\n\nA first summary was written. Check it against the conversation and write it \
+                 again, corrected and complete.\n\n{summary}",
+                directive::directive(self.part(), &self.request.instructions)
+            ),
+        };
+        self.stage = Stage::Verifying { summary };
+        Effect::Ask(Box::new(ask))
+    }
+
+    fn extract(&mut self, cx: &JobContext<'_>) -> Effect {
+        let earlier = frame::summary_in(cx.conversation.view());
+        let bytes = cx.conversation.bytes_per_token();
+        let kept = match self.kept(cx) {
+            Ok(kept) => kept,
+            Err(reason) => return self.over(Outcome::Nothing(reason)),
+        };
+        let budget = cx.settings.offline.min(Tokens(kept.replaced.get() / 4));
+        let extract = offline::extract(kept.going(), earlier.as_deref(), budget, bytes);
+        let summary = format!("An extract made without a model, in the order of the conversation:\n\n{extract}");
+        self.restore(cx, summary, BoundaryKind::Offline)
+    }
+
+    fn restore(&mut self, cx: &JobContext<'_>, summary: String, kind: BoundaryKind) -> Effect {
+        let limits = cx.settings.restored(cx.rule.restore);
+        let files = evidence::recent_files(&cx.conversation.state().chronicle, limits.files);
+        self.stage = Stage::Restoring { summary, kind };
+        Effect::Restore { files }
+    }
+
+    fn commit(
+        &mut self,
+        cx: &JobContext<'_>,
+        summary: &str,
+        kind: BoundaryKind,
+        parts: &[RestoredPart],
+    ) -> Effect {
+        let composed = self.compose(cx, summary, kind, parts);
+        // What is shown again is the first thing to go when it does not get smaller.
+        let composed = match composed {
+            Err(GateError::NotSmaller { .. }) if !parts.is_empty() => {
+                self.compose(cx, summary, kind, &[])
+            }
+            other => other,
+        };
+        match composed {
+            Ok((boundary, after)) => {
+                let before = boundary.pre_tokens.unwrap_or_default();
+                self.stage = Stage::Committing {
+                    kind,
+                    before,
+                    after,
+                };
+                Effect::Commit(Box::new(boundary))
+            }
+            Err(error) if kind == BoundaryKind::Offline => {
+                self.over(Outcome::Nothing(error.to_string()))
+            }
+            Err(error) => {
+                self.failure = Some(error.to_string());
+                self.cut = None;
+                self.extract(cx)
+            }
+        }
+    }
+
+    /// Puts the boundary together and checks it.
+    fn compose(
+        &self,
+        cx: &JobContext<'_>,
+        summary: &str,
+        kind: BoundaryKind,
+        parts: &[RestoredPart],
+    ) -> Result<(Boundary, Tokens), GateError> {
+        let conversation = cx.conversation;
+        let bytes = conversation.bytes_per_token();
+        let kept = self.kept(cx).map_err(|_| GateError::Empty)?;
+        let chronicle = &conversation.state().chronicle;
+        let stays = |seq: Seq| kept.has(seq);
+        let (user_messages, evidence) = match cx.rule.carry {
+            Carry::Nothing => (None, None),
+            Carry::UserMessages(limit) => {
+                let section = evidence::user_messages(chronicle, limit, bytes, stays);
+                (Some(section.text), None)
+            }
+            Carry::Everything => {
+                let limit = cx.settings.user_messages;
+                let section = evidence::user_messages(chronicle, limit, bytes, stays);
+                let ledger = evidence::render(chronicle, cx.settings.evidence, bytes);
+                (Some(section.text), Some(ledger))
+            }
+        };
+        let framed = Parts {
+            summary: summary.to_owned(),
+            user_messages: user_messages.filter(|text| !text.is_empty()),
+            evidence: evidence.filter(|text| !text.is_empty()),
+            history: cx.history.to_owned(),
+        };
+        let summary = framed.blocks();
+        let restored = restore::blocks(parts, &cx.settings.restored(cx.rule.restore), bytes);
+        let added: Tokens = summary
+            .iter()
+            .chain(&restored)
+            .map(|block| cx.measure.tokens(block.weight()))
+            .sum();
+        if added >= kept.replaced {
+            return Err(GateError::NotSmaller {
+                result: added,
+                replaced: kept.replaced,
+            });
+        }
+        if cx.rule.carry == Carry::Everything {
+            let section = framed.user_messages.as_deref().unwrap_or_default();
+            let missing = evidence::unaccounted(chronicle, section, stays);
+            if missing > 0 {
+                return Err(GateError::UserMessages(missing));
+            }
+        }
+        let keep = kept.ranges();
+        let manifest = conversation.compacted(&Compaction {
+            seq: cx.seq,
+            id: cx.id.clone(),
+            summary: &summary,
+            restored: &restored,
+            keep: &keep,
+            place: kept.place,
+        });
+        let before = conversation.count(cx.prefix).tokens;
+        let after = before - kept.replaced + added;
+        Ok((
+            Boundary {
+                trigger: self.request.trigger,
+                kind,
+                pre_tokens: Some(before),
+                post_tokens: Some(after),
+                summary,
+                restored,
+                previous: conversation.state().boundary.clone(),
+                manifest: Some(manifest),
+                preserved: None,
+            },
+            after,
+        ))
+    }
+}
+
+/// Notes cover the session from its beginning, so that they replace the notes before them; a
+/// summary that a model wrote in between is carried along.
+fn with_earlier(cx: &JobContext<'_>, summary: String) -> String {
+    const EARLIER: &str = "# Earlier summary\n\n";
+    let bytes = cx.conversation.bytes_per_token();
+    let earlier = frame::summary_in(cx.conversation.view()).and_then(|text| {
+        let first_line = summary.lines().next().unwrap_or_default();
+        match text.split_once(EARLIER) {
+            Some((_, carried)) => Some(carried.to_owned()),
+            None => (!text.starts_with(first_line)).then_some(text),
+        }
+    });
+    match earlier {
+        Some(earlier) => {
+            let condensed = offline::condensed(&earlier, cx.settings.notes.section, bytes);
+            format!("{summary}\n\n{EARLIER}{condensed}")
+        }
+        None => summary,
+    }
+}
+
+fn accepted(answer: &Answer) -> Result<String, GateError> {
+    let called = |block: &Block| block.kind() == BlockKind::ToolUse;
+    let text: Vec<String> = answer
+        .blocks
+        .iter()
+        .filter(|block| block.kind() == BlockKind::Text)
+        .filter_map(Block::readable_text)
+        .collect();
+    if answer.blocks.iter().any(called) {
+        return Err(GateError::ToolCall);
+    }
+    if answer.cut_off {
+        return Err(GateError::CutOff);
+    }
+    gate::summary_of(&text.join("\n"))
+}

@@ -1,0 +1,194 @@
+//! Which part of the conversation stays.
+
+use super::cut;
+use super::protocol::Scope;
+use crate::bound::{RewriteVerdict, local_rewrite};
+use crate::category::Category;
+use crate::clear::Measure;
+use crate::compact::SummaryPlace;
+use crate::policy::Keep;
+use crate::segment::{Segment, SegmentList};
+use crate::view::View;
+use dormouse_core::block::BlockKind;
+use dormouse_core::id::Seq;
+use dormouse_core::record::SeqRange;
+use dormouse_core::units::Tokens;
+
+/// What stays and what goes.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// All segments, as they would be sent.
+    pub segments: SegmentList,
+    keep: Vec<bool>,
+    /// Where the summary stands.
+    pub place: SummaryPlace,
+    /// Tokens of what goes.
+    pub replaced: Tokens,
+}
+
+impl Kept {
+    /// Decides by a rule.
+    ///
+    /// # Errors
+    /// A sentence that says why nothing can be done.
+    pub fn new(view: &View, scope: Scope, rule: Keep, measure: Measure) -> Result<Self, String> {
+        let segments = view.segments();
+        let count = segments.len();
+        let (keep, place): (Vec<bool>, SummaryPlace) = match scope {
+            Scope::All => {
+                let cut = tail_cut(&segments, rule, measure);
+                let first = match rule {
+                    Keep::Half { first } => first_messages(&segments, first),
+                    _ => 0,
+                };
+                let keep = (0..count).map(|at| at >= cut || at < first);
+                (keep.collect(), SummaryPlace::Front)
+            }
+            Scope::From(seq) => {
+                let last = position(&segments, seq, true)?;
+                let cut = cut::cut_at_or_after(&cut::cuts(&segments), last + 1);
+                let cut = cut.ok_or("nothing follows that message")?;
+                ((0..count).map(|at| at < cut).collect(), SummaryPlace::Back)
+            }
+            Scope::UpTo(seq) => {
+                let first = position(&segments, seq, false)?;
+                let cut = cut::cut_at_or_before(&cut::cuts(&segments), first);
+                let cut = cut.filter(|cut| *cut > 0);
+                let cut = cut.ok_or("nothing comes before that message")?;
+                ((0..count).map(|at| at >= cut).collect(), SummaryPlace::Front)
+            }
+        };
+        Self::of(view, segments, keep, place, measure)
+    }
+
+    /// Keeps everything from a position on.
+    ///
+    /// # Errors
+    /// A sentence that says why nothing can be done.
+    pub fn from(view: &View, cut: usize, measure: Measure) -> Result<Self, String> {
+        let segments = view.segments();
+        let keep = (0..segments.len()).map(|at| at >= cut).collect();
+        Self::of(view, segments, keep, SummaryPlace::Front, measure)
+    }
+
+    fn of(
+        view: &View,
+        segments: SegmentList,
+        mut keep: Vec<bool>,
+        place: SummaryPlace,
+        measure: Measure,
+    ) -> Result<Self, String> {
+        // What was not sent yet stays, with the calls it answers.
+        let open = view.frozen().len() + finished_response(view);
+        for at in open..keep.len() {
+            keep[at] = true;
+        }
+        if let Some(first) = keep.iter().position(|kept| !kept)
+            && let RewriteVerdict::Wait { reason } = local_rewrite(view, first)
+        {
+            return Err(reason.to_owned());
+        }
+        let gone = segments
+            .iter()
+            .zip(&keep)
+            .filter(|(_, kept)| !**kept)
+            .map(|(segment, _)| measure.tokens(segment.block.weight()));
+        let replaced = gone.sum();
+        if replaced == Tokens::ZERO {
+            return Err("there is nothing to compact".to_owned());
+        }
+        Ok(Self {
+            segments,
+            keep,
+            place,
+            replaced,
+        })
+    }
+
+    /// The records that stay.
+    pub fn ranges(&self) -> Vec<SeqRange> {
+        cut::ranges(&self.segments, |at| self.keep[at])
+    }
+
+    /// Whether a record stays.
+    pub fn has(&self, seq: Seq) -> bool {
+        self.staying()
+            .any(|segment| segment.origin.record == seq)
+    }
+
+    /// The segments that stay.
+    pub fn staying(&self) -> impl Iterator<Item = &Segment> {
+        let both = self.segments.iter().zip(&self.keep);
+        both.filter(|(_, kept)| **kept).map(|(segment, _)| segment)
+    }
+
+    /// The segments that go.
+    pub fn going(&self) -> impl Iterator<Item = &Segment> {
+        let both = self.segments.iter().zip(&self.keep);
+        both.filter(|(_, kept)| !**kept)
+            .map(|(segment, _)| segment)
+    }
+}
+
+/// Segments of a response that is finished: history like the rest.
+fn finished_response(view: &View) -> usize {
+    let response = &view.tail().response;
+    let calls = response
+        .iter()
+        .any(|segment| segment.block.kind() == BlockKind::ToolUse);
+    if calls {
+        return 0;
+    }
+    let settled = view.settled_tail();
+    let belongs = |segment: &Segment| {
+        response
+            .iter()
+            .any(|part| part.origin == segment.origin)
+            || segment.derived.is_some()
+    };
+    settled.iter().take_while(|segment| belongs(segment)).count()
+}
+
+fn tail_cut(segments: &SegmentList, rule: Keep, measure: Measure) -> usize {
+    let cut = match rule {
+        Keep::Unsent => segments.len(),
+        Keep::Tail(most) => cut::tail_of(segments, most, measure),
+        Keep::Share(thousandths) => {
+            let all = cut::tokens_from(segments, 0, measure).get();
+            cut::tail_of(segments, Tokens(all * thousandths / 1_000), measure)
+        }
+        Keep::Half { .. } => {
+            let cuts = cut::cuts(segments);
+            cut::cut_at_or_after(&cuts, segments.len() / 2).unwrap_or(segments.len())
+        }
+    };
+    // An earlier summary is never kept as it is: it becomes part of the new one.
+    let summaries = segments
+        .iter()
+        .take_while(|segment| segment.category == Category::Summary)
+        .count();
+    cut.max(summaries)
+}
+
+/// Where the first so many messages end.
+fn first_messages(segments: &SegmentList, messages: usize) -> usize {
+    let cuts = cut::cuts(segments);
+    let end = cuts.get(messages).copied().unwrap_or(0);
+    let summary = segments
+        .get(0)
+        .is_some_and(|segment| segment.category == Category::Summary);
+    if summary { 0 } else { end }
+}
+
+fn position(segments: &SegmentList, seq: Seq, last: bool) -> Result<usize, String> {
+    let mut found = None;
+    for (at, segment) in segments.iter().enumerate() {
+        if segment.origin.record == seq {
+            found = Some(at);
+            if !last {
+                break;
+            }
+        }
+    }
+    found.ok_or_else(|| "that message is not in view".to_owned())
+}

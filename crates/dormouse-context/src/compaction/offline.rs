@@ -1,0 +1,100 @@
+//! A summary without a model: the sentences that say most.
+//!
+//! It always succeeds. The earlier summary is one of the sources, with a share of the budget of
+//! its own, so that it is never crowded out by what came later.
+
+use crate::category::Category;
+use crate::segment::Segment;
+use dormouse_core::block::BlockKind;
+use dormouse_core::models::BytesPerToken;
+use dormouse_core::units::Tokens;
+use dormouse_text::summary::{Budget, Passage, Voice, summarise};
+
+/// The most that is read of one text, in bytes: what matters stands at its ends.
+const MOST_OF_ONE: usize = 16 * 1024;
+
+/// Tool results are read for errors and figures; more than their beginning says little.
+const MOST_OF_RESULT: usize = 1_024;
+
+/// An extract of the segments, of about `budget` tokens at most.
+pub fn extract<'a>(
+    segments: impl IntoIterator<Item = &'a Segment>,
+    earlier: Option<&str>,
+    budget: Tokens,
+    bytes: BytesPerToken,
+) -> String {
+    let texts: Vec<(Voice, String)> = segments
+        .into_iter()
+        .filter_map(|segment| Some((voice(segment)?, readable(segment)?)))
+        .collect();
+    let cost = |text: &str| {
+        let tokens = bytes.text.tokens_of(text.len() as u64).get();
+        usize::try_from(tokens).unwrap_or(usize::MAX).max(1)
+    };
+    let whole = usize::try_from(budget.get()).unwrap_or(usize::MAX);
+    let pick = |passages: &[Passage<'_>], limit: usize| {
+        let budget = Budget::Measured { limit, cost: &cost };
+        summarise(passages, budget).text(passages)
+    };
+    let passages: Vec<Passage<'_>> = texts
+        .iter()
+        .map(|(voice, text)| Passage {
+            text,
+            voice: *voice,
+        })
+        .collect();
+    match earlier.filter(|text| !text.trim().is_empty()) {
+        None => pick(&passages, whole),
+        Some(earlier) => {
+            let share = whole / 2;
+            let kept = condensed(earlier, Tokens(share as u64), bytes);
+            let recent = pick(&passages, whole.saturating_sub(cost(&kept)));
+            format!("{kept}\n\nSince then:\n\n{recent}")
+        }
+    }
+}
+
+/// An earlier summary within a budget: whole if it fits, else its best sentences.
+pub fn condensed(earlier: &str, budget: Tokens, bytes: BytesPerToken) -> String {
+    let cost = |text: &str| {
+        let tokens = bytes.text.tokens_of(text.len() as u64).get();
+        usize::try_from(tokens).unwrap_or(usize::MAX).max(1)
+    };
+    let limit = usize::try_from(budget.get()).unwrap_or(usize::MAX);
+    if cost(earlier) <= limit {
+        return earlier.to_owned();
+    }
+    let passages = [Passage {
+        text: earlier,
+        voice: Voice::Document,
+    }];
+    summarise(&passages, Budget::Measured { limit, cost: &cost }).text(&passages)
+}
+
+fn voice(segment: &Segment) -> Option<Voice> {
+    match segment.category {
+        Category::Human => Some(Voice::User),
+        Category::Assistant => Some(Voice::Assistant),
+        Category::ToolResults => Some(Voice::Tool),
+        _ => None,
+    }
+}
+
+fn readable(segment: &Segment) -> Option<String> {
+    if segment.block.kind().is_thinking() {
+        return None;
+    }
+    let most = match segment.block.kind() {
+        BlockKind::ToolResult => MOST_OF_RESULT,
+        _ => MOST_OF_ONE,
+    };
+    let mut text = segment.block.readable_text()?;
+    if text.len() > most {
+        let mut end = most;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+    }
+    Some(text)
+}

@@ -1,0 +1,66 @@
+//! A conversation as one text, for a call that does not ride the cache.
+
+use crate::category::Category;
+use crate::segment::Segment;
+use dormouse_core::block::BlockKind;
+use dormouse_core::record::Role;
+use std::fmt::Write as _;
+
+/// The segments as text: images and documents named, thinking and listings left out. With
+/// `clamp`, every tool result is cut to so many characters.
+pub fn transcript<'a>(
+    segments: impl IntoIterator<Item = &'a Segment>,
+    clamp: Option<usize>,
+) -> String {
+    let mut out = String::from("<conversation>\n");
+    for segment in segments {
+        let Some(text) = said(segment, clamp) else {
+            continue;
+        };
+        let who = match (segment.role, segment.block.kind()) {
+            (_, BlockKind::ToolResult) => "tool result",
+            (Role::Assistant, BlockKind::ToolUse) => "tool call",
+            (Role::Assistant, _) => "assistant",
+            (Role::User | Role::System, _) => "user",
+        };
+        let text = text.replace("</conversation>", "<conversation/>");
+        // Writing to a string does not fail.
+        let _ = write!(out, "[{who}]\n{text}\n\n");
+    }
+    out.push_str("</conversation>\n");
+    out
+}
+
+fn said(segment: &Segment, clamp: Option<usize>) -> Option<String> {
+    let block = &segment.block;
+    match block.kind() {
+        BlockKind::Image => Some("[image]".to_owned()),
+        BlockKind::Document => Some("[document]".to_owned()),
+        BlockKind::Thinking | BlockKind::RedactedThinking => None,
+        BlockKind::ToolUse => {
+            let input = input_of(block.bytes());
+            Some(format!("{} {input}", block.tool().unwrap_or("tool")))
+        }
+        BlockKind::ToolResult => {
+            let text = block.readable_text().unwrap_or_default();
+            Some(match clamp {
+                Some(most) => text.chars().take(most).collect(),
+                None => text,
+            })
+        }
+        // Listings are put back after the compaction anyway.
+        _ if segment.category == Category::Attachments => None,
+        _ => block.readable_text(),
+    }
+}
+
+fn input_of(bytes: &[u8]) -> String {
+    #[derive(serde::Deserialize)]
+    struct Call<'a> {
+        #[serde(borrow)]
+        input: Option<&'a serde_json::value::RawValue>,
+    }
+    let call: Option<Call<'_>> = serde_json::from_slice(bytes).ok();
+    call.and_then(|call| call.input)
+        .map_or_else(String::new, |input| input.get().to_owned())
+}

@@ -1,0 +1,148 @@
+//! A fork of the conversation: the same bytes, one directive more.
+//!
+//! # Model
+//! A fork is a value: the prompt as it is (shared, not copied), the same prefix and parameters, a
+//! directive behind everything, and a copy of the session's state. Nothing in front of the
+//! directive differs from what the conversation itself would send, so the provider's cache is
+//! read up to there. The directive carries no marker: nobody will read it again.
+//!
+//! # Not here
+//! Sending it, and what is done with the answer. A fork never writes back: what comes of it is a
+//! record of the parent's own.
+
+use crate::assemble::RequestBody;
+use crate::conversation::Conversation;
+use crate::ledger::{Ledger, MarkerTtls, Prediction};
+use crate::plan;
+use crate::prefix::RenderedPrefix;
+use crate::segment::{Segment, SegmentList};
+use crate::tokens::Count;
+use dormouse_core::block::Block;
+use dormouse_core::id::BlockKey;
+use dormouse_core::json::RawJson;
+use dormouse_core::record::{FoldedState, Marker, MarkerPlace, Role};
+use dormouse_core::units::{Millis, Tokens};
+use std::sync::Arc;
+
+/// A fork of a conversation.
+#[derive(Clone, Debug)]
+pub struct Fork {
+    segments: SegmentList,
+    /// Segments that are the parent's.
+    shared: usize,
+    prefix: Arc<RenderedPrefix>,
+    params: RawJson,
+    markers: Vec<Marker>,
+    prediction: Prediction,
+    count: Count,
+    state: FoldedState,
+}
+
+impl Fork {
+    /// Forks the conversation as it is now.
+    pub fn new(
+        conversation: &Conversation,
+        ledger: &Ledger,
+        prefix: &Arc<RenderedPrefix>,
+        params: &RawJson,
+        directive: &str,
+        (now, ttls): (Millis, MarkerTtls),
+    ) -> Self {
+        let shape = plan::shape(conversation, prefix, params);
+        let markers = ledger.markers(&shape, now, ttls);
+        let prediction = ledger.predict(&shape, &markers, now);
+        let mut segments = shape.segments;
+        let shared = segments.len();
+        if let Some(last) = segments.last() {
+            let directive = directive_segment(last, directive);
+            segments.push(directive);
+        }
+        Self {
+            segments,
+            shared,
+            prefix: Arc::clone(prefix),
+            params: params.clone(),
+            markers,
+            prediction,
+            count: conversation.count(prefix.weight()),
+            state: conversation.state().clone(),
+        }
+    }
+
+    /// The bytes to send.
+    pub fn body(&self) -> Vec<u8> {
+        let body = RequestBody {
+            params: &self.params,
+            prefix: &self.prefix,
+            markers: &self.markers,
+        };
+        let count = self.segments.len();
+        body.assemble(self.segments.iter(), self.segments.bytes(count), count)
+    }
+
+    /// The parent's segments and the directive.
+    pub fn segments(&self) -> &SegmentList {
+        &self.segments
+    }
+
+    /// How many of the segments are the parent's.
+    pub fn shared(&self) -> usize {
+        self.shared
+    }
+
+    /// The parent's parameters.
+    pub fn params(&self) -> &RawJson {
+        &self.params
+    }
+
+    /// The parent's prefix.
+    pub fn prefix(&self) -> &Arc<RenderedPrefix> {
+        &self.prefix
+    }
+
+    /// What the parent's part will read from the cache.
+    pub fn prediction(&self) -> Prediction {
+        self.prediction
+    }
+
+    /// The size of the parent's part.
+    pub fn tokens(&self) -> Tokens {
+        self.count.tokens
+    }
+
+    /// The copy of the parent's state.
+    pub fn state(&self) -> &FoldedState {
+        &self.state
+    }
+
+    /// Takes segments away from the front of the conversation, where the whole does not fit. What
+    /// is left reads nothing of the messages from the cache.
+    #[must_use]
+    pub fn without_front(mut self, segments: Vec<Segment>) -> Self {
+        let directive = self.segments.get(self.shared).cloned();
+        self.shared = segments.len();
+        self.segments = SegmentList::default();
+        self.segments.extend(segments);
+        self.segments.extend(directive);
+        self.markers
+            .retain(|marker| !matches!(marker.place, MarkerPlace::Segment(_)));
+        self
+    }
+}
+
+/// The directive as a segment. It belongs to no record: its place is lent by the last segment.
+/// A system message can only be followed by more of itself or by the assistant.
+fn directive_segment(last: &Segment, directive: &str) -> Segment {
+    let role = match last.role {
+        Role::System => Role::System,
+        Role::User | Role::Assistant => Role::User,
+    };
+    Segment {
+        role,
+        block: Block::text(directive),
+        origin: BlockKey::new(last.origin.record.next(), 0),
+        derived: None,
+        category: crate::category::Category::Attachments,
+        ..last.clone()
+    }
+}

@@ -1,0 +1,452 @@
+//! All layers at once: what is to be done to the prompt now.
+//!
+//! # Model
+//! Before every request and at the end of every turn the planner is asked. It looks at the layers
+//! in their order (clearing, compaction, notes), returns the first thing to do, and says of every
+//! layer what it considered and why it did or did not act. Whoever carries the plan out asks
+//! again until nothing is left to do. A plan names the head it was made for.
+//!
+//! # Responsibilities
+//! The order of the layers, their switches, the breaker's say, the economic policy's outlook.
+//!
+//! # Not here
+//! Tool results on their way in ([`crate::offload`]), the request itself ([`crate::plan`]), and
+//! carrying anything out.
+
+mod settings;
+
+#[cfg(test)]
+mod tests;
+
+pub use settings::{LayerSettings, NotesSettings};
+
+use crate::breaker::{Allowed, Breaker};
+use crate::clear::{self, ClearInputs, ClearVerdict, Measure, Selection};
+use crate::compaction::cut;
+use crate::conversation::Conversation;
+use crate::economy::{self, Estimators, Figures, Means, Outlook, Rates};
+use crate::notes;
+use crate::policy::{CompactTrigger, NotesRule, Policy};
+use crate::results::ResultIndex;
+use crate::tokens;
+use crate::window::{FloorCheck, Relief, Thresholds};
+use dormouse_core::id::RecordId;
+use dormouse_core::record::Trigger;
+use dormouse_core::units::Tokens;
+use dormouse_core::weight::Weight;
+
+/// When the planner is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A request is about to leave: every call has its result.
+    BeforeRequest,
+    /// The model has finished its turn.
+    TurnEnd,
+}
+
+/// What the planner remembers between two questions; all of it can be made anew.
+#[derive(Clone, Debug, Default)]
+pub struct LayerState {
+    index: ResultIndex,
+    /// The size the economic policy aims at: it moves only when the best one has moved enough.
+    in_use: Option<Tokens>,
+}
+
+/// What is known of the notes beside the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NotesStatus {
+    /// An update is under way.
+    pub running: bool,
+    /// What updates since the last compaction have cost, in tokens of uncached input.
+    pub spent: f64,
+    /// How many there were.
+    pub updates: u32,
+}
+
+/// What the planner looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct LayerInputs<'a> {
+    /// The session.
+    pub conversation: &'a Conversation,
+    /// What the prefix weighs.
+    pub prefix: &'a Weight,
+    /// When to forget, and how.
+    pub policy: &'a Policy,
+    /// Figures and switches.
+    pub settings: &'a LayerSettings,
+    /// The window's figures.
+    pub thresholds: &'a Thresholds,
+    /// What the tokens cost.
+    pub rates: &'a Rates,
+    /// The notes.
+    pub notes: NotesStatus,
+    /// When it is asked.
+    pub moment: Moment,
+    /// The cache has lapsed.
+    pub cold: bool,
+}
+
+/// The next thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Clear these results.
+    Clear(Selection),
+    /// Compact.
+    Compact {
+        /// What it is for.
+        trigger: Trigger,
+        /// What may be tried.
+        allowed: Allowed,
+        /// What the policy lets stay of the tail, where it decides that by figures.
+        keep: Option<Tokens>,
+    },
+    /// Update the notes.
+    UpdateNotes,
+    /// Write down that compaction cannot help.
+    OpenBreaker(Breaker),
+}
+
+/// What one layer thought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consideration {
+    /// The layer.
+    pub layer: &'static str,
+    /// Whether it wants to act.
+    pub acts: bool,
+    /// Why, or why not.
+    pub why: String,
+}
+
+/// The plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayersPlan {
+    /// The head it was made for.
+    pub head: Option<RecordId>,
+    /// What to do.
+    pub action: Option<Action>,
+    /// What every layer thought, in order.
+    pub considered: Vec<Consideration>,
+    /// Whether compaction can still make room.
+    pub relief: Relief,
+    /// Where the economic policy will tidy up next.
+    pub next_tidy_up: Option<Tokens>,
+}
+
+/// Asks all layers.
+pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
+    state.index.update(inputs.conversation.view());
+    let breaker = Breaker::of(inputs.conversation.state());
+    let used = inputs.conversation.count(inputs.prefix).tokens;
+    let question = Question {
+        inputs,
+        breaker,
+        used,
+        measure: inputs.measure(),
+    };
+    let outlook = question.outlook(state.in_use);
+    if let Some(outlook) = &outlook {
+        state.in_use = Some(outlook.in_use);
+    }
+    let mut considered = Vec::with_capacity(3);
+    let mut action = None;
+    let mut note = |layer: &'static str, found: Result<(Action, String), String>| {
+        let (acts, why) = match found {
+            Ok((wanted, why)) => {
+                let first = action.is_none();
+                action.get_or_insert(wanted);
+                (first, why)
+            }
+            Err(why) => (false, why),
+        };
+        considered.push(Consideration { layer, acts, why });
+    };
+    note("clear", question.clear(&state.index, outlook.as_ref()));
+    note("compact", question.compact(outlook.as_ref()));
+    note("notes", question.notes(outlook.as_ref()));
+    let stuck = breaker.allows(inputs.settings.compact.breaker) == Allowed::Nothing;
+    LayersPlan {
+        head: inputs.conversation.head().cloned(),
+        action,
+        considered,
+        relief: if stuck {
+            Relief::Exhausted
+        } else {
+            Relief::Available
+        },
+        next_tidy_up: outlook.map(|outlook| outlook.target),
+    }
+}
+
+impl LayerInputs<'_> {
+    /// How weights become tokens in this session.
+    pub fn measure(&self) -> Measure {
+        let conversation = self.conversation;
+        let model = &conversation.view().target().model;
+        Measure {
+            bytes: conversation.bytes_per_token(),
+            calibration: tokens::calibration(conversation.state(), model),
+        }
+    }
+}
+
+struct Question<'a> {
+    inputs: &'a LayerInputs<'a>,
+    breaker: Breaker,
+    used: Tokens,
+    measure: Measure,
+}
+
+type Found = Result<(Action, String), String>;
+
+impl Question<'_> {
+    fn clear(&self, index: &ResultIndex, outlook: Option<&Outlook>) -> Found {
+        let inputs = self.inputs;
+        let clearing = ClearInputs {
+            view: inputs.conversation.view(),
+            index,
+            rule: &inputs.policy.clear,
+            settings: &inputs.settings.clear,
+            measure: self.measure,
+            used: self.used,
+            warning: inputs.thresholds.warning,
+            cold: inputs.cold,
+        };
+        let worth = |freed: Tokens, behind: Tokens| {
+            let ahead = outlook.map_or(0.0, |outlook| outlook.requests_ahead(self.used));
+            let decision = economy::clearing_worth(
+                &economy::Clearing {
+                    freed,
+                    behind,
+                    remaining: ahead,
+                    cold: inputs.cold,
+                },
+                inputs.rates,
+            );
+            if decision.act {
+                Ok(decision.explain())
+            } else {
+                Err(decision.explain())
+            }
+        };
+        match clear::plan(&clearing, worth) {
+            ClearVerdict::Clear(selection) => {
+                let why = format!(
+                    "{} results, {} tokens: {}",
+                    selection.positions.len(),
+                    selection.freed,
+                    selection.reason
+                );
+                Ok((Action::Clear(selection), why))
+            }
+            ClearVerdict::Leave { reason } => Err(reason),
+        }
+    }
+
+    fn compact(&self, outlook: Option<&Outlook>) -> Found {
+        let inputs = self.inputs;
+        let thresholds = inputs.thresholds;
+        if !thresholds.auto_compact {
+            return Err("automatic compaction is switched off".to_owned());
+        }
+        let (trigger, why) = self.due(outlook)?;
+        let allowed = self.breaker.allows(inputs.settings.compact.breaker);
+        if allowed == Allowed::Nothing {
+            return Err(format!(
+                "the breaker is open: {} tokens could not be brought below {}",
+                self.breaker.stuck_at.unwrap_or_default(),
+                self.breaker.target
+            ));
+        }
+        let floor = self.floor();
+        if let FloorCheck::Irreducible { excess } = thresholds.check_floor(floor) {
+            let breaker = self
+                .breaker
+                .irreducible(floor, thresholds.autocompact_target);
+            let why = format!("what must stay is {excess} tokens above the target");
+            return Ok((Action::OpenBreaker(breaker), why));
+        }
+        Ok((
+            Action::Compact {
+                trigger,
+                allowed,
+                keep: outlook.map(Outlook::keep_budget),
+            },
+            why,
+        ))
+    }
+
+    /// Whether a compaction is due, and by which rule.
+    fn due(&self, outlook: Option<&Outlook>) -> Result<(Trigger, String), String> {
+        let inputs = self.inputs;
+        let window = inputs.thresholds.window.get();
+        let share = |thousandths: u64| Tokens(window * thousandths / 1_000);
+        let below = |tokens: Tokens| inputs.thresholds.window - tokens;
+        let limit = match inputs.policy.compact.trigger {
+            CompactTrigger::Never => return Err("the policy does not compact".to_owned()),
+            CompactTrigger::Economic => return self.economic(outlook),
+            CompactTrigger::Messages(most) => {
+                let messages = cut::cuts(&inputs.conversation.view().segments()).len();
+                return if messages >= most {
+                    Ok((Trigger::Auto, format!("{messages} messages")))
+                } else {
+                    Err(format!("{messages} of {most} messages"))
+                };
+            }
+            CompactTrigger::Target => inputs.thresholds.autocompact_target,
+            CompactTrigger::Share(thousandths) => share(thousandths),
+            CompactTrigger::Below(tokens) => below(tokens),
+            CompactTrigger::ShareOrBelow(thousandths, tokens) => {
+                share(thousandths).min(below(tokens))
+            }
+        };
+        if self.used >= limit {
+            let why = format!("{} tokens have reached {limit}", self.used);
+            Ok((Trigger::Auto, why))
+        } else {
+            Err(format!("{} tokens are below {limit}", self.used))
+        }
+    }
+
+    fn economic(&self, outlook: Option<&Outlook>) -> Result<(Trigger, String), String> {
+        let Some(outlook) = outlook else {
+            return Err("there is no outlook".to_owned());
+        };
+        let inputs = self.inputs;
+        let moment = self.economic_moment();
+        let situation = economy::Situation {
+            used: self.used,
+            moment,
+            notes_ready: self.notes_cover(),
+            prefix_cached: !inputs.cold,
+            call_cached: !inputs.cold,
+        };
+        let decision = economy::decide(outlook, &situation);
+        if !decision.act {
+            return Err(decision.explain());
+        }
+        let trigger = if self.used >= inputs.thresholds.autocompact_target {
+            Trigger::Auto
+        } else {
+            Trigger::Economic
+        };
+        Ok((trigger, decision.explain()))
+    }
+
+    fn economic_moment(&self) -> economy::Moment {
+        match (self.inputs.moment, self.inputs.cold) {
+            (_, true) => economy::Moment::ColdCache,
+            (Moment::TurnEnd, false) => economy::Moment::TurnEnd,
+            (Moment::BeforeRequest, false) => economy::Moment::BetweenRounds,
+        }
+    }
+
+    fn notes(&self, outlook: Option<&Outlook>) -> Found {
+        let inputs = self.inputs;
+        let settings = &inputs.settings.notes;
+        if inputs.policy.notes == NotesRule::Never {
+            return Err("the policy keeps no notes".to_owned());
+        }
+        if let Some(because) = settings.off {
+            return Err(format!("notes are off: `{because}`"));
+        }
+        if inputs.notes.running {
+            return Err("an update is under way".to_owned());
+        }
+        let state = inputs.conversation.state().notes.as_ref();
+        let progress = notes::Progress {
+            tokens_now: self.used,
+            tokens_at_last: state.map(|notes| notes.conversation),
+            calls_since: state.map_or(0, |notes| notes.calls_since),
+            last_turn_made_calls: inputs.moment == Moment::BeforeRequest,
+        };
+        let verdict = notes::due(&progress, &settings.rule);
+        let why = verdict.reason().to_owned();
+        if !verdict.is_yes() {
+            return Err(why);
+        }
+        if inputs.policy.notes == NotesRule::Economic {
+            let Some(outlook) = outlook else {
+                return Err("there is no outlook".to_owned());
+            };
+            let state = economy::NotesState {
+                spent: inputs.notes.spent,
+                updates: inputs.notes.updates,
+                uncovered: self.used - state.map_or(Tokens::ZERO, |notes| notes.conversation),
+                uncovered_limit: inputs.settings.compact.notes_tail.limit,
+            };
+            let decision =
+                economy::notes_worth(outlook, self.used, self.economic_moment(), &state);
+            if !decision.act {
+                return Err(decision.explain());
+            }
+            return Ok((Action::UpdateNotes, decision.explain()));
+        }
+        Ok((Action::UpdateNotes, why))
+    }
+
+    /// Whether the notes could serve as the summary now, as far as a glance tells.
+    fn notes_cover(&self) -> bool {
+        let inputs = self.inputs;
+        let covered = inputs.conversation.state().notes.as_ref();
+        inputs.policy.compact.notes
+            && inputs.settings.notes.compact
+            && covered.is_some_and(|notes| {
+                self.used - notes.conversation <= inputs.settings.compact.notes_tail.limit
+            })
+    }
+
+    /// What no compaction can remove: the prefix and what came in and was not sent.
+    fn floor(&self) -> Tokens {
+        let tail = inputs_tail(self.inputs.conversation);
+        self.measure.tokens(self.inputs.prefix) + self.measure.tokens(&tail)
+    }
+
+    fn outlook(&self, in_use: Option<Tokens>) -> Option<Outlook> {
+        let inputs = self.inputs;
+        if inputs.policy.compact.trigger != CompactTrigger::Economic {
+            return None;
+        }
+        let known: &Estimators = inputs.conversation.economy();
+        let static_prefix = self.measure.tokens(inputs.prefix);
+        let notes = inputs.policy.notes == NotesRule::Economic && inputs.settings.notes.off.is_none();
+        let figures = Figures {
+            static_prefix,
+            floor: self.floor() + known.kept.tokens(),
+            classic: inputs.thresholds.autocompact_target,
+            in_use,
+            means: if notes && self.notes_cover() {
+                Means::Notes
+            } else {
+                Means::Full
+            },
+        };
+        Some(Outlook::new(
+            known,
+            inputs.rates,
+            &figures,
+            &inputs.settings.economy,
+        ))
+    }
+}
+
+fn inputs_tail(conversation: &Conversation) -> Weight {
+    let tail = conversation.view().tail();
+    let parts = tail.response.iter().chain(&tail.incoming);
+    parts.fold(Weight::default(), |sum, segment| {
+        sum + *segment.block.weight()
+    })
+}
+
+impl LayersPlan {
+    /// The arithmetic of the economic policy is part of an explanation only.
+    pub fn explain(state: &LayerState, inputs: &LayerInputs<'_>) -> Option<String> {
+        let question = Question {
+            inputs,
+            breaker: Breaker::of(inputs.conversation.state()),
+            used: inputs.conversation.count(inputs.prefix).tokens,
+            measure: inputs.measure(),
+        };
+        let outlook = question.outlook(state.in_use)?;
+        Some(outlook.arithmetic())
+    }
+}

@@ -1,0 +1,133 @@
+//! What people should know while a session works.
+
+use dormouse_core::record::BoundaryKind;
+use dormouse_core::units::Tokens;
+use dormouse_model::Event;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// A piece of the answer.
+    Answer(Box<Event>),
+    /// A long result was put into a file.
+    Offloaded {
+        /// The file.
+        path: String,
+        /// Its length in characters.
+        chars: u64,
+    },
+    /// A long result could not be put into a file and was cut.
+    NotSaved {
+        /// The file.
+        path: String,
+        /// Why not.
+        why: String,
+    },
+    /// Old results were cleared.
+    Cleared {
+        /// How many.
+        results: usize,
+        /// Tokens that came free.
+        freed: Tokens,
+        /// Why.
+        why: String,
+    },
+    /// The notes were updated.
+    NotesUpdated {
+        /// Their size.
+        size: Tokens,
+    },
+    /// They were not; nothing changed.
+    NotesFailed {
+        /// Why.
+        why: String,
+    },
+    /// The conversation was compacted.
+    Compacted {
+        /// How.
+        kind: BoundaryKind,
+        /// Tokens before.
+        before: Tokens,
+        /// Tokens after, as estimated.
+        after: Tokens,
+        /// Why the model's summary was not used, if it was asked.
+        without_model: Option<String>,
+    },
+    /// A compaction was wanted and not made.
+    NotCompacted {
+        /// Why not.
+        why: String,
+    },
+    /// Compaction cannot help any more; said once.
+    CannotCompact {
+        /// The prompt that stays.
+        prompt: Tokens,
+        /// The target it is above.
+        target: Tokens,
+    },
+    /// Less was read from the cache than was there.
+    CacheBroken {
+        /// Tokens that had to be written again.
+        lost: Tokens,
+        /// Why.
+        why: String,
+    },
+    /// The provider refused the prompt as too long; it is being shortened.
+    TooLong,
+    /// Rewrites were taken back.
+    Undone {
+        /// How many.
+        rewrites: usize,
+    },
+}
+
+impl std::fmt::Display for Notice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Answer(_) => Ok(()),
+            Self::Offloaded { path, chars } => {
+                write!(f, "a result of {chars} characters is in {path}")
+            }
+            Self::NotSaved { path, why } => {
+                write!(f, "a long result was cut: {path} cannot be written ({why})")
+            }
+            Self::Cleared {
+                results,
+                freed,
+                why,
+            } => write!(f, "{results} old results cleared, {freed} tokens freed: {why}"),
+            Self::NotesUpdated { size } => write!(f, "session notes updated, {size} tokens"),
+            Self::NotesFailed { why } => write!(f, "session notes left as they were: {why}"),
+            Self::Compacted {
+                kind,
+                before,
+                after,
+                without_model,
+            } => {
+                let how = match kind {
+                    BoundaryKind::Notes => "from the session notes",
+                    BoundaryKind::Full => "with a summary",
+                    BoundaryKind::Partial => "in part",
+                    BoundaryKind::Offline => "without a model",
+                    BoundaryKind::Foreign => "by another tool",
+                };
+                write!(f, "compacted {how}: {before} tokens are now about {after}")?;
+                match without_model {
+                    Some(why) => write!(f, " ({why})"),
+                    None => Ok(()),
+                }
+            }
+            Self::NotCompacted { why } => write!(f, "not compacted: {why}"),
+            Self::CannotCompact { prompt, target } => write!(
+                f,
+                "compaction cannot help: the prompt stays at {prompt} tokens, above the target of \
+                 {target}. Fewer tools or shorter instructions would; `/clear` starts afresh"
+            ),
+            Self::CacheBroken { lost, why } => {
+                write!(f, "{lost} tokens were not read from the cache: {why}")
+            }
+            Self::TooLong => write!(f, "the prompt is too long for the model and is shortened"),
+            Self::Undone { rewrites } => write!(f, "{rewrites} rewrites undone"),
+        }
+    }
+}
