@@ -2,7 +2,7 @@
 //!
 //! The fork that writes the notes has every tool of its parent in front of it, because another
 //! tool list would miss the cache, and it may use none of them except to edit this one file. So an
-//! answer may write its edits as tags in its text ([`super::tags`]) or as calls of the editing
+//! answer may write its edits as tags in its text (`tags.rs`) or as calls of the editing
 //! tools; a call of anything else, or on another file, makes the whole answer worthless. Nothing
 //! is run: a call is read as the edit it asks for.
 //!

@@ -6,7 +6,7 @@
 //!
 //! - [`template`]: which sections there are; built in, or the user's.
 //! - [`document`]: the notes, whole by construction.
-//! - [`due`]: when they are written.
+//! - [`due`](mod@due): when they are written.
 //! - [`queue`]: one update at a time.
 //! - [`limits`]: which sections are too long.
 //! - [`directive`](mod@directive): what the fork that writes them is told.
