@@ -1,6 +1,7 @@
 //! Why a cached prefix was lost: the first thing that differs.
 
 use super::Shape;
+use crate::figures::Grouped;
 use crate::prefix::Part;
 use std::fmt;
 
@@ -192,21 +193,5 @@ impl fmt::Display for BreakCause {
             Self::Expired { idle } => write!(f, "cache expired: {} min idle", idle / 60_000),
             Self::Unexplained => f.write_str("the provider dropped the entry"),
         }
-    }
-}
-
-/// A number with its thousands apart.
-struct Grouped(u64);
-
-impl fmt::Display for Grouped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = self.0.to_string();
-        for (index, digit) in digits.chars().enumerate() {
-            if index > 0 && (digits.len() - index).is_multiple_of(3) {
-                f.write_str(",")?;
-            }
-            write!(f, "{digit}")?;
-        }
-        Ok(())
     }
 }

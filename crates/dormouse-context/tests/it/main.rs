@@ -9,6 +9,7 @@
 mod accounting;
 mod foreign_cases;
 mod material;
+mod notes;
 mod random_log;
 mod request;
 mod rewrite_cases;

@@ -248,6 +248,38 @@ fn switches_depend_on_one_another() {
 }
 
 #[test]
+fn the_view_for_notes_takes_each_figure_from_its_key() {
+    let flags = flags(&[
+        "compact.auto=false",
+        "notes.start=1",
+        "notes.growth=2",
+        "notes.tool_calls=3",
+        "notes.section_limit=4",
+        "notes.total_limit=5",
+        "notes.keep_tokens=6",
+        "notes.keep_messages=7",
+        "notes.keep_limit=8",
+        "notes.wait=9s",
+    ]);
+    let because = "compact.auto";
+    let expected = NotesSettings {
+        kept: Switch::Off { because },
+        compact: Switch::Off { because },
+        start: Tokens(1),
+        growth: Tokens(2),
+        tool_calls: 3,
+        section_limit: Tokens(4),
+        total_limit: Tokens(5),
+        keep_tokens: Tokens(6),
+        keep_messages: 7,
+        keep_limit: Tokens(8),
+        wait: std::time::Duration::from_secs(9),
+    };
+    let settings = resolve(&[flags], Trust::Trusted);
+    assert_eq!(settings.notes_settings(), expected);
+}
+
+#[test]
 fn changes_are_found_by_value() {
     let old = resolve(
         &[file(FileLayer::User, "notes.start = 1\nmodel = \"a\"")],

@@ -5,6 +5,7 @@ use super::setting::{Key, Need};
 use super::table::keys;
 use super::value::{Percent, Value};
 use crate::units::Tokens;
+use std::time::Duration;
 
 /// Whether a switch has an effect, and if not, which setting prevents it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,39 @@ impl Default for WindowSettings {
     }
 }
 
+/// What session notes take from the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotesSettings {
+    /// Notes are kept.
+    pub kept: Switch,
+    /// Notes serve as the summary of a compaction.
+    pub compact: Switch,
+    /// Length of the conversation at which they are first written.
+    pub start: Tokens,
+    /// Growth that calls for an update.
+    pub growth: Tokens,
+    /// Tool calls it also takes, unless the last turn made none.
+    pub tool_calls: u64,
+    /// Longest section.
+    pub section_limit: Tokens,
+    /// Longest the notes may be in all.
+    pub total_limit: Tokens,
+    /// Least of the conversation that stays beside notes used as a summary.
+    pub keep_tokens: Tokens,
+    /// Least number of messages with text that stays beside them.
+    pub keep_messages: u64,
+    /// Most of the conversation that stays beside them.
+    pub keep_limit: Tokens,
+    /// How long a compaction waits for an update under way.
+    pub wait: Duration,
+}
+
+impl Default for NotesSettings {
+    fn default() -> Self {
+        Settings::default().notes_settings()
+    }
+}
+
 impl Settings {
     /// Whether a switch has an effect: it is on, and what it needs is as it should be.
     pub fn switch(&self, key: Key<bool>) -> Switch {
@@ -98,6 +132,23 @@ impl Settings {
             small_window: self.get(keys::CONTEXT_SMALL_WINDOW),
             auto_compact: self.switch(keys::COMPACT_AUTO).is_on(),
             compact_percent: self.get(keys::COMPACT_PERCENT),
+        }
+    }
+
+    /// What session notes need.
+    pub fn notes_settings(&self) -> NotesSettings {
+        NotesSettings {
+            kept: self.switch(keys::NOTES),
+            compact: self.switch(keys::NOTES_COMPACT),
+            start: self.get(keys::NOTES_START),
+            growth: self.get(keys::NOTES_GROWTH),
+            tool_calls: self.get(keys::NOTES_TOOL_CALLS),
+            section_limit: self.get(keys::NOTES_SECTION_LIMIT),
+            total_limit: self.get(keys::NOTES_TOTAL_LIMIT),
+            keep_tokens: self.get(keys::NOTES_KEEP_TOKENS),
+            keep_messages: self.get(keys::NOTES_KEEP_MESSAGES),
+            keep_limit: self.get(keys::NOTES_KEEP_LIMIT),
+            wait: self.get(keys::NOTES_WAIT),
         }
     }
 

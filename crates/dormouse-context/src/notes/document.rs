@@ -1,0 +1,222 @@
+//! The notes themselves: a template's sections with what was written in them.
+//!
+//! Reading is tolerant in what does not matter (line ends, blank lines around a body) and strict in
+//! what does: every heading and every italic line must be there once, in order, as the template has
+//! them. Writing is canonical, so what was read and written once reads the same for ever.
+
+use super::template::{Section, Template, plain_lines};
+
+/// Session notes. They are whole by construction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notes {
+    template: Template,
+    /// One for each section of the template.
+    bodies: Vec<String>,
+}
+
+/// How a text breaks the frame of its template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotesError {
+    /// Text in front of the first heading.
+    #[error("line {line}: text before the first heading")]
+    BeforeFirst {
+        /// The line.
+        line: usize,
+    },
+    /// A heading that is gone, or stands behind one that should follow it.
+    #[error("the heading `{heading}` is missing or not in its place")]
+    MissingHeading {
+        /// The heading.
+        heading: String,
+    },
+    /// A heading that was written differently.
+    #[error("line {line}: the heading `{heading}` was changed")]
+    ChangedHeading {
+        /// The line.
+        line: usize,
+        /// As it should be.
+        heading: String,
+    },
+    /// The italic line does not follow its heading.
+    #[error("the italic line below `{heading}` is missing or changed")]
+    MissingItalic {
+        /// The heading.
+        heading: String,
+    },
+    /// A heading or italic line of the template that stands in a body.
+    #[error("line {line}: `{text}` belongs to the template and cannot stand inside a section")]
+    Repeated {
+        /// The line, of the file or of the new body.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+}
+
+impl Notes {
+    /// Notes in which nothing is written yet.
+    pub fn blank(template: &Template) -> Self {
+        Self {
+            template: template.clone(),
+            bodies: vec![String::new(); template.sections().len()],
+        }
+    }
+
+    /// Reads notes and checks that their frame is that of the template.
+    ///
+    /// # Errors
+    /// When a heading or an italic line is missing, changed, repeated or out of order.
+    pub fn parse(text: &str, template: &Template) -> Result<Self, NotesError> {
+        let text = plain_lines(text);
+        let mut lines = (1_usize..).zip(text.lines());
+        let mut bodies: Vec<Vec<&str>> = Vec::new();
+        while let Some((line, content)) = lines.next() {
+            let Some(found) = template.headed_by(content) else {
+                match bodies.last_mut() {
+                    Some(body) if !template.has_italic(content) => body.push(content),
+                    Some(_) => return Err(stray_italic(template, bodies.len(), (line, content))),
+                    None if content.trim().is_empty() => {}
+                    None => return Err(NotesError::BeforeFirst { line }),
+                }
+                continue;
+            };
+            check_heading(template, bodies.len(), found, (line, content))?;
+            let below = lines.find(|(_, content)| !content.trim().is_empty());
+            let italic = template.sections().get(found).map(Section::italic);
+            if below.map(|(_, content)| content.trim()) != italic {
+                let heading = content.trim().to_owned();
+                return Err(NotesError::MissingItalic { heading });
+            }
+            bodies.push(Vec::new());
+        }
+        if let Some(section) = template.sections().get(bodies.len()) {
+            let heading = section.heading().to_owned();
+            return Err(NotesError::MissingHeading { heading });
+        }
+        Ok(Self {
+            template: template.clone(),
+            bodies: bodies.iter().map(|lines| trimmed(lines)).collect(),
+        })
+    }
+
+    /// The template.
+    pub fn template(&self) -> &Template {
+        &self.template
+    }
+
+    /// The bodies of the sections with their titles, in order; empty where nothing is written.
+    pub fn sections(&self) -> impl Iterator<Item = (&str, &str)> {
+        let titles = self.template.sections().iter().map(Section::title);
+        titles.zip(self.bodies.iter().map(String::as_str))
+    }
+
+    /// The body of a section, empty if nothing is written in it.
+    pub fn body(&self, title: &str) -> Option<&str> {
+        let at = self.template.position(title)?;
+        self.bodies.get(at).map(String::as_str)
+    }
+
+    /// Whether nothing but the template is there.
+    pub fn is_blank(&self) -> bool {
+        self.bodies.iter().all(String::is_empty)
+    }
+
+    /// The text of the file.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (section, body) in self.template.sections().iter().zip(&self.bodies) {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            for line in [section.heading(), section.italic()] {
+                text.push_str(line);
+                text.push('\n');
+            }
+            if !body.is_empty() {
+                text.push('\n');
+                text.push_str(body);
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    /// The same notes with another body in the section at `at`. A body that begins by repeating the
+    /// section's own heading and italic line says nothing new by it; they are left out.
+    pub(super) fn with_body(&self, at: usize, body: &str) -> Result<Self, NotesError> {
+        let body = plain_lines(body);
+        let template = &self.template;
+        let italic = template.sections().get(at).map(Section::italic);
+        let is_blank = |line: &&str| line.trim().is_empty();
+        let mut lines = (1_usize..).zip(body.lines()).peekable();
+        while lines.next_if(|(_, line)| is_blank(line)).is_some() {}
+        lines.next_if(|(_, line)| template.headed_by(line) == Some(at));
+        while lines.next_if(|(_, line)| is_blank(line)).is_some() {}
+        lines.next_if(|(_, line)| Some(line.trim()) == italic);
+        let mut kept = Vec::new();
+        for (line, content) in lines {
+            if template.headed_by(content).is_some() || template.has_italic(content) {
+                return Err(repeated(line, content));
+            }
+            kept.push(content);
+        }
+        let mut new = self.clone();
+        if let Some(body) = new.bodies.get_mut(at) {
+            *body = trimmed(&kept);
+        }
+        Ok(new)
+    }
+}
+
+/// Checks a heading found where the one at `expected` should come next.
+fn check_heading(
+    template: &Template,
+    expected: usize,
+    found: usize,
+    (line, content): (usize, &str),
+) -> Result<(), NotesError> {
+    let sections = template.sections();
+    if found < expected {
+        return Err(repeated(line, content));
+    }
+    if let Some(missing) = sections.get(expected).filter(|_| found > expected) {
+        let heading = missing.heading().to_owned();
+        return Err(NotesError::MissingHeading { heading });
+    }
+    match sections.get(found) {
+        Some(section) if content.trim_end() != section.heading() => {
+            let heading = section.heading().to_owned();
+            Err(NotesError::ChangedHeading { line, heading })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An italic line where none can be: its heading is gone, or it is there twice.
+fn stray_italic(
+    template: &Template,
+    expected: usize,
+    (line, content): (usize, &str),
+) -> NotesError {
+    match template.sections().get(expected) {
+        Some(next) if next.italic() == content.trim() => {
+            let heading = next.heading().to_owned();
+            NotesError::MissingHeading { heading }
+        }
+        _ => repeated(line, content),
+    }
+}
+
+fn repeated(line: usize, text: &str) -> NotesError {
+    let text = text.trim().to_owned();
+    NotesError::Repeated { line, text }
+}
+
+/// Lines without blank ones at either end.
+fn trimmed(lines: &[&str]) -> String {
+    let from = lines.iter().position(|line| !line.trim().is_empty());
+    let lines = lines.get(from.unwrap_or(lines.len())..).unwrap_or_default();
+    let mut text = lines.join("\n");
+    text.truncate(text.trim_end().len());
+    text
+}

@@ -1,0 +1,210 @@
+//! When the notes are written.
+//!
+//! First when the conversation has reached a certain length. Then whenever it has grown enough
+//! *and* either enough tools were called or the model has come to rest: growth alone would write in
+//! the middle of a thought, and without growth there is nothing new to write.
+//!
+//! Asked after every round of tool results, so that a long loop of calls has notes before it
+//! reaches the window's end. Not here: whether notes are on at all, and whether an update is
+//! running ([`super::queue`]).
+
+use crate::figures::Grouped;
+use dormouse_core::settings::NotesSettings;
+use dormouse_core::units::Tokens;
+
+/// How far the conversation has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Its length now.
+    pub tokens_now: Tokens,
+    /// Its length when the notes were last written, or, if it was compacted since, right after
+    /// that. None if they never were.
+    pub tokens_at_last: Option<Tokens>,
+    /// Tool calls since then.
+    pub calls_since: u64,
+    /// The last assistant turn made a tool call.
+    pub last_turn_made_calls: bool,
+}
+
+/// What calls for an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Length at which notes are first written.
+    pub start: Tokens,
+    /// Growth since the last update.
+    pub growth: Tokens,
+    /// Tool calls since the last update, unless the last turn made none.
+    pub calls: u64,
+}
+
+impl From<&NotesSettings> for Rule {
+    fn from(settings: &NotesSettings) -> Self {
+        Self {
+            start: settings.start,
+            growth: settings.growth,
+            calls: settings.tool_calls,
+        }
+    }
+}
+
+/// Whether the notes are to be written now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// They are not.
+    No {
+        /// Why, with the figures.
+        reason: String,
+    },
+    /// They are.
+    Yes {
+        /// Why, with the figures.
+        reason: String,
+    },
+}
+
+impl Verdict {
+    /// They are to be written.
+    pub fn is_yes(&self) -> bool {
+        matches!(self, Self::Yes { .. })
+    }
+
+    /// Why, or why not.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::No { reason } | Self::Yes { reason } => reason,
+        }
+    }
+
+    fn new(yes: bool, reason: String) -> Self {
+        if yes {
+            Self::Yes { reason }
+        } else {
+            Self::No { reason }
+        }
+    }
+}
+
+/// Decides whether the notes are to be written now.
+pub fn due(progress: &Progress, rule: &Rule) -> Verdict {
+    let Some(last) = progress.tokens_at_last else {
+        let reached = progress.tokens_now >= rule.start;
+        let figures = of(progress.tokens_now.get(), rule.start.get());
+        return Verdict::new(reached, format!("never written, at {figures} tokens"));
+    };
+    let grown = progress.tokens_now - last;
+    let growth = format!("grown by {} tokens", of(grown.get(), rule.growth.get()));
+    if grown < rule.growth {
+        return Verdict::new(false, growth);
+    }
+    let enough_calls = progress.calls_since >= rule.calls;
+    let calls = of(progress.calls_since, rule.calls);
+    let reason = if enough_calls {
+        format!("{growth}, with {calls} tool calls")
+    } else if progress.last_turn_made_calls {
+        format!("{growth}, but with {calls} tool calls and the turn not at rest")
+    } else {
+        format!("{growth}, and the last turn made no tool call")
+    };
+    Verdict::new(enough_calls || !progress.last_turn_made_calls, reason)
+}
+
+fn of(have: u64, need: u64) -> String {
+    format!("{} of {}", Grouped(have), Grouped(need))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    const RULE: Rule = Rule {
+        start: Tokens(10_000),
+        growth: Tokens(5_000),
+        calls: 3,
+    };
+
+    fn check(now: u64, at_last: Option<u64>, calls: u64, made_calls: bool, expected: &str) {
+        let progress = Progress {
+            tokens_now: Tokens(now),
+            tokens_at_last: at_last.map(Tokens),
+            calls_since: calls,
+            last_turn_made_calls: made_calls,
+        };
+        let verdict = due(&progress, &RULE);
+        let word = if verdict.is_yes() { "yes" } else { "no" };
+        assert_eq!(format!("{word}: {}", verdict.reason()), expected);
+    }
+
+    #[test]
+    fn the_first_notes_wait_for_length_alone() {
+        check(
+            9_999,
+            None,
+            50,
+            false,
+            "no: never written, at 9,999 of 10,000 tokens",
+        );
+        check(
+            10_000,
+            None,
+            0,
+            true,
+            "yes: never written, at 10,000 of 10,000 tokens",
+        );
+    }
+
+    #[test]
+    fn growth_always_counts() {
+        check(
+            13_120,
+            Some(10_000),
+            50,
+            false,
+            "no: grown by 3,120 of 5,000 tokens",
+        );
+        check(
+            14_999,
+            Some(10_000),
+            50,
+            true,
+            "no: grown by 4,999 of 5,000 tokens",
+        );
+        check(
+            4_000,
+            Some(10_000),
+            50,
+            false,
+            "no: grown by 0 of 5,000 tokens",
+        );
+    }
+
+    #[test]
+    fn growth_needs_calls_or_rest() {
+        check(
+            15_000,
+            Some(10_000),
+            2,
+            true,
+            "no: grown by 5,000 of 5,000 tokens, but with 2 of 3 tool calls and the turn not at rest",
+        );
+        check(
+            15_000,
+            Some(10_000),
+            3,
+            true,
+            "yes: grown by 5,000 of 5,000 tokens, with 3 of 3 tool calls",
+        );
+        check(
+            15_400,
+            Some(10_000),
+            0,
+            false,
+            "yes: grown by 5,400 of 5,000 tokens, and the last turn made no tool call",
+        );
+    }
+
+    #[test]
+    fn a_rule_comes_from_the_settings() {
+        assert_eq!(Rule::from(&NotesSettings::default()), RULE);
+    }
+}

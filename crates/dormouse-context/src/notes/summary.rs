@@ -1,0 +1,90 @@
+//! The notes as the summary of a compaction.
+//!
+//! The reader wants what was noted, not the form it was noted in: sections without a word are left
+//! out, and so are the italic lines, which speak to the writer. What is too long is cut at the end
+//! of a line, and the cut says how much is missing; the file has it all.
+
+use super::document::Notes;
+use super::limits::{Limits, shared, tokens_of};
+use crate::figures::Grouped;
+use dormouse_core::models::BytesPerToken;
+use dormouse_core::units::Tokens;
+
+/// The notes as a summary within the limits; empty if they are blank.
+pub fn as_summary(notes: &Notes, limits: Limits, bytes: BytesPerToken) -> String {
+    let written: Vec<(&str, &str)> = notes
+        .template()
+        .sections()
+        .iter()
+        .zip(notes.sections())
+        .filter(|(_, (_, body))| !body.is_empty())
+        .map(|(section, (_, body))| (section.heading(), body))
+        .collect();
+    let sizes: Vec<Tokens> = written
+        .iter()
+        .map(|(_, body)| tokens_of(body, bytes))
+        .collect();
+    let frame: Tokens = written
+        .iter()
+        .map(|(heading, _)| tokens_of(&framed(heading, ""), bytes))
+        .sum();
+    let limit = shared(&sizes, limits.total - frame).min(limits.section);
+    let mut summary = String::new();
+    let mut left = limits.total;
+    for (heading, body) in written {
+        let section = framed(heading, &cut(body, limit, bytes));
+        let size = tokens_of(&section, bytes);
+        // Only limits so small that not even the marks of the cuts have room come to this.
+        if size > left {
+            continue;
+        }
+        left = left - size;
+        summary.push_str(&section);
+    }
+    summary.truncate(summary.trim_end().len());
+    summary
+}
+
+fn framed(heading: &str, body: &str) -> String {
+    format!("{heading}\n{body}\n\n")
+}
+
+/// What stands where a body was cut.
+fn mark(missing: Tokens) -> String {
+    format!("[cut here: about {} tokens more]", Grouped(missing.get()))
+}
+
+/// A body within the limit, cut at the end of a line and marked if it is longer.
+fn cut(body: &str, limit: Tokens, bytes: BytesPerToken) -> String {
+    let size = tokens_of(body, bytes);
+    if size <= limit {
+        return body.to_owned();
+    }
+    // The real mark is at most as long as this one.
+    let room = limit - tokens_of(&format!("\n{}", mark(size)), bytes);
+    let kept = prefix(body, room, bytes);
+    let mark = mark(size - tokens_of(kept, bytes));
+    if kept.is_empty() {
+        mark
+    } else {
+        format!("{kept}\n{mark}")
+    }
+}
+
+/// The longest beginning that has room and ends with a line; of a single long line, with a word.
+fn prefix(body: &str, room: Tokens, bytes: BytesPerToken) -> &str {
+    let has_room = |end: &usize| tokens_of(body.get(..*end).unwrap_or_default(), bytes) <= room;
+    let last_with_room = |ends: Vec<usize>| {
+        let count = ends.partition_point(has_room);
+        count
+            .checked_sub(1)
+            .and_then(|last| ends.get(last).copied())
+    };
+    let ends_of =
+        |pattern: fn(char) -> bool| body.match_indices(pattern).map(|(at, _)| at).collect();
+    let end = last_with_room(ends_of(|c| c == '\n'))
+        .or_else(|| last_with_room(ends_of(char::is_whitespace)))
+        .or_else(|| last_with_room(body.char_indices().map(|(at, _)| at).collect()))
+        .unwrap_or(0);
+    body.get(..end).unwrap_or_default().trim_end()
+}

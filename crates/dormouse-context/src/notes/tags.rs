@@ -1,0 +1,140 @@
+//! Edits written as tags in the text of an answer.
+//!
+//! `<section title="T">…</section>` gives a section a new body, `<append title="T">…</append>` adds
+//! to its end. A tag opens at the beginning of a line or right behind a closing one, and closes
+//! where nothing else follows on the line; words around the tags are ignored. What is only half
+//! there is an error: guessing where a body ends could lose notes.
+
+use super::answer::{AnswerError, Edit};
+
+/// The two tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    Section,
+    Append,
+}
+
+impl Tag {
+    const ALL: [Self; 2] = [Self::Section, Self::Append];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Section => "section",
+            Self::Append => "append",
+        }
+    }
+
+    fn closing(self) -> &'static str {
+        match self {
+            Self::Section => "</section>",
+            Self::Append => "</append>",
+        }
+    }
+
+    fn edit(self, title: &str, body: &str) -> Edit {
+        let (title, body) = (title.to_owned(), body.to_owned());
+        match self {
+            Self::Section => Edit::Section { title, body },
+            Self::Append => Edit::Append { title, lines: body },
+        }
+    }
+}
+
+/// What the text at a place where a tag may stand begins with.
+enum Start<'a> {
+    /// A whole opening tag, and what follows it.
+    Opening(Tag, &'a str, &'a str),
+    /// Something that can only be a part of a tag.
+    Broken,
+    /// Anything else.
+    Words,
+}
+
+/// The edits in a text, in order.
+pub(super) fn edits_in(text: &str) -> Result<Vec<Edit>, AnswerError> {
+    let mut edits = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        rest = match start_of(rest) {
+            Start::Opening(tag, title, behind) => {
+                let (body, behind) = split_body(tag, title, behind)?;
+                edits.push(tag.edit(title, body));
+                behind
+            }
+            Start::Broken => {
+                let line = rest.lines().next().unwrap_or_default();
+                return Err(AnswerError::BrokenTag { text: short(line) });
+            }
+            Start::Words => rest.split_once('\n').map_or("", |(_, behind)| behind),
+        }
+        .trim_start();
+    }
+    Ok(edits)
+}
+
+fn start_of(text: &str) -> Start<'_> {
+    for tag in Tag::ALL {
+        if text.starts_with(tag.closing()) {
+            return Start::Broken;
+        }
+        let named = text
+            .strip_prefix('<')
+            .and_then(|text| text.strip_prefix(tag.name()));
+        // A longer name is another tag.
+        let named =
+            named.filter(|text| !text.starts_with(|c: char| c.is_alphanumeric() || c == '-'));
+        if let Some(attributes) = named {
+            return match title_of(attributes) {
+                Some((title, behind)) => Start::Opening(tag, title, behind),
+                None => Start::Broken,
+            };
+        }
+    }
+    Start::Words
+}
+
+/// The title in ` title="T">`, and what follows.
+fn title_of(attributes: &str) -> Option<(&str, &str)> {
+    let value = attributes.trim_start().strip_prefix("title")?;
+    let value = value.trim_start().strip_prefix('=')?.trim_start();
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let (title, behind) = value.strip_prefix(quote)?.split_once(quote)?;
+    let behind = behind.trim_start().strip_prefix('>')?;
+    (!title.contains('\n')).then_some((title, behind))
+}
+
+/// The body up to the closing tag, and what follows that.
+fn split_body<'a>(tag: Tag, title: &str, text: &'a str) -> Result<(&'a str, &'a str), AnswerError> {
+    let unclosed = || AnswerError::Unclosed {
+        tag: tag.name(),
+        title: title.to_owned(),
+    };
+    let closing = tag.closing();
+    let (at, behind) = text
+        .match_indices(closing)
+        .map(|(at, _)| (at, text.get(at + closing.len()..).unwrap_or_default()))
+        .find(|(_, behind)| ends_block(behind))
+        .ok_or_else(unclosed)?;
+    let body = text.get(..at).unwrap_or_default();
+    // Another tag inside means that this one was never closed.
+    let opens_another = |line: &str| matches!(start_of(line.trim_start()), Start::Opening(..));
+    if body.lines().any(opens_another) {
+        return Err(unclosed());
+    }
+    Ok((body, behind))
+}
+
+/// Whether a block can end in front of this: the line is over, or the next tag begins.
+fn ends_block(behind: &str) -> bool {
+    let behind = behind.trim_start_matches([' ', '\t', '\r']);
+    behind.is_empty() || behind.starts_with('\n') || matches!(start_of(behind), Start::Opening(..))
+}
+
+/// The beginning of a line, for an error message.
+fn short(line: &str) -> String {
+    const CHARS: usize = 60;
+    match line.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}

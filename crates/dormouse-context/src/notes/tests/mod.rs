@@ -1,0 +1,57 @@
+//! Notes of three sections, and what is done to them.
+
+mod answers;
+mod lengths;
+mod properties;
+
+use super::*;
+use dormouse_core::block::Block;
+use dormouse_core::models::BytesPerToken;
+use dormouse_core::units::Tokens;
+use dormouse_testkit::blocks::call;
+use serde_json::json;
+
+const PATH: &str = "/s/session-memory/summary.md";
+const FRAME: &str = "# Goal\n_wanted_\n\n# Errors & More\n_went wrong_\n\n# Log\n_was done_\n";
+const NOTES: &str = "# Goal\n_wanted_\n\nship it\n\n# Errors & More\n_went wrong_\n\n# Log\n_was done_\n\nread a\nread b\n";
+
+fn template() -> Template {
+    Template::parse(FRAME).expect("a template")
+}
+
+fn notes() -> Notes {
+    Notes::parse(NOTES, &template()).expect("notes")
+}
+
+fn with_body(body: &str) -> Notes {
+    let edit = Edit::Section {
+        title: "Log".to_owned(),
+        body: body.to_owned(),
+    };
+    apply(&notes(), &[edit]).expect("a good edit")
+}
+
+fn edit(old: &str, new: &str) -> Block {
+    let input = json!({ "file_path": PATH, "old_string": old, "new_string": new });
+    call("c", "Edit", &input)
+}
+
+fn write(content: &str) -> Block {
+    call(
+        "c",
+        "Write",
+        &json!({ "file_path": PATH, "content": content }),
+    )
+}
+
+fn limits(section: u64, total: u64) -> Limits {
+    Limits {
+        section: Tokens(section),
+        total: Tokens(total),
+    }
+}
+
+/// At four bytes a token.
+fn bytes() -> BytesPerToken {
+    BytesPerToken::default()
+}
