@@ -22,6 +22,7 @@ use dormouse_core::id::BlockKey;
 use dormouse_core::json::RawJson;
 use dormouse_core::record::{FoldedState, Marker, MarkerPlace, Role};
 use dormouse_core::units::{Millis, Tokens};
+use dormouse_core::weight::Weight;
 use std::sync::Arc;
 
 /// A fork of a conversation.
@@ -67,6 +68,55 @@ impl Fork {
             count: conversation.count(prefix.weight()),
             state: conversation.state().clone(),
         }
+    }
+
+    /// A call that shares nothing with the conversation but its system prompt: one text, no tools.
+    pub fn cold(
+        conversation: &Conversation,
+        prefix: &RenderedPrefix,
+        params: &RawJson,
+        text: &str,
+    ) -> Self {
+        let prefix = RenderedPrefix::new(Vec::new(), prefix.system().to_vec(), Vec::new());
+        let mut segments = SegmentList::default();
+        let all = conversation.view().segments();
+        segments.extend(all.last().map(|last| Segment {
+            role: Role::User,
+            ..directive_segment(last, text)
+        }));
+        Self {
+            segments,
+            shared: 0,
+            prefix: Arc::new(prefix),
+            params: without_tool_choice(params),
+            markers: Vec::new(),
+            prediction: Prediction {
+                hit: None,
+                tokens: Tokens::ZERO,
+            },
+            count: conversation.count(&Weight::default()),
+            state: conversation.state().clone(),
+        }
+    }
+
+    /// The fork after an answer whose calls have their results.
+    #[must_use]
+    pub fn answered(mut self, answer: &[Block], results: Vec<Block>) -> Self {
+        let Some(last) = self.segments.last().cloned() else {
+            return self;
+        };
+        let said = answer
+            .iter()
+            .filter(|block| !block.is_unsendable())
+            .map(|block| (Role::Assistant, block.clone()));
+        let results = results.into_iter().map(|block| (Role::User, block));
+        let new = said.chain(results).map(|(role, block)| Segment {
+            role,
+            block,
+            ..last.clone()
+        });
+        self.segments.extend(new.collect::<Vec<_>>());
+        self
     }
 
     /// The bytes to send.
@@ -128,6 +178,16 @@ impl Fork {
             .retain(|marker| !matches!(marker.place, MarkerPlace::Segment(_)));
         self
     }
+}
+
+/// A choice among tools makes no sense where there are none.
+fn without_tool_choice(params: &RawJson) -> RawJson {
+    let value: Option<serde_json::Value> = serde_json::from_slice(params.bytes()).ok();
+    let stripped = value.and_then(|mut value| {
+        value.as_object_mut()?.shift_remove("tool_choice")?;
+        RawJson::from_value(&value).ok()
+    });
+    stripped.unwrap_or_else(|| params.clone())
 }
 
 /// The directive as a segment. It belongs to no record: its place is lent by the last segment.

@@ -120,6 +120,23 @@ impl View {
         &self.tail
     }
 
+    /// What came in and was not sent yet, in order of arrival.
+    pub fn waiting(&self) -> impl Iterator<Item = &Segment> {
+        self.tail.incoming.iter()
+    }
+
+    /// The records that are in view, in the order of the prompt.
+    pub fn messages(&self) -> Vec<Seq> {
+        let tail = self.tail.response.iter().chain(&self.tail.incoming);
+        let mut messages: Vec<Seq> = Vec::new();
+        for segment in self.frozen.iter().chain(tail) {
+            if messages.last() != Some(&segment.origin.record) {
+                messages.push(segment.origin.record);
+            }
+        }
+        messages
+    }
+
     /// Whether a request has left and no response has come.
     pub fn is_awaiting_response(&self) -> bool {
         self.awaiting

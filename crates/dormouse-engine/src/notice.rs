@@ -1,5 +1,6 @@
 //! What people should know while a session works.
 
+use dormouse_context::layers::{Consideration, Moment};
 use dormouse_core::record::BoundaryKind;
 use dormouse_core::units::Tokens;
 use dormouse_model::Event;
@@ -74,6 +75,17 @@ pub enum Notice {
     },
     /// The provider refused the prompt as too long; it is being shortened.
     TooLong,
+    /// What the layers thought at one moment; only where a session is told to explain itself.
+    Considered {
+        /// The moment.
+        moment: Moment,
+        /// Tokens in use.
+        used: Tokens,
+        /// The layers, in order.
+        layers: Vec<Consideration>,
+        /// The figures of the economic policy.
+        arithmetic: Option<String>,
+    },
     /// Rewrites were taken back.
     Undone {
         /// How many.
@@ -84,7 +96,7 @@ pub enum Notice {
 impl std::fmt::Display for Notice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Answer(_) => Ok(()),
+            Self::Answer(_) | Self::Considered { .. } => Ok(()),
             Self::Offloaded { path, chars } => {
                 write!(f, "a result of {chars} characters is in {path}")
             }

@@ -55,6 +55,10 @@ impl SessionLog for FileLog {
         self.writer.append(expected, draft)
     }
 
+    fn bytes_since_checkpoint(&self) -> u64 {
+        self.writer.bytes_since_checkpoint()
+    }
+
     fn read(&self) -> Result<ReadLog, ReadError> {
         self.writer.log().read_all()
     }

@@ -29,6 +29,11 @@ pub trait SessionLog: fmt::Debug {
     /// returns it as it was written.
     fn append(&mut self, expected: Option<&RecordId>, draft: Draft) -> Result<Record, AppendError>;
 
+    /// How much the log has grown since the folded state was last in it.
+    fn bytes_since_checkpoint(&self) -> u64 {
+        0
+    }
+
     /// Reads everything.
     fn read(&self) -> Result<ReadLog, ReadError>;
 

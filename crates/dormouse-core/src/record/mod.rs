@@ -26,7 +26,9 @@ pub use payload::{
     SeqRange, SessionStart, Snip, StateChange, Trigger, Ttl, Undo, UsageReport,
 };
 pub use read::{LineError, LineIssue, ParsedLine, peek};
-pub use state::{Calibration, FoldedState, Gaps, LastRequest, LastUsage, RecentUsage, Totals};
+pub use state::{
+    Calibration, FoldedState, Gaps, LastRequest, LastUsage, NotesState, RecentUsage, Totals,
+};
 pub use write::{LineContext, encode, with_seq};
 
 use crate::block::Block;

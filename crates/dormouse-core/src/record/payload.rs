@@ -222,8 +222,11 @@ pub enum ReplacementDecision {
     Replaced {
         /// The exact bytes that stand in.
         preview: Block,
-        /// The blob that holds the whole result.
+        /// The hash of the whole result.
         blob: Hash,
+        /// The file that holds it, in the session's folder for results; a blob if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
     },
     /// The result stays.
     Left,
@@ -276,6 +279,15 @@ pub struct Notes {
     pub tokens: Tokens,
     /// The blob that holds them.
     pub blob: Hash,
+    /// How long the conversation was that they were written from, without its prefix.
+    #[serde(default)]
+    pub conversation: Tokens,
+    /// Tokens sent behind the conversation to have them written.
+    #[serde(default)]
+    pub sent: Tokens,
+    /// Tokens the model wrote for them.
+    #[serde(default)]
+    pub edits: Tokens,
 }
 
 /// What set off a compaction.
@@ -321,6 +333,12 @@ pub struct Boundary {
     /// Tokens after, as estimated.
     #[serde(default)]
     pub post_tokens: Option<Tokens>,
+    /// Tokens of system prompt, tools and instructions among them.
+    #[serde(default)]
+    pub static_tokens: Option<Tokens>,
+    /// Tokens a model wrote for the summary, where one did.
+    #[serde(default)]
+    pub summary_tokens: Option<Tokens>,
     /// The summary.
     #[serde(default)]
     pub summary: Vec<Block>,

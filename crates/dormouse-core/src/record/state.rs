@@ -50,6 +50,21 @@ pub struct FoldedState {
     pub lineage: Option<Box<Lineage>>,
     /// The last boundary.
     pub boundary: Option<RecordId>,
+    /// The session notes, as far as they got.
+    pub notes: Option<NotesState>,
+}
+
+/// How far the session notes got.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotesState {
+    /// The last message they cover.
+    pub last_summarised: Seq,
+    /// How long the conversation was then, or right after a compaction that came later.
+    pub conversation: Tokens,
+    /// Tool calls since.
+    pub calls_since: u64,
+    /// Their size.
+    pub size: Tokens,
 }
 
 /// The last response of a branch.

@@ -1,0 +1,249 @@
+//! Layer 4, carried out: runs a compaction job step by step.
+
+use crate::error::EngineError;
+use crate::notice::Notice;
+use crate::ports::Purpose;
+use crate::session::Session;
+use dormouse_context::breaker::{Allowed, Breaker};
+use dormouse_context::compaction::{
+    Answer, Ask, AskFailure, AskForm, CompactionJob, Effect, Event, JobContext, Outcome, Request,
+    Scope,
+};
+use dormouse_context::fork::Fork;
+use dormouse_context::policy::{CompactRule, Keep};
+use dormouse_core::id::{RecordId, Seq};
+use dormouse_core::record::{Body, Boundary, Trigger};
+use dormouse_core::units::Tokens;
+use dormouse_model::{ModelError, Request as ModelRequest, Response};
+
+/// A compaction that the user asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompactWish {
+    /// What the summary should pay attention to.
+    pub instructions: Option<String>,
+    /// Only what follows this message of the view, counted from one.
+    pub from: Option<u64>,
+    /// Only what comes before this message of the view, counted from one.
+    pub up_to: Option<u64>,
+}
+
+impl Session {
+    /// Compacts because the user says so.
+    ///
+    /// # Errors
+    /// When compaction is off, a message is not in view, or the log cannot be written.
+    pub async fn compact(&mut self, wish: CompactWish) -> Result<Outcome, EngineError> {
+        self.refresh();
+        if !self.settings.layers.compaction {
+            return Err(EngineError::CompactionOff);
+        }
+        let scope = match (wish.from, wish.up_to) {
+            (Some(message), _) => Scope::From(self.message_in_view(message)?),
+            (None, Some(message)) => Scope::UpTo(self.message_in_view(message)?),
+            (None, None) => Scope::All,
+        };
+        self.collect_notes()?;
+        let request = Request {
+            trigger: Trigger::Manual,
+            scope,
+            instructions: wish.instructions.into_iter().collect(),
+            allowed: Allowed::Model,
+        };
+        self.run_compaction(request, None).await
+    }
+
+    fn message_in_view(&self, message: u64) -> Result<Seq, EngineError> {
+        let missing = || EngineError::NoSuchMessage(message);
+        let at = usize::try_from(message)
+            .ok()
+            .and_then(|message| message.checked_sub(1))
+            .ok_or_else(missing)?;
+        self.conversation
+            .view()
+            .messages()
+            .get(at)
+            .copied()
+            .ok_or_else(missing)
+    }
+
+    /// Runs a job to its end. `keep` is what the economic policy lets stay of the tail.
+    pub(crate) async fn run_compaction(
+        &mut self,
+        request: Request,
+        keep: Option<Tokens>,
+    ) -> Result<Outcome, EngineError> {
+        let manual = request.trigger == Trigger::Manual;
+        let trigger = request.trigger;
+        let rule = self.rule(keep);
+        let id = self.fresh_id();
+        let mut job = CompactionJob::new(request);
+        let mut effect = self.with_job(&rule, &id, |cx| job.start(cx));
+        let outcome = loop {
+            let event = match effect {
+                Effect::Done(outcome) => break outcome,
+                Effect::RunHooks => {
+                    let answer = self.ports.hooks.before(trigger, &[]).await;
+                    Event::HooksRan {
+                        instructions: answer.instructions,
+                        blocked: answer.blocked,
+                    }
+                }
+                Effect::ReadNotes => Event::NotesRead(self.notes_for_summary().await?),
+                Effect::Ask(ask) => Event::Answered(self.ask_for_summary(*ask).await),
+                Effect::Restore { files } => {
+                    let mut parts = self.ports.restorer.restore(&files);
+                    parts.extend(self.ports.hooks.after(trigger).await);
+                    Event::Restored(parts)
+                }
+                Effect::Commit(boundary) => self.commit(&id, *boundary),
+            };
+            effect = self.with_job(&rule, &id, |cx| job.handle(cx, event));
+        };
+        self.compaction_over(manual, &outcome)?;
+        Ok(outcome)
+    }
+
+    fn rule(&self, keep: Option<Tokens>) -> CompactRule {
+        let rule = self.settings.policy.compact;
+        match (rule.keep, keep) {
+            (Keep::Tail(most), Some(budget)) => CompactRule {
+                keep: Keep::Tail(most.min(budget)),
+                ..rule
+            },
+            _ => rule,
+        }
+    }
+
+    fn with_job<T>(
+        &self,
+        rule: &CompactRule,
+        id: &RecordId,
+        ask: impl FnOnce(&JobContext<'_>) -> T,
+    ) -> T {
+        let history = self.place.log.display().to_string();
+        let last = self.ports.log.head().map_or(Seq::default(), |head| head.seq);
+        ask(&JobContext {
+            conversation: &self.conversation,
+            prefix: self.config.prefix.weight(),
+            measure: self.measure(),
+            settings: &self.settings.layers.compact,
+            rule,
+            target: self.settings.thresholds.autocompact_target,
+            history: &history,
+            seq: last.next(),
+            id,
+        })
+    }
+
+    async fn ask_for_summary(&mut self, ask: Ask) -> Result<Answer, AskFailure> {
+        let fork = self.summary_fork(ask);
+        let request = ModelRequest::streamed(fork.body()).with_betas(self.config.params.betas());
+        let stream = self.ports.asker.ask(Purpose::Compaction, request);
+        match stream.finish().await {
+            Ok(response) => Ok(answer_of(response)),
+            Err(error) => Err(failure_of(&error)),
+        }
+    }
+
+    fn summary_fork(&self, ask: Ask) -> Fork {
+        let moment = (self.now(), self.ttls());
+        let conversation = &self.conversation;
+        let (prefix, params) = (&self.config.prefix, &self.params);
+        let fork = |directive: &str| {
+            Fork::new(conversation, &self.ledger, prefix, params, directive, moment)
+        };
+        match ask.form {
+            AskForm::Riding => fork(&ask.directive),
+            AskForm::Shortened(segments) => fork(&ask.directive).without_front(segments),
+            AskForm::Cold(text) => {
+                Fork::cold(conversation, prefix, params, &format!("{text}\n{}", ask.directive))
+            }
+        }
+    }
+
+    fn commit(&mut self, id: &RecordId, boundary: Boundary) -> Event {
+        match self.append_as(id.clone(), Body::Boundary(Box::new(boundary)), None) {
+            Ok(_) => Event::Committed,
+            Err(error) => Event::NotCommitted(error.to_string()),
+        }
+    }
+
+    fn compaction_over(&mut self, manual: bool, outcome: &Outcome) -> Result<(), EngineError> {
+        match outcome {
+            Outcome::Compacted {
+                kind,
+                before,
+                after,
+                model_failed,
+            } => {
+                let breaker = Breaker::of(self.conversation.state());
+                let breaker = breaker.compacted(manual, model_failed.is_some());
+                self.append(Body::State(breaker.record()))?;
+                self.ledger.announce("the conversation was compacted");
+                self.notes.compacted();
+                self.tell(Notice::Compacted {
+                    kind: *kind,
+                    before: *before,
+                    after: *after,
+                    without_model: model_failed.clone(),
+                });
+            }
+            Outcome::Blocked(why) | Outcome::Nothing(why) | Outcome::NotWritten(why) => {
+                self.tell(Notice::NotCompacted { why: why.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The first prompt measured after a compaction tells whether it was of any use.
+    pub(crate) fn prove_compaction(&mut self, response: &Response) -> Result<(), EngineError> {
+        let breaker = Breaker::of(self.conversation.state());
+        let target = self.settings.thresholds.autocompact_target;
+        let prompt = response.usage.prompt();
+        let Some(changed) = breaker.measured(prompt, target) else {
+            return Ok(());
+        };
+        self.append(Body::State(changed.record()))?;
+        if changed.stuck_at.is_some() {
+            self.tell(Notice::CannotCompact { prompt, target });
+        }
+        Ok(())
+    }
+}
+
+fn answer_of(response: Response) -> Answer {
+    Answer {
+        cut_off: response.stop_reason.is_cut_off(),
+        blocks: response.blocks,
+    }
+}
+
+/// What the job can do about an error.
+fn failure_of(error: &ModelError) -> AskFailure {
+    let why = error.chain();
+    match error {
+        ModelError::PromptTooLong { tokens, limit, .. } => AskFailure::TooLong {
+            gap: tokens.zip(*limit).map(|(tokens, limit)| tokens - limit),
+        },
+        ModelError::AnswerTooLong {
+            input,
+            max_tokens,
+            limit,
+            ..
+        } => AskFailure::TooLong {
+            gap: Some(*input + *max_tokens - *limit),
+        },
+        ModelError::RequestTooLarge(_) => AskFailure::TooLong { gap: None },
+        ModelError::Broken { .. }
+        | ModelError::Cut
+        | ModelError::Stalled(_)
+        | ModelError::Connection { .. }
+        | ModelError::Malformed(_) => AskFailure::Broken(why),
+        ModelError::Invalid(_)
+        | ModelError::ThinkingBinding(_)
+        | ModelError::Compaction { .. }
+        | ModelError::Thread { .. }
+        | ModelError::Unsupported(_) => AskFailure::Rejected(why),
+        _ => AskFailure::Failed(why),
+    }
+}

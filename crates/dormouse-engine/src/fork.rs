@@ -1,0 +1,78 @@
+//! The fork runner: a side task on the conversation's own bytes.
+//!
+//! The first call shares everything up to the directive with the conversation, so that it reads
+//! the cache. If the fork may use tools, a small loop answers its calls; nothing of it is written
+//! to the parent's log, and the parent's state is only copied.
+
+use crate::error::EngineError;
+use crate::ports::{Purpose, ToolHost};
+use crate::session::Session;
+use crate::turn::calls_of;
+use dormouse_context::fork::Fork;
+use dormouse_core::block::Block;
+use dormouse_core::usage::TokenUsage;
+use dormouse_model::{Request, Response};
+
+/// What a fork may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForkLimits {
+    /// Requests at most.
+    pub requests: usize,
+}
+
+/// What became of a fork.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForkAnswer {
+    /// The last answer.
+    pub response: Box<Response>,
+    /// What all its requests used.
+    pub usage: TokenUsage,
+    /// Requests it took.
+    pub requests: usize,
+}
+
+impl Session {
+    /// Runs a side task. Its tools are its own; without any, a call ends it.
+    ///
+    /// # Errors
+    /// When the model does not answer.
+    pub async fn fork(
+        &self,
+        directive: &str,
+        tools: Option<&dyn ToolHost>,
+        limits: ForkLimits,
+    ) -> Result<ForkAnswer, EngineError> {
+        let moment = (self.now(), self.ttls());
+        let mut fork = Fork::new(
+            &self.conversation,
+            &self.ledger,
+            &self.config.prefix,
+            &self.params,
+            directive,
+            moment,
+        );
+        let mut usage = TokenUsage::default();
+        let mut requests = 0;
+        loop {
+            requests += 1;
+            let request = Request::streamed(fork.body()).with_betas(self.config.params.betas());
+            let stream = self.ports.asker.ask(Purpose::Fork, request);
+            let response = stream.finish().await?;
+            usage += response.usage;
+            let calls = calls_of(&response);
+            let last = calls.is_empty() || requests >= limits.requests;
+            let Some(tools) = tools.filter(|_| !last) else {
+                return Ok(ForkAnswer {
+                    response: Box::new(response),
+                    usage,
+                    requests,
+                });
+            };
+            let mut results: Vec<Block> = Vec::with_capacity(calls.len());
+            for call in calls {
+                results.push(tools.run(call).await.whole());
+            }
+            fork = fork.answered(&response.blocks, results);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The small loop: a request, its tools, the next request.
+
+use crate::error::EngineError;
+use crate::notice::Notice;
+use crate::ports::ToolCall;
+use crate::session::Session;
+use dormouse_context::breaker::Allowed;
+use dormouse_context::compaction::{Outcome, Request, Scope};
+use dormouse_context::layers::Moment;
+use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::record::{Body, Message, Trigger};
+use dormouse_model::{ModelError, Response, StopReason};
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnEnd {
+    /// The last answer.
+    pub response: Box<Response>,
+    /// Requests it took.
+    pub requests: usize,
+}
+
+impl Session {
+    /// One turn: the user says something, the model works until it has nothing more to call.
+    ///
+    /// # Errors
+    /// When the model does not answer, the window is full, or the log cannot be written. Whatever
+    /// was appended before stays; the turn can be gone on with.
+    pub async fn turn(&mut self, content: Vec<Block>) -> Result<TurnEnd, EngineError> {
+        self.append(Body::Message(Message::user(content)))?;
+        self.go_on().await
+    }
+
+    /// Goes on with what is there: after an interruption, or after records were appended by hand.
+    ///
+    /// # Errors
+    /// As [`Session::turn`].
+    pub async fn go_on(&mut self) -> Result<TurnEnd, EngineError> {
+        self.recovered = false;
+        for requests in 1..=self.config.most_requests {
+            let response = self.step().await?;
+            let calls = calls_of(&response);
+            if calls.is_empty() {
+                self.tidy(Moment::TurnEnd).await?;
+                return Ok(TurnEnd {
+                    response: Box::new(response),
+                    requests,
+                });
+            }
+            let mut outputs = Vec::with_capacity(calls.len());
+            for call in calls {
+                let tool = call.tool.clone();
+                let output = self.ports.tools.run(call).await;
+                outputs.push((tool, output));
+            }
+            self.results(&outputs)?;
+        }
+        Err(EngineError::TooManyRequests(self.config.most_requests))
+    }
+
+    /// One request, with whatever must be done to the prompt before it.
+    ///
+    /// # Errors
+    /// As [`Session::turn`].
+    pub async fn step(&mut self) -> Result<Response, EngineError> {
+        loop {
+            let tidied = self.tidy(Moment::BeforeRequest).await?;
+            match self.request(tidied.relief, tidied.notes_due).await {
+                Err(EngineError::Model(error)) if is_too_long(&error) && !self.recovered => {
+                    self.recovered = true;
+                    self.tell(Notice::TooLong);
+                    if !self.shorten().await? {
+                        return Err(error.into());
+                    }
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// The end of a turn that was driven step by step.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn end_turn(&mut self) -> Result<(), EngineError> {
+        self.recovered = false;
+        self.tidy(Moment::TurnEnd).await?;
+        Ok(())
+    }
+
+    /// Appends what the user's side says without asking the model.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn say(&mut self, message: Message) -> Result<(), EngineError> {
+        self.append(Body::Message(message))?;
+        Ok(())
+    }
+
+    /// The provider refused the prompt: compact now, if that is allowed at all.
+    async fn shorten(&mut self) -> Result<bool, EngineError> {
+        if !self.settings.thresholds.auto_compact {
+            return Ok(false);
+        }
+        let request = Request {
+            trigger: Trigger::Reactive,
+            scope: Scope::All,
+            instructions: Vec::new(),
+            allowed: Allowed::Model,
+        };
+        let outcome = self.run_compaction(request, None).await?;
+        Ok(matches!(outcome, Outcome::Compacted { .. }))
+    }
+}
+
+pub(crate) fn is_too_long(error: &ModelError) -> bool {
+    matches!(
+        error,
+        ModelError::PromptTooLong { .. }
+            | ModelError::AnswerTooLong { .. }
+            | ModelError::RequestTooLarge(_)
+    )
+}
+
+/// Calls that want an answer. A call that a limit cut off is not among them.
+pub(crate) fn calls_of(response: &Response) -> Vec<ToolCall> {
+    if matches!(response.stop_reason, StopReason::Refusal(_)) {
+        return Vec::new();
+    }
+    let calls = response
+        .blocks
+        .iter()
+        .filter(|block| block.kind() == BlockKind::ToolUse);
+    calls
+        .filter_map(|block| {
+            Some(ToolCall {
+                id: block.call()?.clone(),
+                tool: block.tool()?.to_owned(),
+                block: block.clone(),
+            })
+        })
+        .collect()
+}
