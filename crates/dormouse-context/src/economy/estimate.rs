@@ -1,0 +1,219 @@
+//! What is learnt of a session while it goes on.
+//!
+//! Model: each figure is a running mean that starts from a prior worth a few observations, soon
+//! follows what is seen, and from a certain number of observations on forgets old ones at a steady
+//! rate, so that it follows a session whose character changes.
+//!
+//! Means, not medians, because the bill is a sum: where most requests add little and a few add a
+//! lot, the median would miss most of the growth. What makes them robust is that one observation
+//! counts for at most [`OUTLIER`] times the mean so far: a single huge paste moves an estimate a
+//! little, a lasting change moves it within a few observations.
+//!
+//! Not here: what the figures mean for a decision.
+
+use super::{figure, tokens};
+use dormouse_core::units::Tokens;
+use serde::{Deserialize, Serialize};
+
+/// No observation counts for more than this many times the mean so far.
+const OUTLIER: f64 = 8.0;
+/// Means below this are taken as this when outliers are cut, so that an estimate can leave zero.
+const SMALL: f64 = 500.0;
+/// Requests that the growth per request remembers.
+const REQUESTS_REMEMBERED: f64 = 128.0;
+/// Compactions that what follows from compactions remembers.
+const COMPACTIONS_REMEMBERED: f64 = 12.0;
+/// Requests that a prior counts for.
+const PRIOR_REQUESTS: f64 = 4.0;
+/// Compactions that a prior counts for.
+const PRIOR_COMPACTIONS: f64 = 1.0;
+/// Fewest requests that a session is expected to go on for, whatever it did so far.
+const FEWEST_REMAINING: f64 = 8.0;
+/// Most requests that a session is expected to go on for.
+const MOST_REMAINING: f64 = 400.0;
+
+/// A running mean that knows how much evidence is behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    value: f64,
+    weight: f64,
+}
+
+impl Estimate {
+    const fn prior(value: f64, weight: f64) -> Self {
+        Self { value, weight }
+    }
+
+    /// The mean, in tokens.
+    pub fn value(self) -> f64 {
+        self.value.max(0.0)
+    }
+
+    /// The mean as whole tokens.
+    pub fn tokens(self) -> Tokens {
+        tokens(self.value)
+    }
+
+    fn observe(&mut self, seen: f64, remembered: f64) {
+        let seen = seen.min(OUTLIER * self.value.max(SMALL));
+        self.weight = (self.weight.max(0.0) + 1.0).min(remembered);
+        self.value += (seen - self.value) / self.weight;
+    }
+
+    fn fade(self, weight: f64) -> Self {
+        Self::prior(self.value(), self.weight.clamp(0.0, weight))
+    }
+}
+
+/// A compaction that happened, in figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compacted {
+    /// The prompt afterwards.
+    pub after: Tokens,
+    /// The part of it that stays the same and stays cached: tools, system prompt, instructions.
+    pub static_prefix: Tokens,
+    /// What a model wrote as a summary; `None` where no model was asked (notes, offline).
+    pub summary: Option<Tokens>,
+}
+
+/// What is known of a session's figures.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimators {
+    /// Tokens a request adds to the prompt, `g`; what is read again is not counted here.
+    pub growth: Estimate,
+    /// Tokens that follow the static prefix right after a compaction: summary, restored files, kept
+    /// tail. With the static prefix they are `b`.
+    pub kept: Estimate,
+    /// Tokens a model writes for a summary, `s`.
+    pub summary: Estimate,
+    /// Tokens fetched again after a compaction because it forgot them.
+    pub reread: Estimate,
+    /// Tokens of directive and current notes that an update of the notes sends behind the prompt.
+    pub notes_sent: Estimate,
+    /// Tokens a model writes for an update of the notes.
+    pub notes_edits: Estimate,
+    requests: u32,
+    compactions: u32,
+    reread_since: f64,
+    reread_unseen: f64,
+}
+
+impl Default for Estimators {
+    fn default() -> Self {
+        Self::starting_from(&Prior::default())
+    }
+}
+
+impl Estimators {
+    /// A new session of which only this is known.
+    pub fn starting_from(prior: &Prior) -> Self {
+        prior.0
+    }
+
+    /// A request was made; `before` is the prompt it continues: that of the request before it, or
+    /// what a compaction left.
+    pub fn observe_request(&mut self, before: Tokens, now: Tokens) {
+        self.requests = self.requests.saturating_add(1);
+        let unseen = std::mem::take(&mut self.reread_unseen);
+        // A prompt that shrank was cleared or undone: that says nothing about growth.
+        if now >= before {
+            let grown = (figure(now - before) - unseen).max(0.0);
+            self.growth.observe(grown, REQUESTS_REMEMBERED);
+        }
+    }
+
+    /// A compaction was made.
+    pub fn observe_compaction(&mut self, compacted: &Compacted) {
+        if self.compactions > 0 {
+            self.reread
+                .observe(self.reread_since, COMPACTIONS_REMEMBERED);
+        }
+        self.compactions = self.compactions.saturating_add(1);
+        self.reread_since = 0.0;
+        self.reread_unseen = 0.0;
+        let kept = figure(compacted.after - compacted.static_prefix);
+        self.kept.observe(kept, COMPACTIONS_REMEMBERED);
+        if let Some(summary) = compacted.summary {
+            self.summary
+                .observe(figure(summary), COMPACTIONS_REMEMBERED);
+        }
+    }
+
+    /// Something was fetched again (a search in the history, a file read before) that will be in
+    /// the next request. Before the first compaction nothing was forgotten, so it does not count.
+    pub fn observe_reread(&mut self, fetched: Tokens) {
+        if self.compactions > 0 {
+            self.reread_since += figure(fetched);
+            self.reread_unseen += figure(fetched);
+        }
+    }
+
+    /// The notes were updated: what was sent behind the prompt, and what the model wrote.
+    pub fn observe_notes_update(&mut self, sent: Tokens, edits: Tokens) {
+        self.notes_sent
+            .observe(figure(sent), COMPACTIONS_REMEMBERED);
+        self.notes_edits
+            .observe(figure(edits), COMPACTIONS_REMEMBERED);
+    }
+
+    /// How many requests this session is expected to go on for: as many as there have been, within
+    /// bounds. Of something whose length is unknown that is the usual guess: on average one looks
+    /// in the middle.
+    pub fn expected_remaining(&self) -> f64 {
+        f64::from(self.requests).clamp(FEWEST_REMAINING, MOST_REMAINING)
+    }
+
+    /// Requests seen in this session.
+    pub fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    /// Compactions seen in this session.
+    pub fn compactions(&self) -> u32 {
+        self.compactions
+    }
+}
+
+/// What earlier sessions of a project taught, worth a few observations of a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Prior(Estimators);
+
+impl Prior {
+    /// What a session leaves to the next one. It started from a prior itself, so sessions before it
+    /// still count, the less the longer ago.
+    pub fn of(session: &Estimators) -> Self {
+        let compactions = |estimate: Estimate| estimate.fade(PRIOR_COMPACTIONS);
+        Self(Estimators {
+            growth: session.growth.fade(PRIOR_REQUESTS),
+            kept: compactions(session.kept),
+            summary: compactions(session.summary),
+            reread: compactions(session.reread),
+            notes_sent: compactions(session.notes_sent),
+            notes_edits: compactions(session.notes_edits),
+            requests: 0,
+            compactions: 0,
+            reread_since: 0.0,
+            reread_unseen: 0.0,
+        })
+    }
+}
+
+impl Default for Prior {
+    /// Where there was no earlier session: an ordinary one.
+    fn default() -> Self {
+        let compactions = |value| Estimate::prior(value, PRIOR_COMPACTIONS);
+        Self(Estimators {
+            growth: Estimate::prior(3_000.0, PRIOR_REQUESTS),
+            kept: compactions(10_000.0),
+            summary: compactions(2_000.0),
+            reread: compactions(1_000.0),
+            notes_sent: compactions(3_000.0),
+            notes_edits: compactions(1_500.0),
+            requests: 0,
+            compactions: 0,
+            reread_since: 0.0,
+            reread_unseen: 0.0,
+        })
+    }
+}
