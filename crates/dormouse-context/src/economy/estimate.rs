@@ -18,15 +18,19 @@ use serde::{Deserialize, Serialize};
 /// No observation counts for more than this many times the mean so far.
 const OUTLIER: f64 = 8.0;
 /// Means below this are taken as this when outliers are cut, so that an estimate can leave zero.
-const SMALL: f64 = 500.0;
+const SMALL: f64 = 2_000.0;
 /// Requests that the growth per request remembers.
 const REQUESTS_REMEMBERED: f64 = 128.0;
 /// Compactions that what follows from compactions remembers.
 const COMPACTIONS_REMEMBERED: f64 = 12.0;
-/// Requests that a prior counts for.
-const PRIOR_REQUESTS: f64 = 4.0;
-/// Compactions that a prior counts for.
+/// Requests that what an earlier session taught counts for.
+const PRIOR_REQUESTS: f64 = 8.0;
+/// Compactions that what an earlier session taught counts for.
 const PRIOR_COMPACTIONS: f64 = 1.0;
+/// Requests that the built-in prior counts for: it knows nothing of the project.
+const BUILT_IN_REQUESTS: f64 = 3.0;
+/// Compactions that the built-in prior counts for: the first real one outweighs it.
+const BUILT_IN_COMPACTIONS: f64 = 0.2;
 /// Fewest requests that a session is expected to go on for, whatever it did so far.
 const FEWEST_REMAINING: f64 = 8.0;
 /// Most requests that a session is expected to go on for.
@@ -55,9 +59,16 @@ impl Estimate {
     }
 
     fn observe(&mut self, seen: f64, remembered: f64) {
+        self.observe_share(seen, 1.0, remembered);
+    }
+
+    /// An observation that counts for `share` ordinary ones.
+    fn observe_share(&mut self, seen: f64, share: f64, remembered: f64) {
         let seen = seen.min(OUTLIER * self.value.max(SMALL));
-        self.weight = (self.weight.max(0.0) + 1.0).min(remembered);
-        self.value += (seen - self.value) / self.weight;
+        self.weight = (self.weight.max(0.0) + share).min(remembered);
+        if self.weight > 0.0 {
+            self.value += (seen - self.value) * share / self.weight;
+        }
     }
 
     fn fade(self, weight: f64) -> Self {
@@ -81,6 +92,9 @@ pub struct Compacted {
 pub struct Estimators {
     /// Tokens a request adds to the prompt, `g`; what is read again is not counted here.
     pub growth: Estimate,
+    /// Tokens by which a prompt that grows in lumps overshoots a threshold on average: half the
+    /// mean of what a token of growth finds itself added with.
+    pub overshoot: Estimate,
     /// Tokens that follow the static prefix right after a compaction: summary, restored files, kept
     /// tail. With the static prefix they are `b`.
     pub kept: Estimate,
@@ -92,6 +106,8 @@ pub struct Estimators {
     pub notes_sent: Estimate,
     /// Tokens a model writes for an update of the notes.
     pub notes_edits: Estimate,
+    /// The prompt that the last compaction left.
+    pub(super) left: Tokens,
     requests: u32,
     compactions: u32,
     reread_since: f64,
@@ -118,7 +134,12 @@ impl Estimators {
         // A prompt that shrank was cleared or undone: that says nothing about growth.
         if now >= before {
             let grown = (figure(now - before) - unseen).max(0.0);
+            let lump = 0.5 * grown.min(OUTLIER * self.growth.value());
             self.growth.observe(grown, REQUESTS_REMEMBERED);
+            // Thresholds are crossed by tokens, not by requests: weigh a lump with its size.
+            let share = grown / self.growth.value().max(1.0);
+            self.overshoot
+                .observe_share(lump, share.min(OUTLIER), REQUESTS_REMEMBERED);
         }
     }
 
@@ -131,6 +152,7 @@ impl Estimators {
         self.compactions = self.compactions.saturating_add(1);
         self.reread_since = 0.0;
         self.reread_unseen = 0.0;
+        self.left = compacted.after;
         let kept = figure(compacted.after - compacted.static_prefix);
         self.kept.observe(kept, COMPACTIONS_REMEMBERED);
         if let Some(summary) = compacted.summary {
@@ -186,11 +208,13 @@ impl Prior {
         let compactions = |estimate: Estimate| estimate.fade(PRIOR_COMPACTIONS);
         Self(Estimators {
             growth: session.growth.fade(PRIOR_REQUESTS),
+            overshoot: session.overshoot.fade(PRIOR_REQUESTS),
             kept: compactions(session.kept),
             summary: compactions(session.summary),
             reread: compactions(session.reread),
             notes_sent: compactions(session.notes_sent),
             notes_edits: compactions(session.notes_edits),
+            left: Tokens::ZERO,
             requests: 0,
             compactions: 0,
             reread_since: 0.0,
@@ -202,18 +226,129 @@ impl Prior {
 impl Default for Prior {
     /// Where there was no earlier session: an ordinary one.
     fn default() -> Self {
-        let compactions = |value| Estimate::prior(value, PRIOR_COMPACTIONS);
+        let compactions = |value| Estimate::prior(value, BUILT_IN_COMPACTIONS);
         Self(Estimators {
-            growth: Estimate::prior(3_000.0, PRIOR_REQUESTS),
-            kept: compactions(10_000.0),
+            growth: Estimate::prior(3_000.0, BUILT_IN_REQUESTS),
+            overshoot: Estimate::prior(1_500.0, BUILT_IN_REQUESTS),
+            kept: compactions(8_000.0),
             summary: compactions(2_000.0),
-            reread: compactions(1_000.0),
+            // Counted from real use only: what nobody fetches again was forgotten rightly.
+            reread: compactions(0.0),
             notes_sent: compactions(3_000.0),
             notes_edits: compactions(1_500.0),
+            left: Tokens::ZERO,
             requests: 0,
             compactions: 0,
             reread_since: 0.0,
             reread_unseen: 0.0,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn compacted(kept: u64, summary: u64) -> Compacted {
+        Compacted {
+            after: Tokens(20_000 + kept),
+            static_prefix: Tokens(20_000),
+            summary: Some(Tokens(summary)),
+        }
+    }
+
+    fn grow(known: &mut Estimators, growths: impl IntoIterator<Item = u64>) {
+        for growth in growths {
+            known.observe_request(Tokens(50_000), Tokens(50_000 + growth));
+        }
+    }
+
+    #[test]
+    fn evidence_soon_outweighs_the_prior() {
+        let mut known = Estimators::default();
+        grow(&mut known, [9_000; 30]);
+        assert!((8_000.0..9_000.0).contains(&known.growth.value()));
+        known.observe_compaction(&compacted(20_000, 4_000));
+        assert!(known.kept.value() > 17_000.0 && known.summary.value() > 3_500.0);
+    }
+
+    #[test]
+    fn the_mean_counts_where_few_requests_are_large() {
+        let mut known = Estimators::default();
+        for _ in 0..30 {
+            grow(&mut known, [500, 500, 500, 500, 8_000]);
+        }
+        assert!((1_700.0..2_400.0).contains(&known.growth.value()));
+        assert!(known.overshoot.value() > known.growth.value() / 2.0);
+    }
+
+    #[test]
+    fn one_huge_paste_moves_growth_a_little() {
+        let mut known = Estimators::default();
+        grow(&mut known, [2_000; 60]);
+        let before = known.growth.value();
+        grow(&mut known, [400_000]);
+        assert!(known.growth.value() < 1.2 * before);
+    }
+
+    #[test]
+    fn what_comes_with_a_compaction_or_a_shorter_prompt_is_no_growth() {
+        let mut known = Estimators::default();
+        let before = known;
+        known.observe_compaction(&compacted(9_000, 2_000));
+        known.observe_request(Tokens(80_000), Tokens(30_000));
+        assert_eq!(known.growth, before.growth);
+        assert_eq!((known.requests(), known.compactions()), (1, 1));
+    }
+
+    #[test]
+    fn rereading_is_charged_to_the_compaction_before_it_and_is_no_growth() {
+        let mut known = Estimators::default();
+        known.observe_reread(Tokens(5_000));
+        known.observe_compaction(&compacted(9_000, 2_000));
+        assert_eq!(known.reread.tokens(), Tokens(0));
+        known.observe_reread(Tokens(4_000));
+        let growth = known.growth;
+        known.observe_request(Tokens(29_000), Tokens(33_000));
+        assert!(known.growth.value() < growth.value());
+        known.observe_compaction(&compacted(9_000, 2_000));
+        assert!(known.reread.value() > 3_000.0);
+        known.observe_compaction(&compacted(9_000, 2_000));
+        assert!(known.reread.value() < 3_000.0);
+    }
+
+    #[test]
+    fn a_prior_keeps_what_was_learnt_and_yields_to_the_new_session() {
+        let mut old = Estimators::default();
+        grow(&mut old, [9_000; 200]);
+        old.observe_compaction(&compacted(20_000, 4_000));
+        let mut new = Estimators::starting_from(&Prior::of(&old));
+        assert_eq!(new.growth.value(), old.growth.value());
+        assert_eq!((new.requests(), new.compactions()), (0, 0));
+        grow(&mut new, [1_000; 40]);
+        assert!(new.growth.value() < 3_000.0);
+    }
+
+    #[test]
+    fn estimators_survive_being_written_down() {
+        let mut known = Estimators::default();
+        grow(&mut known, [1_234, 777, 0]);
+        known.observe_compaction(&compacted(9_001, 2_003));
+        let text = serde_json::to_string(&known).expect("plain figures");
+        assert_eq!(
+            serde_json::from_str::<Estimators>(&text).expect("its own text"),
+            known
+        );
+    }
+
+    #[test]
+    fn a_session_goes_on_for_as_long_as_it_has_lasted_within_bounds() {
+        let mut known = Estimators::default();
+        assert!((known.expected_remaining() - FEWEST_REMAINING).abs() < 1e-9);
+        grow(&mut known, [10; 50]);
+        assert!((known.expected_remaining() - 50.0).abs() < 1e-9);
+        grow(&mut known, [10; 1_000]);
+        assert!((known.expected_remaining() - MOST_REMAINING).abs() < 1e-9);
     }
 }

@@ -28,6 +28,8 @@ mod outlook;
 mod prices;
 
 #[cfg(test)]
+mod decision_tests;
+#[cfg(test)]
 mod policy_tests;
 #[cfg(test)]
 mod simulator;

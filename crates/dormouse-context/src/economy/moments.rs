@@ -138,7 +138,8 @@ fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
         };
     let read_less = outlook.remaining * order.read * (prompt - order.base).max(0.0);
     let later = order.gain(prompt, outlook.best).min(read_less);
-    let margin = outlook.settings.hysteresis * carry_on;
+    // Forgetting for next to nothing is not worth it: something of a compaction must be gained.
+    let margin = outlook.settings.hysteresis * order.compaction(prompt);
     let act = prompt > order.base && carry_on + later - compact >= margin;
     let reason = Reason::Cold {
         moment: now.moment,

@@ -101,7 +101,7 @@ pub(super) fn notes_update(known: &Estimators, rates: &Rates) -> f64 {
 mod tests {
     use super::*;
 
-    /// The spec's example: 21k of static prefix, 7k behind it, a summary of 2k.
+    /// The worked example: 21k of static prefix, 7k behind it, a summary of 2k.
     fn example() -> Order {
         Order {
             base: 28_000.0,

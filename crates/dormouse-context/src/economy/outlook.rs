@@ -78,8 +78,12 @@ impl Outlook {
         let size = figure(in_use);
         let room = (size - order.base).max(0.0);
         let (least, most) = tolerated(settings.tolerance);
-        let turn_end = (settings.turn_end * size).max(order.base + least * room);
-        let between = (settings.between_rounds * size).min(order.base + most * room);
+        // A compaction may leave more than usual; the next one still has to be worth it.
+        let start = order.base.max(figure(known.left));
+        let turn_end = (settings.turn_end * size).max(start + least * room);
+        let between = (settings.between_rounds * size)
+            .min(order.base + most * room - known.overshoot.value())
+            .max(turn_end);
         let ceiling = rates
             .dearer_over
             .filter(|step| figure(*step) > order.base + LEAST_ROOM * room)
@@ -145,7 +149,7 @@ impl fmt::Display for Outlook {
         writeln!(
             f,
             "growth g = {} a request, base b = {} ({} static + {} kept), summary s = {}, \
-             re-reading {} a compaction; prices r = {}, w = {}, o = {}",
+             re-reading {} a compaction; prices r = {:.3}, w = {:.3}, o = {:.3}",
             Kilo(order.growth),
             Kilo(order.base),
             Kilo(figure(self.figures.static_prefix)),
@@ -163,7 +167,7 @@ impl fmt::Display for Outlook {
         };
         writeln!(
             f,
-            "C0 = {how} = {}, C(W) = C0 + {}·W; W* = b + sqrt(2·g·(C0 + {}·b)/r) = {}, C(W*) = {}",
+            "C0 = {how} = {}, C(W) = C0 + {:.3}·W; W* = b + sqrt(2·g·(C0 + {:.3}·b)/r) = {}, C(W*) = {}",
             Kilo(order.fixed),
             order.per_token,
             order.per_token,

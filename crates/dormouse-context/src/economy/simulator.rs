@@ -9,6 +9,7 @@ use super::{
 };
 use dormouse_core::settings::EconomySettings;
 use dormouse_core::units::Tokens;
+use std::cell::{Cell, RefCell};
 
 /// One request of a session.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +18,6 @@ pub(super) struct Step {
     pub(super) growth: f64,
     /// The turn ends with it.
     pub(super) ends_turn: bool,
-    /// What a compaction after it keeps and writes, relative to the mean.
-    pub(super) wobble: f64,
 }
 
 /// A session that was recorded, as it were: what happens does not depend on the policy.
@@ -30,6 +29,8 @@ pub(super) struct Session {
     pub(super) rates: Rates,
     pub(super) classic: Tokens,
     pub(super) steps: Vec<Step>,
+    /// What the first, second, … compaction keeps and writes, relative to the mean; repeats.
+    pub(super) wobble: Vec<f64>,
 }
 
 /// What it came to.
@@ -63,14 +64,13 @@ impl Session {
 
     /// Decides as it goes along, from what it has seen.
     pub(super) fn online(&self, settings: &EconomySettings) -> Bill {
-        let known = std::cell::RefCell::new(Estimators::default());
+        let known = RefCell::new(Estimators::default());
+        let before = Cell::new(tokens(self.static_prefix));
         let mut in_use = None;
-        let mut before = self.static_prefix;
         self.run(
             |step, prompt| {
                 let mut known = known.borrow_mut();
-                known.observe_request(tokens(before), tokens(prompt));
-                before = prompt;
+                known.observe_request(before.replace(tokens(prompt)), tokens(prompt));
                 let figures = Figures {
                     static_prefix: tokens(self.static_prefix),
                     floor: Tokens::ZERO,
@@ -85,13 +85,12 @@ impl Session {
                 } else {
                     Moment::BetweenRounds
                 };
-                let act = decide(&outlook, &Situation::new(tokens(prompt), moment)).act;
-                if act {
-                    before = self.static_prefix + self.kept * step.wobble;
-                }
-                act
+                decide(&outlook, &Situation::new(tokens(prompt), moment)).act
             },
-            |compacted| known.borrow_mut().observe_compaction(compacted),
+            |compacted| {
+                known.borrow_mut().observe_compaction(compacted);
+                before.set(compacted.after);
+            },
         )
     }
 
@@ -107,6 +106,7 @@ impl Session {
             output,
             ..
         } = self.rates;
+        let mut wobbles = self.wobble.iter().cycle();
         let mut prompt = self.static_prefix;
         let mut bill = Bill {
             cost: write_prefix * prompt,
@@ -116,8 +116,8 @@ impl Session {
             bill.cost += read * prompt + write * step.growth;
             prompt += step.growth;
             if compact(step, prompt) {
-                let kept = self.kept * step.wobble;
-                let summary = self.summary * step.wobble;
+                let wobble = wobbles.next().copied().unwrap_or(1.0);
+                let (kept, summary) = (self.kept * wobble, self.summary * wobble);
                 bill.cost += read * prompt + output * summary + write * kept;
                 bill.compactions += 1;
                 prompt = self.static_prefix + kept;

@@ -54,7 +54,7 @@ settings! {
 
     /// Under the economic policy, how much dearer compacting earlier or later than best may make
     /// the room above what is always there; where the shares above would cost more, they yield.
-    ECONOMIC_TOLERANCE: Percent = "economic.tolerance", percent(10);
+    ECONOMIC_TOLERANCE: Percent = "economic.tolerance", percent(6);
 
     /// Under the economic policy, share of the best size below which no notes are written.
     ECONOMIC_NOTES_FROM: Percent = "economic.notes_from", percent(50);
