@@ -6,7 +6,7 @@
 //!
 //! Not here: which results may be cleared.
 
-use super::{Decision, Rates, Reason, figure, tokens};
+use super::{ClearingFigures, Decision, Rates, Reason, figure, tokens};
 use dormouse_core::units::Tokens;
 
 /// A clearing that could be made.
@@ -52,11 +52,11 @@ pub fn clearing_worth(clearing: &Clearing, rates: &Rates) -> Decision {
     Decision {
         act: saved > rewritten,
         threshold: least,
-        reason: Reason::Clearing {
+        reason: Reason::Clearing(ClearingFigures {
             saved,
             rewritten,
             remaining,
             cold,
-        },
+        }),
     }
 }

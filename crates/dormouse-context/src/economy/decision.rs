@@ -43,86 +43,27 @@ pub enum Reason {
         /// What the task needs.
         floor: Tokens,
     },
-    /// The cache is warm: the prompt against a threshold around the best size.
-    Warm {
-        /// The moment.
-        moment: Moment,
-        /// The prompt.
-        used: Tokens,
-        /// The best size in use.
-        in_use: Tokens,
-        /// The threshold of this moment.
-        threshold: Tokens,
-        /// What a compaction costs now.
-        cost: f64,
-        /// What it saves with each request.
-        saves: f64,
-        /// Requests the session is expected to go on for.
-        remaining: f64,
-    },
-    /// The cache is cold: carrying on against compacting now.
-    Cold {
-        /// The moment.
-        moment: Moment,
-        /// The prompt.
-        used: Tokens,
-        /// What carrying on writes again.
-        carry_on: f64,
-        /// What compacting now costs.
-        compact: f64,
-        /// What the shorter prompt gains later.
-        later: f64,
-        /// What must be left over at least.
-        margin: f64,
-    },
+    /// Compacting while the cache is warm.
+    Warm(WarmFigures),
+    /// Compacting while it is cold.
+    Cold(ColdFigures),
     /// Updating the notes.
-    Notes {
-        /// The prompt.
-        used: Tokens,
-        /// From here on they are written at this moment.
-        from: Tokens,
-        /// What the updates since the last compaction cost.
-        spent: f64,
-        /// What another one costs.
-        update: f64,
-        /// What one full compaction costs.
-        full: f64,
-        /// They are recent enough.
-        fresh: bool,
-    },
+    Notes(NotesFigures),
     /// Clearing tool results.
-    Clearing {
-        /// What reading less saves.
-        saved: f64,
-        /// What writing again costs.
-        rewritten: f64,
-        /// Requests the saving is counted for.
-        remaining: f64,
-        /// The cache is cold: everything is written again anyway.
-        cold: bool,
-    },
+    Clearing(ClearingFigures),
     /// Keeping the cache alive.
-    KeepAlive {
-        /// What the request costs.
-        cost: f64,
-        /// What a cold cache would cost.
-        at_stake: f64,
-        /// The chance that the session goes on in time.
-        chance: f64,
-        /// The chance from which it pays.
-        break_even: f64,
-    },
+    KeepAlive(KeepAliveFigures),
 }
 
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let answer = match (self.reason, self.act) {
-            (Reason::Notes { .. }, true) => "update notes",
-            (Reason::Notes { .. }, false) => "leave notes",
-            (Reason::Clearing { .. }, true) => "clear",
-            (Reason::Clearing { .. }, false) => "do not clear",
-            (Reason::KeepAlive { .. }, true) => "keep alive",
-            (Reason::KeepAlive { .. }, false) => "let it lapse",
+            (Reason::Notes(_), true) => "update notes",
+            (Reason::Notes(_), false) => "leave notes",
+            (Reason::Clearing(_), true) => "clear",
+            (Reason::Clearing(_), false) => "do not clear",
+            (Reason::KeepAlive(_), true) => "keep alive",
+            (Reason::KeepAlive(_), false) => "let it lapse",
             (_, true) => "compact",
             (_, false) => "go on",
         };
@@ -132,111 +73,225 @@ impl fmt::Display for Decision {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
+        match self {
             Self::Classic { used, classic } => write!(
                 f,
                 "prompt {} ≥ classic target {}",
-                kilo(used),
-                kilo(classic)
+                kilo(*used),
+                kilo(*classic)
             ),
             Self::Floor { used, floor } => write!(
                 f,
                 "prompt {} is no more than the current task needs ({})",
-                kilo(used),
-                kilo(floor)
+                kilo(*used),
+                kilo(*floor)
             ),
-            Self::Warm {
-                moment,
-                used,
-                in_use,
-                threshold,
-                cost,
-                saves,
-                remaining,
-            } => write!(
-                f,
-                "{moment}, prompt {} {} threshold {} (size in use {}); a compaction costs {}, \
-                 saves {} a request and pays after {:.1} of about {remaining:.0} to come",
-                kilo(used),
-                relation(used >= threshold),
-                kilo(threshold),
-                kilo(in_use),
-                Kilo(cost),
-                Kilo(saves),
-                cost / saves.max(1.0),
-            ),
-            Self::Cold {
-                moment,
-                used,
-                carry_on,
-                compact,
-                later,
-                margin,
-            } => write!(
-                f,
-                "{moment}, prompt {}; carrying on writes {}, compacting costs {} and gains {} \
-                 later: {} left over, {} a margin of {}",
-                kilo(used),
-                Kilo(carry_on),
-                Kilo(compact),
-                Kilo(later),
-                Kilo(carry_on + later - compact),
-                relation(carry_on + later - compact >= margin),
-                Kilo(margin),
-            ),
-            Self::Notes {
-                used,
-                from,
-                spent,
-                update,
-                full,
-                fresh,
-            } => write!(
-                f,
-                "prompt {} {} {}; updates so far {} + this one {} {} one full compaction {}{}",
-                kilo(used),
-                relation(used >= from),
-                kilo(from),
-                Kilo(spent),
-                Kilo(update),
-                relation(spent + update >= full),
-                Kilo(full),
-                if fresh {
-                    "; they are recent enough"
-                } else {
-                    ""
-                },
-            ),
-            Self::Clearing {
-                saved,
-                rewritten,
-                remaining,
-                cold,
-            } => write!(
-                f,
-                "saves {} over {remaining:.0} requests, writes {} again{}",
-                Kilo(saved),
-                Kilo(rewritten),
-                if cold {
-                    " (the cache is cold anyway)"
-                } else {
-                    ""
-                },
-            ),
-            Self::KeepAlive {
-                cost,
-                at_stake,
-                chance,
-                break_even,
-            } => write!(
-                f,
-                "costs {}, saves {} with a chance of {:.0} %; pays from {:.0} %",
-                Kilo(cost),
-                Kilo(at_stake),
-                chance * 100.0,
-                break_even * 100.0,
-            ),
+            Self::Warm(figures) => figures.fmt(f),
+            Self::Cold(figures) => figures.fmt(f),
+            Self::Notes(figures) => figures.fmt(f),
+            Self::Clearing(figures) => figures.fmt(f),
+            Self::KeepAlive(figures) => figures.fmt(f),
         }
+    }
+}
+
+/// The cache is warm: the prompt against a threshold around the best size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WarmFigures {
+    /// The moment.
+    pub moment: Moment,
+    /// The prompt.
+    pub used: Tokens,
+    /// The best size in use.
+    pub in_use: Tokens,
+    /// The threshold of this moment.
+    pub threshold: Tokens,
+    /// What a compaction costs now.
+    pub cost: f64,
+    /// What it saves with each request.
+    pub saves: f64,
+    /// Requests the session is expected to go on for.
+    pub remaining: f64,
+}
+
+impl fmt::Display for WarmFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            moment,
+            used,
+            in_use,
+            threshold,
+            cost,
+            saves,
+            remaining,
+        } = *self;
+        write!(
+            f,
+            "{moment}, prompt {} {} threshold {} (size in use {}); a compaction costs {}, \
+                 saves {} a request and pays after {:.1} of about {remaining:.0} to come",
+            kilo(used),
+            relation(used >= threshold),
+            kilo(threshold),
+            kilo(in_use),
+            Kilo(cost),
+            Kilo(saves),
+            cost / saves.max(1.0),
+        )
+    }
+}
+
+/// The cache is cold: carrying on against compacting now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ColdFigures {
+    /// The moment.
+    pub moment: Moment,
+    /// The prompt.
+    pub used: Tokens,
+    /// What carrying on writes again.
+    pub carry_on: f64,
+    /// What compacting now costs.
+    pub compact: f64,
+    /// What the shorter prompt gains later.
+    pub later: f64,
+    /// What must be left over at least.
+    pub margin: f64,
+}
+
+impl fmt::Display for ColdFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            moment,
+            used,
+            carry_on,
+            compact,
+            later,
+            margin,
+        } = *self;
+        write!(
+            f,
+            "{moment}, prompt {}; carrying on writes {}, compacting costs {} and gains {} \
+                 later: {} left over, {} a margin of {}",
+            kilo(used),
+            Kilo(carry_on),
+            Kilo(compact),
+            Kilo(later),
+            Kilo(carry_on + later - compact),
+            relation(carry_on + later - compact >= margin),
+            Kilo(margin),
+        )
+    }
+}
+
+/// What updating the notes costs and saves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NotesFigures {
+    /// The prompt.
+    pub used: Tokens,
+    /// From here on they are written at this moment.
+    pub from: Tokens,
+    /// What the updates since the last compaction cost.
+    pub spent: f64,
+    /// What another one costs.
+    pub update: f64,
+    /// What one full compaction costs.
+    pub full: f64,
+    /// They are recent enough.
+    pub fresh: bool,
+}
+
+impl fmt::Display for NotesFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            used,
+            from,
+            spent,
+            update,
+            full,
+            fresh,
+        } = *self;
+        write!(
+            f,
+            "prompt {} {} {}; updates so far {} + this one {} {} one full compaction {}{}",
+            kilo(used),
+            relation(used >= from),
+            kilo(from),
+            Kilo(spent),
+            Kilo(update),
+            relation(spent + update >= full),
+            Kilo(full),
+            if fresh {
+                "; they are recent enough"
+            } else {
+                ""
+            },
+        )
+    }
+}
+
+/// What clearing tool results costs and saves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClearingFigures {
+    /// What reading less saves.
+    pub saved: f64,
+    /// What writing again costs.
+    pub rewritten: f64,
+    /// Requests the saving is counted for.
+    pub remaining: f64,
+    /// The cache is cold: everything is written again anyway.
+    pub cold: bool,
+}
+
+impl fmt::Display for ClearingFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            saved,
+            rewritten,
+            remaining,
+            cold,
+        } = *self;
+        write!(
+            f,
+            "saves {} over {remaining:.0} requests, writes {} again{}",
+            Kilo(saved),
+            Kilo(rewritten),
+            if cold {
+                " (the cache is cold anyway)"
+            } else {
+                ""
+            },
+        )
+    }
+}
+
+/// What keeping the cache alive costs and saves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeepAliveFigures {
+    /// What the request costs.
+    pub cost: f64,
+    /// What a cold cache would cost.
+    pub at_stake: f64,
+    /// The chance that the session goes on in time.
+    pub chance: f64,
+    /// The chance from which it pays.
+    pub break_even: f64,
+}
+
+impl fmt::Display for KeepAliveFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            cost,
+            at_stake,
+            chance,
+            break_even,
+        } = *self;
+        write!(
+            f,
+            "costs {}, saves {} with a chance of {:.0} %; pays from {:.0} %",
+            Kilo(cost),
+            Kilo(at_stake),
+            chance * 100.0,
+            break_even * 100.0,
+        )
     }
 }
 

@@ -1,9 +1,9 @@
 //! Every break-even from both sides, and the text of every decision.
 
 use super::{
-    Clearing, Compacted, Decision, Estimators, Figures, KeepAlive, Means, Moment, NotesState,
-    Outlook, Prices, Rates, Reason, Situation, clearing_worth, decide, keep_alive_worth,
-    notes_worth,
+    Clearing, ColdFigures, Compacted, Decision, Estimators, Figures, KeepAlive, Means, Moment,
+    NotesState, Outlook, Prices, Rates, Reason, Situation, clearing_worth, decide,
+    keep_alive_worth, notes_worth,
 };
 use dormouse_core::settings::{CacheTtl, EconomySettings};
 use dormouse_core::units::Tokens;
@@ -144,16 +144,11 @@ fn a_session_that_has_hardly_begun_need_not_pay_for_forgetting() {
     let act = |known: &Estimators| {
         let outlook = Outlook::new(known, &rates(), &figures(), &EconomySettings::default());
         let decision = at(&outlook, outlook.turn_end.get(), Moment::TurnEnd);
-        let Reason::Warm {
-            cost,
-            saves,
-            remaining,
-            ..
-        } = decision.reason
-        else {
+        let Reason::Warm(figures) = decision.reason else {
             panic!("{decision}");
         };
-        assert_eq!(decision.act, cost <= saves * remaining);
+        let pays = figures.cost <= figures.saves * figures.remaining;
+        assert_eq!(decision.act, pays);
         decision.act
     };
     for _ in 0..12 {
@@ -233,9 +228,9 @@ fn the_cold_comparison_adds_up() {
         ..Situation::new(Tokens(60_000), Moment::Resume)
     };
     let decision = decide(&outlook, &now);
-    let Reason::Cold {
+    let Reason::Cold(ColdFigures {
         carry_on, compact, ..
-    } = decision.reason
+    }) = decision.reason
     else {
         panic!("{decision}");
     };
@@ -341,6 +336,7 @@ fn every_decision_prints_its_arithmetic() {
         at(&outlook, 170_000, Moment::TurnEnd).explain(),
         decide(&outlook, &cold).explain(),
         notes_worth(&outlook, Tokens(60_000), Moment::TurnEnd, &notes).explain(),
+        notes_worth(&outlook, Tokens(60_000), Moment::Resume, &notes).explain(),
         clearing_worth(&clearing, &rates()).explain(),
         keep_alive_worth(&cache, &rates()).explain(),
     ]

@@ -92,8 +92,8 @@ pub struct Compacted {
 pub struct Estimators {
     /// Tokens a request adds to the prompt, `g`; what is read again is not counted here.
     pub growth: Estimate,
-    /// Tokens by which a prompt that grows in lumps overshoots a threshold on average: half the
-    /// mean of what a token of growth finds itself added with.
+    /// Tokens by which a prompt that grows in lumps overshoots a threshold on average: half of the
+    /// lump that crosses it.
     pub overshoot: Estimate,
     /// Tokens that follow the static prefix right after a compaction: summary, restored files, kept
     /// tail. With the static prefix they are `b`.
@@ -324,7 +324,7 @@ mod tests {
         grow(&mut old, [9_000; 200]);
         old.observe_compaction(&compacted(20_000, 4_000));
         let mut new = Estimators::starting_from(&Prior::of(&old));
-        assert_eq!(new.growth.value(), old.growth.value());
+        assert_eq!(new.growth.tokens(), old.growth.tokens());
         assert_eq!((new.requests(), new.compactions()), (0, 0));
         grow(&mut new, [1_000; 40]);
         assert!(new.growth.value() < 3_000.0);

@@ -6,7 +6,7 @@
 //!
 //! Not here: whether keeping alive is switched on, and the timer.
 
-use super::{Decision, Rates, Reason, figure, tokens};
+use super::{Decision, KeepAliveFigures, Rates, Reason, figure, tokens};
 use dormouse_core::units::Tokens;
 
 /// A cache about to expire.
@@ -39,11 +39,11 @@ pub fn keep_alive_worth(cache: &KeepAlive, rates: &Rates) -> Decision {
     Decision {
         act: chance * at_stake > cost,
         threshold: least,
-        reason: Reason::KeepAlive {
+        reason: Reason::KeepAlive(KeepAliveFigures {
             cost,
             at_stake,
             chance,
             break_even: break_even.min(1.0),
-        },
+        }),
     }
 }

@@ -35,7 +35,9 @@ mod policy_tests;
 mod simulator;
 
 pub use clearing::{Clearing, clearing_worth};
-pub use decision::{Decision, Reason};
+pub use decision::{
+    ClearingFigures, ColdFigures, Decision, KeepAliveFigures, NotesFigures, Reason, WarmFigures,
+};
 pub use estimate::{Compacted, Estimate, Estimators, Prior};
 pub use keep_alive::{KeepAlive, keep_alive_worth};
 pub use moments::{Moment, Situation, decide};
@@ -66,11 +68,14 @@ fn tokens(figure: f64) -> Tokens {
     Tokens(figure.round() as u64)
 }
 
-/// A figure as people read it: `75.3k`.
+/// A figure as people read it: `75.3k`; one beyond all prompts is `∞`.
 struct Kilo(f64);
 
 impl fmt::Display for Kilo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 > 1e15 {
+            return f.write_str("∞");
+        }
         write!(f, "{:.1}k", self.0 / 1_000.0)
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! Not here: whether thinking or open calls forbid a rewrite at this moment, and how it is made.
 
-use super::{Decision, Outlook, Reason, figure};
+use super::{ColdFigures, Decision, Outlook, Reason, WarmFigures, figure};
 use dormouse_core::units::Tokens;
 use std::fmt;
 
@@ -99,7 +99,7 @@ fn warm(outlook: &Outlook, now: &Situation, threshold: Tokens) -> (bool, Reason)
     let cost = outlook.order.compaction(prompt);
     let saves = outlook.order.read * (prompt - outlook.order.base).max(0.0);
     let act = now.used >= threshold && cost <= saves * outlook.remaining;
-    let reason = Reason::Warm {
+    let reason = Reason::Warm(WarmFigures {
         moment: now.moment,
         used: now.used,
         in_use: outlook.in_use,
@@ -107,7 +107,7 @@ fn warm(outlook: &Outlook, now: &Situation, threshold: Tokens) -> (bool, Reason)
         cost,
         saves,
         remaining: outlook.remaining,
-    };
+    });
     (act, reason)
 }
 
@@ -141,13 +141,13 @@ fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
     // Forgetting for next to nothing is not worth it: something of a compaction must be gained.
     let margin = outlook.settings.hysteresis * order.compaction(prompt);
     let act = prompt > order.base && carry_on + later - compact >= margin;
-    let reason = Reason::Cold {
+    let reason = Reason::Cold(ColdFigures {
         moment: now.moment,
         used: now.used,
         carry_on,
         compact,
         later,
         margin,
-    };
+    });
     (act, reason)
 }

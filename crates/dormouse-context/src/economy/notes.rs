@@ -8,7 +8,7 @@
 //!
 //! Not here: whether notes are kept at all, and what is in them.
 
-use super::{Decision, Means, Moment, Order, Outlook, Reason, figure, tokens};
+use super::{Decision, Means, Moment, NotesFigures, Order, Outlook, Reason, figure, tokens};
 use dormouse_core::units::Tokens;
 
 /// What was done about notes since the last compaction.
@@ -46,13 +46,13 @@ pub fn notes_worth(
     Decision {
         act,
         threshold: from,
-        reason: Reason::Notes {
+        reason: Reason::Notes(NotesFigures {
             used,
             from,
             spent: state.spent,
             update,
             full,
             fresh,
-        },
+        }),
     }
 }
