@@ -16,6 +16,7 @@ mod derive;
 pub mod fork;
 mod figures;
 pub mod layers;
+pub mod economy;
 mod layout;
 pub mod ledger;
 mod normalise;

@@ -49,4 +49,4 @@ pub use resolve::{Entry, IgnoreReason, Ignored, Settings, Trust, changed, resolv
 pub use setting::{EnvName, Key, Merge, Need, Scope, Setting, SettingType, Unit};
 pub use table::{all_settings, find_setting, keys, nearest_key};
 pub use value::{Percent, Secret, Value};
-pub use views::{NotesSettings, Switch, WindowSettings};
+pub use views::{EconomySettings, NotesSettings, Switch, WindowSettings};

@@ -131,6 +131,17 @@ fn figures_have_their_documented_defaults() {
         }
     );
     assert_eq!(window, WindowSettings::default());
+    assert_eq!(
+        EconomySettings::default(),
+        EconomySettings {
+            turn_end: 0.9,
+            between_rounds: 1.25,
+            hysteresis: 0.1,
+            tolerance: 0.06,
+            notes_from: 0.5,
+            keep: 0.2,
+        }
+    );
     assert_eq!(settings.get(keys::NOTES_WAIT), Duration::from_secs(15));
     assert_eq!(settings.get(keys::CACHE_TTL_PREFIX), CacheTtl::OneHour);
     assert_eq!(settings.get(keys::CACHE_TTL_MESSAGES), MessageTtl::Auto);

@@ -90,6 +90,29 @@ impl Default for NotesSettings {
     }
 }
 
+/// What the economic policy takes from the settings; shares are parts of one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EconomySettings {
+    /// Part of the best size from which a compaction is taken at the end of a turn.
+    pub turn_end: f64,
+    /// Part of the best size from which it is taken between two rounds of tool calls.
+    pub between_rounds: f64,
+    /// Part of the room above the base by which the best size must differ to move the one in use.
+    pub hysteresis: f64,
+    /// How much dearer an early or late compaction may make the room above the base.
+    pub tolerance: f64,
+    /// Part of the best size below which no notes are written.
+    pub notes_from: f64,
+    /// Part of the best size that the kept tail and restored files may take.
+    pub keep: f64,
+}
+
+impl Default for EconomySettings {
+    fn default() -> Self {
+        Settings::default().economy_settings()
+    }
+}
+
 impl Settings {
     /// Whether a switch has an effect: it is on, and what it needs is as it should be.
     pub fn switch(&self, key: Key<bool>) -> Switch {
@@ -149,6 +172,23 @@ impl Settings {
             keep_messages: self.get(keys::NOTES_KEEP_MESSAGES),
             keep_limit: self.get(keys::NOTES_KEEP_LIMIT),
             wait: self.get(keys::NOTES_WAIT),
+        }
+    }
+
+    /// What the economic policy needs.
+    pub fn economy_settings(&self) -> EconomySettings {
+        let share = |key| {
+            let percent: Percent = self.get(key);
+            percent.as_f64() / 100.0
+        };
+        let between = u32::try_from(self.get(keys::ECONOMIC_BETWEEN_ROUNDS)).unwrap_or(u32::MAX);
+        EconomySettings {
+            turn_end: share(keys::ECONOMIC_TURN_END),
+            between_rounds: f64::from(between) / 100.0,
+            hysteresis: share(keys::ECONOMIC_HYSTERESIS),
+            tolerance: share(keys::ECONOMIC_TOLERANCE),
+            notes_from: share(keys::ECONOMIC_NOTES_FROM),
+            keep: share(keys::ECONOMIC_KEEP),
         }
     }
 

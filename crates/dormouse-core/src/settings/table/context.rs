@@ -39,6 +39,30 @@ settings! {
     /// What decides when to forget: fixed thresholds or a cost model.
     CONTEXT_POLICY: Policy = "context.policy", choice();
 
+    /// Under the economic policy, share of the best size from which a compaction is taken when a
+    /// turn has just ended.
+    ECONOMIC_TURN_END: Percent = "economic.turn_end", percent(90);
+
+    /// Under the economic policy, share of the best size from which a compaction is taken between
+    /// two rounds of tool calls.
+    ECONOMIC_BETWEEN_ROUNDS: u64 = "economic.between_rounds",
+        measured(125, Unit::Percent).range(100, 1_000);
+
+    /// Under the economic policy, the size in use moves only when the best size differs from it by
+    /// more than this share of the room above what is always there.
+    ECONOMIC_HYSTERESIS: Percent = "economic.hysteresis", percent(10);
+
+    /// Under the economic policy, how much dearer compacting earlier or later than best may make
+    /// the room above what is always there; where the shares above would cost more, they yield.
+    ECONOMIC_TOLERANCE: Percent = "economic.tolerance", percent(6);
+
+    /// Under the economic policy, share of the best size below which no notes are written.
+    ECONOMIC_NOTES_FROM: Percent = "economic.notes_from", percent(50);
+
+    /// Under the economic policy, share of the best size that the kept tail and restored files may
+    /// take after a compaction.
+    ECONOMIC_KEEP: Percent = "economic.keep", percent(20);
+
     /// Estimates that are off by more than this are mentioned, once.
     ESTIMATE_DRIFT: Percent = "estimate.drift", percent(20);
 

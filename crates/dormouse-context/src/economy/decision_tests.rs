@@ -1,0 +1,345 @@
+//! Every break-even from both sides, and the text of every decision.
+
+use super::{
+    Clearing, ColdFigures, Compacted, Decision, Estimators, Figures, KeepAlive, Means, Moment,
+    NotesState, Outlook, Prices, Rates, Reason, Situation, clearing_worth, decide,
+    keep_alive_worth, notes_worth,
+};
+use dormouse_core::settings::{CacheTtl, EconomySettings};
+use dormouse_core::units::Tokens;
+use pretty_assertions::assert_eq;
+
+fn rates() -> Rates {
+    Prices::USUAL.rates(CacheTtl::FiveMinutes, CacheTtl::FiveMinutes)
+}
+
+/// About g = 5.2k, b = 21k, s = 2k: W* is about 75k.
+fn known() -> Estimators {
+    let mut known = Estimators::default();
+    for _ in 0..40 {
+        known.observe_compaction(&Compacted {
+            after: Tokens(21_000),
+            static_prefix: Tokens(8_300),
+            summary: Some(Tokens(2_000)),
+        });
+        for _ in 0..10 {
+            known.observe_request(Tokens(40_000), Tokens(45_200));
+        }
+    }
+    known
+}
+
+fn figures() -> Figures {
+    Figures {
+        static_prefix: Tokens(8_300),
+        floor: Tokens::ZERO,
+        classic: Tokens(167_000),
+        in_use: None,
+        means: Means::Full,
+    }
+}
+
+fn outlook_with(figures: &Figures) -> Outlook {
+    Outlook::new(&known(), &rates(), figures, &EconomySettings::default())
+}
+
+fn outlook() -> Outlook {
+    outlook_with(&figures())
+}
+
+fn at(outlook: &Outlook, used: u64, moment: Moment) -> Decision {
+    decide(outlook, &Situation::new(Tokens(used), moment))
+}
+
+fn share(part: Tokens, whole: f64) -> f64 {
+    super::figure(part) / whole
+}
+
+#[test]
+fn the_thresholds_are_shares_of_the_best_size() {
+    let outlook = outlook();
+    assert!((74_000.0..76_500.0).contains(&outlook.best));
+    assert!((share(outlook.turn_end, outlook.best) - 0.9).abs() < 1e-3);
+    assert!((share(outlook.between_rounds, outlook.best) - 1.25).abs() < 1e-3);
+    for (moment, threshold) in [
+        (Moment::TurnEnd, outlook.turn_end),
+        (Moment::BetweenRounds, outlook.between_rounds),
+    ] {
+        let below = at(&outlook, threshold.get() - 1, moment);
+        assert!(!below.act);
+        assert_eq!(below.threshold, threshold);
+        assert!(at(&outlook, threshold.get(), moment).act);
+    }
+}
+
+#[test]
+fn the_classic_target_always_counts_and_the_floor_before_it() {
+    let floor = Figures {
+        floor: Tokens(120_000),
+        ..figures()
+    };
+    let outlook = outlook_with(&floor);
+    assert_eq!(outlook.target, Tokens(120_000));
+    for moment in [Moment::TurnEnd, Moment::BetweenRounds, Moment::Resume] {
+        let decision = at(&outlook, 120_000, moment);
+        assert!(!decision.act && matches!(decision.reason, Reason::Floor { .. }));
+        assert!(at(&outlook, 120_001, moment).act);
+    }
+    let classic = Figures {
+        classic: Tokens(50_000),
+        floor: Tokens(60_000),
+        ..figures()
+    };
+    let outlook = outlook_with(&classic);
+    assert_eq!(outlook.target, Tokens(50_000));
+    assert!(!at(&outlook, 49_999, Moment::BetweenRounds).act);
+    let decision = at(&outlook, 50_000, Moment::BetweenRounds);
+    assert!(decision.act && matches!(decision.reason, Reason::Classic { .. }));
+}
+
+#[test]
+fn a_step_to_dearer_prompts_is_a_ceiling_if_it_leaves_room() {
+    let with_step = |step| {
+        let rates = Rates {
+            dearer_over: Some(Tokens(step)),
+            ..rates()
+        };
+        Outlook::new(&known(), &rates, &figures(), &EconomySettings::default())
+    };
+    assert_eq!(with_step(60_000).between_rounds, Tokens(60_000));
+    assert_eq!(with_step(30_000).target, outlook().target);
+}
+
+#[test]
+fn the_size_in_use_moves_only_when_it_is_off_by_enough() {
+    let room = outlook().best - outlook().order.base;
+    let in_use = |off: f64| {
+        let before = super::tokens(outlook().best + off * room);
+        let figures = Figures {
+            in_use: Some(before),
+            ..figures()
+        };
+        outlook_with(&figures).in_use == before
+    };
+    assert!(in_use(0.09) && in_use(-0.09));
+    assert!(!in_use(0.11) && !in_use(-0.11));
+}
+
+#[test]
+fn a_compaction_that_leaves_much_is_not_repeated_at_once() {
+    let mut known = known();
+    known.observe_compaction(&Compacted {
+        after: Tokens(90_000),
+        static_prefix: Tokens(8_300),
+        summary: None,
+    });
+    let outlook = Outlook::new(&known, &rates(), &figures(), &EconomySettings::default());
+    assert!(!at(&outlook, 95_000, Moment::TurnEnd).act);
+    assert!(!at(&outlook, 95_000, Moment::BetweenRounds).act);
+}
+
+#[test]
+fn a_session_that_has_hardly_begun_need_not_pay_for_forgetting() {
+    let mut young = Estimators::starting_from(&super::Prior::of(&known()));
+    let act = |known: &Estimators| {
+        let outlook = Outlook::new(known, &rates(), &figures(), &EconomySettings::default());
+        let decision = at(&outlook, outlook.turn_end.get(), Moment::TurnEnd);
+        let Reason::Warm(figures) = decision.reason else {
+            panic!("{decision}");
+        };
+        let pays = figures.cost <= figures.saves * figures.remaining;
+        assert_eq!(decision.act, pays);
+        decision.act
+    };
+    for _ in 0..12 {
+        young.observe_request(Tokens(10_000), Tokens(15_200));
+    }
+    assert!(act(&young));
+    let dear = Estimators::starting_from(&{
+        let mut known = known();
+        for _ in 0..20 {
+            known.observe_reread(Tokens(60_000));
+            known.observe_compaction(&Compacted {
+                after: Tokens(21_000),
+                static_prefix: Tokens(8_300),
+                summary: None,
+            });
+        }
+        super::Prior::of(&known)
+    });
+    assert!(!act(&dear));
+}
+
+#[test]
+fn rereading_makes_the_best_size_grow() {
+    let mut forgetful = known();
+    for _ in 0..12 {
+        forgetful.observe_reread(Tokens(20_000));
+        forgetful.observe_compaction(&Compacted {
+            after: Tokens(21_000),
+            static_prefix: Tokens(8_300),
+            summary: Some(Tokens(2_000)),
+        });
+    }
+    let grown = Outlook::new(
+        &forgetful,
+        &rates(),
+        &figures(),
+        &EconomySettings::default(),
+    );
+    assert!(grown.best > 1.1 * outlook().best);
+}
+
+#[test]
+fn a_cold_cache_is_the_time_to_compact_with_notes() {
+    let outlook = outlook();
+    let with_notes = |used| {
+        let now = Situation {
+            notes_ready: true,
+            ..Situation::new(Tokens(used), Moment::ColdCache)
+        };
+        decide(&outlook, &now)
+    };
+    assert!(with_notes(40_000).act);
+    assert!(!with_notes(21_500).act, "hardly more than the base");
+    assert!(!with_notes(15_000).act, "less than the base");
+    let full = |used| at(&outlook, used, Moment::ColdCache);
+    assert!(!full(40_000).act, "a call would have to write it all first");
+    assert!(full(80_000).act);
+}
+
+#[test]
+fn the_model_that_is_left_can_summarise_from_its_cache() {
+    let outlook = outlook();
+    let now = |call_cached| Situation {
+        call_cached,
+        ..Situation::new(Tokens(50_000), Moment::ModelSwitch)
+    };
+    assert!(decide(&outlook, &now(true)).act);
+    assert!(!decide(&outlook, &now(false)).act);
+}
+
+#[test]
+fn the_cold_comparison_adds_up() {
+    let outlook = outlook();
+    let now = Situation {
+        notes_ready: true,
+        prefix_cached: true,
+        ..Situation::new(Tokens(60_000), Moment::Resume)
+    };
+    let decision = decide(&outlook, &now);
+    let Reason::Cold(ColdFigures {
+        carry_on, compact, ..
+    }) = decision.reason
+    else {
+        panic!("{decision}");
+    };
+    let prefix = 0.1 * 8_300.0;
+    assert!((carry_on - (prefix + 1.25 * 51_700.0)).abs() < 1.0);
+    assert!((compact - (prefix + 1.25 * outlook.known.kept.value())).abs() < 1.0);
+}
+
+#[test]
+fn notes_are_written_once_late_and_while_they_are_cheap() {
+    let outlook = outlook();
+    let half = super::tokens(0.5 * super::figure(outlook.target)).get();
+    let fresh = NotesState::default();
+    let worth =
+        |used, moment, state: &NotesState| notes_worth(&outlook, Tokens(used), moment, state).act;
+    assert!(!worth(half - 1, Moment::TurnEnd, &fresh));
+    assert!(worth(half, Moment::TurnEnd, &fresh));
+    assert!(!worth(half, Moment::BetweenRounds, &fresh));
+    assert!(worth(outlook.turn_end.get(), Moment::BetweenRounds, &fresh));
+    assert!(!worth(70_000, Moment::ColdCache, &fresh));
+    let again = |uncovered, spent| NotesState {
+        spent,
+        updates: 1,
+        uncovered: Tokens(uncovered),
+        uncovered_limit: Tokens(40_000),
+    };
+    assert!(!worth(70_000, Moment::TurnEnd, &again(40_000, 0.0)));
+    assert!(worth(70_000, Moment::TurnEnd, &again(40_001, 0.0)));
+    let full = outlook.order.compaction(super::figure(outlook.target));
+    let left = full - outlook.notes_update(Tokens(70_000));
+    assert!(worth(70_000, Moment::TurnEnd, &again(40_001, left - 1.0)));
+    assert!(!worth(70_000, Moment::TurnEnd, &again(40_001, left + 1.0)));
+}
+
+#[test]
+fn clearing_pays_beyond_its_break_even() {
+    let clearing = |freed, cold| Clearing {
+        freed: Tokens(freed),
+        behind: Tokens(20_000),
+        remaining: 10.0,
+        cold,
+    };
+    // 1 × freed against 1.15 × 20,000.
+    assert!(!clearing_worth(&clearing(22_990, false), &rates()).act);
+    let yes = clearing_worth(&clearing(23_010, false), &rates());
+    assert!(yes.act);
+    assert!((22_990..=23_010).contains(&yes.threshold.get()));
+    assert!(clearing_worth(&clearing(1, true), &rates()).act);
+    assert!(!clearing_worth(&clearing(0, true), &rates()).act);
+    let last = Clearing {
+        remaining: 0.0,
+        ..clearing(90_000, false)
+    };
+    assert!(!clearing_worth(&last, &rates()).act);
+}
+
+#[test]
+fn keeping_alive_pays_beyond_its_break_even() {
+    let cache = |prompt, lasting, chance| KeepAlive {
+        prompt: Tokens(prompt),
+        lasting: Tokens(lasting),
+        chance,
+    };
+    // 0.1 / 1.15 is 8.7 %.
+    assert!(!keep_alive_worth(&cache(50_000, 0, 0.08), &rates()).act);
+    assert!(keep_alive_worth(&cache(50_000, 0, 0.09), &rates()).act);
+    assert!(!keep_alive_worth(&cache(50_000, 50_000, 1.0), &rates()).act);
+    let half = keep_alive_worth(&cache(50_000, 40_000, 0.5), &rates());
+    let pays = |at_risk| keep_alive_worth(&cache(40_000 + at_risk, 40_000, 0.5), &rates()).act;
+    assert!(pays(half.threshold.get() + 1) && !pays(half.threshold.get() - 1));
+}
+
+#[test]
+fn what_is_kept_stays_a_share_of_the_target() {
+    let outlook = outlook();
+    let budget = outlook.keep_budget() + outlook.known.summary.tokens();
+    assert!((share(budget, super::figure(outlook.target)) - 0.2).abs() < 1e-3);
+}
+
+#[test]
+fn every_decision_prints_its_arithmetic() {
+    let outlook = outlook();
+    let cold = Situation {
+        notes_ready: true,
+        ..Situation::new(Tokens(60_000), Moment::ColdCache)
+    };
+    let clearing = Clearing {
+        freed: Tokens(30_000),
+        behind: Tokens(40_000),
+        remaining: 5.0,
+        cold: false,
+    };
+    let cache = KeepAlive {
+        prompt: Tokens(80_000),
+        lasting: Tokens(0),
+        chance: 0.25,
+    };
+    let notes = NotesState::default();
+    let text = [
+        outlook.arithmetic(),
+        at(&outlook, 60_000, Moment::TurnEnd).explain(),
+        at(&outlook, 100_000, Moment::BetweenRounds).explain(),
+        at(&outlook, 170_000, Moment::TurnEnd).explain(),
+        decide(&outlook, &cold).explain(),
+        notes_worth(&outlook, Tokens(60_000), Moment::TurnEnd, &notes).explain(),
+        notes_worth(&outlook, Tokens(60_000), Moment::Resume, &notes).explain(),
+        clearing_worth(&clearing, &rates()).explain(),
+        keep_alive_worth(&cache, &rates()).explain(),
+    ]
+    .join("\n");
+    assert_eq!(text, include_str!("decision_tests.txt").trim_end());
+}

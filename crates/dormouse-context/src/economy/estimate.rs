@@ -1,0 +1,354 @@
+//! What is learnt of a session while it goes on.
+//!
+//! Model: each figure is a running mean that starts from a prior worth a few observations, soon
+//! follows what is seen, and from a certain number of observations on forgets old ones at a steady
+//! rate, so that it follows a session whose character changes.
+//!
+//! Means, not medians, because the bill is a sum: where most requests add little and a few add a
+//! lot, the median would miss most of the growth. What makes them robust is that one observation
+//! counts for at most [`OUTLIER`] times the mean so far: a single huge paste moves an estimate a
+//! little, a lasting change moves it within a few observations.
+//!
+//! Not here: what the figures mean for a decision.
+
+use super::{figure, tokens};
+use dormouse_core::units::Tokens;
+use serde::{Deserialize, Serialize};
+
+/// No observation counts for more than this many times the mean so far.
+const OUTLIER: f64 = 8.0;
+/// Means below this are taken as this when outliers are cut, so that an estimate can leave zero.
+const SMALL: f64 = 2_000.0;
+/// Requests that the growth per request remembers.
+const REQUESTS_REMEMBERED: f64 = 128.0;
+/// Compactions that what follows from compactions remembers.
+const COMPACTIONS_REMEMBERED: f64 = 12.0;
+/// Requests that what an earlier session taught counts for.
+const PRIOR_REQUESTS: f64 = 8.0;
+/// Compactions that what an earlier session taught counts for.
+const PRIOR_COMPACTIONS: f64 = 1.0;
+/// Requests that the built-in prior counts for: it knows nothing of the project.
+const BUILT_IN_REQUESTS: f64 = 3.0;
+/// Compactions that the built-in prior counts for: the first real one outweighs it.
+const BUILT_IN_COMPACTIONS: f64 = 0.2;
+/// Fewest requests that a session is expected to go on for, whatever it did so far.
+const FEWEST_REMAINING: f64 = 8.0;
+/// Most requests that a session is expected to go on for.
+const MOST_REMAINING: f64 = 400.0;
+
+/// A running mean that knows how much evidence is behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    value: f64,
+    weight: f64,
+}
+
+impl Estimate {
+    const fn prior(value: f64, weight: f64) -> Self {
+        Self { value, weight }
+    }
+
+    /// The mean, in tokens.
+    pub fn value(self) -> f64 {
+        self.value.max(0.0)
+    }
+
+    /// The mean as whole tokens.
+    pub fn tokens(self) -> Tokens {
+        tokens(self.value)
+    }
+
+    fn observe(&mut self, seen: f64, remembered: f64) {
+        self.observe_share(seen, 1.0, remembered);
+    }
+
+    /// An observation that counts for `share` ordinary ones.
+    fn observe_share(&mut self, seen: f64, share: f64, remembered: f64) {
+        let seen = seen.min(OUTLIER * self.value.max(SMALL));
+        self.weight = (self.weight.max(0.0) + share).min(remembered);
+        if self.weight > 0.0 {
+            self.value += (seen - self.value) * share / self.weight;
+        }
+    }
+
+    fn fade(self, weight: f64) -> Self {
+        Self::prior(self.value(), self.weight.clamp(0.0, weight))
+    }
+}
+
+/// A compaction that happened, in figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compacted {
+    /// The prompt afterwards.
+    pub after: Tokens,
+    /// The part of it that stays the same and stays cached: tools, system prompt, instructions.
+    pub static_prefix: Tokens,
+    /// What a model wrote as a summary; `None` where no model was asked (notes, offline).
+    pub summary: Option<Tokens>,
+}
+
+/// What is known of a session's figures.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimators {
+    /// Tokens a request adds to the prompt, `g`; what is read again is not counted here.
+    pub growth: Estimate,
+    /// Tokens by which a prompt that grows in lumps overshoots a threshold on average: half of the
+    /// lump that crosses it.
+    pub overshoot: Estimate,
+    /// Tokens that follow the static prefix right after a compaction: summary, restored files, kept
+    /// tail. With the static prefix they are `b`.
+    pub kept: Estimate,
+    /// Tokens a model writes for a summary, `s`.
+    pub summary: Estimate,
+    /// Tokens fetched again after a compaction because it forgot them.
+    pub reread: Estimate,
+    /// Tokens of directive and current notes that an update of the notes sends behind the prompt.
+    pub notes_sent: Estimate,
+    /// Tokens a model writes for an update of the notes.
+    pub notes_edits: Estimate,
+    /// The prompt that the last compaction left.
+    pub(super) left: Tokens,
+    requests: u32,
+    compactions: u32,
+    reread_since: f64,
+    reread_unseen: f64,
+}
+
+impl Default for Estimators {
+    fn default() -> Self {
+        Self::starting_from(&Prior::default())
+    }
+}
+
+impl Estimators {
+    /// A new session of which only this is known.
+    pub fn starting_from(prior: &Prior) -> Self {
+        prior.0
+    }
+
+    /// A request was made; `before` is the prompt it continues: that of the request before it, or
+    /// what a compaction left.
+    pub fn observe_request(&mut self, before: Tokens, now: Tokens) {
+        self.requests = self.requests.saturating_add(1);
+        let unseen = std::mem::take(&mut self.reread_unseen);
+        // A prompt that shrank was cleared or undone: that says nothing about growth.
+        if now >= before {
+            let grown = (figure(now - before) - unseen).max(0.0);
+            let lump = 0.5 * grown.min(OUTLIER * self.growth.value());
+            self.growth.observe(grown, REQUESTS_REMEMBERED);
+            // Thresholds are crossed by tokens, not by requests: weigh a lump with its size.
+            let share = grown / self.growth.value().max(1.0);
+            self.overshoot
+                .observe_share(lump, share.min(OUTLIER), REQUESTS_REMEMBERED);
+        }
+    }
+
+    /// A compaction was made.
+    pub fn observe_compaction(&mut self, compacted: &Compacted) {
+        if self.compactions > 0 {
+            self.reread
+                .observe(self.reread_since, COMPACTIONS_REMEMBERED);
+        }
+        self.compactions = self.compactions.saturating_add(1);
+        self.reread_since = 0.0;
+        self.reread_unseen = 0.0;
+        self.left = compacted.after;
+        let kept = figure(compacted.after - compacted.static_prefix);
+        self.kept.observe(kept, COMPACTIONS_REMEMBERED);
+        if let Some(summary) = compacted.summary {
+            self.summary
+                .observe(figure(summary), COMPACTIONS_REMEMBERED);
+        }
+    }
+
+    /// Something was fetched again (a search in the history, a file read before) that will be in
+    /// the next request. Before the first compaction nothing was forgotten, so it does not count.
+    pub fn observe_reread(&mut self, fetched: Tokens) {
+        if self.compactions > 0 {
+            self.reread_since += figure(fetched);
+            self.reread_unseen += figure(fetched);
+        }
+    }
+
+    /// The notes were updated: what was sent behind the prompt, and what the model wrote.
+    pub fn observe_notes_update(&mut self, sent: Tokens, edits: Tokens) {
+        self.notes_sent
+            .observe(figure(sent), COMPACTIONS_REMEMBERED);
+        self.notes_edits
+            .observe(figure(edits), COMPACTIONS_REMEMBERED);
+    }
+
+    /// How many requests this session is expected to go on for: as many as there have been, within
+    /// bounds. Of something whose length is unknown that is the usual guess: on average one looks
+    /// in the middle.
+    pub fn expected_remaining(&self) -> f64 {
+        f64::from(self.requests).clamp(FEWEST_REMAINING, MOST_REMAINING)
+    }
+
+    /// Requests seen in this session.
+    pub fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    /// Compactions seen in this session.
+    pub fn compactions(&self) -> u32 {
+        self.compactions
+    }
+}
+
+/// What earlier sessions of a project taught, worth a few observations of a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Prior(Estimators);
+
+impl Prior {
+    /// What a session leaves to the next one. It started from a prior itself, so sessions before it
+    /// still count, the less the longer ago.
+    pub fn of(session: &Estimators) -> Self {
+        let compactions = |estimate: Estimate| estimate.fade(PRIOR_COMPACTIONS);
+        Self(Estimators {
+            growth: session.growth.fade(PRIOR_REQUESTS),
+            overshoot: session.overshoot.fade(PRIOR_REQUESTS),
+            kept: compactions(session.kept),
+            summary: compactions(session.summary),
+            reread: compactions(session.reread),
+            notes_sent: compactions(session.notes_sent),
+            notes_edits: compactions(session.notes_edits),
+            left: Tokens::ZERO,
+            requests: 0,
+            compactions: 0,
+            reread_since: 0.0,
+            reread_unseen: 0.0,
+        })
+    }
+}
+
+impl Default for Prior {
+    /// Where there was no earlier session: an ordinary one.
+    fn default() -> Self {
+        let compactions = |value| Estimate::prior(value, BUILT_IN_COMPACTIONS);
+        Self(Estimators {
+            growth: Estimate::prior(3_000.0, BUILT_IN_REQUESTS),
+            overshoot: Estimate::prior(1_500.0, BUILT_IN_REQUESTS),
+            kept: compactions(8_000.0),
+            summary: compactions(2_000.0),
+            // Counted from real use only: what nobody fetches again was forgotten rightly.
+            reread: compactions(0.0),
+            notes_sent: compactions(3_000.0),
+            notes_edits: compactions(1_500.0),
+            left: Tokens::ZERO,
+            requests: 0,
+            compactions: 0,
+            reread_since: 0.0,
+            reread_unseen: 0.0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn compacted(kept: u64, summary: u64) -> Compacted {
+        Compacted {
+            after: Tokens(20_000 + kept),
+            static_prefix: Tokens(20_000),
+            summary: Some(Tokens(summary)),
+        }
+    }
+
+    fn grow(known: &mut Estimators, growths: impl IntoIterator<Item = u64>) {
+        for growth in growths {
+            known.observe_request(Tokens(50_000), Tokens(50_000 + growth));
+        }
+    }
+
+    #[test]
+    fn evidence_soon_outweighs_the_prior() {
+        let mut known = Estimators::default();
+        grow(&mut known, [9_000; 30]);
+        assert!((8_000.0..9_000.0).contains(&known.growth.value()));
+        known.observe_compaction(&compacted(20_000, 4_000));
+        assert!(known.kept.value() > 17_000.0 && known.summary.value() > 3_500.0);
+    }
+
+    #[test]
+    fn the_mean_counts_where_few_requests_are_large() {
+        let mut known = Estimators::default();
+        for _ in 0..30 {
+            grow(&mut known, [500, 500, 500, 500, 8_000]);
+        }
+        assert!((1_700.0..2_400.0).contains(&known.growth.value()));
+        assert!(known.overshoot.value() > known.growth.value() / 2.0);
+    }
+
+    #[test]
+    fn one_huge_paste_moves_growth_a_little() {
+        let mut known = Estimators::default();
+        grow(&mut known, [2_000; 60]);
+        let before = known.growth.value();
+        grow(&mut known, [400_000]);
+        assert!(known.growth.value() < 1.2 * before);
+    }
+
+    #[test]
+    fn what_comes_with_a_compaction_or_a_shorter_prompt_is_no_growth() {
+        let mut known = Estimators::default();
+        let before = known;
+        known.observe_compaction(&compacted(9_000, 2_000));
+        known.observe_request(Tokens(80_000), Tokens(30_000));
+        assert_eq!(known.growth, before.growth);
+        assert_eq!((known.requests(), known.compactions()), (1, 1));
+    }
+
+    #[test]
+    fn rereading_is_charged_to_the_compaction_before_it_and_is_no_growth() {
+        let mut known = Estimators::default();
+        known.observe_reread(Tokens(5_000));
+        known.observe_compaction(&compacted(9_000, 2_000));
+        assert_eq!(known.reread.tokens(), Tokens(0));
+        known.observe_reread(Tokens(4_000));
+        let growth = known.growth;
+        known.observe_request(Tokens(29_000), Tokens(33_000));
+        assert!(known.growth.value() < growth.value());
+        known.observe_compaction(&compacted(9_000, 2_000));
+        assert!(known.reread.value() > 3_000.0);
+        known.observe_compaction(&compacted(9_000, 2_000));
+        assert!(known.reread.value() < 3_000.0);
+    }
+
+    #[test]
+    fn a_prior_keeps_what_was_learnt_and_yields_to_the_new_session() {
+        let mut old = Estimators::default();
+        grow(&mut old, [9_000; 200]);
+        old.observe_compaction(&compacted(20_000, 4_000));
+        let mut new = Estimators::starting_from(&Prior::of(&old));
+        assert_eq!(new.growth.tokens(), old.growth.tokens());
+        assert_eq!((new.requests(), new.compactions()), (0, 0));
+        grow(&mut new, [1_000; 40]);
+        assert!(new.growth.value() < 3_000.0);
+    }
+
+    #[test]
+    fn estimators_survive_being_written_down() {
+        let mut known = Estimators::default();
+        grow(&mut known, [1_234, 777, 0]);
+        known.observe_compaction(&compacted(9_001, 2_003));
+        let text = serde_json::to_string(&known).expect("plain figures");
+        assert_eq!(
+            serde_json::from_str::<Estimators>(&text).expect("its own text"),
+            known
+        );
+    }
+
+    #[test]
+    fn a_session_goes_on_for_as_long_as_it_has_lasted_within_bounds() {
+        let mut known = Estimators::default();
+        assert!((known.expected_remaining() - FEWEST_REMAINING).abs() < 1e-9);
+        grow(&mut known, [10; 50]);
+        assert!((known.expected_remaining() - 50.0).abs() < 1e-9);
+        grow(&mut known, [10; 1_000]);
+        assert!((known.expected_remaining() - MOST_REMAINING).abs() < 1e-9);
+    }
+}

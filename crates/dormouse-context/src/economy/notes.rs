@@ -1,0 +1,58 @@
+//! Whether to update the notes now.
+//!
+//! An update is a call that reads the prompt; it pays because a compaction with notes needs no call
+//! then. So all updates since the last compaction together must stay below one full compaction.
+//! Normally there is one: at a turn's end in the upper part of the way, or, in a long tool loop,
+//! shortly before the best size. Another one follows only when the notes have fallen so far behind
+//! that they could not serve.
+//!
+//! Not here: whether notes are kept at all, and what is in them.
+
+use super::{Decision, Means, Moment, NotesFigures, Order, Outlook, Reason, figure, tokens};
+use dormouse_core::units::Tokens;
+
+/// What was done about notes since the last compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NotesState {
+    /// What the updates cost, in tokens of uncached input; see [`Outlook::notes_update`].
+    pub spent: f64,
+    /// Updates since the last compaction.
+    pub updates: u32,
+    /// The end of the conversation that the notes do not cover.
+    pub uncovered: Tokens,
+    /// Most that may stay uncovered if the notes are to serve as a summary.
+    pub uncovered_limit: Tokens,
+}
+
+/// Whether to update the notes now. The threshold is the prompt from which this moment calls for it.
+pub fn notes_worth(
+    outlook: &Outlook,
+    used: Tokens,
+    moment: Moment,
+    state: &NotesState,
+) -> Decision {
+    let from = match moment {
+        Moment::TurnEnd => tokens(outlook.settings.notes_from * figure(outlook.target)),
+        Moment::BetweenRounds => outlook.turn_end,
+        // A call that finds no cache costs as much as a compaction and saves none.
+        Moment::ColdCache | Moment::ModelSwitch | Moment::Resume => Tokens(u64::MAX),
+    };
+    let update = outlook.notes_update(used);
+    let static_prefix = outlook.figures.static_prefix;
+    let full = Order::new(Means::Full, &outlook.known, &outlook.rates, static_prefix)
+        .compaction(figure(outlook.target));
+    let fresh = state.updates > 0 && state.uncovered <= state.uncovered_limit;
+    let act = used >= from && !fresh && state.spent + update < full;
+    Decision {
+        act,
+        threshold: from,
+        reason: Reason::Notes(NotesFigures {
+            used,
+            from,
+            spent: state.spent,
+            update,
+            full,
+            fresh,
+        }),
+    }
+}

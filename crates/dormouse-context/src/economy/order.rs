@@ -1,0 +1,174 @@
+//! The ordering formula.
+//!
+//! With base `b`, growth `g`, read price `r`, write price `w` and a compaction at size W costing
+//! `C(W) = C0 + c·W`, a request costs on average `r·(b + (W−b)/2) + w·g + g·C(W)/(W−b)`. That is
+//! least at `W* = b + sqrt(2·g·(C0 + c·b)/r)`.
+//!
+//! Not here: where the figures come from, and bounds on the result.
+
+use super::{Estimators, Rates, figure};
+use dormouse_core::units::Tokens;
+
+/// Cheapest read price that is calculated with: free reading would put no bound on the prompt.
+const LEAST_READ: f64 = 1e-6;
+
+/// How a compaction is made, as far as its cost goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// A model call that reads the conversation from the cache.
+    Full,
+    /// A model call that finds the cache cold and writes it again.
+    FullCold,
+    /// Notes serve as the summary: no call at that moment, but one update of them before.
+    Notes,
+}
+
+/// An ordering problem. All figures are in tokens, costs in tokens of uncached input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Order {
+    /// What is always there, `b`.
+    pub base: f64,
+    /// Growth per request, `g`.
+    pub growth: f64,
+    /// Price of reading from the cache, `r`.
+    pub read: f64,
+    /// Price of writing to the cache, `w`.
+    pub write: f64,
+    /// The part of a compaction's cost that does not depend on the size, `C0`.
+    pub fixed: f64,
+    /// What each token of the prompt adds to a compaction's cost, `c`.
+    pub per_token: f64,
+}
+
+impl Order {
+    /// The problem of a session whose compactions are made by these means.
+    pub fn new(means: Means, known: &Estimators, rates: &Rates, static_prefix: Tokens) -> Self {
+        let kept = known.kept.value();
+        let rewritten = rates.write * (kept + known.reread.value());
+        let call = rates.output * known.summary.value();
+        let (fixed, per_token) = match means {
+            Means::Full => (rewritten + call, rates.read),
+            Means::FullCold => (rewritten + call, rates.write),
+            Means::Notes => (rewritten + notes_update(known, rates), rates.read),
+        };
+        Self {
+            base: figure(static_prefix) + kept,
+            growth: known.growth.value().max(1.0),
+            read: rates.read.max(LEAST_READ),
+            write: rates.write,
+            fixed,
+            per_token,
+        }
+    }
+
+    /// Cost of one compaction at this size, `C(W)`.
+    pub fn compaction(&self, size: f64) -> f64 {
+        self.fixed + self.per_token * size
+    }
+
+    /// The best size, `W*`.
+    pub fn best(&self) -> f64 {
+        let least = self.fixed + self.per_token * self.base;
+        self.base + (2.0 * self.growth * least / self.read).sqrt()
+    }
+
+    /// Mean cost of a request if every compaction happens at this size.
+    pub fn per_request(&self, size: f64) -> f64 {
+        let room = (size - self.base).max(self.growth);
+        self.read * (self.base + room / 2.0)
+            + self.write * self.growth
+            + self.growth * self.compaction(size) / room
+    }
+
+    /// What a session gains, in all the future, by standing at the base instead of at this size.
+    ///
+    /// Beyond the best size that is a whole compaction. Before it the compaction is worth less than
+    /// it costs, by `r·(W*−P)²/2g`: the reading that would have been saved by waiting. At the base
+    /// nothing is left.
+    pub fn gain(&self, size: f64, best: f64) -> f64 {
+        let early = (best - size).max(0.0);
+        let gain = self.compaction(size) - self.read * early * early / (2.0 * self.growth);
+        gain.max(0.0)
+    }
+}
+
+/// What an update of the notes costs beside reading the prompt.
+pub(super) fn notes_update(known: &Estimators, rates: &Rates) -> f64 {
+    rates.write * known.notes_sent.value() + rates.output * known.notes_edits.value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The worked example: 21k of static prefix, 7k behind it, a summary of 2k.
+    fn example() -> Order {
+        Order {
+            base: 28_000.0,
+            growth: 5_200.0,
+            read: 0.1,
+            write: 1.25,
+            fixed: 5.0 * 2_000.0 + 1.25 * 7_000.0,
+            per_token: 0.1,
+        }
+    }
+
+    #[test]
+    fn the_worked_example_comes_out() {
+        let best = example().best();
+        assert!((74_000.0..76_500.0).contains(&best), "{best}");
+    }
+
+    #[test]
+    fn no_other_size_is_cheaper() {
+        let order = example();
+        let best = order.best();
+        let least = order.per_request(best);
+        for size in [0.5, 0.8, 0.95, 1.05, 1.3, 2.0].map(|share| share * best) {
+            assert!(order.per_request(size) > least, "{size}");
+        }
+    }
+
+    #[test]
+    fn gain_runs_from_nothing_at_the_base_to_a_compaction_at_the_best_size() {
+        let order = example();
+        let best = order.best();
+        assert!(order.gain(order.base, best) < 1.0);
+        assert!((order.gain(best, best) - order.compaction(best)).abs() < 1.0);
+        assert!(order.gain(60_000.0, best) < order.compaction(60_000.0));
+        assert!(order.gain(60_000.0, best) > order.gain(50_000.0, best));
+    }
+
+    #[test]
+    fn free_reading_gives_a_number_still() {
+        let rates = Rates {
+            read: 0.0,
+            write: 1.25,
+            write_prefix: 2.0,
+            output: 5.0,
+            dearer_over: None,
+        };
+        let order = Order::new(Means::Full, &Estimators::default(), &rates, Tokens(9_000));
+        assert!(order.best().is_finite() && order.best() > 1_000_000.0);
+        assert!(order.gain(10_000.0, order.best()).is_finite());
+    }
+
+    #[test]
+    fn notes_are_cheaper_than_a_call_only_while_their_update_is() {
+        let rates = super::super::Prices::USUAL.rates(
+            dormouse_core::settings::CacheTtl::OneHour,
+            dormouse_core::settings::CacheTtl::FiveMinutes,
+        );
+        let mut known = Estimators::default();
+        let cost = |known: &Estimators, means| {
+            Order::new(means, known, &rates, Tokens(20_000)).compaction(75_000.0)
+        };
+        known.observe_notes_update(Tokens(1_000), Tokens(100));
+        assert!(cost(&known, Means::Notes) < cost(&known, Means::Full));
+        for _ in 0..12 {
+            known.observe_notes_update(Tokens(12_000), Tokens(6_000));
+        }
+        assert!(cost(&known, Means::Notes) > cost(&known, Means::Full));
+        assert!(cost(&known, Means::Full) < cost(&known, Means::FullCold));
+    }
+}

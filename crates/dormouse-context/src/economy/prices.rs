@@ -1,0 +1,129 @@
+//! Prices relative to uncached input, and which of them apply.
+//!
+//! Not here: money. Decisions compare costs with one another, so the unit is the price of one token
+//! of uncached input.
+
+use dormouse_core::models::ModelInfo;
+use dormouse_core::settings::CacheTtl;
+use dormouse_core::units::Tokens;
+
+/// What a model's tokens cost, relative to uncached input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prices {
+    /// Reading from a cache.
+    pub read: f64,
+    /// Writing to a cache that lives five minutes.
+    pub write_5m: f64,
+    /// Writing to a cache that lives one hour.
+    pub write_1h: f64,
+    /// Tokens the model writes.
+    pub output: f64,
+    /// Prompts longer than this make the whole request dearer.
+    pub dearer_over: Option<Tokens>,
+}
+
+impl Prices {
+    /// What most models charge; stands in where a price is not known.
+    pub const USUAL: Self = Self {
+        read: 0.1,
+        write_5m: 1.25,
+        write_1h: 2.0,
+        output: 5.0,
+        dearer_over: None,
+    };
+
+    /// The standard prices of a model, or the usual ones where none are known.
+    pub fn of(model: &ModelInfo) -> Self {
+        let Some(prices) = &model.prices else {
+            return Self::USUAL;
+        };
+        let set = &prices.standard;
+        let input = set.input.per_million();
+        if input <= 0.0 {
+            return Self::USUAL;
+        }
+        Self {
+            read: set.read.per_million() / input,
+            write_5m: set.write_5m.per_million() / input,
+            write_1h: set.write_1h.per_million() / input,
+            output: set.output.per_million() / input,
+            dearer_over: prices.long_prompt.map(|step| step.over),
+        }
+    }
+
+    /// The rates where the static prefix and the messages are asked to live this long.
+    pub fn rates(&self, prefix: CacheTtl, messages: CacheTtl) -> Rates {
+        let write = |ttl| match ttl {
+            CacheTtl::OneHour => self.write_1h,
+            CacheTtl::FiveMinutes => self.write_5m,
+        };
+        Rates {
+            read: self.read,
+            write: write(messages),
+            write_prefix: write(prefix),
+            output: self.output,
+            dearer_over: self.dearer_over,
+        }
+    }
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self::USUAL
+    }
+}
+
+/// The prices that apply, once it is settled how long what is written shall live.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Reading from the cache, `r`.
+    pub read: f64,
+    /// Writing messages to the cache, `w`.
+    pub write: f64,
+    /// Writing the static prefix to the cache.
+    pub write_prefix: f64,
+    /// Tokens the model writes, `o`.
+    pub output: f64,
+    /// Prompts longer than this make the whole request dearer.
+    pub dearer_over: Option<Tokens>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_core::models::ModelTable;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_model_without_prices_has_the_usual_ones() {
+        let table = ModelTable::builtin();
+        let unknown = table.lookup("nobody-knows-this-one").info;
+        assert_eq!(unknown.prices, None);
+        assert_eq!(Prices::of(unknown), Prices::USUAL);
+    }
+
+    #[test]
+    fn listed_prices_become_ratios_to_input() {
+        let table = ModelTable::builtin();
+        let info = table
+            .iter()
+            .find(|info| {
+                info.prices
+                    .is_some_and(|prices| prices.long_prompt.is_some())
+            })
+            .expect("a model with a step for long prompts");
+        let prices = Prices::of(info);
+        let set = info.prices.expect("priced").standard;
+        let back = prices.output * set.input.per_million();
+        assert!((back - set.output.per_million()).abs() < 1e-9);
+        assert!(prices.read < 1.0 && prices.write_5m > 1.0);
+        assert!(prices.dearer_over.is_some());
+    }
+
+    #[test]
+    fn lifetimes_choose_the_write_price() {
+        let rates = Prices::USUAL.rates(CacheTtl::OneHour, CacheTtl::FiveMinutes);
+        assert!((rates.write_prefix - 2.0).abs() < 1e-9);
+        assert!((rates.write - 1.25).abs() < 1e-9);
+    }
+}

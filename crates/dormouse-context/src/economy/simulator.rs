@@ -1,0 +1,133 @@
+//! What a session costs under a policy, request by request. For tests.
+//!
+//! It follows the rules of a prompt cache, not the formula: each request reads what was there and
+//! writes what is new; a compaction reads the prompt, pays for the summary, and writes what follows
+//! the static prefix.
+
+use super::{
+    Compacted, Estimators, Figures, Means, Moment, Outlook, Rates, Situation, decide, tokens,
+};
+use dormouse_core::settings::EconomySettings;
+use dormouse_core::units::Tokens;
+use std::cell::{Cell, RefCell};
+
+/// One request of a session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// What it adds.
+    pub(super) growth: f64,
+    /// The turn ends with it.
+    pub(super) ends_turn: bool,
+}
+
+/// A session that was recorded, as it were: what happens does not depend on the policy.
+#[derive(Clone, Debug)]
+pub(super) struct Session {
+    pub(super) static_prefix: f64,
+    pub(super) kept: f64,
+    pub(super) summary: f64,
+    pub(super) rates: Rates,
+    pub(super) classic: Tokens,
+    pub(super) steps: Vec<Step>,
+    /// What the first, second, … compaction keeps and writes, relative to the mean; repeats.
+    pub(super) wobble: Vec<f64>,
+}
+
+/// What it came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bill {
+    pub(super) cost: f64,
+    pub(super) compactions: u32,
+}
+
+impl Session {
+    /// Compacts whenever the prompt has this size.
+    pub(super) fn fixed(&self, size: f64) -> Bill {
+        self.run(|_, prompt| prompt >= size, |_| {})
+    }
+
+    /// The best of many fixed sizes, and its bill.
+    pub(super) fn best_fixed(&self) -> (f64, Bill) {
+        let base = self.static_prefix + self.kept;
+        let top = super::figure(self.classic);
+        let sizes = (0..120).map(|i| {
+            let share = f64::from(i) / 119.0;
+            // Evenly spaced in the logarithm of the room, from 2 % of the base upwards.
+            let room = 0.02 * base * ((top - base) / (0.02 * base)).powf(share);
+            base + room
+        });
+        sizes
+            .map(|size| (size, self.fixed(size)))
+            .min_by(|a, b| a.1.cost.total_cmp(&b.1.cost))
+            .expect("some size")
+    }
+
+    /// Decides as it goes along, from what it has seen.
+    pub(super) fn online(&self, settings: &EconomySettings) -> Bill {
+        let known = RefCell::new(Estimators::default());
+        let before = Cell::new(tokens(self.static_prefix));
+        let mut in_use = None;
+        self.run(
+            |step, prompt| {
+                let mut known = known.borrow_mut();
+                known.observe_request(before.replace(tokens(prompt)), tokens(prompt));
+                let figures = Figures {
+                    static_prefix: tokens(self.static_prefix),
+                    floor: Tokens::ZERO,
+                    classic: self.classic,
+                    in_use,
+                    means: Means::Full,
+                };
+                let outlook = Outlook::new(&known, &self.rates, &figures, settings);
+                in_use = Some(outlook.in_use);
+                let moment = if step.ends_turn {
+                    Moment::TurnEnd
+                } else {
+                    Moment::BetweenRounds
+                };
+                decide(&outlook, &Situation::new(tokens(prompt), moment)).act
+            },
+            |compacted| {
+                known.borrow_mut().observe_compaction(compacted);
+                before.set(compacted.after);
+            },
+        )
+    }
+
+    fn run(
+        &self,
+        mut compact: impl FnMut(&Step, f64) -> bool,
+        mut compacted: impl FnMut(&Compacted),
+    ) -> Bill {
+        let Rates {
+            read,
+            write,
+            write_prefix,
+            output,
+            ..
+        } = self.rates;
+        let mut wobbles = self.wobble.iter().cycle();
+        let mut prompt = self.static_prefix;
+        let mut bill = Bill {
+            cost: write_prefix * prompt,
+            compactions: 0,
+        };
+        for step in &self.steps {
+            bill.cost += read * prompt + write * step.growth;
+            prompt += step.growth;
+            if compact(step, prompt) {
+                let wobble = wobbles.next().copied().unwrap_or(1.0);
+                let (kept, summary) = (self.kept * wobble, self.summary * wobble);
+                bill.cost += read * prompt + output * summary + write * kept;
+                bill.compactions += 1;
+                prompt = self.static_prefix + kept;
+                compacted(&Compacted {
+                    after: tokens(prompt),
+                    static_prefix: tokens(self.static_prefix),
+                    summary: Some(tokens(summary)),
+                });
+            }
+        }
+        bill
+    }
+}
