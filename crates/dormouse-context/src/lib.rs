@@ -10,6 +10,7 @@ pub mod category;
 pub mod compact;
 pub mod conversation;
 mod derive;
+pub mod evidence;
 mod layout;
 pub mod ledger;
 mod normalise;

@@ -1,5 +1,6 @@
 //! The folded state of a session: what must survive a restart and is not part of the view.
 
+use super::chronicle::Chronicle;
 use super::payload::{Lineage, Marker, Prefix, Ttl};
 use crate::hash::Hash;
 use crate::id::{AgentId, MessageId, RecordId, Seq};
@@ -50,6 +51,8 @@ pub struct FoldedState {
     pub lineage: Option<Box<Lineage>>,
     /// The last boundary.
     pub boundary: Option<RecordId>,
+    /// The user's messages and the evidence, over all boundaries.
+    pub chronicle: Chronicle,
 }
 
 /// The last response of a branch.
