@@ -51,7 +51,7 @@ pub(super) fn opened(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
         Act::Fetch(url) => {
             *seen(&mut chronicle.urls, url, at, limits.urls) = Mention {
                 by: Speaker::Assistant,
-                around: tool.to_owned(),
+                around: String::new(),
             };
         }
         Act::Ask | Act::Other => {}
@@ -78,7 +78,10 @@ pub(super) fn closed(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
     let Some(call) = block.call().and_then(|id| chronicle.open_calls.remove(id)) else {
         return;
     };
-    let text = block.readable_text().unwrap_or_default();
+    // What a successful reading gave is no evidence; it need not be decoded.
+    let is_telling = block.is_error() || matches!(call.act, Act::Run(_) | Act::Ask);
+    let text = is_telling.then(|| block.readable_text()).flatten();
+    let text = text.unwrap_or_default();
     let outcome = outcome(&call.act, &text, block.is_error());
     let at = At {
         clock: chronicle.clock,

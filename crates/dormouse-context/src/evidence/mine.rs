@@ -105,6 +105,9 @@ const SHORTEST_DECISION: usize = 12;
 /// Words kept on each side of a number or a name.
 const WORDS_AROUND: usize = 5;
 
+/// Names longer than this are not repeated among the words around them.
+const LONG_VALUE: usize = 24;
+
 /// Takes what the user gave and laid down.
 pub(super) fn user(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimits) {
     // In pasted bulk the user's own words are at the ends.
@@ -146,8 +149,12 @@ fn values(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimi
         }
         taken += 1;
         let from = atoms[index.saturating_sub(WORDS_AROUND)].range.start;
-        let last = (index + WORDS_AROUND).min(atoms.len() - 1);
-        let around = clean::line(&text[from..atoms[last].range.end], limits.line_chars / 2);
+        let to = atoms[(index + WORDS_AROUND).min(atoms.len() - 1)].range.end;
+        // A long name stands there already and need not be said again.
+        let itself = if word.len() > LONG_VALUE { "…" } else { word };
+        let (before, behind) = (&text[from..atom.range.start], &text[atom.range.end..to]);
+        let around = format!("{before}{itself}{behind}");
+        let around = clean::line(&around, limits.line_chars / 2);
         let (shelf, limit) = if atom.shape == Shape::Url {
             (&mut chronicle.urls, limits.urls)
         } else {
@@ -192,6 +199,10 @@ pub(super) fn decisions(
         clock: chronicle.clock,
         seq,
     };
+    // Cutting a text into sentences costs more than seeing that there is nothing in it.
+    if !has_phrase(text, cues) {
+        return;
+    }
     let prose = |kind| matches!(kind, Kind::Prose | Kind::ListItem | Kind::Quote);
     let sentences = segment(text);
     let telling = sentences
@@ -240,7 +251,9 @@ pub(super) fn tests(
 
 /// A count followed by a verdict: "12 passed", "3 tests, 0 failures", or "Failed: 2".
 fn is_test_result(line: &str) -> bool {
-    if !line.bytes().any(|byte| byte.is_ascii_digit()) {
+    const STEMS: [&str; 4] = ["pass", "fail", "succe", "error"];
+    let has_digit = line.bytes().any(|byte| byte.is_ascii_digit());
+    if !has_digit || !STEMS.iter().any(|stem| contains_ignoring_case(line, stem)) {
         return false;
     }
     let line = clean::line(line, line.len());
@@ -274,14 +287,17 @@ pub(super) fn error(
         .trim_end_matches("</tool_use_error>");
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let begins = |line: &&str| {
-        let start = clean::head(line, 40).to_ascii_lowercase();
-        ERROR_STARTS.iter().any(|error| start.starts_with(error))
+        ERROR_STARTS
+            .iter()
+            .any(|start| starts_ignoring_case(line, start))
     };
     let telling = |line: &&str| {
-        let start = clean::head(line, limits.line_chars).to_ascii_lowercase();
-        ERROR_WORDS.iter().any(|word| start.contains(word))
+        let start = clean::head(line, limits.line_chars);
+        ERROR_WORDS
+            .iter()
+            .any(|word| contains_ignoring_case(start, word))
     };
-    let is_code = |line: &&str| line.to_ascii_lowercase().starts_with("exit code");
+    let is_code = |line: &&str| starts_ignoring_case(line, "exit code");
     let found = lines().find(begins).or_else(|| {
         let any = || lines().filter(|line| !is_code(line));
         let line = any().find(telling).or_else(|| any().next());
@@ -291,6 +307,17 @@ pub(super) fn error(
         let line = clean::line(line, limits.line_chars);
         *seen(&mut chronicle.errors, &line, at, limits.errors) = source.clone();
     }
+}
+
+fn starts_ignoring_case(text: &str, start: &str) -> bool {
+    let begin = text.as_bytes().get(..start.len());
+    begin.is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))
+}
+
+fn contains_ignoring_case(text: &str, part: &str) -> bool {
+    text.as_bytes()
+        .windows(part.len())
+        .any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
 }
 
 #[cfg(test)]

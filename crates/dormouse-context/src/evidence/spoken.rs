@@ -5,7 +5,7 @@
 //! but what was typed behind its name is the user's.
 
 /// Wrappers whose content no person wrote.
-const INJECTED: [&str; 19] = [
+const INJECTED: [&str; 18] = [
     "analysis",
     "bash-stderr",
     "bash-stdout",
@@ -23,7 +23,6 @@ const INJECTED: [&str; 19] = [
     "persisted-output",
     "post-tool-use-hook",
     "system-reminder",
-    "task-notification",
     "user-prompt-submit-hook",
 ];
 
@@ -34,6 +33,9 @@ const TYPED: [(&str, &str); 3] = [
     ("user-memory-input", "# "),
 ];
 
+/// Wrappers of messages that a client sends by itself: what stands behind them is not typed either.
+const NOTICES: [&str; 1] = ["<task-notification>"];
+
 /// Notes of a client in the user's place, without tags.
 const NOTES: [&str; 2] = [
     "[Request interrupted by user]",
@@ -42,6 +44,9 @@ const NOTES: [&str; 2] = [
 
 /// What a person said in a text, without what a client put in; empty if nothing is left.
 pub fn spoken(text: &str) -> String {
+    if NOTICES.iter().any(|tag| text.trim_start().starts_with(tag)) {
+        return String::new();
+    }
     let mut out = String::new();
     let mut command: Option<String> = None;
     let mut rest = text;
@@ -158,7 +163,7 @@ mod tests {
             ),
             ("<local-command-stdout>Bye!</local-command-stdout>", ""),
             (
-                "<task-notification>\n<task-id>b0</task-id>\n</task-notification>",
+                "<task-notification>\n<task-id>b0</task-id>\n</task-notification>\nRead the output file: /tmp/b0",
                 "",
             ),
             ("<bash-input>ls</bash-input>", "! ls"),
