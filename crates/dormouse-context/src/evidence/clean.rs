@@ -87,7 +87,7 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
                 '\u{1b}' => {
                     // ESC [ … final, or ESC with one or two characters behind it.
                     if rest.next_if_eq(&'[').is_some() {
-                        while let Some(next) = rest.next_if(|next| next.is_ascii()) {
+                        while let Some(next) = rest.next_if(char::is_ascii) {
                             if ('@'..='~').contains(&next) {
                                 break;
                             }
@@ -95,7 +95,7 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
                     } else if rest.next_if(|next| matches!(next, '(' | ')')).is_some() {
                         rest.next();
                     } else {
-                        rest.next_if(|next| next.is_ascii_graphic());
+                        rest.next_if(char::is_ascii_graphic);
                     }
                 }
                 '\n' | '\t' | '\r' => return Some(letter),

@@ -55,7 +55,6 @@ pub fn spoken(text: &str) -> String {
         let content = part.content.trim();
         match part.wrapper {
             Wrapper::Injected("command-name") => command = Some(content.to_owned()),
-            Wrapper::Injected(_) => {}
             Wrapper::Typed(sign) if !content.is_empty() => {
                 // The name of a command alone tells nothing; with what follows it, it is a request.
                 if let Some(name) = command.take() {
@@ -65,7 +64,7 @@ pub fn spoken(text: &str) -> String {
                 out.push_str(sign);
                 out.push_str(content);
             }
-            Wrapper::Typed(_) => {}
+            Wrapper::Injected(_) | Wrapper::Typed(_) => {}
         }
         rest = part.rest;
     }

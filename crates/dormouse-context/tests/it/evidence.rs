@@ -96,7 +96,6 @@ fn directory(file: &Path) -> String {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the shares are the result")]
 fn the_evidence_of_long_sessions_is_kept() {
     let Some(root) = transcripts() else { return };
     let mut files = Vec::new();
