@@ -6,6 +6,7 @@
 //! Not here: reading and writing logs, choosing the path, deciding anything.
 
 use crate::compact::Compaction;
+use crate::evidence::{self, EvidenceLimits};
 use crate::target::Target;
 use crate::tokens::{self, Count};
 use crate::undo::{self, UndoError};
@@ -31,6 +32,7 @@ pub struct Conversation {
     view: View,
     state: FoldedState,
     bytes: BytesPerToken,
+    limits: EvidenceLimits,
     head: Option<RecordId>,
 }
 
@@ -42,6 +44,7 @@ impl Conversation {
             view: View::new(target),
             state: FoldedState::default(),
             bytes,
+            limits: EvidenceLimits::default(),
             head: None,
         }
     }
@@ -202,6 +205,7 @@ impl Conversation {
     }
 
     fn apply_state(&mut self, record: &Record, before: Option<Weight>) {
+        evidence::observe(&mut self.state.chronicle, record, &self.limits);
         match &record.body {
             Body::Message(message) if message.reaches_the_model() => self.message(record, message),
             Body::Fragment(fragment) => self.appended(*fragment.block.weight()),

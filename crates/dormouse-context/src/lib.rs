@@ -17,6 +17,7 @@ pub mod fork;
 mod figures;
 pub mod layers;
 pub mod economy;
+pub mod evidence;
 mod layout;
 pub mod ledger;
 mod normalise;

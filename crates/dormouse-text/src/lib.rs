@@ -10,6 +10,7 @@
 //! - [`summary`]: picks the sentences that say most within a budget.
 //! - [`duplicates`]: finds texts that say the same in almost the same words.
 //! - [`keyphrases`]: names what a text is about.
+//! - [`rank`]: finds the texts, and the places in them, that answer to some words.
 //! - [`dates`]: finds dates, also relative ones, and says which days they mean.
 //!
 //! # Not here
@@ -22,6 +23,7 @@ pub mod dates;
 pub mod duplicates;
 mod hash;
 pub mod keyphrases;
+pub mod rank;
 pub mod segment;
 pub mod summary;
 pub mod words;

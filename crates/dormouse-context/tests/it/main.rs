@@ -7,6 +7,7 @@
 )]
 
 mod accounting;
+mod evidence;
 mod foreign_cases;
 mod material;
 mod notes;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
-fn transcripts() -> Option<PathBuf> {
+pub(crate) fn transcripts() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/material/transcripts");
     if !root.is_dir() {
         println!("skipped: no material at {}", root.display());
@@ -27,7 +27,7 @@ fn transcripts() -> Option<PathBuf> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test reads material by path")]
-fn read(file: &Path) -> Vec<Record> {
+pub(crate) fn read(file: &Path) -> Vec<Record> {
     let text = Bytes::from(std::fs::read(file).unwrap());
     let mut records = Vec::new();
     let mut offset = 0;
@@ -41,7 +41,7 @@ fn read(file: &Path) -> Vec<Record> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test lists material by path")]
-fn jsonl_below(dir: &Path, found: &mut Vec<PathBuf>) {
+pub(crate) fn jsonl_below(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

@@ -7,6 +7,7 @@
 //!
 //! Reading ([`Record::parse`]) is lenient, writing ([`encode`]) is strict. What a record does to the prompt is decided in `dormouse-context`.
 
+mod chronicle;
 mod layout;
 mod message;
 mod payload;
@@ -17,6 +18,10 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use chronicle::{
+    Act, Chronicle, CommandFact, Decision, EarlierMessages, Entry, FileFact, Mention, MessageText,
+    OpenCall, Outcome, Shelf, Sighting, Source, Speaker, UserMessage, UserMessages,
+};
 pub use layout::{Derived, KeptRange, LayoutRun, Manifest};
 pub use message::{Message, MessageOrigin, Role};
 pub use payload::{

@@ -1,5 +1,6 @@
 //! The folded state of a session: what must survive a restart and is not part of the view.
 
+use super::chronicle::Chronicle;
 use super::payload::{Lineage, Marker, Prefix, Ttl};
 use crate::hash::Hash;
 use crate::id::{AgentId, MessageId, RecordId, Seq};
@@ -52,6 +53,8 @@ pub struct FoldedState {
     pub boundary: Option<RecordId>,
     /// The session notes, as far as they got.
     pub notes: Option<NotesState>,
+    /// The user's messages and the evidence, over all boundaries.
+    pub chronicle: Chronicle,
 }
 
 /// How far the session notes got.

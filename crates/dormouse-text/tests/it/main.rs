@@ -6,5 +6,6 @@ mod date_cases;
 mod duplicates_of_notes;
 mod material;
 mod properties;
+mod ranking;
 mod stemming;
 mod summary_of_sessions;

@@ -140,6 +140,9 @@ settings! {
     /// Most that the user's own messages take in a summary before the oldest are shortened.
     COMPACT_USER_MESSAGES_LIMIT: Tokens = "compact.user_messages_limit", tokens(20_000);
 
+    /// Longest list of files, commands, results and figures that stands beside a summary.
+    COMPACT_EVIDENCE_LIMIT: Tokens = "compact.evidence_limit", tokens(8_000);
+
     /// How many of the files read last are restored after a compaction.
     COMPACT_RESTORE_FILES: u64 = "compact.restore.files", count(5);
 

@@ -1,0 +1,288 @@
+//! Tool calls and their results.
+//!
+//! Tools are known by the names they have in Claude Code; any other tool is judged by the names of
+//! its arguments.
+
+use super::note::{At, seen};
+use super::{EvidenceLimits, clean, mine};
+use dormouse_core::block::Block;
+use dormouse_core::id::Seq;
+use dormouse_core::record::{
+    Act, Chronicle, CommandFact, Mention, OpenCall, Outcome, Shelf, Source, Speaker,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What a result begins with when the user did not let the tool run.
+const REFUSALS: [&str; 4] = [
+    "The user doesn't want to",
+    "Claude requested permissions",
+    "Permission to use",
+    "User chose to stay in plan mode",
+];
+
+/// What stands before the user's reason for it.
+const REASON: &str = "the user said:";
+
+/// A call was made: what it is about is noted, how it goes is open.
+pub(super) fn opened(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits: &EvidenceLimits) {
+    let (Some(tool), Some(id)) = (block.tool(), block.call()) else {
+        return;
+    };
+    let act = act(tool, block, limits);
+    let at = At {
+        clock: chronicle.clock,
+        seq,
+    };
+    match &act {
+        Act::Read(path) => {
+            let fact = seen(&mut chronicle.files, path, at, limits.files);
+            fact.reads = fact.reads.saturating_add(1);
+        }
+        Act::Change(path) => {
+            seen(&mut chronicle.files, path, at, limits.files);
+        }
+        Act::Run(text) => {
+            seen(&mut chronicle.commands, text, at, limits.commands).outcome = Outcome::Open;
+        }
+        Act::Search(text) => {
+            seen(&mut chronicle.searches, text, at, limits.searches).outcome = Outcome::Open;
+        }
+        Act::Fetch(url) => {
+            *seen(&mut chronicle.urls, url, at, limits.urls) = Mention {
+                by: Speaker::Assistant,
+                around: String::new(),
+            };
+        }
+        Act::Ask | Act::Other => {}
+    }
+    if chronicle.open_calls.len() >= limits.open_calls.max(1) {
+        let oldest = chronicle
+            .open_calls
+            .iter()
+            .min_by_key(|(_, call)| call.since);
+        if let Some(id) = oldest.map(|(id, _)| id.clone()) {
+            chronicle.open_calls.remove(&id);
+        }
+    }
+    let call = OpenCall {
+        tool: clean::line(tool, limits.line_chars),
+        act,
+        since: chronicle.clock,
+    };
+    chronicle.open_calls.insert(id.clone(), call);
+}
+
+/// A result came: how the call went is noted, and what its output says.
+pub(super) fn closed(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits: &EvidenceLimits) {
+    let Some(call) = block.call().and_then(|id| chronicle.open_calls.remove(id)) else {
+        return;
+    };
+    // What a successful reading gave is no evidence; it need not be decoded.
+    let is_telling = block.is_error() || matches!(call.act, Act::Run(_) | Act::Ask);
+    let text = is_telling.then(|| block.readable_text()).flatten();
+    let text = text.unwrap_or_default();
+    let outcome = outcome(&call.act, &text, block.is_error());
+    let at = At {
+        clock: chronicle.clock,
+        seq,
+    };
+    let failed = outcome != Outcome::Ok;
+    match &call.act {
+        Act::Read(path) | Act::Change(path) => {
+            if let Some(entry) = chronicle.files.entries.get_mut(path) {
+                entry.fact.failed = failed;
+                if matches!(call.act, Act::Change(_)) && !failed {
+                    entry.fact.changes = entry.fact.changes.saturating_add(1);
+                }
+            }
+        }
+        Act::Run(command) => settle(&mut chronicle.commands, command, outcome),
+        Act::Search(what) => settle(&mut chronicle.searches, what, outcome),
+        Act::Ask if !failed => mine::answer(chronicle, at, &text, limits),
+        Act::Fetch(_) | Act::Ask | Act::Other => {}
+    }
+    if outcome == Outcome::Refused {
+        if let Some((_, reason)) = text.split_once(REASON) {
+            mine::answer(chronicle, at, reason, limits);
+        }
+        return;
+    }
+    let subject = clean::line(call.act.subject(), 80);
+    let source = Source {
+        call: format!("{} {subject}", call.tool).trim_end().to_owned(),
+    };
+    if matches!(call.act, Act::Run(_)) {
+        mine::tests(chronicle, at, &text, &source, limits);
+    }
+    if failed || matches!(call.act, Act::Run(_)) {
+        mine::error(chronicle, at, &text, failed, &source, limits);
+    }
+}
+
+fn settle(shelf: &mut Shelf<CommandFact>, text: &str, outcome: Outcome) {
+    if let Some(entry) = shelf.entries.get_mut(text) {
+        entry.fact.outcome = outcome;
+        if outcome != Outcome::Ok {
+            entry.fact.failures = entry.fact.failures.saturating_add(1);
+        }
+    }
+}
+
+fn outcome(act: &Act, text: &str, is_error: bool) -> Outcome {
+    let refused = is_error && REFUSALS.iter().any(|start| text.starts_with(start));
+    let code = matches!(act, Act::Run(_))
+        .then(|| exit_code(text))
+        .flatten();
+    match code {
+        _ if refused => Outcome::Refused,
+        Some(0) if !is_error => Outcome::Ok,
+        Some(code) if code != 0 => Outcome::Exit(code),
+        _ if is_error => Outcome::Failed,
+        _ => Outcome::Ok,
+    }
+}
+
+/// The exit code a shell tool puts before or behind the output.
+fn exit_code(text: &str) -> Option<i32> {
+    let text = text.trim();
+    let first = text.lines().next()?;
+    let last = text.lines().next_back()?;
+    [first, last].into_iter().find_map(|line| {
+        // A long line, or words in front of these, are output that speaks of exit codes.
+        let line = clean::head(line, 80).to_ascii_lowercase();
+        let starts = [
+            "exit code",
+            "exit status",
+            "exited with code",
+            "<exit_code>",
+        ];
+        let spoken = starts.iter().find_map(|start| {
+            let (before, behind) = line.split_once(start)?;
+            let framed = before.trim().is_empty()
+                || before.ends_with('(')
+                || before.trim() == "process"
+                || before.trim() == "command";
+            framed.then_some(behind)
+        })?;
+        let digits = spoken.trim_start_matches([':', ' ', '=']);
+        let end = digits
+            .find(|letter: char| !(letter.is_ascii_digit() || letter == '-'))
+            .unwrap_or(digits.len());
+        digits[..end].parse().ok()
+    })
+}
+
+/// The arguments that say what a call is about. Others are skipped unread.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Input {
+    file_path: Option<Value>,
+    notebook_path: Option<Value>,
+    path: Option<Value>,
+    file: Option<Value>,
+    command: Option<Value>,
+    cmd: Option<Value>,
+    url: Option<Value>,
+    pattern: Option<Value>,
+    query: Option<Value>,
+    glob: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    #[serde(default)]
+    input: Input,
+}
+
+fn act(tool: &str, block: &Block, limits: &EvidenceLimits) -> Act {
+    let input = serde_json::from_slice::<Call>(block.bytes())
+        .map(|call| call.input)
+        .unwrap_or_default();
+    let path = [
+        &input.file_path,
+        &input.notebook_path,
+        &input.path,
+        &input.file,
+    ]
+    .into_iter()
+    .find_map(|member| text_of(member.as_ref()))
+    .map(|path| clean::line(&path, limits.path_chars));
+    let command = [&input.command, &input.cmd]
+        .into_iter()
+        .find_map(|member| text_of(member.as_ref()))
+        .map(|text| clean::command(&text, limits.command_chars));
+    let url = text_of(input.url.as_ref()).map(|url| clean::line(&url, limits.path_chars));
+    let search = [&input.pattern, &input.query]
+        .into_iter()
+        .find_map(|member| text_of(member.as_ref()))
+        .map(|what| {
+            let within = path.clone().or_else(|| text_of(input.glob.as_ref()));
+            let within = within.map(|within| format!(" in {within}"));
+            let text = format!("{tool} {what}{}", within.unwrap_or_default());
+            clean::line(&text, limits.line_chars)
+        });
+    let changes =
+        matches!(tool, "Edit" | "Write" | "MultiEdit" | "NotebookEdit") || changes_by_name(tool);
+    match (tool, command, url, search, path) {
+        ("AskUserQuestion", ..) => Act::Ask,
+        (_, Some(command), ..) if !command.is_empty() => Act::Run(command),
+        (_, _, Some(url), ..) if !url.is_empty() => Act::Fetch(url),
+        (_, _, _, Some(search), _) => Act::Search(search),
+        (_, _, _, _, Some(path)) if changes && !path.is_empty() => Act::Change(path),
+        (_, _, _, _, Some(path)) if !path.is_empty() => Act::Read(path),
+        _ => Act::Other,
+    }
+}
+
+/// Whether the name of an unknown tool says that it changes files.
+fn changes_by_name(tool: &str) -> bool {
+    let name = tool.to_ascii_lowercase();
+    let name = name.rsplit("__").next().unwrap_or_default();
+    [
+        "edit", "write", "create", "replace", "patch", "delete", "insert",
+    ]
+    .iter()
+    .any(|verb| name.split(['_', '-']).any(|word| word.starts_with(verb)))
+}
+
+/// A text, or the words of a command given as a list.
+fn text_of(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            (!words.is_empty()).then(|| words.join(" "))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{changes_by_name, exit_code};
+
+    #[test]
+    fn exit_codes_are_found_where_tools_put_them() {
+        let cases = [
+            ("Exit code 1\nError: no", Some(1)),
+            ("Error: Command failed (exit code: 2)\nls: x", Some(2)),
+            ("output\nProcess exited with code 137", Some(137)),
+            ("exit status 3", Some(3)),
+            ("it says that exit code 4 means a leak", None),
+            ("all good", None),
+            ("", None),
+        ];
+        for (text, code) in cases {
+            assert_eq!(exit_code(text), code, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn unknown_tools_are_judged_by_their_names() {
+        assert!(changes_by_name("mcp__files__write_file"));
+        assert!(changes_by_name("str_replace_editor"));
+        assert!(!changes_by_name("mcp__files__read_file"));
+        assert!(!changes_by_name("LS"));
+    }
+}

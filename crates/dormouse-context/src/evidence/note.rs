@@ -1,0 +1,141 @@
+//! Putting entries on shelves, within the limits.
+
+use super::EvidenceLimits;
+use super::clean;
+use dormouse_core::hash::Hash;
+use dormouse_core::id::Seq;
+use dormouse_core::record::{
+    EarlierMessages, Entry, MessageText, Record, Shelf, Sighting, UserMessage, UserMessages,
+};
+
+/// Where something was seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    /// The clock of the chronicle.
+    pub(super) clock: u64,
+    /// The record.
+    pub(super) seq: Seq,
+}
+
+/// Counts a sighting and hands out what is known. Beyond the limit, the eighth that was seen
+/// longest ago goes at once, so that making room costs little for each.
+pub(super) fn seen<'a, T: Default>(
+    shelf: &'a mut Shelf<T>,
+    text: &str,
+    at: At,
+    limit: usize,
+) -> &'a mut T {
+    if shelf.entries.len() >= limit.max(1) && !shelf.entries.contains_key(text) {
+        let excess = shelf.entries.len() + 1 - limit.max(1);
+        drop_oldest(shelf, excess.max(limit / 8));
+    }
+    let entry = shelf
+        .entries
+        .entry(text.to_owned())
+        .or_insert_with(|| Entry {
+            seen: Sighting {
+                first: at.clock,
+                ..Sighting::default()
+            },
+            fact: T::default(),
+        });
+    entry.seen.last = at.clock;
+    entry.seen.seq = at.seq;
+    entry.seen.times = entry.seen.times.saturating_add(1);
+    &mut entry.fact
+}
+
+fn drop_oldest<T>(shelf: &mut Shelf<T>, count: usize) {
+    let oldest: Vec<String> = shelf
+        .recent_first()
+        .into_iter()
+        .rev()
+        .take(count)
+        .map(|(text, _)| text.to_owned())
+        .collect();
+    for text in &oldest {
+        shelf.entries.remove(text);
+    }
+    shelf.dropped += oldest.len() as u64;
+}
+
+/// Notes a message of the user, and cuts older ones if they have become too much.
+pub(super) fn user_message(
+    user: &mut UserMessages,
+    record: &Record,
+    text: &str,
+    limits: &EvidenceLimits,
+) {
+    let fits = text.len() <= limits.user_bytes;
+    let whole = MessageText::Whole(text.to_owned());
+    user.listed.push(UserMessage {
+        seq: record.seq,
+        record: record.id.clone(),
+        hash: Hash::of(text.as_bytes()),
+        chars: text.chars().count() as u64,
+        text: if fits { whole } else { cut(text, limits) },
+    });
+    let mut bytes: usize = user.listed.iter().map(|message| message.text.len()).sum();
+    while bytes > limits.user_bytes {
+        let Some(message) = next_to_cut(&mut user.listed, limits) else {
+            break;
+        };
+        if let MessageText::Whole(text) = &message.text {
+            let shorter = cut(text, limits);
+            bytes = bytes - text.len() + shorter.len();
+            message.text = shorter;
+        }
+    }
+    let mut many = user
+        .listed
+        .len()
+        .saturating_sub(limits.user_messages.max(1));
+    for message in &user.listed[many..] {
+        if bytes <= limits.user_bytes || many + 1 >= user.listed.len() {
+            break;
+        }
+        bytes -= message.text.len();
+        many += 1;
+    }
+    for message in user.listed.drain(..many) {
+        set_aside(&mut user.earlier, &message);
+    }
+}
+
+/// The oldest pasted bulk, else the oldest that would become shorter.
+fn next_to_cut<'a>(
+    listed: &'a mut [UserMessage],
+    limits: &EvidenceLimits,
+) -> Option<&'a mut UserMessage> {
+    let kept = (limits.head + limits.tail) as u64;
+    let can_be = |message: &&UserMessage| {
+        matches!(message.text, MessageText::Whole(_)) && message.chars > kept
+    };
+    let is_bulk = |message: &UserMessage| message.text.len() >= limits.bulk;
+    let bulk = listed
+        .iter()
+        .position(|message| can_be(&message) && is_bulk(message));
+    let at = bulk.or_else(|| listed.iter().position(|message| can_be(&message)))?;
+    listed.get_mut(at)
+}
+
+fn cut(text: &str, limits: &EvidenceLimits) -> MessageText {
+    MessageText::Cut {
+        head: clean::head(text, limits.head).to_owned(),
+        tail: clean::tail(text, limits.tail).to_owned(),
+    }
+}
+
+fn set_aside(earlier: &mut Option<EarlierMessages>, message: &UserMessage) {
+    let range = earlier.get_or_insert_with(|| EarlierMessages {
+        count: 0,
+        chars: 0,
+        first: message.record.clone(),
+        last: message.record.clone(),
+        last_seq: message.seq,
+    });
+    range.count += 1;
+    range.chars += message.chars;
+    range.last = message.record.clone();
+    range.last_seq = message.seq;
+}
