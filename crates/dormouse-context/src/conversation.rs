@@ -6,22 +6,27 @@
 //! Not here: reading and writing logs, choosing the path, deciding anything.
 
 use crate::compact::Compaction;
+use crate::economy::{Compacted, Estimators};
 use crate::evidence::{self, EvidenceLimits};
 use crate::target::Target;
 use crate::tokens::{self, Count};
 use crate::undo::{self, UndoError};
 use crate::view::View;
+use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::{MessageId, RecordId, Seq, SessionId};
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{
-    Body, FoldedState, LastRequest, LastUsage, Lineage, Manifest, Message, Record, Request, Role,
-    StateChange, Undo,
+    Body, Boundary, FoldedState, LastRequest, LastUsage, Lineage, Manifest, Message, NotesState,
+    Record, Request, Role, StateChange, Undo,
 };
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use dormouse_core::weight::Weight;
 use serde::Deserialize;
 use std::sync::Arc;
+
+/// The fact under which manifests carry the estimates of the economic policy.
+const ECONOMY: &str = "economy";
 
 /// The name a client gives to answers that no model made.
 const SYNTHETIC_MODEL: &str = "<synthetic>";
@@ -33,6 +38,7 @@ pub struct Conversation {
     state: FoldedState,
     bytes: BytesPerToken,
     limits: EvidenceLimits,
+    economy: Estimators,
     head: Option<RecordId>,
 }
 
@@ -45,6 +51,7 @@ impl Conversation {
             state: FoldedState::default(),
             bytes,
             limits: EvidenceLimits::default(),
+            economy: Estimators::default(),
             head: None,
         }
     }
@@ -67,7 +74,7 @@ impl Conversation {
             undo::apply(&mut conversation.view, record);
         }
         if let Some(Body::Undo(undo)) = last_undo.map(|record| &record.body) {
-            conversation.state = undo.manifest.state.clone();
+            conversation.take_state(&undo.manifest.state);
         }
         for record in after {
             conversation.apply(record);
@@ -94,7 +101,10 @@ impl Conversation {
         };
         let mut conversation = Self::new(target.clone());
         conversation.view = View::resume(carrier, manifest, kept, target);
-        conversation.state = manifest.state.clone();
+        conversation.take_state(&manifest.state);
+        if let Body::Boundary(boundary) = &carrier.body {
+            conversation.compacted_to(boundary);
+        }
         conversation.mark(carrier);
         conversation.head = Some(carrier.id.clone());
         conversation
@@ -128,6 +138,11 @@ impl Conversation {
         view_weight(&self.view)
     }
 
+    /// What is known of the session's figures for the economic policy.
+    pub fn economy(&self) -> &Estimators {
+        &self.economy
+    }
+
     /// The canonical count. `prefix` is the weight of system, tools and instructions: it matters
     /// only until the first response was measured.
     pub fn count(&self, prefix: &Weight) -> Count {
@@ -142,9 +157,25 @@ impl Conversation {
     /// The manifest of the session as it is, for a checkpoint.
     pub fn manifest(&self) -> Manifest {
         Manifest {
-            state: self.state.clone(),
+            state: self.carried(self.state.clone()),
             ..self.view.layout()
         }
+    }
+
+    /// The estimates travel with manifests as a fact of the state.
+    fn carried(&self, mut state: FoldedState) -> FoldedState {
+        if let Ok(economy) = serde_json::to_value(self.economy) {
+            state.facts.insert(ECONOMY.to_owned(), economy);
+        }
+        state
+    }
+
+    fn take_state(&mut self, state: &FoldedState) {
+        self.state = state.clone();
+        let economy = self.state.facts.remove(ECONOMY);
+        self.economy = economy
+            .and_then(|value| serde_json::from_value(value).ok())
+            .unwrap_or_default();
     }
 
     /// The complete manifest of a boundary.
@@ -155,7 +186,15 @@ impl Conversation {
         // The model no longer sees what it read; recall may show again what it had shown.
         state.read_files.clear();
         state.surfaced.clear();
-        Manifest { state, ..manifest }
+        let left = tokens::calibration(&state, &self.view.target().model);
+        if let Some(notes) = &mut state.notes {
+            // Growth counts from what is left.
+            notes.conversation = left.correct(tokens::estimate(&after, self.bytes));
+        }
+        Manifest {
+            state: self.carried(state),
+            ..manifest
+        }
     }
 
     /// Plans the undo of a rewrite (or else of the newest) with all newer ones. `path` is the
@@ -178,7 +217,7 @@ impl Conversation {
             return Err(UndoError::DoesNotFit { needed, limit });
         }
         let manifest = Manifest {
-            state,
+            state: self.carried(state),
             ..restored.view.layout()
         };
         Ok(Undo {
@@ -238,16 +277,25 @@ impl Conversation {
             }
             Body::Boundary(boundary) => {
                 match &boundary.manifest {
-                    Some(manifest) => self.state = manifest.state.clone(),
+                    Some(manifest) => self.take_state(&manifest.state),
                     None => self.reweigh(before),
                 }
+                self.compacted_to(boundary);
                 self.mark(record);
             }
             Body::Cleared(_) | Body::Snip(_) | Body::Fold(_) => self.reweigh(before),
+            Body::Notes(notes) => {
+                self.state.notes = Some(NotesState {
+                    last_summarised: notes.last_summarised,
+                    conversation: notes.conversation,
+                    calls_since: 0,
+                    size: notes.tokens,
+                });
+                self.economy.observe_notes_update(notes.sent, notes.edits);
+            }
             Body::Session(_)
             | Body::Message(_)
             | Body::Replacement(_)
-            | Body::Notes(_)
             | Body::Undo(_)
             | Body::Checkpoint(_)
             | Body::Mail(_) => {}
@@ -270,6 +318,16 @@ impl Conversation {
         }
     }
 
+    fn compacted_to(&mut self, boundary: &Boundary) {
+        if let Some((after, static_prefix)) = boundary.post_tokens.zip(boundary.static_tokens) {
+            self.economy.observe_compaction(&Compacted {
+                after,
+                static_prefix,
+                summary: boundary.summary_tokens,
+            });
+        }
+    }
+
     fn reweigh(&mut self, before: Option<Weight>) {
         if let Some(before) = before {
             let after = self.weight();
@@ -283,6 +341,10 @@ impl Conversation {
             .iter()
             .filter(|block| !block.is_unsendable());
         let weight = sendable.fold(Weight::default(), |sum, block| sum + *block.weight());
+        if let Some(notes) = &mut self.state.notes {
+            let is_call = |block: &&Block| block.kind() == BlockKind::ToolUse;
+            notes.calls_since += message.content.iter().filter(is_call).count() as u64;
+        }
         let model = message
             .model
             .as_deref()
@@ -328,6 +390,10 @@ impl Conversation {
                 removed: Tokens::ZERO,
                 added: Tokens::ZERO,
             };
+            if let Some(before) = &self.state.last_usage {
+                let continued = before.usage.prompt() + before.added - before.removed;
+                self.economy.observe_request(continued, usage.prompt());
+            }
             tokens::calibrate(&mut self.state, &last, self.bytes);
             self.state.last_usage = Some(last);
         } else {

@@ -153,7 +153,14 @@ pub struct Policy {
 impl Policy {
     /// The names [`Policy::named`] knows.
     pub const NAMES: [&'static str; 8] = [
-        "none", "classic", "economic", "codex", "opencode", "openhands", "gemini", "qwen",
+        "none",
+        "classic",
+        "economic",
+        "codex",
+        "opencode",
+        "openhands",
+        "gemini",
+        "qwen",
     ];
 
     /// The policy with this name.

@@ -121,7 +121,11 @@ impl Session {
         ask: impl FnOnce(&JobContext<'_>) -> T,
     ) -> T {
         let history = self.place.log.display().to_string();
-        let last = self.ports.log.head().map_or(Seq::default(), |head| head.seq);
+        let last = self
+            .ports
+            .log
+            .head()
+            .map_or(Seq::default(), |head| head.seq);
         ask(&JobContext {
             conversation: &self.conversation,
             prefix: self.config.prefix.weight(),
@@ -150,14 +154,24 @@ impl Session {
         let conversation = &self.conversation;
         let (prefix, params) = (&self.config.prefix, &self.params);
         let fork = |directive: &str| {
-            Fork::new(conversation, &self.ledger, prefix, params, directive, moment)
+            Fork::new(
+                conversation,
+                &self.ledger,
+                prefix,
+                params,
+                directive,
+                moment,
+            )
         };
         match ask.form {
             AskForm::Riding => fork(&ask.directive),
             AskForm::Shortened(segments) => fork(&ask.directive).without_front(segments),
-            AskForm::Cold(text) => {
-                Fork::cold(conversation, prefix, params, &format!("{text}\n{}", ask.directive))
-            }
+            AskForm::Cold(text) => Fork::cold(
+                conversation,
+                prefix,
+                params,
+                &format!("{text}\n{}", ask.directive),
+            ),
         }
     }
 

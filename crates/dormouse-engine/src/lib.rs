@@ -38,8 +38,8 @@ pub use error::EngineError;
 pub use fork::{ForkAnswer, ForkLimits};
 pub use notice::Notice;
 pub use ports::{
-    AskModel, Asker, CompactHooks, DiskRestorer, HookAnswer, NoHooks, NoTools, Purpose, Restorer,
-    ToolCall, ToolFuture, ToolHost, ToolTraits,
+    AskModel, Asker, CompactHooks, DiskRestorer, HookAnswer, HookFuture, NoHooks, NoTools, Purpose,
+    Restorer, ToolCall, ToolFuture, ToolHost, ToolTraits,
 };
-pub use session::{Opened, Ports, Session, SessionConfig, SessionPlace, SettingsSource};
+pub use session::{Notices, Opened, Ports, Session, SessionConfig, SessionPlace, SettingsSource};
 pub use turn::TurnEnd;

@@ -235,9 +235,7 @@ impl Session {
 
     /// The notes and the last message they cover, for a compaction: waits for an update that is
     /// under way.
-    pub(crate) async fn notes_for_summary(
-        &mut self,
-    ) -> Result<Option<(Notes, Seq)>, EngineError> {
+    pub(crate) async fn notes_for_summary(&mut self) -> Result<Option<(Notes, Seq)>, EngineError> {
         self.settle_notes().await?;
         let settings = &self.settings.layers.notes;
         if settings.off.is_some() || !settings.compact {

@@ -107,7 +107,10 @@ impl std::fmt::Display for Notice {
                 results,
                 freed,
                 why,
-            } => write!(f, "{results} old results cleared, {freed} tokens freed: {why}"),
+            } => write!(
+                f,
+                "{results} old results cleared, {freed} tokens freed: {why}"
+            ),
             Self::NotesUpdated { size } => write!(f, "session notes updated, {size} tokens"),
             Self::NotesFailed { why } => write!(f, "session notes left as they were: {why}"),
             Self::Compacted {

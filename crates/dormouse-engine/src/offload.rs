@@ -41,7 +41,11 @@ impl Session {
             .filter(|written| written.decision.is_some())
             .count() as u64;
         // The decisions come first, so the number of the message is known.
-        let last = self.ports.log.head().map_or(Seq::default(), |head| head.seq);
+        let last = self
+            .ports
+            .log
+            .head()
+            .map_or(Seq::default(), |head| head.seq);
         let message = Seq::new(last.get() + decisions + 1);
         for (index, result) in (0_u32..).zip(&mut written) {
             if let Some(decision) = result.decision.take() {

@@ -64,11 +64,7 @@ impl Session {
         Ok(response)
     }
 
-    async fn stream(
-        &mut self,
-        request: Request,
-        notes_due: bool,
-    ) -> Result<Response, ModelError> {
+    async fn stream(&mut self, request: Request, notes_due: bool) -> Result<Response, ModelError> {
         let mut stream = self.ports.asker.ask(Purpose::Turn, request);
         let mut notes_due = notes_due;
         while let Some(event) = stream.next().await {
@@ -96,7 +92,11 @@ impl Session {
         };
         self.append(Body::Message(message))?;
         let report = self.ledger.responded(&response.usage);
-        let watched = self.settings.raw.switch(keys::CACHE_BREAK_DETECTION).is_on();
+        let watched = self
+            .settings
+            .raw
+            .switch(keys::CACHE_BREAK_DETECTION)
+            .is_on();
         let cache = report.as_ref().map(|report| CacheObservation {
             predicted: report.predicted,
             broken: report.cause.as_ref().map(ToString::to_string),

@@ -126,6 +126,8 @@ impl Generator {
             kind: BoundaryKind::Full,
             pre_tokens: Some(Tokens(160_000)),
             post_tokens: Some(Tokens(8_000)),
+            static_tokens: None,
+            summary_tokens: None,
             summary: vec![Block::text(&prose(7, 8_000))],
             restored: Vec::new(),
             previous: None,

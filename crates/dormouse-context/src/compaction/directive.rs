@@ -114,7 +114,11 @@ mod tests {
     fn wishes_are_listed_and_bounded() {
         let text = directive(
             Part::UpToHere { message: 12 },
-            &["keep the table\nof ports".to_owned(), " ".to_owned(), "x".repeat(20_000)],
+            &[
+                "keep the table\nof ports".to_owned(),
+                " ".to_owned(),
+                "x".repeat(20_000),
+            ],
         );
         assert!(text.contains("before message 12"));
         assert!(text.contains("\n- keep the table\n  of ports\n- xxx"));
@@ -128,7 +132,10 @@ mod tests {
             compact_instructions(file).as_deref(),
             Some("Keep ports.\n### More\nAnd names.")
         );
-        assert_eq!(compact_instructions("# Compact instructions\n\n# Next"), None);
+        assert_eq!(
+            compact_instructions("# Compact instructions\n\n# Next"),
+            None
+        );
         assert_eq!(compact_instructions("Compact instructions: none"), None);
     }
 }

@@ -28,10 +28,13 @@ impl Parts {
              that file for a word (for example `grep -n WORD` on it) and read the lines found.",
             self.history
         );
-        let frame = FRAME
-            .trim_end()
-            .replace("{{history}}", &history)
-            .replacen("{{summary}}", self.summary.replace(CLOSE, "<conversation-summary/>").trim(), 1);
+        let frame = FRAME.trim_end().replace("{{history}}", &history).replacen(
+            "{{summary}}",
+            self.summary
+                .replace(CLOSE, "<conversation-summary/>")
+                .trim(),
+            1,
+        );
         let mut blocks = vec![Block::text(&frame)];
         if let Some(messages) = &self.user_messages {
             blocks.push(Block::text(&format!(
@@ -60,6 +63,8 @@ pub fn summary_in(view: &View) -> Option<String> {
     // The first paragraph introduces, the last names the history.
     let body = body.trim();
     let body = body.split_once("\n\n").map_or(body, |(_, rest)| rest);
-    let body = body.rsplit_once("\n\nThe full history is in").map_or(body, |(rest, _)| rest);
+    let body = body
+        .rsplit_once("\n\nThe full history is in")
+        .map_or(body, |(rest, _)| rest);
     Some(body.trim().to_owned())
 }

@@ -103,7 +103,10 @@ mod tests {
 
     #[test]
     fn the_analysis_goes_and_the_summary_stays() {
-        let answer = format!("<analysis>scratch</analysis>\n<summary>\n{}</summary>", complete());
+        let answer = format!(
+            "<analysis>scratch</analysis>\n<summary>\n{}</summary>",
+            complete()
+        );
         let summary = summary_of(&answer).unwrap();
         assert!(summary.starts_with("**1. Primary") && !summary.contains("scratch"));
     }
@@ -116,7 +119,10 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         let text = complete().replace("Pending tasks", "Pending");
-        assert_eq!(summary_of(&text), Err(GateError::Sections(vec!["Pending tasks"])));
+        assert_eq!(
+            summary_of(&text),
+            Err(GateError::Sections(vec!["Pending tasks"]))
+        );
         assert_eq!(summary_of("<analysis>only"), Err(GateError::Empty));
         assert_eq!(summary_of("<summary> </summary>"), Err(GateError::Empty));
         assert_eq!(

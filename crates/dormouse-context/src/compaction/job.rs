@@ -33,9 +33,18 @@ enum Stage {
     Hooks,
     Notes,
     Asking,
-    Verifying { summary: String },
-    Restoring { summary: String, kind: BoundaryKind },
-    Committing { kind: BoundaryKind, before: Tokens, after: Tokens },
+    Verifying {
+        summary: String,
+    },
+    Restoring {
+        summary: String,
+        kind: BoundaryKind,
+    },
+    Committing {
+        kind: BoundaryKind,
+        before: Tokens,
+        after: Tokens,
+    },
     Over,
 }
 
@@ -78,7 +87,13 @@ impl CompactionJob {
     /// The next step.
     pub fn handle(&mut self, cx: &JobContext<'_>, event: Event) -> Effect {
         match (self.stage.clone(), event) {
-            (Stage::Hooks, Event::HooksRan { blocked, instructions }) => {
+            (
+                Stage::Hooks,
+                Event::HooksRan {
+                    blocked,
+                    instructions,
+                },
+            ) => {
                 // What the user asked for by hand is done.
                 if let Some(why) = blocked.filter(|_| self.request.trigger != Trigger::Manual) {
                     return self.over(Outcome::Blocked(why));
@@ -95,7 +110,14 @@ impl CompactionJob {
             (Stage::Restoring { summary, kind }, Event::Restored(parts)) => {
                 self.commit(cx, &summary, kind, &parts)
             }
-            (Stage::Committing { kind, before, after }, Event::Committed) => {
+            (
+                Stage::Committing {
+                    kind,
+                    before,
+                    after,
+                },
+                Event::Committed,
+            ) => {
                 let model_failed = self.failure.take();
                 self.over(Outcome::Compacted {
                     kind,
@@ -186,12 +208,8 @@ impl CompactionJob {
     fn part(&self) -> Part {
         match self.request.scope {
             Scope::All => Part::Whole,
-            Scope::From(seq) => Part::FromHere {
-                message: seq.get(),
-            },
-            Scope::UpTo(seq) => Part::UpToHere {
-                message: seq.get(),
-            },
+            Scope::From(seq) => Part::FromHere { message: seq.get() },
+            Scope::UpTo(seq) => Part::UpToHere { message: seq.get() },
         }
     }
 
@@ -315,7 +333,9 @@ impl CompactionJob {
         };
         let budget = cx.settings.offline.min(Tokens(kept.replaced.get() / 4));
         let extract = offline::extract(kept.going(), earlier.as_deref(), budget, bytes);
-        let summary = format!("An extract made without a model, in the order of the conversation:\n\n{extract}");
+        let summary = format!(
+            "An extract made without a model, in the order of the conversation:\n\n{extract}"
+        );
         self.restore(cx, summary, BoundaryKind::Offline)
     }
 
@@ -394,6 +414,9 @@ impl CompactionJob {
             evidence: evidence.filter(|text| !text.is_empty()),
             history: cx.history.to_owned(),
         };
+        // What a model wrote for it is what the economic policy has to reckon with.
+        let by_model = matches!(kind, BoundaryKind::Full | BoundaryKind::Partial);
+        let written = by_model.then(|| cx.measure.tokens(Block::text(summary).weight()));
         let summary = framed.blocks();
         let restored = restore::blocks(parts, &cx.settings.restored(cx.rule.restore), bytes);
         let added: Tokens = summary
@@ -409,9 +432,8 @@ impl CompactionJob {
         }
         if cx.rule.carry == Carry::Everything {
             let section = framed.user_messages.as_deref().unwrap_or_default();
-            let missing = evidence::unaccounted(chronicle, section, stays);
-            if missing > 0 {
-                return Err(GateError::UserMessages(missing));
+            if let Err(missing) = evidence::accounts_for_all(chronicle, section, stays) {
+                return Err(GateError::UserMessages(missing.len()));
             }
         }
         let keep = kept.ranges();
@@ -431,6 +453,8 @@ impl CompactionJob {
                 kind,
                 pre_tokens: Some(before),
                 post_tokens: Some(after),
+                static_tokens: Some(cx.measure.tokens(cx.prefix)),
+                summary_tokens: written,
                 summary,
                 restored,
                 previous: conversation.state().boundary.clone(),

@@ -55,7 +55,10 @@ impl Kept {
                 let cut = cut::cut_at_or_before(&cut::cuts(&segments), first);
                 let cut = cut.filter(|cut| *cut > 0);
                 let cut = cut.ok_or("nothing comes before that message")?;
-                ((0..count).map(|at| at >= cut).collect(), SummaryPlace::Front)
+                (
+                    (0..count).map(|at| at >= cut).collect(),
+                    SummaryPlace::Front,
+                )
             }
         };
         Self::of(view, segments, keep, place, measure)
@@ -112,8 +115,7 @@ impl Kept {
 
     /// Whether a record stays.
     pub fn has(&self, seq: Seq) -> bool {
-        self.staying()
-            .any(|segment| segment.origin.record == seq)
+        self.staying().any(|segment| segment.origin.record == seq)
     }
 
     /// The segments that stay.
@@ -125,8 +127,7 @@ impl Kept {
     /// The segments that go.
     pub fn going(&self) -> impl Iterator<Item = &Segment> {
         let both = self.segments.iter().zip(&self.keep);
-        both.filter(|(_, kept)| !**kept)
-            .map(|(segment, _)| segment)
+        both.filter(|(_, kept)| !**kept).map(|(segment, _)| segment)
     }
 }
 
@@ -141,12 +142,12 @@ fn finished_response(view: &View) -> usize {
     }
     let settled = view.settled_tail();
     let belongs = |segment: &Segment| {
-        response
-            .iter()
-            .any(|part| part.origin == segment.origin)
-            || segment.derived.is_some()
+        response.iter().any(|part| part.origin == segment.origin) || segment.derived.is_some()
     };
-    settled.iter().take_while(|segment| belongs(segment)).count()
+    settled
+        .iter()
+        .take_while(|segment| belongs(segment))
+        .count()
 }
 
 fn tail_cut(segments: &SegmentList, rule: Keep, measure: Measure) -> usize {

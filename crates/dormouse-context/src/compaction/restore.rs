@@ -65,7 +65,11 @@ pub struct RestoreLimits {
 }
 
 /// The blocks for what is shown again, each within its limits; parts come newest first.
-pub fn blocks(parts: &[RestoredPart], limits: &RestoreLimits, bytes: BytesPerToken) -> Vec<Block> {
+pub(super) fn blocks(
+    parts: &[RestoredPart],
+    limits: &RestoreLimits,
+    bytes: BytesPerToken,
+) -> Vec<Block> {
     let mut files = 0;
     let (mut file_room, mut skill_room) = (limits.all_files, limits.all_skills);
     let mut blocks = Vec::new();
@@ -92,11 +96,17 @@ fn render(part: &RestoredPart, limit: Tokens, bytes: BytesPerToken) -> String {
     let tag = part.kind.tag();
     let name: String = part.name.chars().filter(|c| !c.is_control()).collect();
     let name = name.replace('"', "'");
-    let text = part.text.replace(&format!("</{tag}"), &format!("<\\/{tag}"));
+    let text = part
+        .text
+        .replace(&format!("</{tag}"), &format!("<\\/{tag}"));
     // The frame takes some of the room.
     let room = Tokens(limit.get().saturating_sub(40));
     let (text, cut) = head(&text, room, bytes);
-    let cut = if cut { "\n[… the rest is not shown]" } else { "" };
+    let cut = if cut {
+        "\n[… the rest is not shown]"
+    } else {
+        ""
+    };
     format!("<{tag} name=\"{name}\">\n{text}{cut}\n</{tag}>")
 }
 

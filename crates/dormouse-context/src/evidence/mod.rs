@@ -169,6 +169,13 @@ fn user(chronicle: &mut Chronicle, record: &Record, message: &Message, limits: &
     }
 }
 
+/// Files that were read and could be read, the most recent first.
+pub fn recent_files(chronicle: &Chronicle, most: usize) -> Vec<String> {
+    let files = chronicle.files.recent_first().into_iter();
+    let shown = files.filter(|(_, entry)| entry.fact.reads > 0 && !entry.fact.failed);
+    shown.take(most).map(|(path, _)| path.to_owned()).collect()
+}
+
 /// What a text takes in a prompt, as estimated.
 fn cost(text: &str, bytes: BytesPerToken) -> Tokens {
     tokens::estimate(Block::text(text).weight(), bytes)

@@ -354,7 +354,7 @@ impl Question<'_> {
         }
         let state = inputs.conversation.state().notes.as_ref();
         let progress = notes::Progress {
-            tokens_now: self.used,
+            tokens_now: self.used - self.measure.tokens(inputs.prefix),
             tokens_at_last: state.map(|notes| notes.conversation),
             calls_since: state.map_or(0, |notes| notes.calls_since),
             last_turn_made_calls: inputs.moment == Moment::BeforeRequest,
@@ -371,11 +371,12 @@ impl Question<'_> {
             let state = economy::NotesState {
                 spent: inputs.notes.spent,
                 updates: inputs.notes.updates,
-                uncovered: self.used - state.map_or(Tokens::ZERO, |notes| notes.conversation),
+                uncovered: self.used
+                    - self.measure.tokens(inputs.prefix)
+                    - state.map_or(Tokens::ZERO, |notes| notes.conversation),
                 uncovered_limit: inputs.settings.compact.notes_tail.limit,
             };
-            let decision =
-                economy::notes_worth(outlook, self.used, self.economic_moment(), &state);
+            let decision = economy::notes_worth(outlook, self.used, self.economic_moment(), &state);
             if !decision.act {
                 return Err(decision.explain());
             }
@@ -391,7 +392,8 @@ impl Question<'_> {
         inputs.policy.compact.notes
             && inputs.settings.notes.compact
             && covered.is_some_and(|notes| {
-                self.used - notes.conversation <= inputs.settings.compact.notes_tail.limit
+                self.used - self.measure.tokens(inputs.prefix) - notes.conversation
+                    <= inputs.settings.compact.notes_tail.limit
             })
     }
 
@@ -408,7 +410,8 @@ impl Question<'_> {
         }
         let known: &Estimators = inputs.conversation.economy();
         let static_prefix = self.measure.tokens(inputs.prefix);
-        let notes = inputs.policy.notes == NotesRule::Economic && inputs.settings.notes.off.is_none();
+        let notes =
+            inputs.policy.notes == NotesRule::Economic && inputs.settings.notes.off.is_none();
         let figures = Figures {
             static_prefix,
             floor: self.floor() + known.kept.tokens(),

@@ -30,8 +30,7 @@ pub fn file_name(call: &CallId, text: &str, content: Hash) -> String {
 }
 
 fn is_json(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '['])
-        && serde_json::from_str::<IgnoredAny>(text).is_ok()
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// The text that stands for a result whose whole text lies at `path`.

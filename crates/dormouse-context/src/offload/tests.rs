@@ -6,7 +6,10 @@ fn output(text: &str) -> ToolOutput {
 }
 
 fn limits(round: u64) -> RoundLimits {
-    RoundLimits { round, preview: 100 }
+    RoundLimits {
+        round,
+        preview: 100,
+    }
 }
 
 fn candidates<'a>(outputs: &'a [ToolOutput], limit: u64) -> Vec<Candidate<'a>> {
@@ -22,7 +25,11 @@ fn candidates<'a>(outputs: &'a [ToolOutput], limit: u64) -> Vec<Candidate<'a>> {
 
 #[test]
 fn a_result_over_its_own_limit_goes_and_others_stay() {
-    let outputs = [output(&"x".repeat(501)), output(&"y".repeat(500)), output("")];
+    let outputs = [
+        output(&"x".repeat(501)),
+        output(&"y".repeat(500)),
+        output(""),
+    ];
     let fates = plan(&candidates(&outputs, 500), 0, limits(10_000));
     assert_eq!(fates[0].reason, Reason::OwnLimit { limit: 500 });
     assert!(fates[0].offload);
@@ -68,7 +75,12 @@ fn a_tool_that_reads_files_is_exempt() {
 
 #[test]
 fn a_preview_ends_at_a_line_and_names_size_and_place() {
-    let text = format!("{}\n{}\n{}", "a".repeat(50), "b".repeat(40), "c".repeat(500));
+    let text = format!(
+        "{}\n{}\n{}",
+        "a".repeat(50),
+        "b".repeat(40),
+        "c".repeat(500)
+    );
     let preview = preview(&text, "/s/tool-results/x.txt", 100);
     assert_eq!(
         preview,
@@ -107,7 +119,12 @@ fn media_stays_beside_the_text() {
         "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
     }))
     .unwrap();
-    let block = result_block(&CallId::new("c"), "text", std::slice::from_ref(&image), true);
+    let block = result_block(
+        &CallId::new("c"),
+        "text",
+        std::slice::from_ref(&image),
+        true,
+    );
     let value: serde_json::Value = serde_json::from_slice(block.bytes()).unwrap();
     assert_eq!(value["content"][0]["text"], "text");
     assert_eq!(value["content"][1]["type"], "image");

@@ -310,6 +310,7 @@ impl Session {
         let decision = ReplacementDecision::Replaced {
             preview,
             blob: Hash::of(b"whole"),
+            file: None,
         };
         self.log
             .push(Body::Replacement(Replacement { key, decision }));
@@ -417,6 +418,8 @@ impl Session {
             kind: BoundaryKind::Full,
             pre_tokens: None,
             post_tokens: None,
+            static_tokens: None,
+            summary_tokens: None,
             summary: summary.to_vec(),
             restored: restored.to_vec(),
             previous: None,

@@ -236,6 +236,7 @@ fn a_preview_replaces_what_was_not_sent_and_nothing_else() {
     let decision = ReplacementDecision::Replaced {
         preview: result("c1", "preview"),
         blob: Hash::of(b"very long"),
+        file: None,
     };
     let replacement = Body::Replacement(Replacement {
         key: BlockKey::new(seq, 0),

@@ -139,6 +139,7 @@ fn every_body() -> Vec<Body> {
             decision: ReplacementDecision::Replaced {
                 preview: block.clone(),
                 blob: Hash::of(b"b"),
+                file: None,
             },
         }),
         Body::Replacement(Replacement {
@@ -160,12 +161,17 @@ fn every_body() -> Vec<Body> {
             last_summarised: Seq::new(2),
             tokens: Tokens(3),
             blob: Hash::of(b"n"),
+            conversation: Tokens(10_000),
+            sent: Tokens(900),
+            edits: Tokens(300),
         }),
         Body::Boundary(Box::new(Boundary {
             trigger: Trigger::Economic,
             kind: BoundaryKind::Partial,
             pre_tokens: Some(Tokens(10)),
             post_tokens: Some(Tokens(5)),
+            static_tokens: Some(Tokens(7)),
+            summary_tokens: Some(Tokens(8)),
             summary: vec![block.clone()],
             restored: vec![block.clone()],
             previous: Some("b0".into()),

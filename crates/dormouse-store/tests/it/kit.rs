@@ -68,6 +68,8 @@ pub(crate) fn boundary(ranges: Vec<KeptRange>) -> Body {
         kind: BoundaryKind::Full,
         pre_tokens: None,
         post_tokens: None,
+        static_tokens: None,
+        summary_tokens: None,
         summary: vec![Block::text("so far")],
         restored: Vec::new(),
         previous: None,

@@ -143,6 +143,9 @@ settings! {
     /// Longest list of files, commands, results and figures that stands beside a summary.
     COMPACT_EVIDENCE_LIMIT: Tokens = "compact.evidence_limit", tokens(8_000);
 
+    /// Most that an extract made without a model takes.
+    COMPACT_OFFLINE_LIMIT: Tokens = "compact.offline_limit", tokens(4_000);
+
     /// How many of the files read last are restored after a compaction.
     COMPACT_RESTORE_FILES: u64 = "compact.restore.files", count(5);
 
