@@ -1,6 +1,7 @@
 //! The chronicle over whole logs: real ones, and random ones with hostile text.
 
 use crate::material::{jsonl_below, read, transcripts};
+use crate::random_log::{Session, ops, targets};
 use dormouse_context::evidence::{
     EvidenceLimits, Form, accounts_for_all, observe, render, spoken, user_messages,
 };
@@ -279,6 +280,17 @@ proptest! {
         }
         let only_a_range = section.accounted.iter().all(|one| one.form == Form::Referred);
         prop_assert!(only_a_range || cost(&section.text) <= Tokens(limit));
+    }
+
+    #[test]
+    fn the_chronicle_reaches_over_every_rewrite(ops in ops(60), target in targets()) {
+        let mut session = Session::new(target);
+        for op in &ops {
+            session.step(op);
+        }
+        let told = fold(session.path(), &EvidenceLimits::default());
+        let conversation = session.conversation();
+        prop_assert_eq!(&conversation.state().chronicle, &told);
     }
 
     #[test]
