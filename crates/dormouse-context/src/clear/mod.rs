@@ -19,13 +19,13 @@ pub mod server;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use compose::is_marker;
 pub use compose::{Composed, SavedResult, compose, marker};
 
 use crate::bound::{RewriteVerdict, local_rewrite};
-use crate::results::{ResultEntry, ResultIndex, Source};
+use crate::results::{ResultEntry, ResultIndex};
 use crate::tokens;
 use crate::view::View;
-use dormouse_core::block::BlockKind;
 use dormouse_core::id::BlockKey;
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::Calibration;
@@ -175,17 +175,7 @@ pub fn plan(
     let settings = inputs.settings;
     let batch = match inputs.rule {
         ClearRule::Never => return leave("the policy does not clear".to_owned()),
-        ClearRule::Classic if inputs.cold && settings.idle => inputs.all_but(settings.idle_keep),
-        ClearRule::Classic if !settings.pressure => {
-            return leave("clearing under pressure is switched off".to_owned());
-        }
-        ClearRule::Classic if inputs.used < inputs.warning => {
-            return leave(format!(
-                "{} tokens are below the warning at {}",
-                inputs.used, inputs.warning
-            ));
-        }
-        ClearRule::Classic => match inputs.under_pressure() {
+        ClearRule::Classic => match inputs.classic() {
             Ok(batch) => batch,
             Err(reason) => return leave(reason),
         },
@@ -205,9 +195,16 @@ pub fn plan(
             Err(reason) => return leave(reason),
         },
     };
-    let Some(first) = batch.first() else {
+    if batch.is_empty() {
         return leave("no old result is worth a marker".to_owned());
-    };
+    }
+    let mut batch = batch;
+    let memories = inputs.memories(&batch);
+    if !memories.is_empty() {
+        batch.extend(memories);
+        batch.sort_unstable_by_key(|entry| entry.position);
+    }
+    let first = batch[0];
     let freed: Tokens = batch.iter().map(|entry| inputs.freed(entry)).sum();
     let behind = inputs.behind(first.position) - freed;
     let reason = match inputs.rule {
@@ -231,55 +228,62 @@ pub fn plan(
 }
 
 impl<'a> ClearInputs<'a> {
-    fn tokens(&self, entry: &ResultEntry) -> Tokens {
-        self.measure.tokens(&entry.weight)
-    }
-
     fn freed(&self, entry: &ResultEntry) -> Tokens {
-        self.tokens(entry) - MARKER_TOKENS
+        self.measure.tokens(&entry.weight) - MARKER_TOKENS
     }
 
-    /// Results that may be cleared at all, oldest first: not those of the newest round.
-    fn clearable(&self) -> impl Iterator<Item = &'a ResultEntry> {
-        let answering = self
-            .view
-            .tail()
-            .incoming
-            .iter()
-            .any(|segment| segment.block.kind() == BlockKind::ToolResult);
-        let newest = if answering {
-            usize::MAX
-        } else {
-            self.index.newest_round()
-        };
-        let tools = &self.settings.tools;
-        let may = move |entry: &&ResultEntry| match &entry.source {
-            Source::Tool(tool) => tools.iter().any(|name| **name == **tool),
-            Source::Memory => true,
-        };
-        self.index
-            .entries()
-            .iter()
-            .filter(move |entry| entry.position < newest)
-            .filter(may)
+    /// Results that may be cleared at all, oldest first.
+    fn old(&self) -> &'a [ResultEntry] {
+        self.index.old_results(self.view.tail())
     }
 
+    /// The tokens of some of the oldest results.
+    fn held(&self, oldest: &[ResultEntry]) -> Tokens {
+        oldest
+            .last()
+            .map_or(Tokens::ZERO, |last| self.measure.tokens(&last.weight_upto))
+    }
+
+    /// A result is cleared only if that saves at least as much as the marker takes.
     fn worthwhile(&self, entry: &ResultEntry) -> bool {
-        self.tokens(entry) > MARKER_TOKENS + MARKER_TOKENS
+        self.freed(entry) >= MARKER_TOKENS
     }
 
+    /// All old results but the newest of all, whether those are old or not.
     fn all_but(&self, keep: usize) -> Vec<&'a ResultEntry> {
-        let candidates: Vec<&ResultEntry> = self
-            .clearable()
+        let waiting = self.index.waiting(self.view.tail());
+        let all = self.index.results().len() + waiting;
+        let going = all.saturating_sub(keep.max(1));
+        let old = self.old();
+        old[..going.min(old.len())]
+            .iter()
             .filter(|entry| self.worthwhile(entry))
-            .collect();
-        let kept = candidates.len().saturating_sub(keep.max(1));
-        candidates[..kept].to_vec()
+            .collect()
+    }
+
+    fn classic(&self) -> Result<Vec<&'a ResultEntry>, String> {
+        let settings = self.settings;
+        if self.cold && settings.idle {
+            let batch = self.all_but(settings.idle_keep);
+            if !batch.is_empty() {
+                return Ok(batch);
+            }
+        }
+        if !settings.pressure {
+            return Err("clearing under pressure is switched off".to_owned());
+        }
+        if self.used < self.warning {
+            return Err(format!(
+                "{} tokens are below the warning at {}",
+                self.used, self.warning
+            ));
+        }
+        self.under_pressure()
     }
 
     fn under_pressure(&self) -> Result<Vec<&'a ResultEntry>, String> {
         let settings = self.settings;
-        let held: Tokens = self.clearable().map(|entry| self.tokens(entry)).sum();
+        let held = self.held(self.old());
         if held <= settings.pressure_held {
             return Err(format!(
                 "old results hold {held} tokens; it takes more than {}",
@@ -299,9 +303,10 @@ impl<'a> ClearInputs<'a> {
 
     /// Oldest first, until what is left holds no more than `leave`.
     fn down_to(&self, leave: Tokens) -> Vec<&'a ResultEntry> {
-        let mut held: Tokens = self.clearable().map(|entry| self.tokens(entry)).sum();
+        let old = self.old();
+        let mut held = self.held(old);
         let mut batch = Vec::new();
-        for entry in self.clearable().filter(|entry| self.worthwhile(entry)) {
+        for entry in old.iter().filter(|entry| self.worthwhile(entry)) {
             if held <= leave {
                 break;
             }
@@ -316,16 +321,12 @@ impl<'a> ClearInputs<'a> {
         protect: Tokens,
         least: Tokens,
     ) -> Result<Vec<&'a ResultEntry>, String> {
-        let all: Vec<&ResultEntry> = self.clearable().collect();
-        let mut newest = Tokens::ZERO;
-        let mut batch: Vec<&ResultEntry> = Vec::new();
-        for entry in all.into_iter().rev() {
-            newest += self.tokens(entry);
-            if newest > protect && self.worthwhile(entry) {
-                batch.push(entry);
-            }
-        }
-        batch.reverse();
+        let old = self.old();
+        let all = self.held(self.index.results());
+        // The newest results, this one included, hold more than is protected.
+        let behind =
+            |at: &usize| all - self.held(&old[..*at]) > protect && self.worthwhile(&old[*at]);
+        let batch: Vec<&ResultEntry> = (0..old.len()).filter(behind).map(|at| &old[at]).collect();
         let freed: Tokens = batch.iter().map(|entry| self.freed(entry)).sum();
         if freed < least {
             return Err(format!(
@@ -341,10 +342,10 @@ impl<'a> ClearInputs<'a> {
         low: u64,
         keep: usize,
     ) -> Result<Vec<&'a ResultEntry>, String> {
-        let mut held: u64 = self.clearable().map(|entry| entry.bytes).sum();
         if self.cold {
             return Ok(self.all_but(keep));
         }
+        let mut held: u64 = self.old().iter().map(|entry| entry.bytes).sum();
         if held <= high {
             return Err(format!("results hold {held} bytes of {high}"));
         }
@@ -359,6 +360,16 @@ impl<'a> ClearInputs<'a> {
         }
         batch.truncate(taken);
         Ok(batch)
+    }
+
+    /// Recalled memories that are older than the newest result of a batch go along.
+    fn memories(&self, batch: &[&ResultEntry]) -> Vec<&'a ResultEntry> {
+        let newest = batch.last().map_or(0, |entry| entry.position);
+        let older = self.index.memories().iter();
+        older
+            .take_while(|entry| entry.position < newest)
+            .filter(|entry| self.worthwhile(entry))
+            .collect()
     }
 
     /// Tokens from a position to the end of what was sent.

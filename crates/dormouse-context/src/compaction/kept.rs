@@ -11,8 +11,9 @@ use crate::segment::{Segment, SegmentList};
 use crate::view::View;
 use dormouse_core::block::BlockKind;
 use dormouse_core::id::Seq;
-use dormouse_core::record::SeqRange;
+use dormouse_core::record::{Derived, SeqRange};
 use dormouse_core::units::Tokens;
+use std::collections::HashSet;
 
 /// What stays and what goes.
 #[derive(Clone, Debug)]
@@ -108,14 +109,16 @@ impl Kept {
         })
     }
 
-    /// The records that stay.
+    /// The records that stay, as ranges.
     pub fn ranges(&self) -> Vec<SeqRange> {
         cut::ranges(&self.segments, |at| self.keep[at])
     }
 
-    /// Whether a record stays.
-    pub fn has(&self, seq: Seq) -> bool {
-        self.staying().any(|segment| segment.origin.record == seq)
+    /// The records that stay.
+    pub fn records(&self) -> HashSet<Seq> {
+        self.staying()
+            .map(|segment| segment.origin.record)
+            .collect()
     }
 
     /// The segments that stay.
@@ -141,8 +144,15 @@ fn finished_response(view: &View) -> usize {
         return 0;
     }
     let settled = view.settled_tail();
+    // What keeps the turns in order stands in front of the response.
+    let keeps_order = |segment: &Segment| {
+        matches!(
+            segment.derived,
+            Some(Derived::Opening | Derived::NoResponse)
+        )
+    };
     let belongs = |segment: &Segment| {
-        response.iter().any(|part| part.origin == segment.origin) || segment.derived.is_some()
+        keeps_order(segment) || response.iter().any(|part| part.origin == segment.origin)
     };
     settled
         .iter()

@@ -51,6 +51,15 @@ pub fn preview(text: &str, path: &str, bytes: u64) -> String {
     out
 }
 
+/// The file in `folder` that a preview made by [`preview`] names.
+pub fn saved_at<'a>(text: &'a str, folder: &str) -> Option<&'a str> {
+    let inside = text.strip_prefix(&format!("<{CONTAINER}>\n"))?;
+    let path = inside.lines().nth(1)?;
+    let name = path.strip_prefix(folder)?.strip_prefix('/')?;
+    let plain = !name.is_empty() && !name.contains(['/', '\\', ']']);
+    plain.then_some(path)
+}
+
 /// The text that stands for a result that could not be put into a file.
 pub fn truncated(text: &str, why: &str, bytes: u64) -> String {
     let head = head(text, bytes);
