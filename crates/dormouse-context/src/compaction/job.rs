@@ -28,6 +28,7 @@ use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
 use dormouse_core::units::Tokens;
+use dormouse_core::weight::Weight;
 
 /// Parts of their room that the user's messages and the evidence get when a result is too large.
 const LESS_ROOM: [u64; 4] = [1, 4, 16, 64];
@@ -424,11 +425,9 @@ impl CompactionJob {
         let written = by_model.then(|| cx.measure.tokens(Block::text(summary).weight()));
         let summary = framed.blocks();
         let restored = restore::blocks(parts, &cx.settings.restored(cx.rule.restore), bytes);
-        let added: Tokens = summary
-            .iter()
-            .chain(&restored)
-            .map(|block| cx.measure.tokens(block.weight()))
-            .sum();
+        let blocks = summary.iter().chain(&restored);
+        let added = blocks.fold(Weight::default(), |sum, block| sum + *block.weight());
+        let added = cx.measure.tokens(&added);
         if added >= kept.replaced {
             return Err(GateError::NotSmaller {
                 result: added,
@@ -451,7 +450,8 @@ impl CompactionJob {
             place: kept.place,
         });
         let before = conversation.count(cx.prefix).tokens;
-        let after = before - kept.replaced + added;
+        // In this order, because an estimate may be larger than what was measured.
+        let after = before + added - kept.replaced;
         Ok((
             Boundary {
                 trigger: self.request.trigger,

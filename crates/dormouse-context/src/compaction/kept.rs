@@ -13,6 +13,7 @@ use dormouse_core::block::BlockKind;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Derived, SeqRange};
 use dormouse_core::units::Tokens;
+use dormouse_core::weight::Weight;
 use std::collections::HashSet;
 
 /// What stays and what goes.
@@ -96,8 +97,10 @@ impl Kept {
             .iter()
             .zip(&keep)
             .filter(|(_, kept)| !**kept)
-            .map(|(segment, _)| measure.tokens(segment.block.weight()));
-        let replaced = gone.sum();
+            .fold(Weight::default(), |sum, (segment, _)| {
+                sum + *segment.block.weight()
+            });
+        let replaced = measure.tokens(&gone);
         if replaced == Tokens::ZERO {
             return Err("there is nothing to compact".to_owned());
         }
@@ -140,19 +143,14 @@ fn finished_response(view: &View) -> usize {
     let calls = response
         .iter()
         .any(|segment| segment.block.kind() == BlockKind::ToolUse);
-    if calls {
+    if calls || response.is_empty() {
         return 0;
     }
     let settled = view.settled_tail();
-    // What keeps the turns in order stands in front of the response.
-    let keeps_order = |segment: &Segment| {
-        matches!(
-            segment.derived,
-            Some(Derived::Opening | Derived::NoResponse)
-        )
-    };
     let belongs = |segment: &Segment| {
-        keeps_order(segment) || response.iter().any(|part| part.origin == segment.origin)
+        // What opens the conversation stands in front of the response.
+        segment.derived == Some(Derived::Opening)
+            || response.iter().any(|part| part.origin == segment.origin)
     };
     settled
         .iter()
