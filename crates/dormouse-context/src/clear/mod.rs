@@ -17,6 +17,8 @@ mod compose;
 pub mod server;
 
 #[cfg(test)]
+mod server_tests;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use compose::is_marker;
