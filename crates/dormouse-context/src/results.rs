@@ -9,11 +9,13 @@ use crate::category::Category;
 use crate::clear::is_marker;
 use crate::segment::Segment;
 use crate::tail::Tail;
+use crate::tokens;
 use crate::view::View;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{BlockKey, CallId};
-use dormouse_core::weight::Weight;
+use dormouse_core::models::BytesPerToken;
+use dormouse_core::units::Tokens;
 use std::collections::HashSet;
 
 /// One result or recalled memory in the fixed part of a view.
@@ -23,10 +25,10 @@ pub struct ResultEntry {
     pub position: usize,
     /// Its place in the conversation.
     pub key: BlockKey,
-    /// What it weighs.
-    pub weight: Weight,
-    /// What all entries up to this one weigh.
-    pub weight_upto: Weight,
+    /// Its size as estimated, not corrected by what was measured.
+    pub estimate: Tokens,
+    /// The estimates of all entries up to this one.
+    pub estimate_upto: Tokens,
     /// Its bytes.
     pub bytes: u64,
 }
@@ -35,6 +37,7 @@ pub struct ResultEntry {
 #[derive(Clone, Debug, Default)]
 pub struct ResultIndex {
     tools: Vec<String>,
+    bytes: BytesPerToken,
     results: Vec<ResultEntry>,
     memories: Vec<ResultEntry>,
     calls: HashSet<CallId>,
@@ -45,13 +48,14 @@ pub struct ResultIndex {
 
 impl ResultIndex {
     /// Follows the view; only results of these tools count. Costs what is new, or everything after
-    /// a rewrite.
-    pub fn update(&mut self, view: &View, tools: &[String]) {
+    /// a rewrite or a change of what is asked.
+    pub fn update(&mut self, view: &View, tools: &[String], bytes: BytesPerToken) {
         let frozen = view.frozen();
         let changed = self.seen > frozen.len() || self.chain != frozen.chain(self.seen);
-        if changed || self.tools != tools {
+        if changed || self.tools != tools || self.bytes != bytes {
             *self = Self {
                 tools: tools.to_vec(),
+                bytes,
                 ..Self::default()
             };
         }
@@ -122,11 +126,11 @@ impl ResultIndex {
             BlockKind::ToolResult => {
                 let wanted = block.call().is_some_and(|call| self.calls.contains(call));
                 if wanted && segment.derived.is_none() && !is_cleared(segment) {
-                    push(&mut self.results, position, segment);
+                    push(&mut self.results, position, segment, self.bytes);
                 }
             }
             _ if segment.category == Category::Memory && !segment.is_rewritten() => {
-                push(&mut self.memories, position, segment);
+                push(&mut self.memories, position, segment, self.bytes);
             }
             _ => {}
         }
@@ -141,14 +145,14 @@ fn is_cleared(segment: &Segment) -> bool {
             .is_some_and(|text| is_marker(&text))
 }
 
-fn push(entries: &mut Vec<ResultEntry>, position: usize, segment: &Segment) {
-    let weight = *segment.block.weight();
-    let before = entries.last().map(|before| before.weight_upto);
+fn push(entries: &mut Vec<ResultEntry>, position: usize, segment: &Segment, bytes: BytesPerToken) {
+    let estimate = tokens::estimate(segment.block.weight(), bytes);
+    let before = entries.last().map(|before| before.estimate_upto);
     entries.push(ResultEntry {
         position,
         key: segment.origin,
-        weight,
-        weight_upto: before.unwrap_or_default() + weight,
+        estimate,
+        estimate_upto: before.unwrap_or_default() + estimate,
         bytes: segment.block.bytes().len() as u64,
     });
 }

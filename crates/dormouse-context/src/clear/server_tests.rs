@@ -66,7 +66,7 @@ fn edit(fixture: &Fixture, gone: &HashSet<BlockKey>) -> Result<CacheEdit, String
     let conversation = fixture.conversation();
     let mut index = ResultIndex::default();
     let tools = ClearSettings::new(&Settings::default()).tools;
-    index.update(conversation.view(), &tools);
+    index.update(conversation.view(), &tools, conversation.bytes_per_token());
     cache_edit(&settings(), true, conversation.view(), &index, gone)
 }
 

@@ -71,7 +71,11 @@ impl Fixture {
         let conversation = self.conversation();
         let settings = question.settings();
         let mut index = ResultIndex::default();
-        index.update(conversation.view(), &settings.tools);
+        index.update(
+            conversation.view(),
+            &settings.tools,
+            conversation.bytes_per_token(),
+        );
         let inputs = ClearInputs {
             view: conversation.view(),
             index: &index,

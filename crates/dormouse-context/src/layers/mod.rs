@@ -136,9 +136,11 @@ pub struct LayersPlan {
 
 /// Asks all layers.
 pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
-    state
-        .index
-        .update(inputs.conversation.view(), &inputs.settings.clear.tools);
+    state.index.update(
+        inputs.conversation.view(),
+        &inputs.settings.clear.tools,
+        inputs.conversation.bytes_per_token(),
+    );
     let breaker = Breaker::of(inputs.conversation.state());
     let used = inputs.conversation.count(inputs.prefix).tokens;
     let mut question = Question {

@@ -233,7 +233,11 @@ impl Layered {
             },
         };
         let mut index = ResultIndex::default();
-        index.update(conversation.view(), &self.settings.clear.tools);
+        index.update(
+            conversation.view(),
+            &self.settings.clear.tools,
+            conversation.bytes_per_token(),
+        );
         let inputs = ClearInputs {
             view: conversation.view(),
             index: &index,
