@@ -58,7 +58,7 @@ settings! {
 
     /// Under the economic policy, share of the requests a session is expected to go on for within
     /// which a compaction has to pay for itself.
-    ECONOMIC_PAYBACK: Percent = "economic.payback", percent(33);
+    ECONOMIC_PAYBACK: Percent = "economic.payback", percent(40);
 
     /// Under the economic policy, share of the best size below which no notes are written.
     ECONOMIC_NOTES_FROM: Percent = "economic.notes_from", percent(50);
