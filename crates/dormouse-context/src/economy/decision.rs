@@ -110,8 +110,8 @@ pub struct WarmFigures {
     pub cost: f64,
     /// What it saves with each request.
     pub saves: f64,
-    /// Requests the session is expected to go on for.
-    pub remaining: f64,
+    /// Requests within which it has to pay for itself.
+    pub horizon: f64,
 }
 
 impl fmt::Display for WarmFigures {
@@ -123,12 +123,12 @@ impl fmt::Display for WarmFigures {
             threshold,
             cost,
             saves,
-            remaining,
+            horizon,
         } = *self;
         write!(
             f,
             "{moment}, prompt {} {} threshold {} (size in use {}); a compaction costs {}, \
-                 saves {} a request and pays after {:.1} of about {remaining:.0} to come",
+                 saves {} a request and pays after {:.1} requests of {horizon:.1} at most",
             kilo(used),
             relation(used >= threshold),
             kilo(threshold),

@@ -147,27 +147,15 @@ fn a_session_that_has_hardly_begun_need_not_pay_for_forgetting() {
         let Reason::Warm(figures) = decision.reason else {
             panic!("{decision}");
         };
-        let pays = figures.cost <= figures.saves * figures.remaining;
+        let pays = figures.cost <= figures.saves * figures.horizon;
         assert_eq!(decision.act, pays);
         decision.act
     };
-    for _ in 0..12 {
+    assert!(!act(&young));
+    for _ in 0..30 {
         young.observe_request(Tokens(10_000), Tokens(15_200));
     }
     assert!(act(&young));
-    let dear = Estimators::starting_from(&{
-        let mut known = known();
-        for _ in 0..20 {
-            known.observe_reread(Tokens(60_000));
-            known.observe_compaction(&Compacted {
-                after: Tokens(21_000),
-                static_prefix: Tokens(8_300),
-                summary: None,
-            });
-        }
-        super::Prior::of(&known)
-    });
-    assert!(!act(&dear));
 }
 
 #[test]

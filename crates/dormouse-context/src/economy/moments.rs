@@ -1,7 +1,7 @@
 //! Whether to compact now.
 //!
 //! Two kinds of moments. While the cache is **warm** a compaction is taken around the best size,
-//! and only if the session can be expected to last until it has paid for itself. Once the cache is
+//! and only if it pays for itself well within what the session can be expected to last. Once the cache is
 //! **cold** the old prompt would have to be written again: then carrying on is compared with
 //! compacting, and what is compared includes what the shorter prompt gains later.
 //!
@@ -98,7 +98,7 @@ fn warm(outlook: &Outlook, now: &Situation, threshold: Tokens) -> (bool, Reason)
     let prompt = figure(now.used);
     let cost = outlook.order.compaction(prompt);
     let saves = outlook.order.read * (prompt - outlook.order.base).max(0.0);
-    let act = now.used >= threshold && cost <= saves * outlook.remaining;
+    let act = now.used >= threshold && cost <= saves * outlook.horizon;
     let reason = Reason::Warm(WarmFigures {
         moment: now.moment,
         used: now.used,
@@ -106,7 +106,7 @@ fn warm(outlook: &Outlook, now: &Situation, threshold: Tokens) -> (bool, Reason)
         threshold,
         cost,
         saves,
-        remaining: outlook.remaining,
+        horizon: outlook.horizon,
     });
     (act, reason)
 }
@@ -136,7 +136,7 @@ fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
             // The call writes the prompt to the cache, so that the next request finds the prefix.
             carry_on + rates.output * known.summary.value() + rates.read * prefix
         };
-    let read_less = outlook.remaining * order.read * (prompt - order.base).max(0.0);
+    let read_less = outlook.horizon * order.read * (prompt - order.base).max(0.0);
     let later = order.gain(prompt, outlook.best).min(read_less);
     // Forgetting for next to nothing is not worth it: something of a compaction must be gained.
     let margin = outlook.settings.hysteresis * order.compaction(prompt);
