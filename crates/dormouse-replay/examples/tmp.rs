@@ -18,7 +18,10 @@ fn main() {
     println!("{} steps, {} tool bytes, model {} prefix {}", script.steps.len(), script.tool_bytes(), script.model, script.prefix.weight().text_bytes);
     let names: Vec<&str> = args.get(3).map(|s| s.split(',').collect()).unwrap_or(Policy::NAMES.to_vec());
     for name in names {
-        let mut options = RunOptions::new(Policy::named(name).unwrap());
+        let mut policy = Policy::named(name.trim_end_matches(char::is_numeric)).unwrap();
+        if name.ends_with('1') || name.ends_with('3') { policy.notes = dormouse_context::policy::NotesRule::Never; policy.compact.notes = false; }
+        if name.ends_with('2') || name.ends_with('3') { policy.clear = dormouse_context::clear::ClearRule::Never; }
+        let mut options = RunOptions::new(policy);
         options.window = window;
         options.explain = std::env::var("EXPLAIN").is_ok();
         let run = match run_policy(&script, &options, &models, &ticks) { Ok(r) => r, Err(e) => { println!("{name}: ERROR {e} {:?}", std::error::Error::source(&e).map(|s| (s.to_string(), s.source().map(|s| s.to_string())))); continue; } };

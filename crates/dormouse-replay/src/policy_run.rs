@@ -10,6 +10,7 @@
 //! Comparing runs and showing them.
 
 use crate::asker::{Bill, ReplayAsker, Said};
+use crate::run::Sums;
 use crate::script::{Input, Script, Step};
 use dormouse_context::compaction::{RestoredKind, RestoredPart};
 use dormouse_context::policy::Policy;
@@ -32,7 +33,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::run::Sums;
+
+/// The longest answer asked for: room enough for a summary.
+const MOST_OUTPUT: Tokens = Tokens(8_192);
 
 /// Why a script could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -387,7 +390,7 @@ fn open(
     (asker, disk): (&Arc<ReplayAsker>, &Arc<LastRead>),
     (told, step): (&Told, &Arc<Mutex<usize>>),
 ) -> Result<Session, RunError> {
-    let params = Params::new(&script.model, Tokens(1_024)).map_err(RunError::Params)?;
+    let params = Params::new(&script.model, MOST_OUTPUT).map_err(RunError::Params)?;
     let settings = Arc::clone(&options.settings);
     let (told, step) = (Arc::clone(told), Arc::clone(step));
     let session = SessionId::new("replayed");

@@ -226,7 +226,9 @@ impl CompactionJob {
     /// The conversation without the oldest rounds that had to be dropped. An earlier summary is
     /// always among what is left.
     fn remaining(&self, cx: &JobContext<'_>) -> Vec<Segment> {
-        let segments = cx.conversation.view().segments();
+        let view = cx.conversation.view();
+        let mut segments = view.segments();
+        segments.truncate(view.history_len());
         let is_summary = |segment: &&Segment| segment.category == Category::Summary;
         let summaries = segments.iter().take_while(is_summary).count();
         let cuts = cut::cuts(&segments);
@@ -445,6 +447,9 @@ impl CompactionJob {
             keep: &keep,
             place: kept.place,
         });
+        let unsent = conversation.view().unsent();
+        let unsent: Tokens = unsent.map(|part| cx.measure.tokens(part.block.weight())).sum();
+        let fixed = cx.measure.tokens(cx.prefix) + unsent;
         let before = conversation.count(cx.prefix).tokens;
         let after = before - kept.replaced + added;
         Ok((
@@ -453,7 +458,7 @@ impl CompactionJob {
                 kind,
                 pre_tokens: Some(before),
                 post_tokens: Some(after),
-                static_tokens: Some(cx.measure.tokens(cx.prefix)),
+                fixed_tokens: Some(fixed),
                 summary_tokens: written,
                 summary,
                 restored,

@@ -193,6 +193,8 @@ pub struct NotesFigures {
     pub spent: f64,
     /// What another one costs.
     pub update: f64,
+    /// What the tail costs that stays beside notes.
+    pub tail: f64,
     /// What one full compaction costs.
     pub full: f64,
     /// They are recent enough.
@@ -206,18 +208,20 @@ impl fmt::Display for NotesFigures {
             from,
             spent,
             update,
+            tail,
             full,
             fresh,
         } = *self;
         write!(
             f,
-            "prompt {} {} {}; updates so far {} + this one {} {} one full compaction {}{}",
+            "prompt {} {} {}; updates so far {} + this one {} + a longer tail {} {} one full compaction {}{}",
             kilo(used),
             relation(used >= from),
             kilo(from),
             Kilo(spent),
             Kilo(update),
-            relation(spent + update >= full),
+            Kilo(tail),
+            relation(spent + update + tail >= full),
             Kilo(full),
             if fresh {
                 "; they are recent enough"

@@ -183,6 +183,7 @@ fn a_cold_cache_is_the_time_to_compact_with_notes() {
     let outlook = outlook();
     let with_notes = |used| {
         let now = Situation {
+            unsent: Tokens::ZERO,
             notes_ready: true,
             ..Situation::new(Tokens(used), Moment::ColdCache)
         };
@@ -200,6 +201,7 @@ fn a_cold_cache_is_the_time_to_compact_with_notes() {
 fn the_model_that_is_left_can_summarise_from_its_cache() {
     let outlook = outlook();
     let now = |call_cached| Situation {
+            unsent: Tokens::ZERO,
         call_cached,
         ..Situation::new(Tokens(50_000), Moment::ModelSwitch)
     };
@@ -211,6 +213,7 @@ fn the_model_that_is_left_can_summarise_from_its_cache() {
 fn the_cold_comparison_adds_up() {
     let outlook = outlook();
     let now = Situation {
+            unsent: Tokens::ZERO,
         notes_ready: true,
         prefix_cached: true,
         ..Situation::new(Tokens(60_000), Moment::Resume)
@@ -244,6 +247,7 @@ fn notes_are_written_once_late_and_while_they_are_cheap() {
         updates: 1,
         uncovered: Tokens(uncovered),
         uncovered_limit: Tokens(40_000),
+        tail: Tokens::ZERO,
     };
     assert!(!worth(70_000, Moment::TurnEnd, &again(40_000, 0.0)));
     assert!(worth(70_000, Moment::TurnEnd, &again(40_001, 0.0)));
@@ -302,6 +306,7 @@ fn what_is_kept_stays_a_share_of_the_target() {
 fn every_decision_prints_its_arithmetic() {
     let outlook = outlook();
     let cold = Situation {
+            unsent: Tokens::ZERO,
         notes_ready: true,
         ..Situation::new(Tokens(60_000), Moment::ColdCache)
     };

@@ -52,6 +52,8 @@ pub struct Situation {
     /// A call for a summary would find the conversation cached, though the next request would not:
     /// at a model switch, with the model that is left.
     pub call_cached: bool,
+    /// The part of the prompt that was not sent yet: it stays.
+    pub unsent: Tokens,
 }
 
 impl Situation {
@@ -63,6 +65,7 @@ impl Situation {
             notes_ready: false,
             prefix_cached: false,
             call_cached: false,
+            unsent: Tokens::ZERO,
         }
     }
 }
@@ -95,13 +98,15 @@ pub fn decide(outlook: &Outlook, now: &Situation) -> Decision {
 }
 
 fn warm(outlook: &Outlook, now: &Situation, threshold: Tokens) -> (bool, Reason) {
-    let prompt = figure(now.used);
+    // What was not sent yet stays whatever is done, and no summary is asked of it.
+    let carried = now.used - now.unsent;
+    let prompt = figure(carried);
     let cost = outlook.order.compaction(prompt);
     let saves = outlook.order.read * (prompt - outlook.order.base).max(0.0);
-    let act = now.used >= threshold && cost <= saves * outlook.horizon;
+    let act = carried >= threshold && cost <= saves * outlook.horizon;
     let reason = Reason::Warm(WarmFigures {
         moment: now.moment,
-        used: now.used,
+        used: carried,
         in_use: outlook.in_use,
         threshold,
         cost,
@@ -118,7 +123,7 @@ fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
         known,
         ..
     } = outlook;
-    let prompt = figure(now.used);
+    let prompt = figure(now.used - now.unsent);
     let prefix = figure(outlook.figures.static_prefix).min(prompt);
     let prefix_price = if now.prefix_cached {
         rates.read
