@@ -179,7 +179,14 @@ impl Builder {
             step.answer.extend_from_slice(blocks);
             return;
         }
-        let inputs = std::mem::take(&mut self.waiting);
+        let mut inputs = std::mem::take(&mut self.waiting);
+        if inputs.is_empty() {
+            // The client said something that it did not log; a model is not asked without words.
+            inputs.push(Input::Message(Message {
+                origin: MessageOrigin::Meta,
+                ..Message::user(vec![Block::text("[not logged]")])
+            }));
+        }
         self.steps.push((
             id.clone(),
             Step {
