@@ -319,7 +319,7 @@ impl Conversation {
     }
 
     fn compacted_to(&mut self, boundary: &Boundary) {
-        if let Some((after, static_prefix)) = boundary.post_tokens.zip(boundary.static_tokens) {
+        if let Some((after, static_prefix)) = boundary.post_tokens.zip(boundary.fixed_tokens) {
             self.economy.observe_compaction(&Compacted {
                 after,
                 static_prefix,
@@ -332,6 +332,12 @@ impl Conversation {
         if let Some(before) = before {
             let after = self.weight();
             tokens::rewritten(&mut self.state, &before, &after, self.bytes);
+            if let Some(notes) = &mut self.state.notes {
+                // What was cleared no longer counts as covered: growth goes on from what is left.
+                let gone =
+                    tokens::estimate(&before, self.bytes) - tokens::estimate(&after, self.bytes);
+                notes.conversation = notes.conversation - gone;
+            }
         }
     }
 

@@ -70,20 +70,57 @@ impl Fork {
         }
     }
 
+    /// Forks the history: what came in and was not sent yet is left out. Everything in front of
+    /// the directive was sent before, or was the answer to it.
+    pub fn of_history(
+        conversation: &Conversation,
+        ledger: &Ledger,
+        prefix: &Arc<RenderedPrefix>,
+        params: &RawJson,
+        directive: &str,
+        moment: (Millis, MarkerTtls),
+    ) -> Self {
+        let all = Self::new(conversation, ledger, prefix, params, directive, moment);
+        let history = conversation.view().history_len();
+        if history == 0 || history == all.shared {
+            return all;
+        }
+        let mut shape = plan::shape(conversation, prefix, params);
+        shape.segments.truncate(history);
+        let (now, ttls) = moment;
+        let markers = ledger.markers(&shape, now, ttls);
+        let prediction = ledger.predict(&shape, &markers, now);
+        let mut segments = shape.segments;
+        if let Some(last) = segments.last() {
+            let directive = directive_segment(last, directive);
+            segments.push(directive);
+        }
+        Self {
+            segments,
+            shared: history,
+            markers,
+            prediction,
+            ..all
+        }
+    }
+
     /// A call that shares nothing with the conversation but its system prompt: one text, no tools.
     pub fn cold(
         conversation: &Conversation,
         prefix: &RenderedPrefix,
         params: &RawJson,
         text: &str,
+        directive: &str,
     ) -> Self {
         let prefix = RenderedPrefix::new(Vec::new(), prefix.system().to_vec(), Vec::new());
         let mut segments = SegmentList::default();
         let all = conversation.view().segments();
-        segments.extend(all.last().map(|last| Segment {
-            role: Role::User,
-            ..directive_segment(last, text)
-        }));
+        if let Some(last) = all.last() {
+            segments.extend([text, directive].map(|text| Segment {
+                role: Role::User,
+                ..directive_segment(last, text)
+            }));
+        }
         Self {
             segments,
             shared: 0,

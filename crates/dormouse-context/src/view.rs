@@ -24,6 +24,7 @@ use dormouse_core::record::{
     Body, Derived, KeptRange, LayoutRun, Manifest, Message, Record, ReplacementDecision, Request,
     Role,
 };
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Something in the log that the view could not follow to the letter.
@@ -123,6 +124,27 @@ impl View {
     /// What came in and was not sent yet, in order of arrival.
     pub fn waiting(&self) -> impl Iterator<Item = &Segment> {
         self.tail.incoming.iter()
+    }
+
+    /// What no request contained yet and no compaction may take: what came in since the last
+    /// response, and that response if its calls are being answered.
+    pub fn unsent(&self) -> impl Iterator<Item = &Segment> {
+        let calls = self
+            .tail
+            .response
+            .iter()
+            .any(|segment| segment.block.kind() == BlockKind::ToolUse);
+        let response = calls.then_some(&self.tail.response);
+        response.into_iter().flatten().chain(&self.tail.incoming)
+    }
+
+    /// How many of the segments, as they would be sent now, are history: everything but
+    /// [`View::unsent`].
+    pub fn history_len(&self) -> usize {
+        let unsent: HashSet<BlockKey> = self.unsent().map(|segment| segment.origin).collect();
+        let settled = self.settled_tail();
+        let is_history = |segment: &&Segment| !unsent.contains(&segment.origin);
+        self.frozen.len() + settled.iter().take_while(is_history).count()
     }
 
     /// The records that are in view, in the order of the prompt.

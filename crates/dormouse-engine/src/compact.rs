@@ -154,7 +154,7 @@ impl Session {
         let conversation = &self.conversation;
         let (prefix, params) = (&self.config.prefix, &self.params);
         let fork = |directive: &str| {
-            Fork::new(
+            Fork::of_history(
                 conversation,
                 &self.ledger,
                 prefix,
@@ -166,12 +166,9 @@ impl Session {
         match ask.form {
             AskForm::Riding => fork(&ask.directive),
             AskForm::Shortened(segments) => fork(&ask.directive).without_front(segments),
-            AskForm::Cold(text) => Fork::cold(
-                conversation,
-                prefix,
-                params,
-                &format!("{text}\n{}", ask.directive),
-            ),
+            AskForm::Cold(text) => {
+                Fork::cold(conversation, prefix, params, &text, &ask.directive)
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use crate::session::Session;
 use dormouse_context::breaker::Allowed;
 use dormouse_context::compaction::{Outcome, Request, Scope};
 use dormouse_context::layers::Moment;
+use dormouse_context::policy::CompactTrigger;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::{Body, Message, Trigger};
 use dormouse_model::{ModelError, Response, StopReason};
@@ -99,7 +100,8 @@ impl Session {
 
     /// The provider refused the prompt: compact now, if that is allowed at all.
     async fn shorten(&mut self) -> Result<bool, EngineError> {
-        if !self.settings.thresholds.auto_compact {
+        let never = self.settings.policy.compact.trigger == CompactTrigger::Never;
+        if never || !self.settings.thresholds.auto_compact {
             return Ok(false);
         }
         let request = Request {

@@ -148,7 +148,7 @@ impl Capabilities {
     }
 
     /// What the Messages wire and the model table say.
-    pub(crate) fn of_messages(table: &ModelTable, model: &str) -> Self {
+    pub fn of_messages(table: &ModelTable, model: &str) -> Self {
         let mut capabilities = Self::from_table(table, model, Caching::Markers);
         capabilities.features = Features::of(&[
             Feature::ToolUse,

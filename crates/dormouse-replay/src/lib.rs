@@ -16,12 +16,20 @@
 //! Policies: so far the session is replayed as it was (`none`). Reading files and printing are the
 //! caller's; so is the clock that measures the engine.
 
+mod asker;
 mod fit;
+mod policy_run;
 mod recording;
 mod run;
+mod scenario;
+mod script;
 mod verdict;
 
+pub use asker::Bill;
 pub use fit::Fit;
+pub use policy_run::{PolicyRun, RunError, RunOptions, StepBill, kind_name, run_policy};
 pub use recording::{Recording, RecordingError, Turn};
 pub use run::{Clock, Replay, ReplayError, ReplayTurn, Sums, replay};
+pub use scenario::Scenario;
+pub use script::{Input, Script, Step};
 pub use verdict::{Comparison, Difference, Outcome, Score};

@@ -144,7 +144,7 @@ fn response<'a>(
 }
 
 /// The last figures of every response.
-fn figures(records: &[Record]) -> HashMap<&MessageId, TokenUsage> {
+pub(crate) fn figures(records: &[Record]) -> HashMap<&MessageId, TokenUsage> {
     let told = records.iter().filter_map(|record| match &record.body {
         Body::Message(message) => Some((message.id.as_ref()?, message.usage?)),
         Body::Usage(report) => Some((report.message.as_ref()?, report.usage)),
@@ -154,7 +154,7 @@ fn figures(records: &[Record]) -> HashMap<&MessageId, TokenUsage> {
 }
 
 /// Ends of the main conversation: what each compaction of another tool cut off, and the newest.
-fn leaves(records: &[Record]) -> Vec<&RecordId> {
+pub(crate) fn leaves(records: &[Record]) -> Vec<&RecordId> {
     let mut leaves = Vec::new();
     let mut last: Option<&Record> = None;
     for record in records.iter().filter(|record| !record.side_chain) {

@@ -7,7 +7,7 @@ use dormouse_context::assemble::RequestBody;
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_core::block::Block;
 use dormouse_core::json::RawJson;
-use dormouse_core::models::ModelTable;
+use dormouse_core::models::{ModelTable, Ratio};
 use dormouse_core::record::{Marker, MarkerPlace};
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::{TokenUsage, Usd};
@@ -86,7 +86,7 @@ impl Sums {
         self.peak = self.peak.max(other.peak);
     }
 
-    fn add(&mut self, usage: &TokenUsage, cost: Option<Usd>) {
+    pub(crate) fn add(&mut self, usage: &TokenUsage, cost: Option<Usd>) {
         self.requests += 1;
         self.usage += *usage;
         self.cost += cost.unwrap_or_default();
@@ -133,13 +133,8 @@ pub fn replay(
         },
         ..SimConfig::default()
     };
-    let mut client = Client {
-        simulator: Simulator::new(config).map_err(ReplayError::Simulator)?,
-        models,
-        permille: u64::from(fit.permille),
-        prefix_tokens: fit.prefix,
-        padding: Vec::new(),
-    };
+    let mut simulator = Simulator::new(config).map_err(ReplayError::Simulator)?;
+    let mut client = Padder::new(models, &fit);
     let mut turns = Vec::with_capacity(recording.turns.len());
     let (mut simulated, mut recorded) = (Sums::default(), Sums::default());
     let mut engine = Duration::ZERO;
@@ -150,7 +145,7 @@ pub fn replay(
         let start = clock();
         let (body, unlogged) = client.request(turn);
         engine += clock().saturating_sub(start);
-        let answer = client.send(turn, body);
+        let answer = send(&mut simulator, turn, body);
         let (usage, rejected) = match answer {
             Ok(prompt) => (
                 TokenUsage {
@@ -188,8 +183,7 @@ pub fn replay(
 }
 
 /// The client whose requests are sent again.
-struct Client<'a> {
-    simulator: Simulator,
+struct Padder<'a> {
     models: &'a ModelTable,
     permille: u64,
     prefix_tokens: Tokens,
@@ -197,16 +191,34 @@ struct Client<'a> {
     padding: Vec<(usize, Block)>,
 }
 
-impl Client<'_> {
+impl<'a> Padder<'a> {
+    fn new(models: &'a ModelTable, fit: &Fit) -> Self {
+        Self {
+            models,
+            permille: u64::from(fit.permille),
+            prefix_tokens: fit.prefix,
+            padding: Vec::new(),
+        }
+    }
+
     /// The request's body, and how much of it is padding that was new in it.
     fn request(&mut self, turn: &Turn) -> (Vec<u8>, Tokens) {
+        let system = Block::text(&self.filler(self.prefix_tokens, turn, 0));
+        let missing = self.pad(turn, &system);
+        let prefix =
+            RenderedPrefix::new(Vec::new(), vec![Part::block("system", &system)], Vec::new());
+        let params = RawJson::from(&json!({ "model": &*turn.model, "max_tokens": 1 }));
+        (self.body(turn, &prefix, &params), missing)
+    }
+
+    /// Adds padding for what the logged messages cannot explain; returns how much.
+    fn pad(&mut self, turn: &Turn, system: &Block) -> Tokens {
         if turn.compacted {
             self.padding.clear();
         }
         let count = turn.segments.len();
         // A rewind cuts padding off with the messages it stood behind.
         self.padding.retain(|(behind, _)| *behind <= count);
-        let system = Block::text(&self.filler(self.prefix_tokens, turn, 0));
         let logged: u64 = turn
             .segments
             .iter()
@@ -217,16 +229,13 @@ impl Client<'_> {
             .iter()
             .map(|(_, b)| self.tokens_of(b, turn))
             .sum();
-        let prefix = self.tokens_of(&system, turn);
+        let prefix = self.tokens_of(system, turn);
         let missing = turn.usage.prompt() - Tokens(prefix + logged + padded);
         if missing > Tokens::ZERO {
             let text = self.filler(missing, turn, self.padding.len() + 1);
             self.padding.push((count, Block::text(&text)));
         }
-        let prefix =
-            RenderedPrefix::new(Vec::new(), vec![Part::block("system", &system)], Vec::new());
-        let params = RawJson::from(&json!({ "model": &*turn.model, "max_tokens": 1 }));
-        (self.body(turn, &prefix, &params), missing)
+        missing
     }
 
     /// Markers where Claude Code has them: behind the system prompt and on the last block.
@@ -267,15 +276,6 @@ impl Client<'_> {
         body.assemble(blocks.iter(), bytes, blocks.len())
     }
 
-    fn send(&mut self, turn: &Turn, body: Vec<u8>) -> Result<TokenUsage, String> {
-        let request = SimRequest::post("/v1/messages", body);
-        let response = self.simulator.handle(&request, turn.at);
-        match &response.report {
-            Some(report) if response.status == 200 => Ok(report.usage),
-            _ => Err(String::from_utf8_lossy(&response.bytes()).into_owned()),
-        }
-    }
-
     /// Tokens the simulator will count for a block: the engine's estimate with the fitted factor.
     fn tokens_of(&self, block: &Block, turn: &Turn) -> u64 {
         let ratio = self.models.lookup(&turn.model).info.bytes_per_token;
@@ -283,22 +283,45 @@ impl Client<'_> {
         (estimate * self.permille).div_ceil(1_000)
     }
 
-    /// Text of about so many tokens, different for every `number`.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a length in bytes, far below the limits"
-    )]
     fn filler(&self, tokens: Tokens, turn: &Turn, number: usize) -> String {
         let ratio = self.models.lookup(&turn.model).info.bytes_per_token.text;
-        let per_token = ratio.as_f64() * 1_000.0 / self.permille.max(1) as f64;
-        let bytes = (tokens.get() as f64 * per_token) as usize;
-        let mut text = format!("unlogged {number} ");
-        while text.len() < bytes {
-            text.push_str("xyzw ");
-        }
-        text.truncate(bytes.max(1));
-        text
+        filler(tokens, ratio, self.permille, number)
     }
+}
+
+fn send(simulator: &mut Simulator, turn: &Turn, body: Vec<u8>) -> Result<TokenUsage, String> {
+    let request = SimRequest::post("/v1/messages", body);
+    let response = simulator.handle(&request, turn.at);
+    match &response.report {
+        Some(report) if response.status == 200 => Ok(report.usage),
+        _ => Err(String::from_utf8_lossy(&response.bytes()).into_owned()),
+    }
+}
+
+/// Text of about so many tokens, different for every `number`.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a length in bytes, far below the limits"
+)]
+pub(crate) fn filler(tokens: Tokens, ratio: Ratio, permille: u64, number: usize) -> String {
+    let per_token = ratio.as_f64() * 1_000.0 / permille.max(1) as f64;
+    let bytes = (tokens.get() as f64 * per_token) as usize;
+    let mut text = format!("unlogged {number} ");
+    while text.len() < bytes {
+        text.push_str("xyzw ");
+    }
+    text.truncate(bytes.max(1));
+    text
+}
+
+/// What each prompt held that no transcript has, the static prefix aside.
+pub(crate) fn unlogged(recording: &Recording, models: &ModelTable, fit: &Fit) -> Vec<Tokens> {
+    let mut padder = Padder::new(models, fit);
+    let pad = |turn: &Turn| {
+        let system = Block::text(&padder.filler(fit.prefix, turn, 0));
+        padder.pad(turn, &system)
+    };
+    recording.turns.iter().map(pad).collect()
 }

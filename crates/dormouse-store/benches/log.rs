@@ -126,7 +126,7 @@ impl Generator {
             kind: BoundaryKind::Full,
             pre_tokens: Some(Tokens(160_000)),
             post_tokens: Some(Tokens(8_000)),
-            static_tokens: None,
+            fixed_tokens: None,
             summary_tokens: None,
             summary: vec![Block::text(&prose(7, 8_000))],
             restored: Vec::new(),

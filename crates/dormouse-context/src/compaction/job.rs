@@ -234,7 +234,9 @@ impl CompactionJob {
     /// The conversation without the oldest rounds that had to be dropped. An earlier summary is
     /// always among what is left.
     fn remaining(&self, cx: &JobContext<'_>) -> Vec<Segment> {
-        let segments = cx.conversation.view().segments();
+        let view = cx.conversation.view();
+        let mut segments = view.segments();
+        segments.truncate(view.history_len());
         let cut = match self.dropped {
             0 => 0,
             dropped => cut::rounds(&segments)
@@ -449,6 +451,11 @@ impl CompactionJob {
             keep: &keep,
             place: kept.place,
         });
+        let unsent = conversation.view().unsent();
+        let unsent: Tokens = unsent
+            .map(|part| cx.measure.tokens(part.block.weight()))
+            .sum();
+        let fixed = cx.measure.tokens(cx.prefix) + unsent;
         let before = conversation.count(cx.prefix).tokens;
         // In this order, because an estimate may be larger than what was measured.
         let after = before + added - kept.replaced;
@@ -458,7 +465,7 @@ impl CompactionJob {
                 kind,
                 pre_tokens: Some(before),
                 post_tokens: Some(after),
-                static_tokens: Some(cx.measure.tokens(cx.prefix)),
+                fixed_tokens: Some(fixed),
                 summary_tokens: written,
                 summary,
                 restored,

@@ -9,9 +9,8 @@ use crate::compact::SummaryPlace;
 use crate::policy::Keep;
 use crate::segment::{Segment, SegmentList};
 use crate::view::View;
-use dormouse_core::block::BlockKind;
 use dormouse_core::id::Seq;
-use dormouse_core::record::{Derived, SeqRange};
+use dormouse_core::record::SeqRange;
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 use std::collections::HashSet;
@@ -84,7 +83,7 @@ impl Kept {
         measure: Measure,
     ) -> Result<Self, String> {
         // What was not sent yet stays, with the calls it answers.
-        let open = view.frozen().len() + finished_response(view);
+        let open = view.history_len();
         for at in open..keep.len() {
             keep[at] = true;
         }
@@ -135,27 +134,6 @@ impl Kept {
         let both = self.segments.iter().zip(&self.keep);
         both.filter(|(_, kept)| !**kept).map(|(segment, _)| segment)
     }
-}
-
-/// Segments of a response that is finished: history like the rest.
-fn finished_response(view: &View) -> usize {
-    let response = &view.tail().response;
-    let calls = response
-        .iter()
-        .any(|segment| segment.block.kind() == BlockKind::ToolUse);
-    if calls || response.is_empty() {
-        return 0;
-    }
-    let settled = view.settled_tail();
-    let belongs = |segment: &Segment| {
-        // What opens the conversation stands in front of the response.
-        segment.derived == Some(Derived::Opening)
-            || response.iter().any(|part| part.origin == segment.origin)
-    };
-    settled
-        .iter()
-        .take_while(|segment| belongs(segment))
-        .count()
 }
 
 fn tail_cut(segments: &SegmentList, rule: Keep, measure: Measure) -> usize {

@@ -110,8 +110,8 @@ pub struct WarmFigures {
     pub cost: f64,
     /// What it saves with each request.
     pub saves: f64,
-    /// Requests the session is expected to go on for.
-    pub remaining: f64,
+    /// Requests within which it has to pay for itself.
+    pub horizon: f64,
 }
 
 impl fmt::Display for WarmFigures {
@@ -123,12 +123,12 @@ impl fmt::Display for WarmFigures {
             threshold,
             cost,
             saves,
-            remaining,
+            horizon,
         } = *self;
         write!(
             f,
             "{moment}, prompt {} {} threshold {} (size in use {}); a compaction costs {}, \
-                 saves {} a request and pays after {:.1} of about {remaining:.0} to come",
+                 saves {} a request and pays after {:.1} requests of {horizon:.1} at most",
             kilo(used),
             relation(used >= threshold),
             kilo(threshold),
@@ -193,6 +193,8 @@ pub struct NotesFigures {
     pub spent: f64,
     /// What another one costs.
     pub update: f64,
+    /// What the tail costs that stays beside notes.
+    pub tail: f64,
     /// What one full compaction costs.
     pub full: f64,
     /// They are recent enough.
@@ -206,18 +208,20 @@ impl fmt::Display for NotesFigures {
             from,
             spent,
             update,
+            tail,
             full,
             fresh,
         } = *self;
         write!(
             f,
-            "prompt {} {} {}; updates so far {} + this one {} {} one full compaction {}{}",
+            "prompt {} {} {}; updates so far {} + this one {} + a longer tail {} {} one full compaction {}{}",
             kilo(used),
             relation(used >= from),
             kilo(from),
             Kilo(spent),
             Kilo(update),
-            relation(spent + update >= full),
+            Kilo(tail),
+            relation(spent + update + tail >= full),
             Kilo(full),
             if fresh {
                 "; they are recent enough"

@@ -32,7 +32,7 @@ const BUILT_IN_REQUESTS: f64 = 3.0;
 /// Compactions that the built-in prior counts for: the first real one outweighs it.
 const BUILT_IN_COMPACTIONS: f64 = 0.2;
 /// Fewest requests that a session is expected to go on for, whatever it did so far.
-const FEWEST_REMAINING: f64 = 8.0;
+const FEWEST_REMAINING: f64 = 12.0;
 /// Most requests that a session is expected to go on for.
 const MOST_REMAINING: f64 = 400.0;
 
@@ -230,7 +230,7 @@ impl Default for Prior {
         Self(Estimators {
             growth: Estimate::prior(3_000.0, BUILT_IN_REQUESTS),
             overshoot: Estimate::prior(1_500.0, BUILT_IN_REQUESTS),
-            kept: compactions(8_000.0),
+            kept: compactions(10_000.0),
             summary: compactions(2_000.0),
             // Counted from real use only: what nobody fetches again was forgotten rightly.
             reread: compactions(0.0),

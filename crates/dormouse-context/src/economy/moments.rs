@@ -1,7 +1,7 @@
 //! Whether to compact now.
 //!
 //! Two kinds of moments. While the cache is **warm** a compaction is taken around the best size,
-//! and only if the session can be expected to last until it has paid for itself. Once the cache is
+//! and only if it pays for itself well within what the session can be expected to last. Once the cache is
 //! **cold** the old prompt would have to be written again: then carrying on is compared with
 //! compacting, and what is compared includes what the shorter prompt gains later.
 //!
@@ -52,6 +52,8 @@ pub struct Situation {
     /// A call for a summary would find the conversation cached, though the next request would not:
     /// at a model switch, with the model that is left.
     pub call_cached: bool,
+    /// The part of the prompt that was not sent yet: it stays.
+    pub unsent: Tokens,
 }
 
 impl Situation {
@@ -63,6 +65,7 @@ impl Situation {
             notes_ready: false,
             prefix_cached: false,
             call_cached: false,
+            unsent: Tokens::ZERO,
         }
     }
 }
@@ -95,18 +98,20 @@ pub fn decide(outlook: &Outlook, now: &Situation) -> Decision {
 }
 
 fn warm(outlook: &Outlook, now: &Situation, threshold: Tokens) -> (bool, Reason) {
-    let prompt = figure(now.used);
+    // What was not sent yet stays whatever is done, and no summary is asked of it.
+    let carried = now.used - now.unsent;
+    let prompt = figure(carried);
     let cost = outlook.order.compaction(prompt);
     let saves = outlook.order.read * (prompt - outlook.order.base).max(0.0);
-    let act = now.used >= threshold && cost <= saves * outlook.remaining;
+    let act = carried >= threshold && cost <= saves * outlook.horizon;
     let reason = Reason::Warm(WarmFigures {
         moment: now.moment,
-        used: now.used,
+        used: carried,
         in_use: outlook.in_use,
         threshold,
         cost,
         saves,
-        remaining: outlook.remaining,
+        horizon: outlook.horizon,
     });
     (act, reason)
 }
@@ -118,7 +123,7 @@ fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
         known,
         ..
     } = outlook;
-    let prompt = figure(now.used);
+    let prompt = figure(now.used - now.unsent);
     let prefix = figure(outlook.figures.static_prefix).min(prompt);
     let prefix_price = if now.prefix_cached {
         rates.read
@@ -136,7 +141,7 @@ fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
             // The call writes the prompt to the cache, so that the next request finds the prefix.
             carry_on + rates.output * known.summary.value() + rates.read * prefix
         };
-    let read_less = outlook.remaining * order.read * (prompt - order.base).max(0.0);
+    let read_less = outlook.horizon * order.read * (prompt - order.base).max(0.0);
     let later = order.gain(prompt, outlook.best).min(read_less);
     // Forgetting for next to nothing is not worth it: something of a compaction must be gained.
     let margin = outlook.settings.hysteresis * order.compaction(prompt);

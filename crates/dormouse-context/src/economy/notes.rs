@@ -22,6 +22,8 @@ pub struct NotesState {
     pub uncovered: Tokens,
     /// Most that may stay uncovered if the notes are to serve as a summary.
     pub uncovered_limit: Tokens,
+    /// Least of the conversation that stays beside notes, where a summary needs none of it.
+    pub tail: Tokens,
 }
 
 /// Whether to update the notes now. The threshold is the prompt from which this moment calls for it.
@@ -42,7 +44,11 @@ pub fn notes_worth(
     let full = Order::new(Means::Full, &outlook.known, &outlook.rates, static_prefix)
         .compaction(figure(outlook.target));
     let fresh = state.updates > 0 && state.uncovered <= state.uncovered_limit;
-    let act = used >= from && !fresh && state.spent + update < full;
+    // The tail that stays beside notes is written once and read until the next compaction.
+    let until_next = figure(outlook.target).max(outlook.order.base) - outlook.order.base;
+    let requests = (until_next / outlook.order.growth).min(outlook.remaining);
+    let tail = figure(state.tail) * (outlook.rates.write + outlook.rates.read * requests);
+    let act = used >= from && !fresh && state.spent + update + tail < full;
     Decision {
         act,
         threshold: from,
@@ -51,6 +57,7 @@ pub fn notes_worth(
             from,
             spent: state.spent,
             update,
+            tail,
             full,
             fresh,
         }),

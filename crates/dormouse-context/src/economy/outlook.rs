@@ -61,6 +61,9 @@ pub struct Outlook {
     pub known: Estimators,
     /// Requests the session is expected to go on for.
     pub remaining: f64,
+    /// Requests within which a compaction has to pay for itself: only a part of those expected,
+    /// because a session ends unannounced, and what it did not last for is lost.
+    pub horizon: f64,
     pub(super) settings: EconomySettings,
 }
 
@@ -88,6 +91,7 @@ impl Outlook {
             .dearer_over
             .filter(|step| figure(*step) > order.base + LEAST_ROOM * room)
             .map_or(figures.classic, |step| step.min(figures.classic));
+        let remaining = known.expected_remaining();
         let bounded = |at: Tokens| at.min(ceiling).max(figures.floor).min(figures.classic);
         Self {
             order,
@@ -99,7 +103,8 @@ impl Outlook {
             figures: *figures,
             rates: *rates,
             known: *known,
-            remaining: known.expected_remaining(),
+            remaining,
+            horizon: settings.payback * remaining,
             settings: *settings,
         }
     }

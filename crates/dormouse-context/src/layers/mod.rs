@@ -150,7 +150,7 @@ pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
         measure: inputs.measure(),
     };
     let target = inputs.thresholds.autocompact_target;
-    question.breaker = breaker.with_floor(question.floor(), target);
+    question.breaker = breaker.with_floor(question.measure.tokens(inputs.prefix), target);
     let outlook = question.outlook(state.in_use);
     if let Some(outlook) = &outlook {
         state.in_use = Some(outlook.in_use);
@@ -220,7 +220,9 @@ impl Question<'_> {
             cold: inputs.cold,
         };
         let worth = |freed: Tokens, behind: Tokens| {
-            let ahead = outlook.map_or(0.0, |outlook| outlook.requests_ahead(self.used));
+            let ahead = outlook.map_or(0.0, |outlook| {
+                outlook.requests_ahead(self.used).min(outlook.horizon)
+            });
             let decision = economy::clearing_worth(
                 &economy::Clearing {
                     freed,
@@ -265,13 +267,19 @@ impl Question<'_> {
                 self.breaker.target
             ));
         }
-        let floor = self.floor();
+        let floor = self.measure.tokens(inputs.prefix);
         if let FloorCheck::Irreducible { excess } = thresholds.check_floor(floor) {
             let breaker = self
                 .breaker
                 .irreducible(floor, thresholds.autocompact_target);
             let why = format!("what must stay is {excess} tokens above the target");
             return Ok((Action::OpenBreaker(breaker), why));
+        }
+        if let FloorCheck::Irreducible { .. } = thresholds.check_floor(floor + self.unsent()) {
+            return Err(format!(
+                "what came in alone has {} tokens: it has to be sent first",
+                self.unsent()
+            ));
         }
         Ok((
             Action::Compact {
@@ -327,6 +335,7 @@ impl Question<'_> {
             notes_ready: self.notes_cover(),
             prefix_cached: !inputs.cold,
             call_cached: !inputs.cold,
+            unsent: self.unsent(),
         };
         let decision = economy::decide(outlook, &situation);
         if !decision.act {
@@ -383,6 +392,7 @@ impl Question<'_> {
                     - self.measure.tokens(inputs.prefix)
                     - state.map_or(Tokens::ZERO, |notes| notes.conversation),
                 uncovered_limit: inputs.settings.compact.notes_tail.limit,
+                tail: inputs.settings.compact.notes_tail.tokens,
             };
             let decision = economy::notes_worth(outlook, self.used, self.economic_moment(), &state);
             if !decision.act {
@@ -405,11 +415,12 @@ impl Question<'_> {
             })
     }
 
-    /// What no compaction can remove: the prefix, and what came in and was not sent with the calls
-    /// it answers.
-    fn floor(&self) -> Tokens {
-        let tail = unsent(self.inputs.conversation.view().tail());
-        self.measure.tokens(self.inputs.prefix) + self.measure.tokens(&tail)
+    /// What came in and was not sent yet, with the calls it answers.
+    fn unsent(&self) -> Tokens {
+        let view = self.inputs.conversation.view();
+        let unsent = view.unsent().map(|segment| *segment.block.weight());
+        let weight = unsent.fold(Weight::default(), |sum, weight| sum + weight);
+        self.measure.tokens(&weight)
     }
 
     fn outlook(&self, in_use: Option<Tokens>) -> Option<Outlook> {
@@ -423,7 +434,7 @@ impl Question<'_> {
             inputs.policy.notes == NotesRule::Economic && inputs.settings.notes.off.is_none();
         let figures = Figures {
             static_prefix,
-            floor: self.floor() + known.kept.tokens(),
+            floor: static_prefix + known.kept.tokens() + self.unsent(),
             classic: inputs.thresholds.autocompact_target,
             in_use,
             means: if notes && self.notes_cover() {
@@ -441,15 +452,7 @@ impl Question<'_> {
     }
 }
 
-fn unsent(tail: &Tail) -> Weight {
-    let response = makes_calls(tail).then_some(&tail.response);
-    let parts = response.into_iter().flatten().chain(&tail.incoming);
-    parts.fold(Weight::default(), |sum, segment| {
-        sum + *segment.block.weight()
-    })
-}
-
-/// Whether the response that is being answered made calls. A finished one is history.
+/// Whether the response that is being answered made calls.
 fn makes_calls(tail: &Tail) -> bool {
     tail.response
         .iter()

@@ -34,6 +34,8 @@ pub struct ToolOutput {
     pub media: Vec<Block>,
     /// Whether the tool failed.
     pub is_error: bool,
+    /// The result as a block, where it came as one: its bytes are kept if it stays whole.
+    pub block: Option<Block>,
 }
 
 impl ToolOutput {
@@ -44,6 +46,18 @@ impl ToolOutput {
             text: text.into(),
             media: Vec::new(),
             is_error: false,
+            block: None,
+        }
+    }
+
+    /// A result that came as a block.
+    pub fn of_block(call: CallId, block: Block) -> Self {
+        Self {
+            text: block.readable_text().unwrap_or_default(),
+            media: preview::media_of(&block),
+            is_error: block.is_error(),
+            block: Some(block),
+            call,
         }
     }
 
@@ -51,6 +65,9 @@ impl ToolOutput {
     pub fn whole(&self) -> Block {
         if self.text.trim().is_empty() && self.media.is_empty() {
             return Block::tool_result(&self.call, EMPTY_RESULT, self.is_error);
+        }
+        if let Some(block) = &self.block {
+            return block.clone();
         }
         result_block(&self.call, &self.text, &self.media, self.is_error)
     }

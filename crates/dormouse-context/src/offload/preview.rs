@@ -1,8 +1,9 @@
 //! What stands in a prompt for a result that was put into a file.
 
-use dormouse_core::block::Block;
+use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
 use dormouse_core::id::CallId;
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -105,4 +106,27 @@ pub fn result_block(call: &CallId, text: &str, media: &[Block], is_error: bool) 
         value["is_error"] = true.into();
     }
     Block::from_value(&value).unwrap_or_else(|_| Block::tool_result(call, text, is_error))
+}
+
+/// The images and documents of a tool result.
+pub(super) fn media_of(result: &Block) -> Vec<Block> {
+    #[derive(Deserialize)]
+    struct Content {
+        #[serde(default)]
+        content: Option<OneOrMany>,
+    }
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        Many(Vec<Block>),
+        One(IgnoredAny),
+    }
+    let content: Option<Content> = serde_json::from_slice(result.bytes()).ok();
+    match content.and_then(|content| content.content) {
+        Some(OneOrMany::Many(parts)) => parts
+            .into_iter()
+            .filter(|part| matches!(part.kind(), BlockKind::Image | BlockKind::Document))
+            .collect(),
+        _ => Vec::new(),
+    }
 }

@@ -418,7 +418,7 @@ impl Session {
             kind: BoundaryKind::Full,
             pre_tokens: None,
             post_tokens: None,
-            static_tokens: None,
+            fixed_tokens: None,
             summary_tokens: None,
             summary: summary.to_vec(),
             restored: restored.to_vec(),

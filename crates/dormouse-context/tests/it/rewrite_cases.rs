@@ -129,7 +129,7 @@ fn compact(log: &mut LogBuilder, keep: SeqRange, place: SummaryPlace, target: &T
         kind: BoundaryKind::Full,
         pre_tokens: None,
         post_tokens: None,
-        static_tokens: None,
+        fixed_tokens: None,
         summary_tokens: None,
         summary: summary.to_vec(),
         restored: restored.to_vec(),

@@ -333,9 +333,9 @@ pub struct Boundary {
     /// Tokens after, as estimated.
     #[serde(default)]
     pub post_tokens: Option<Tokens>,
-    /// Tokens of system prompt, tools and instructions among them.
+    /// Tokens among them that no compaction can remove: the prefix, and what was not sent yet.
     #[serde(default)]
-    pub static_tokens: Option<Tokens>,
+    pub fixed_tokens: Option<Tokens>,
     /// Tokens a model wrote for the summary, where one did.
     #[serde(default)]
     pub summary_tokens: Option<Tokens>,

@@ -331,7 +331,7 @@ fn boundary(parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Option<Body> {
         kind: BoundaryKind::Foreign,
         pre_tokens: metadata.pre_tokens.0.map(Tokens),
         post_tokens: metadata.post_tokens.0.map(Tokens),
-        static_tokens: None,
+        fixed_tokens: None,
         summary_tokens: None,
         summary: Vec::new(),
         restored: Vec::new(),

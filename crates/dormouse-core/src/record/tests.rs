@@ -170,7 +170,7 @@ fn every_body() -> Vec<Body> {
             kind: BoundaryKind::Partial,
             pre_tokens: Some(Tokens(10)),
             post_tokens: Some(Tokens(5)),
-            static_tokens: Some(Tokens(7)),
+            fixed_tokens: Some(Tokens(7)),
             summary_tokens: Some(Tokens(8)),
             summary: vec![block.clone()],
             restored: vec![block.clone()],

@@ -138,6 +138,7 @@ fn figures_have_their_documented_defaults() {
             between_rounds: 1.25,
             hysteresis: 0.1,
             tolerance: 0.06,
+            payback: 0.4,
             notes_from: 0.5,
             keep: 0.2,
         }

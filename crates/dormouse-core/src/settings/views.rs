@@ -101,6 +101,8 @@ pub struct EconomySettings {
     pub hysteresis: f64,
     /// How much dearer an early or late compaction may make the room above the base.
     pub tolerance: f64,
+    /// Part of the requests expected within which a compaction has to pay for itself.
+    pub payback: f64,
     /// Part of the best size below which no notes are written.
     pub notes_from: f64,
     /// Part of the best size that the kept tail and restored files may take.
@@ -187,6 +189,7 @@ impl Settings {
             between_rounds: f64::from(between) / 100.0,
             hysteresis: share(keys::ECONOMIC_HYSTERESIS),
             tolerance: share(keys::ECONOMIC_TOLERANCE),
+            payback: share(keys::ECONOMIC_PAYBACK),
             notes_from: share(keys::ECONOMIC_NOTES_FROM),
             keep: share(keys::ECONOMIC_KEEP),
         }

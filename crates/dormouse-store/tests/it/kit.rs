@@ -68,7 +68,7 @@ pub(crate) fn boundary(ranges: Vec<KeptRange>) -> Body {
         kind: BoundaryKind::Full,
         pre_tokens: None,
         post_tokens: None,
-        static_tokens: None,
+        fixed_tokens: None,
         summary_tokens: None,
         summary: vec![Block::text("so far")],
         restored: Vec::new(),

@@ -195,7 +195,7 @@ fn session(machine: &Machine) -> (PathBuf, Writer) {
         kind: BoundaryKind::Full,
         pre_tokens: Some(Tokens(8_050)),
         post_tokens: Some(Tokens(4_000)),
-        static_tokens: None,
+        fixed_tokens: None,
         summary_tokens: None,
         summary,
         restored: Vec::new(),

@@ -56,6 +56,10 @@ settings! {
     /// the room above what is always there; where the shares above would cost more, they yield.
     ECONOMIC_TOLERANCE: Percent = "economic.tolerance", percent(6);
 
+    /// Under the economic policy, share of the requests a session is expected to go on for within
+    /// which a compaction has to pay for itself.
+    ECONOMIC_PAYBACK: Percent = "economic.payback", percent(40);
+
     /// Under the economic policy, share of the best size below which no notes are written.
     ECONOMIC_NOTES_FROM: Percent = "economic.notes_from", percent(50);
 

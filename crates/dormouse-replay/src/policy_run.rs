@@ -1,0 +1,504 @@
+//! A script under a policy: the real engine, a simulated provider.
+//!
+//! # Model
+//! The session is opened as any other, with an empty log in memory. Step by step the script's
+//! user side is said, the engine plans, tidies up and sends, the simulator bills, and the answer
+//! is the script's. Forks (notes, summaries) are answered by the simulator's persona and billed
+//! with everything else. The clock is the script's.
+//!
+//! # Not here
+//! Comparing runs and showing them.
+
+use crate::asker::{Bill, ReplayAsker, Said};
+use crate::run::Sums;
+use crate::script::{Input, Script, Step};
+use dormouse_context::compaction::{RestoredKind, RestoredPart};
+use dormouse_context::policy::Policy;
+use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::id::SessionId;
+use dormouse_core::models::ModelTable;
+use dormouse_core::record::BoundaryKind;
+use dormouse_core::settings::Settings;
+use dormouse_core::units::Tokens;
+use dormouse_core::usage::Usd;
+use dormouse_engine::{
+    CompactWish, EngineError, NoHooks, Notice, Ports, Purpose, Restorer, Session, SessionConfig,
+    SessionPlace, ToolCall, ToolFuture, ToolHost, ToolTraits,
+};
+use dormouse_model::Params;
+use dormouse_sim::{ConfigError, SimConfig, Simulator, TokenizerConfig};
+use dormouse_store::{MemoryBlobs, MemoryLog};
+use dormouse_system::{Clock, MemorySystem};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+
+/// The longest answer asked for: room enough for a summary.
+const MOST_OUTPUT: Tokens = Tokens(8_192);
+
+/// Why a script could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The simulator does not start.
+    #[error("the simulator cannot be set up for this session")]
+    Simulator(#[source] ConfigError),
+    /// The engine failed on its own account.
+    #[error("the engine could not go on at step {step}")]
+    Engine {
+        /// The step, from one.
+        step: usize,
+        /// Why.
+        #[source]
+        source: Box<EngineError>,
+    },
+    /// The runtime could not be made.
+    #[error("the runtime cannot be started")]
+    Runtime(#[source] std::io::Error),
+    /// The parameters could not be serialised.
+    #[error("the request's parameters cannot be serialised")]
+    Params(#[source] serde_json::Error),
+}
+
+/// How a script is run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The policy.
+    pub policy: Policy,
+    /// A window that replaces the model's.
+    pub window: Option<Tokens>,
+    /// Tell what the layers think at every step.
+    pub explain: bool,
+    /// No fork gets an answer.
+    pub offline: bool,
+    /// Compactions at the end of these steps, counted from one, whatever the policy's trigger.
+    pub compact_after: Vec<usize>,
+    /// Settings of the session.
+    pub settings: Arc<Settings>,
+}
+
+impl RunOptions {
+    /// A plain run of a policy.
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            policy,
+            window: None,
+            explain: false,
+            offline: false,
+            compact_after: Vec::new(),
+            settings: Arc::new(Settings::default()),
+        }
+    }
+}
+
+/// What one step cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepBill {
+    /// The prompt of its request.
+    pub prompt: Tokens,
+    /// What its request cost.
+    pub cost: Usd,
+    /// What forks cost that belong to it.
+    pub forks: Usd,
+}
+
+/// A script under a policy.
+#[derive(Debug)]
+pub struct PolicyRun {
+    /// The policy.
+    pub policy: &'static str,
+    /// All requests together.
+    pub total: Sums,
+    /// The same by purpose.
+    pub by_purpose: BTreeMap<Purpose, Sums>,
+    /// Step by step.
+    pub steps: Vec<StepBill>,
+    /// Every request.
+    pub bills: Vec<Bill>,
+    /// What happened, with the step (from one) it happened in.
+    pub notices: Vec<(usize, Notice)>,
+    /// Steps the script has.
+    pub wanted: usize,
+    /// Why it ended early, if it did.
+    pub lost: Option<String>,
+    /// Time in the engine, the simulator's not counted.
+    pub engine: Duration,
+    /// The session at its end.
+    pub session: Session,
+}
+
+impl PolicyRun {
+    /// Whether every step was made.
+    pub fn finished(&self) -> bool {
+        self.lost.is_none()
+    }
+
+    /// Compactions by kind.
+    pub fn compactions(&self) -> BTreeMap<&'static str, usize> {
+        let mut kinds = BTreeMap::new();
+        for (_, notice) in &self.notices {
+            if let Notice::Compacted { kind, .. } = notice {
+                *kinds.entry(kind_name(*kind)).or_default() += 1;
+            }
+        }
+        kinds
+    }
+
+    /// Batches of results cleared, and updates of the notes.
+    pub fn clearings(&self) -> usize {
+        self.count(|notice| matches!(notice, Notice::Cleared { .. }))
+    }
+
+    /// Updates of the notes that were kept.
+    pub fn notes_updates(&self) -> usize {
+        self.count(|notice| matches!(notice, Notice::NotesUpdated { .. }))
+    }
+
+    /// Results that were put into files.
+    pub fn offloaded(&self) -> usize {
+        self.count(|notice| matches!(notice, Notice::Offloaded { .. }))
+    }
+
+    fn count(&self, which: impl Fn(&Notice) -> bool) -> usize {
+        self.notices
+            .iter()
+            .filter(|(_, notice)| which(notice))
+            .count()
+    }
+
+    /// The share of the parent's last prompt that each fork read from the cache, with its purpose
+    /// and step.
+    #[expect(clippy::cast_precision_loss, reason = "a share for people and scripts")]
+    pub fn fork_reads(&self) -> Vec<(Purpose, usize, f64)> {
+        let forks = self.bills.iter().filter(|bill| {
+            bill.purpose != Purpose::Turn && bill.rejected.is_none() && bill.parent > Tokens::ZERO
+        });
+        forks
+            .map(|bill| {
+                let read = bill.usage.cache_read.get() as f64 / bill.parent.get() as f64;
+                (bill.purpose, bill.step, read)
+            })
+            .collect()
+    }
+
+    /// Every text of the prompt as it stands at the end.
+    pub fn prompt_text(&self) -> String {
+        let segments = self.session.conversation().view().segments();
+        let mut text = String::new();
+        for segment in segments.iter() {
+            match segment.block.kind() {
+                BlockKind::ToolUse => text.push_str(&String::from_utf8_lossy(segment.block.bytes())),
+                _ => text.push_str(&segment.block.readable_text().unwrap_or_default()),
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// The name of a kind of compaction.
+pub const fn kind_name(kind: BoundaryKind) -> &'static str {
+    match kind {
+        BoundaryKind::Notes => "notes",
+        BoundaryKind::Full => "full",
+        BoundaryKind::Partial => "partial",
+        BoundaryKind::Offline => "offline",
+        BoundaryKind::Foreign => "foreign",
+    }
+}
+
+/// Runs a script under a policy. `ticks` measures the engine; the crate itself reads no clock.
+///
+/// # Errors
+/// When the simulator or the engine cannot be set up. A session that is lost to the window is not
+/// an error but a result.
+pub fn run_policy(
+    script: &Script,
+    options: &RunOptions,
+    models: &Arc<ModelTable>,
+    ticks: &Arc<dyn Clock>,
+) -> Result<PolicyRun, RunError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(RunError::Runtime)?;
+    runtime.block_on(Runner::new(script, options, models, ticks)?.run())
+}
+
+type Told = Arc<Mutex<Vec<(usize, Notice)>>>;
+
+struct Runner<'a> {
+    script: &'a Script,
+    options: &'a RunOptions,
+    machine: MemorySystem,
+    ticks: Arc<dyn Clock>,
+    asker: Arc<ReplayAsker>,
+    disk: Arc<LastRead>,
+    told: Told,
+    step: Arc<Mutex<usize>>,
+    session: Session,
+}
+
+impl<'a> Runner<'a> {
+    fn new(
+        script: &'a Script,
+        options: &'a RunOptions,
+        models: &Arc<ModelTable>,
+        ticks: &Arc<dyn Clock>,
+    ) -> Result<Self, RunError> {
+        let simulator = Simulator::new(SimConfig {
+            window: options.window.map(Tokens::get),
+            tokenizer: TokenizerConfig {
+                factor_permille: script.permille,
+                block_tokens: 0,
+                hidden_tool_tokens: false,
+                ..TokenizerConfig::default()
+            },
+            ..SimConfig::default()
+        })
+        .map_err(RunError::Simulator)?;
+        let machine = MemorySystem::new();
+        let asker = Arc::new(ReplayAsker::new(
+            simulator,
+            Arc::new(machine.clock.clone()),
+            Arc::clone(ticks),
+            Arc::clone(models),
+            options.offline,
+        ));
+        let disk = Arc::new(LastRead::default());
+        let told = Told::default();
+        let step = Arc::new(Mutex::new(0));
+        let session = open(script, options, models, &machine, (&asker, &disk), (&told, &step))?;
+        Ok(Self {
+            script,
+            options,
+            machine,
+            ticks: Arc::clone(ticks),
+            asker,
+            disk,
+            told,
+            step,
+            session,
+        })
+    }
+
+    async fn run(mut self) -> Result<PolicyRun, RunError> {
+        let start = self.ticks.ticks();
+        let mut lost = None;
+        for (at, step) in (1..).zip(&self.script.steps) {
+            *self.step.lock().unwrap_or_else(PoisonError::into_inner) = at;
+            let made = self.step(at, step).await;
+            match made {
+                Ok(()) => {}
+                Err(EngineError::Model(error)) => {
+                    lost = Some(error.to_string());
+                    break;
+                }
+                Err(error @ EngineError::Blocked { .. }) => {
+                    lost = Some(error.to_string());
+                    break;
+                }
+                Err(source) => {
+                    return Err(RunError::Engine {
+                        step: at,
+                        source: Box::new(source),
+                    });
+                }
+            }
+        }
+        let engine = self
+            .ticks
+            .ticks()
+            .since(start)
+            .saturating_sub(self.asker.simulating());
+        Ok(self.result(lost, engine))
+    }
+
+    async fn step(&mut self, at: usize, step: &Step) -> Result<(), EngineError> {
+        self.machine.clock.set(step.at);
+        for input in &step.inputs {
+            match input {
+                Input::Message(message) => self.session.say(message.clone())?,
+                Input::Results(results) => {
+                    self.disk.results(results);
+                    self.session.results(results)?;
+                }
+            }
+        }
+        self.disk.calls(&step.answer);
+        self.asker.says(Said {
+            step: at,
+            blocks: step.answer.clone(),
+            output: step.output,
+        });
+        self.session.step().await?;
+        self.session.settle_notes().await?;
+        if step.ends_turn() {
+            self.session.end_turn().await?;
+            self.session.settle_notes().await?;
+        }
+        if self.options.compact_after.contains(&at) {
+            self.session.compact(CompactWish::default()).await?;
+        }
+        Ok(())
+    }
+
+    fn result(self, lost: Option<String>, engine: Duration) -> PolicyRun {
+        let bills = self.asker.bills();
+        let mut total = Sums::default();
+        let mut by_purpose: BTreeMap<Purpose, Sums> = BTreeMap::new();
+        let mut steps = vec![StepBill::default(); self.script.steps.len()];
+        for bill in &bills {
+            let sums = by_purpose.entry(bill.purpose).or_default();
+            for sums in [&mut total, sums] {
+                sums.add(&bill.usage, bill.cost);
+                sums.rejected += u64::from(bill.rejected.is_some());
+            }
+            let Some(step) = bill.step.checked_sub(1).and_then(|at| steps.get_mut(at)) else {
+                continue;
+            };
+            let cost = bill.cost.unwrap_or_default();
+            match bill.purpose {
+                Purpose::Turn => {
+                    step.prompt = bill.usage.prompt();
+                    step.cost += cost;
+                }
+                Purpose::Notes | Purpose::Compaction | Purpose::Fork => step.forks += cost,
+            }
+        }
+        let notices = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
+        PolicyRun {
+            policy: self.options.policy.name,
+            total,
+            by_purpose,
+            steps,
+            bills,
+            notices,
+            wanted: self.script.steps.len(),
+            lost,
+            engine,
+            session: self.session,
+        }
+    }
+}
+
+fn open(
+    script: &Script,
+    options: &RunOptions,
+    models: &Arc<ModelTable>,
+    machine: &MemorySystem,
+    (asker, disk): (&Arc<ReplayAsker>, &Arc<LastRead>),
+    (told, step): (&Told, &Arc<Mutex<usize>>),
+) -> Result<Session, RunError> {
+    let params = Params::new(&script.model, MOST_OUTPUT).map_err(RunError::Params)?;
+    let settings = Arc::clone(&options.settings);
+    let (told, step) = (Arc::clone(told), Arc::clone(step));
+    let session = SessionId::new("replayed");
+    let ports = Ports {
+        system: machine.system(),
+        log: Box::new(MemoryLog::new(session.clone())),
+        blobs: Arc::new(MemoryBlobs::default()),
+        asker: Arc::clone(asker) as Arc<_>,
+        tools: Arc::new(RecordedTools),
+        hooks: Arc::new(NoHooks),
+        restorer: Arc::clone(disk) as Arc<_>,
+        settings: Arc::new(move || Arc::clone(&settings)),
+        notices: Arc::new(move |notice| {
+            if !matches!(notice, Notice::Answer(_)) {
+                let at = *step.lock().unwrap_or_else(PoisonError::into_inner);
+                told.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((at, notice));
+            }
+        }),
+    };
+    let place = SessionPlace {
+        session,
+        log: "/sessions/replayed.jsonl".into(),
+        folder: "/sessions/replayed".into(),
+        home: "/home".into(),
+        project: script.project.clone(),
+    };
+    let config = SessionConfig {
+        model: script.model.to_string(),
+        models: Arc::clone(models),
+        params,
+        prefix: Arc::clone(&script.prefix),
+        policy: Some(options.policy.clone()),
+        window: options.window,
+        most_requests: usize::MAX,
+        explain: options.explain,
+    };
+    let (session, _) =
+        Session::open(ports, place, config).map_err(|source| RunError::Engine {
+            step: 0,
+            source: Box::new(source),
+        })?;
+    Ok(session)
+}
+
+/// Tools whose results the script has: only what the engine must know of them is asked.
+#[derive(Debug)]
+struct RecordedTools;
+
+impl ToolHost for RecordedTools {
+    fn traits(&self, tool: &str) -> ToolTraits {
+        ToolTraits {
+            declared_limit: None,
+            reads_files: matches!(tool, "Read" | "read" | "View" | "read_file"),
+        }
+    }
+
+    fn run(&self, call: ToolCall) -> ToolFuture {
+        dormouse_engine::NoTools.run(call)
+    }
+}
+
+/// The files of the session as the script last showed them.
+#[derive(Debug, Default)]
+struct LastRead(Mutex<Shown>);
+
+#[derive(Debug, Default)]
+struct Shown {
+    asked: HashMap<String, String>,
+    texts: HashMap<String, String>,
+}
+
+impl LastRead {
+    fn calls(&self, answer: &[Block]) {
+        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for block in answer {
+            let path = block.input_text("file_path").or_else(|| block.input_text("path"));
+            if let Some((call, path)) = block.call().zip(path) {
+                shown.asked.insert(call.as_str().to_owned(), path);
+            }
+        }
+    }
+
+    fn results(&self, results: &[(String, dormouse_context::offload::ToolOutput)]) {
+        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (tool, output) in results {
+            if RecordedTools.traits(tool).reads_files
+                && let Some(path) = shown.asked.get(output.call.as_str()).cloned()
+            {
+                shown.texts.insert(path, output.text.clone());
+            }
+        }
+    }
+}
+
+impl Restorer for LastRead {
+    fn restore(&self, files: &[String]) -> Vec<RestoredPart> {
+        let shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files
+            .iter()
+            .filter_map(|path| {
+                Some(RestoredPart {
+                    kind: RestoredKind::File,
+                    name: path.clone(),
+                    text: shown.texts.get(path)?.clone(),
+                })
+            })
+            .collect()
+    }
+}
