@@ -11,7 +11,7 @@ use crate::segment::{Segment, SegmentList};
 use crate::view::View;
 use dormouse_core::block::BlockKind;
 use dormouse_core::id::Seq;
-use dormouse_core::record::SeqRange;
+use dormouse_core::record::{Role, SeqRange};
 use dormouse_core::units::Tokens;
 
 /// What stays and what goes.
@@ -81,8 +81,9 @@ impl Kept {
         place: SummaryPlace,
         measure: Measure,
     ) -> Result<Self, String> {
-        // What was not sent yet stays, with the calls it answers.
-        let open = view.frozen().len() + finished_response(view);
+        // What was not answered yet stays, with the calls it answers.
+        let answered = view.frozen().len() - unanswered(view);
+        let open = answered + finished_response(view);
         for at in open..keep.len() {
             keep[at] = true;
         }
@@ -129,6 +130,29 @@ impl Kept {
         let both = self.segments.iter().zip(&self.keep);
         both.filter(|(_, kept)| !**kept).map(|(segment, _)| segment)
     }
+}
+
+/// Segments at the end of what was sent that no response has answered: the request was refused,
+/// or broke off. They are as new to the model as what was not sent. A summary waits for nothing.
+fn unanswered(view: &View) -> usize {
+    if !view.tail().response.is_empty() {
+        return 0;
+    }
+    let frozen = view.frozen();
+    let waits = |segment: &&Segment| {
+        segment.role != Role::Assistant && segment.category != Category::Summary
+    };
+    let said = frozen.iter().rev().take_while(waits);
+    let result = |segment: &Segment| segment.block.kind() == BlockKind::ToolResult;
+    let (count, results) = said.fold((0, false), |(count, results), segment| {
+        (count + 1, results || result(segment))
+    });
+    if !results {
+        return count;
+    }
+    let before = frozen.iter().rev().skip(count);
+    let calls = before.take_while(|segment| segment.role == Role::Assistant);
+    count + calls.count()
 }
 
 /// Segments of a response that is finished: history like the rest.

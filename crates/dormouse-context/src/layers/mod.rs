@@ -30,6 +30,7 @@ use crate::policy::{CompactTrigger, NotesRule, Policy};
 use crate::results::ResultIndex;
 use crate::tokens;
 use crate::window::{FloorCheck, Relief, Thresholds};
+use dormouse_core::block::BlockKind;
 use dormouse_core::id::RecordId;
 use dormouse_core::record::Trigger;
 use dormouse_core::units::Tokens;
@@ -434,10 +435,17 @@ impl Question<'_> {
 
 fn inputs_tail(conversation: &Conversation) -> Weight {
     let tail = conversation.view().tail();
-    let parts = tail.response.iter().chain(&tail.incoming);
-    parts.fold(Weight::default(), |sum, segment| {
-        sum + *segment.block.weight()
-    })
+    // A finished response is history like the rest.
+    let calls = tail
+        .response
+        .iter()
+        .any(|segment| segment.block.kind() == BlockKind::ToolUse);
+    let response = tail.response.iter().filter(|_| calls);
+    response
+        .chain(&tail.incoming)
+        .fold(Weight::default(), |sum, segment| {
+            sum + *segment.block.weight()
+        })
 }
 
 impl LayersPlan {
