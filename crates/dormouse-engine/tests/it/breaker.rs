@@ -1,26 +1,11 @@
 //! The circuit breaker, and the hooks around a compaction.
 
 use crate::broken_summaries::summary;
-use crate::kit::{Kit, boundaries, prompt_text, prose, turn};
+use crate::kit::{Kit, boundaries, prompt_text};
 use crate::provider::Answer;
 use dormouse_context::compaction::{Outcome, RestoredKind, RestoredPart};
-use dormouse_core::record::{Body, BoundaryKind};
-use dormouse_engine::{CompactWish, HookAnswer, Notice, Purpose, Session};
-
-/// Talks until the conversation has compacted itself once more, and tells how.
-async fn until_compacted(kit: &Kit, session: &mut Session) -> BoundaryKind {
-    let before = boundaries(session).len();
-    kit.talk_until(session, 24_000).await;
-    while boundaries(session).len() == before {
-        kit.provider
-            .next(Purpose::Turn, Answer::text(&prose(3, 6_000)));
-        turn(session, "Go on.").await;
-    }
-    match &boundaries(session).pop().unwrap().body {
-        Body::Boundary(boundary) => boundary.kind,
-        _ => unreachable!("only boundaries were asked for"),
-    }
-}
+use dormouse_core::record::BoundaryKind;
+use dormouse_engine::{CompactWish, HookAnswer, Notice, Purpose};
 
 #[tokio::test]
 async fn three_failures_in_a_row_and_the_model_is_not_asked_again_by_itself() {
@@ -30,14 +15,14 @@ async fn three_failures_in_a_row_and_the_model_is_not_asked_again_by_itself() {
         .always(Purpose::Compaction, Answer::overloaded());
     for failed in 1..=3 {
         assert_eq!(
-            until_compacted(&kit, &mut session).await,
+            kit.talk_until_compacted(&mut session).await,
             BoundaryKind::Offline
         );
         assert_eq!(kit.provider.count(Purpose::Compaction), failed);
     }
     for _ in 0..2 {
         assert_eq!(
-            until_compacted(&kit, &mut session).await,
+            kit.talk_until_compacted(&mut session).await,
             BoundaryKind::Offline
         );
         assert_eq!(
@@ -48,9 +33,9 @@ async fn three_failures_in_a_row_and_the_model_is_not_asked_again_by_itself() {
     }
     // It stays so in a session that is opened again.
     drop(session);
-    let (mut session, _) = kit.after_a_crash();
+    let (mut session, _) = kit.power_cut();
     assert_eq!(
-        until_compacted(&kit, &mut session).await,
+        kit.talk_until_compacted(&mut session).await,
         BoundaryKind::Offline
     );
     assert_eq!(kit.provider.count(Purpose::Compaction), 3);
@@ -67,7 +52,7 @@ async fn three_failures_in_a_row_and_the_model_is_not_asked_again_by_itself() {
         }
     ));
     assert_eq!(
-        until_compacted(&kit, &mut session).await,
+        kit.talk_until_compacted(&mut session).await,
         BoundaryKind::Full
     );
     assert_eq!(kit.provider.count(Purpose::Compaction), 5);
@@ -84,12 +69,12 @@ async fn one_success_forgives_earlier_failures() {
         Answer::overloaded(),
     ] {
         kit.provider.next(Purpose::Compaction, answer);
-        until_compacted(&kit, &mut session).await;
+        kit.talk_until_compacted(&mut session).await;
     }
     kit.provider
         .next(Purpose::Compaction, Answer::text(&summary(60)));
     assert_eq!(
-        until_compacted(&kit, &mut session).await,
+        kit.talk_until_compacted(&mut session).await,
         BoundaryKind::Full
     );
 }

@@ -1,8 +1,8 @@
 //! A prompt that no compaction can make smaller: said once, tried once, never a loop.
 
 use crate::kit::{Kit, boundaries, check, prefix, prose, turn};
-use crate::provider::Answer;
 use dormouse_core::block::Block;
+use dormouse_core::record::BoundaryKind;
 use dormouse_core::units::Tokens;
 use dormouse_engine::{EngineError, Notice, Purpose, Session};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ async fn a_summary_that_changes_nothing_is_the_last_one() {
     assert_eq!(boundaries(&session).len(), 1);
     assert_eq!(kit.told(cannot), 1, "{:?}", kit.notices());
     assert!(answered >= 1 && kit.provider.sent().len() - before <= 6 + 1);
-    let (mut session, _) = kit.after_a_crash();
+    let (mut session, _) = kit.power_cut();
     insist(&mut session, 2).await;
     assert_eq!(
         kit.provider.count(Purpose::Compaction),
@@ -92,10 +92,6 @@ async fn the_breaker_closes_when_the_floor_falls() {
     assert_eq!(boundaries(&session).len(), 1);
     kit.provider.report_usage(None);
     turn(&mut session, "And now?").await;
-    kit.talk_until(&mut session, 25_000).await;
-    kit.provider
-        .next(Purpose::Turn, Answer::text(&prose(9, 12_000)));
-    turn(&mut session, "More.").await;
-    assert_eq!(boundaries(&session).len(), 2);
+    assert_eq!(kit.talk_until_compacted(&mut session).await, BoundaryKind::Full);
     assert_eq!(kit.told(cannot), 1);
 }

@@ -10,7 +10,7 @@ use dormouse_context::validate;
 use dormouse_core::block::Block;
 use dormouse_core::id::SessionId;
 use dormouse_core::models::ModelTable;
-use dormouse_core::record::{Body, LineContext, Record, Role, Trigger};
+use dormouse_core::record::{Body, BoundaryKind, LineContext, Record, Role, Trigger};
 use dormouse_core::settings::{Settings, Trust, flags_layer, resolve};
 use dormouse_core::units::Tokens;
 use dormouse_engine::{
@@ -20,7 +20,7 @@ use dormouse_engine::{
 use dormouse_model::Params;
 use dormouse_sim::{SimConfig, Switches};
 use dormouse_store::{FileBlobs, FileLog};
-use dormouse_system::MemorySystem;
+use dormouse_system::{MemorySystem, Survives};
 use serde_json::json;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -200,10 +200,20 @@ impl Kit {
         self.machine.clock.advance(time);
     }
 
-    /// What the model sees after a power cut, read from the disk alone.
-    pub fn after_a_crash(&self) -> (Session, Vec<(Role, Bytes)>) {
-        self.machine.files.crash();
+    /// The process is killed and the session opened again: what the disk has of it.
+    pub fn killed(&self) -> (Session, Vec<(Role, Bytes)>) {
+        self.crash(Survives::Written)
+    }
+
+    /// The power goes: only what was synced is there, which may lack the last answer.
+    pub fn power_cut(&self) -> (Session, Vec<(Role, Bytes)>) {
+        self.crash(Survives::Synced)
+    }
+
+    fn crash(&self, survives: Survives) -> (Session, Vec<(Role, Bytes)>) {
+        self.machine.files.crash_with(survives);
         let session = self.open();
+        check(&session);
         let prompt = prompt(&session);
         (session, prompt)
     }
@@ -218,6 +228,31 @@ impl Kit {
             self.provider.next(Purpose::Turn, Answer::text(&answer));
             turn(session, &question(round)).await;
         }
+    }
+
+    /// Talks until the conversation has compacted itself once more, and tells how.
+    pub async fn talk_until_compacted(&self, session: &mut Session) -> BoundaryKind {
+        let before = boundaries(session).len();
+        self.talk_until(session, 24_000).await;
+        while boundaries(session).len() == before {
+            assert!(session.used() < Tokens(35_000), "{:?}", self.notices());
+            self.provider.next(Purpose::Turn, Answer::text(&prose(3, 6_000)));
+            turn(session, "Go on.").await;
+        }
+        match &boundaries(session)[before].body {
+            Body::Boundary(boundary) => boundary.kind,
+            _ => unreachable!("only boundaries were asked for"),
+        }
+    }
+
+    /// One turn in which the model calls these tools, one after the other.
+    pub async fn work(&self, session: &mut Session, tools: &[&str]) {
+        for (at, tool) in tools.iter().enumerate() {
+            let id = format!("call_{}_{at}", self.provider.sent().len());
+            self.provider.next(Purpose::Turn, Answer::call(&id, tool, &json!({"x": id})));
+        }
+        self.provider.next(Purpose::Turn, Answer::text("The work is done."));
+        turn(session, "Do the work.").await;
     }
 }
 

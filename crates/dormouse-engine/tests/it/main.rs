@@ -8,7 +8,7 @@ mod provider;
 
 mod breaker;
 mod broken_summaries;
-//mod clearing;
+mod clearing;
 //mod crash;
 mod floor;
 //mod kill_process;
@@ -16,6 +16,6 @@ mod floor;
 //mod notes;
 //mod notes_as_summary;
 //mod offload;
-//mod reactive;
+mod reactive;
 //mod switches;
-//mod undo;
+mod undo;
