@@ -97,6 +97,8 @@ fn said(message: &str) -> Box<Reply> {
 pub struct Sent {
     pub purpose: Purpose,
     pub body: Vec<u8>,
+    /// What the simulator counted for it.
+    pub usage: TokenUsage,
 }
 
 impl Sent {
@@ -215,10 +217,6 @@ impl Provider {
     /// Has the simulator read the request, and takes the answer for it.
     fn take(&self, purpose: Purpose, body: &[u8]) -> (Answer, Response) {
         let mut state = self.lock();
-        state.sent.push(Sent {
-            purpose,
-            body: body.to_vec(),
-        });
         let mut http = SimRequest::post("/v1/messages", body.to_vec());
         if let Some(usage) = &state.usage {
             http = http.with("x-sim-usage", usage);
@@ -231,6 +229,11 @@ impl Provider {
             panic!("the simulator refuses a {purpose:?} request: {words}");
         }
         let response = read_response(&serde_json::from_slice(&bytes).unwrap());
+        state.sent.push(Sent {
+            purpose,
+            body: body.to_vec(),
+            usage: response.usage,
+        });
         let queued = state
             .answers
             .get_mut(&purpose)
@@ -273,7 +276,14 @@ fn read_response(message: &Value) -> Response {
 
 fn finished(blocks: Vec<Block>, response: Response) -> Response {
     let calls = blocks.iter().any(|block| block.call().is_some());
+    let bytes: usize = blocks.iter().map(|block| block.bytes().len()).sum();
+    let usage = TokenUsage {
+        output: Tokens(bytes as u64 / 4),
+        ..response.usage
+    };
     Response {
+        usage,
+        billed: usage,
         blocks,
         stop_reason: if calls {
             StopReason::ToolUse
@@ -300,6 +310,10 @@ impl Asker for Provider {
     fn ask(&self, purpose: Purpose, request: Request) -> ResponseStream {
         let (answer, response) = self.take(purpose, &request.body);
         ResponseStream::new(move |emitter| async move {
+            // Whoever else has something to do may do it, as on a real wire.
+            for _ in 0..4 {
+                tokio::task::yield_now().await;
+            }
             emitter
                 .emit(Event::MessageStart {
                     id: response.id.clone(),
