@@ -56,7 +56,11 @@ impl Case {
     /// the session goes on, also after a crash.
     async fn is_sound(mut self) {
         check(&self.session);
-        assert!(self.session.used().get() * 3 < self.used * 2, "{}", self.session.used());
+        assert!(
+            self.session.used().get() * 3 < self.used * 2,
+            "{}",
+            self.session.used()
+        );
         assert_eq!(boundaries(&self.session).len(), 1);
         all_questions_accounted_for(&self.session, self.rounds);
         assert!(self.session.records().unwrap().len() > self.records);

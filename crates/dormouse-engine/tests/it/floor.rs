@@ -92,6 +92,9 @@ async fn the_breaker_closes_when_the_floor_falls() {
     assert_eq!(boundaries(&session).len(), 1);
     kit.provider.report_usage(None);
     turn(&mut session, "And now?").await;
-    assert_eq!(kit.talk_until_compacted(&mut session).await, BoundaryKind::Full);
+    assert_eq!(
+        kit.talk_until_compacted(&mut session).await,
+        BoundaryKind::Full
+    );
     assert_eq!(kit.told(cannot), 1);
 }

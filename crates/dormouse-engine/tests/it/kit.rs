@@ -20,15 +20,14 @@ use dormouse_engine::{
 use dormouse_model::Params;
 use dormouse_sim::{SimConfig, Switches};
 use dormouse_store::{FileBlobs, FileLog};
-use dormouse_system::{MemorySystem, Survives};
+use dormouse_system::{Access, Files as _, MemorySystem, Survives, System};
 use serde_json::json;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub const LOG: &str = "/home/dormouse/projects/p/s.jsonl";
-pub const FOLDER: &str = "/home/dormouse/projects/p/s";
 pub const RESULTS: &str = "/home/dormouse/projects/p/s/tool-results";
 pub const NOTES: &str = "/home/dormouse/projects/p/s/session-memory/summary.md";
 
@@ -154,14 +153,19 @@ impl Kit {
 
     /// Opens the session: a new one, or where it stopped.
     pub fn open(&self) -> Session {
-        let system = self.machine.system();
+        self.open_on(self.machine.system(), "/home/dormouse".as_ref())
+    }
+
+    /// The same on any machine.
+    pub fn open_on(&self, system: System, home: &Path) -> Session {
         let context = LineContext::default();
-        let log = FileLog::open(&system, LOG.as_ref(), context, SessionId::new("s")).unwrap();
+        let (path, folder) = (home.join("projects/p/s.jsonl"), home.join("projects/p/s"));
+        let log = FileLog::open(&system, &path, context, SessionId::new("s")).unwrap();
         let (settings, notices) = (Arc::clone(&self.settings), Arc::clone(&self.notices));
-        let hidden = vec![PathBuf::from(FOLDER)];
+        let hidden = vec![folder.clone()];
         let ports = Ports {
             log: Box::new(log),
-            blobs: Arc::new(FileBlobs::new(Arc::clone(&system.files), FOLDER.as_ref())),
+            blobs: Arc::new(FileBlobs::new(Arc::clone(&system.files), &folder)),
             asker: Arc::clone(&self.provider) as _,
             tools: Arc::clone(&self.tools) as _,
             hooks: Arc::clone(&self.hooks) as _,
@@ -172,9 +176,9 @@ impl Kit {
         };
         let place = SessionPlace {
             session: SessionId::new("s"),
-            log: LOG.into(),
-            folder: FOLDER.into(),
-            home: "/home/dormouse".into(),
+            log: path,
+            folder,
+            home: home.to_owned(),
             project: "/project".to_owned(),
         };
         Session::open(ports, place, self.config.clone()).unwrap().0
@@ -198,6 +202,16 @@ impl Kit {
 
     pub fn wait(&self, time: Duration) {
         self.machine.clock.advance(time);
+    }
+
+    /// Makes all of the log safe from a power cut, so that only what follows is at stake.
+    pub fn sync_log(&self) {
+        let mut log = self
+            .machine
+            .files
+            .append(LOG.as_ref(), Access::Private)
+            .unwrap();
+        log.sync_data().unwrap();
     }
 
     /// The process is killed and the session opened again: what the disk has of it.
@@ -236,7 +250,8 @@ impl Kit {
         self.talk_until(session, 24_000).await;
         while boundaries(session).len() == before {
             assert!(session.used() < Tokens(35_000), "{:?}", self.notices());
-            self.provider.next(Purpose::Turn, Answer::text(&prose(3, 6_000)));
+            self.provider
+                .next(Purpose::Turn, Answer::text(&prose(3, 6_000)));
             turn(session, "Go on.").await;
         }
         match &boundaries(session)[before].body {
@@ -249,9 +264,11 @@ impl Kit {
     pub async fn work(&self, session: &mut Session, tools: &[&str]) {
         for (at, tool) in tools.iter().enumerate() {
             let id = format!("call_{}_{at}", self.provider.sent().len());
-            self.provider.next(Purpose::Turn, Answer::call(&id, tool, &json!({"x": id})));
+            self.provider
+                .next(Purpose::Turn, Answer::call(&id, tool, &json!({"x": id})));
         }
-        self.provider.next(Purpose::Turn, Answer::text("The work is done."));
+        self.provider
+            .next(Purpose::Turn, Answer::text("The work is done."));
         turn(session, "Do the work.").await;
     }
 }

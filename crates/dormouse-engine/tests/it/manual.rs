@@ -10,11 +10,17 @@ use dormouse_engine::{CompactWish, EngineError, Purpose, Session};
 use serde_json::json;
 
 fn from(message: u64) -> CompactWish {
-    CompactWish { from: Some(message), ..CompactWish::default() }
+    CompactWish {
+        from: Some(message),
+        ..CompactWish::default()
+    }
 }
 
 fn up_to(message: u64) -> CompactWish {
-    CompactWish { up_to: Some(message), ..CompactWish::default() }
+    CompactWish {
+        up_to: Some(message),
+        ..CompactWish::default()
+    }
 }
 
 fn last_boundary(session: &Session) -> (Trigger, BoundaryKind) {
@@ -33,15 +39,22 @@ async fn the_users_wish_reaches_the_model_and_the_summary_the_prompt() {
         instructions: Some("Keep the list of ports.".to_owned()),
         ..CompactWish::default()
     };
-    kit.provider.next(Purpose::Compaction, Answer::text(&summary(80)));
+    kit.provider
+        .next(Purpose::Compaction, Answer::text(&summary(80)));
     session.compact(wish).await.unwrap();
-    assert_eq!(last_boundary(&session), (Trigger::Manual, BoundaryKind::Full));
+    assert_eq!(
+        last_boundary(&session),
+        (Trigger::Manual, BoundaryKind::Full)
+    );
     let asked = kit.provider.sent_for(Purpose::Compaction).pop().unwrap();
     assert!(asked.last_text().contains("Keep the list of ports."));
     let text = prompt_text(&session);
     assert!(text.contains("Primary request and intent") && !text.contains("<analysis>"));
     assert!(text.contains(LOG), "the summary names the full history");
-    assert!(!text.contains("Keep the list of ports."), "a wish is not part of the conversation");
+    assert!(
+        !text.contains("Keep the list of ports."),
+        "a wish is not part of the conversation"
+    );
 }
 
 /// `from n`: what is before stays as it was, so the cached prefix survives.
@@ -51,9 +64,17 @@ async fn from_a_message_on_leaves_the_cached_prefix_alone() {
     let mut session = kit.open();
     kit.talk_until(&mut session, 14_000).await;
     let before = prompt(&session);
-    let last = kit.provider.sent_for(Purpose::Turn).pop().unwrap().messages();
+    let last = kit
+        .provider
+        .sent_for(Purpose::Turn)
+        .pop()
+        .unwrap()
+        .messages();
     session.compact(from(6)).await.unwrap();
-    assert_eq!(last_boundary(&session), (Trigger::Manual, BoundaryKind::Partial));
+    assert_eq!(
+        last_boundary(&session),
+        (Trigger::Manual, BoundaryKind::Partial)
+    );
     let after = prompt(&session);
     assert!(after[..6] == before[..6], "the kept part changed");
     assert!(after.len() < before.len());
@@ -61,7 +82,13 @@ async fn from_a_message_on_leaves_the_cached_prefix_alone() {
     let sent = kit.provider.sent_for(Purpose::Turn).pop().unwrap();
     assert_eq!(sent.messages()[..6], last[..6]);
     // The prefix and the kept messages were read from the cache.
-    let usage = session.conversation().state().last_usage.clone().unwrap().usage;
+    let usage = session
+        .conversation()
+        .state()
+        .last_usage
+        .clone()
+        .unwrap()
+        .usage;
     assert!(usage.cache_read.get() > 1_500, "{usage:?}");
 }
 
@@ -72,12 +99,19 @@ async fn up_to_a_message_keeps_the_rest() {
     let mut session = kit.open();
     kit.talk_until(&mut session, 14_000).await;
     let before = prompt(&session);
-    kit.provider.next(Purpose::Compaction, Answer::text(&summary(80)));
+    kit.provider
+        .next(Purpose::Compaction, Answer::text(&summary(80)));
     session.compact(up_to(7)).await.unwrap();
-    assert_eq!(last_boundary(&session), (Trigger::Manual, BoundaryKind::Partial));
+    assert_eq!(
+        last_boundary(&session),
+        (Trigger::Manual, BoundaryKind::Partial)
+    );
     let after = prompt(&session);
     let kept = before.len() - 6;
-    assert!(after[after.len() - kept..] == before[6..], "the kept part changed");
+    assert!(
+        after[after.len() - kept..] == before[6..],
+        "the kept part changed"
+    );
     check(&session);
     turn(&mut session, "Go on.").await;
     // Questions that stay are not said twice.
@@ -91,19 +125,33 @@ async fn up_to_a_message_keeps_the_rest() {
 /// A cut never separates a call from its result.
 #[tokio::test]
 async fn calls_and_results_stay_together() {
-    for wish in [from(11), up_to(11), from(12), up_to(12), from(13), up_to(13), from(14), up_to(14)] {
+    for wish in [
+        from(11),
+        up_to(11),
+        from(12),
+        up_to(12),
+        from(13),
+        up_to(13),
+        from(14),
+        up_to(14),
+    ] {
         let kit = Kit::new();
         kit.tools.returns("Bash", crate::kit::prose(2, 9_000));
         let mut session = kit.open();
-        kit.provider.always(Purpose::Compaction, Answer::text(&summary(80)));
+        kit.provider
+            .always(Purpose::Compaction, Answer::text(&summary(80)));
         for _ in 0..5 {
-            kit.provider.next(Purpose::Turn, Answer::text(&crate::kit::prose(1, 2_000)));
+            kit.provider
+                .next(Purpose::Turn, Answer::text(&crate::kit::prose(1, 2_000)));
             turn(&mut session, "And?").await;
         }
         kit.work(&mut session, &["Bash", "Bash", "Bash"]).await;
         kit.talk_until(&mut session, 14_000).await;
         let outcome = session.compact(wish.clone()).await.unwrap();
-        assert!(matches!(outcome, Outcome::Compacted { .. }), "{wish:?} {outcome:?}");
+        assert!(
+            matches!(outcome, Outcome::Compacted { .. }),
+            "{wish:?} {outcome:?}"
+        );
         check(&session);
         turn(&mut session, "Go on.").await;
     }
@@ -136,7 +184,9 @@ async fn what_cannot_be_done_is_said() {
 #[tokio::test]
 async fn files_read_lately_are_shown_again() {
     let kit = Kit::new();
-    kit.machine.files.put("/project/src/a.rs", "fn as_it_is_now() {}");
+    kit.machine
+        .files
+        .put("/project/src/a.rs", "fn as_it_is_now() {}");
     let mut session = kit.open();
     kit.talk_until(&mut session, 8_000).await;
     let read = Answer::call("call_r", "Read", &json!({"file_path": "/project/src/a.rs"}));

@@ -50,7 +50,8 @@ fn file(kit: &Kit) -> Option<String> {
 
 /// One turn with an answer of about so many tokens.
 async fn say(kit: &Kit, session: &mut Session, tokens: usize) {
-    kit.provider.next(Purpose::Turn, Answer::text(&prose(tokens, tokens * 4)));
+    kit.provider
+        .next(Purpose::Turn, Answer::text(&prose(tokens, tokens * 4)));
     turn(session, "Go on.").await;
     session.settle_notes().await.unwrap();
 }
@@ -62,10 +63,19 @@ async fn they_are_first_written_at_ten_thousand_tokens_and_then_by_growth() {
     say(&kit, &mut session, 8_000).await;
     assert_eq!((kit.provider.count(Purpose::Notes), file(&kit)), (0, None));
     say(&kit, &mut session, 3_000).await;
-    assert_eq!((kit.provider.count(Purpose::Notes), kit.told(updated)), (1, 1), "{:?}", kit.notices());
+    assert_eq!(
+        (kit.provider.count(Purpose::Notes), kit.told(updated)),
+        (1, 1),
+        "{:?}",
+        kit.notices()
+    );
     Notes::parse(&file(&kit).unwrap(), &Template::builtin()).unwrap();
     say(&kit, &mut session, 3_000).await;
-    assert_eq!(kit.provider.count(Purpose::Notes), 1, "grown by 3,000 of 5,000");
+    assert_eq!(
+        kit.provider.count(Purpose::Notes),
+        1,
+        "grown by 3,000 of 5,000"
+    );
     say(&kit, &mut session, 3_000).await;
     assert_eq!(kit.provider.count(Purpose::Notes), 2);
     let records = records(&session);
@@ -84,11 +94,23 @@ async fn a_long_loop_of_calls_has_notes_before_it_ends() {
     kit.work(&mut session, &["Bash"; 8]).await;
     session.settle_notes().await.unwrap();
     let notes = kit.provider.count(Purpose::Notes);
-    assert!((3..=4).contains(&notes), "after the third and the sixth call: {notes}");
+    assert!(
+        (3..=4).contains(&notes),
+        "after the third and the sixth call: {notes}"
+    );
     // They were asked for while the turn was going on.
     let sent = kit.provider.sent();
-    let last_turn = sent.iter().rposition(|sent| sent.purpose == Purpose::Turn).unwrap();
-    assert!(sent[..last_turn].iter().filter(|sent| sent.purpose == Purpose::Notes).count() >= 2);
+    let last_turn = sent
+        .iter()
+        .rposition(|sent| sent.purpose == Purpose::Turn)
+        .unwrap();
+    assert!(
+        sent[..last_turn]
+            .iter()
+            .filter(|sent| sent.purpose == Purpose::Notes)
+            .count()
+            >= 2
+    );
 }
 
 /// The fork is the parent's request block by block, and the directive behind it.
@@ -102,8 +124,15 @@ async fn the_fork_begins_with_the_bytes_of_the_parents_request() {
     session.settle_notes().await.unwrap();
     let sent = kit.provider.sent();
     let mut compared = 0;
-    for (at, fork) in sent.iter().enumerate().filter(|(_, sent)| sent.purpose == Purpose::Notes) {
-        let parent = sent[..at].iter().rfind(|sent| sent.purpose == Purpose::Turn).unwrap();
+    for (at, fork) in sent
+        .iter()
+        .enumerate()
+        .filter(|(_, sent)| sent.purpose == Purpose::Notes)
+    {
+        let parent = sent[..at]
+            .iter()
+            .rfind(|sent| sent.purpose == Purpose::Turn)
+            .unwrap();
         let (mine, theirs) = (fork.messages(), parent.messages());
         let directive = fork.last_text();
         assert!(directive.contains("bring the notes of this session up to date"));
@@ -114,11 +143,17 @@ async fn the_fork_begins_with_the_bytes_of_the_parents_request() {
         let whole = theirs.len() - 1;
         assert_eq!(mine[..whole], theirs[..whole]);
         let last = theirs[whole]["content"].as_array().unwrap();
-        assert_eq!(&mine[whole]["content"].as_array().unwrap()[..last.len()], &last[..]);
+        assert_eq!(
+            &mine[whole]["content"].as_array().unwrap()[..last.len()],
+            &last[..]
+        );
         // So all of it is read from the cache; only the directive is new.
         let (read, prompt) = (fork.usage.cache_read.get(), parent.usage.prompt().get());
         let cached_at_all = prompt > 2_000;
-        assert!(!cached_at_all || read * 20 > prompt * 19, "{read} of {prompt}");
+        assert!(
+            !cached_at_all || read * 20 > prompt * 19,
+            "{read} of {prompt}"
+        );
         compared += 1;
     }
     assert!(compared >= 2);
@@ -128,27 +163,44 @@ async fn the_fork_begins_with_the_bytes_of_the_parents_request() {
 async fn one_update_at_a_time() {
     let kit = kit();
     let word = Arc::new(Notify::new());
-    kit.provider.next(Purpose::Notes, section("Worklog", "first").held(&word));
+    kit.provider
+        .next(Purpose::Notes, section("Worklog", "first").held(&word));
     let mut session = kit.open();
     for round in 0..4 {
-        kit.provider.next(Purpose::Turn, Answer::text(&prose(round, 44_000)));
+        kit.provider
+            .next(Purpose::Turn, Answer::text(&prose(round, 44_000)));
         turn(&mut session, "Go on.").await;
     }
-    assert_eq!(kit.provider.count(Purpose::Notes), 1, "it is still under way");
+    assert_eq!(
+        kit.provider.count(Purpose::Notes),
+        1,
+        "it is still under way"
+    );
     word.notify_one();
     session.settle_notes().await.unwrap();
     assert_eq!(kit.told(updated), 1);
-    kit.provider.next(Purpose::Notes, section("Worklog", "second"));
+    kit.provider
+        .next(Purpose::Notes, section("Worklog", "second"));
     say(&kit, &mut session, 1_000).await;
-    assert_eq!(kit.provider.count(Purpose::Notes), 2, "what grew meanwhile calls for the next");
+    assert_eq!(
+        kit.provider.count(Purpose::Notes),
+        2,
+        "what grew meanwhile calls for the next"
+    );
     assert!(file(&kit).unwrap().contains("second"));
 }
 
 #[tokio::test]
 async fn answers_that_fail_or_do_harm_change_nothing() {
     let heading = Template::builtin().sections()[0].heading().to_owned();
-    let edit = |path: &str| call("call_1", "Edit", &json!({
-        "file_path": path, "old_string": "# Worklog", "new_string": "# Log"}));
+    let edit = |path: &str| {
+        call(
+            "call_1",
+            "Edit",
+            &json!({
+        "file_path": path, "old_string": "# Worklog", "new_string": "# Log"}),
+        )
+    };
     let answers = [
         Answer::overloaded(),
         Answer::cut_in_the_middle(),
@@ -159,11 +211,16 @@ async fn answers_that_fail_or_do_harm_change_nothing() {
         Answer::Blocks(vec![edit(NOTES)]),
         Answer::Blocks(vec![edit("/etc/passwd")]),
         Answer::call("call_1", "Bash", &json!({"x": "rm -rf /"})),
-        Answer::call("call_1", "Write", &json!({"file_path": NOTES, "content": "# Mine"})),
+        Answer::call(
+            "call_1",
+            "Write",
+            &json!({"file_path": NOTES, "content": "# Mine"}),
+        ),
     ];
     let kit = kit();
     let mut session = kit.open();
-    kit.provider.next(Purpose::Notes, section("Worklog", "the good notes"));
+    kit.provider
+        .next(Purpose::Notes, section("Worklog", "the good notes"));
     say(&kit, &mut session, 11_000).await;
     let (good, known) = (file(&kit).unwrap(), records(&session));
     assert!(good.contains("the good notes"));
@@ -183,24 +240,35 @@ async fn answers_that_fail_or_do_harm_change_nothing() {
 async fn an_edit_may_come_as_a_call() {
     let kit = kit();
     let mut session = kit.open();
-    kit.provider.next(Purpose::Notes, section("Worklog", "first line"));
+    kit.provider
+        .next(Purpose::Notes, section("Worklog", "first line"));
     say(&kit, &mut session, 11_000).await;
     let edit = json!({"file_path": NOTES, "old_string": "first line", "new_string": "other line"});
-    kit.provider.next(Purpose::Notes, Answer::call("call_1", "Edit", &edit));
+    kit.provider
+        .next(Purpose::Notes, Answer::call("call_1", "Edit", &edit));
     say(&kit, &mut session, 6_000).await;
-    assert!(file(&kit).unwrap().contains("other line"), "{:?}", kit.notices());
+    assert!(
+        file(&kit).unwrap().contains("other line"),
+        "{:?}",
+        kit.notices()
+    );
 }
 
 #[tokio::test]
 async fn on_a_full_disk_the_notes_stay_and_the_session_goes_on() {
-    for place in ["/home/dormouse/projects/p/s/session-memory", "/home/dormouse/projects/p/s/blobs"] {
+    for place in [
+        "/home/dormouse/projects/p/s/session-memory",
+        "/home/dormouse/projects/p/s/blobs",
+    ] {
         let kit = kit();
         let mut session = kit.open();
-        kit.provider.next(Purpose::Notes, section("Worklog", "first"));
+        kit.provider
+            .next(Purpose::Notes, section("Worklog", "first"));
         say(&kit, &mut session, 11_000).await;
         let full = Fault::fail(std::io::ErrorKind::StorageFull).on(Operation::Write);
         kit.machine.files.inject(full.at(place).lasting());
-        kit.provider.next(Purpose::Notes, section("Worklog", "second"));
+        kit.provider
+            .next(Purpose::Notes, section("Worklog", "second"));
         say(&kit, &mut session, 6_000).await;
         assert_eq!(kit.told(failed), 1, "{place}: {:?}", kit.notices());
         assert!(file(&kit).unwrap().contains("first"), "{place}");
@@ -214,18 +282,39 @@ async fn template_and_prompt_may_be_the_users_own() {
     let kit = kit();
     let config = "/home/dormouse/session-memory/config";
     let template = "# Goal\n_What it is about_\n\n# Ports\n_Every port that was named_\n";
-    kit.machine.files.put(format!("{config}/template.md"), template);
-    kit.machine.files.put(format!("{config}/prompt.md"), "MY PROMPT for {{notesPath}}. {{unknown}}");
+    kit.machine
+        .files
+        .put(format!("{config}/template.md"), template);
+    kit.machine.files.put(
+        format!("{config}/prompt.md"),
+        "MY PROMPT for {{notesPath}}. {{unknown}}",
+    );
     let mut session = kit.open();
-    kit.provider.next(Purpose::Notes, section("Ports", "8080 is the proxy; {{notesPath}} stays"));
+    kit.provider.next(
+        Purpose::Notes,
+        section("Ports", "8080 is the proxy; {{notesPath}} stays"),
+    );
     say(&kit, &mut session, 11_000).await;
     let directive = kit.provider.sent_for(Purpose::Notes)[0].last_text();
-    assert!(directive.contains(&format!("MY PROMPT for {NOTES}. {{{{unknown}}}}")), "{directive}");
+    assert!(
+        directive.contains(&format!("MY PROMPT for {NOTES}. {{{{unknown}}}}")),
+        "{directive}"
+    );
     assert!(directive.contains("# Ports") && directive.contains("<section title="));
-    assert!(file(&kit).unwrap().starts_with("# Goal\n_What it is about_"));
-    assert!(file(&kit).unwrap().contains("8080 is the proxy; {{notesPath}} stays"));
+    assert!(
+        file(&kit)
+            .unwrap()
+            .starts_with("# Goal\n_What it is about_")
+    );
+    assert!(
+        file(&kit)
+            .unwrap()
+            .contains("8080 is the proxy; {{notesPath}} stays")
+    );
     // A template that is none is said and not used.
-    kit.machine.files.put(format!("{config}/template.md"), "no headings at all");
+    kit.machine
+        .files
+        .put(format!("{config}/template.md"), "no headings at all");
     say(&kit, &mut session, 6_000).await;
     let said = |n: &Notice| matches!(n, Notice::NotesFailed { why } if why.contains("template"));
     assert!(kit.told(said) >= 1, "{:?}", kit.notices());
@@ -236,11 +325,15 @@ async fn template_and_prompt_may_be_the_users_own() {
 async fn the_next_update_is_told_what_to_shorten() {
     let kit = kit();
     let mut session = kit.open();
-    kit.provider.next(Purpose::Notes, section("Worklog", &prose(1, 12_000)));
+    kit.provider
+        .next(Purpose::Notes, section("Worklog", &prose(1, 12_000)));
     say(&kit, &mut session, 11_000).await;
     say(&kit, &mut session, 6_000).await;
     let directive = kit.provider.sent_for(Purpose::Notes)[1].last_text();
-    assert!(directive.contains("These sections have grown too long"), "{directive}");
+    assert!(
+        directive.contains("These sections have grown too long"),
+        "{directive}"
+    );
     assert!(directive.contains("- Worklog: "));
 }
 
@@ -252,10 +345,25 @@ async fn the_parent_does_not_see_its_fork() {
     say(&kit, &mut session, 11_000).await;
     assert_eq!(kit.told(updated), 1);
     assert_eq!(prompt(&session).len(), 2);
-    assert_eq!(session.conversation().state().last_usage.as_ref().unwrap().usage.prompt(),
-        kit_prompt(&session));
+    assert_eq!(
+        session
+            .conversation()
+            .state()
+            .last_usage
+            .as_ref()
+            .unwrap()
+            .usage
+            .prompt(),
+        kit_prompt(&session)
+    );
     session.turn(vec![Block::text("Go on.")]).await.unwrap();
-    assert!(!kit.provider.sent().pop().unwrap().contains("bring the notes"));
+    assert!(
+        !kit.provider
+            .sent()
+            .pop()
+            .unwrap()
+            .contains("bring the notes")
+    );
 }
 
 /// What the last turn's own response reported.

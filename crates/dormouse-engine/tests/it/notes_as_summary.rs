@@ -19,7 +19,8 @@ fn kit() -> Kit {
 }
 
 async fn say(kit: &Kit, session: &mut Session, tokens: usize) {
-    kit.provider.next(Purpose::Turn, Answer::text(&prose(tokens, tokens * 4)));
+    kit.provider
+        .next(Purpose::Turn, Answer::text(&prose(tokens, tokens * 4)));
     turn(session, &format!("A question before {tokens} tokens.")).await;
 }
 
@@ -35,7 +36,10 @@ fn kinds(session: &Session) -> Vec<BoundaryKind> {
 #[tokio::test]
 async fn no_model_is_asked_and_the_tail_stays() {
     let kit = kit();
-    kit.provider.always(Purpose::Notes, section("Current State", "NOTED-1: the proxy listens on 8080"));
+    kit.provider.always(
+        Purpose::Notes,
+        section("Current State", "NOTED-1: the proxy listens on 8080"),
+    );
     let mut session = kit.open();
     let mut before = Vec::new();
     for round in 0..30 {
@@ -46,16 +50,28 @@ async fn no_model_is_asked_and_the_tail_stays() {
         say(&kit, &mut session, 2_000 + round).await;
         session.settle_notes().await.unwrap();
     }
-    assert_eq!(kinds(&session), [BoundaryKind::Notes], "{:?}", kit.notices());
+    assert_eq!(
+        kinds(&session),
+        [BoundaryKind::Notes],
+        "{:?}",
+        kit.notices()
+    );
     assert_eq!(kit.provider.count(Purpose::Compaction), 0);
     let text = prompt_text(&session);
     assert!(text.contains("NOTED-1: the proxy listens on 8080"));
-    assert!(text.contains("A question before 2000 tokens."), "user messages stand beside the notes");
+    assert!(
+        text.contains("A question before 2000 tokens."),
+        "user messages stand beside the notes"
+    );
     // The recent part stays byte for byte: at least 10,000 tokens and five messages with text.
     let now = prompt(&session);
     let kept = now.iter().filter(|part| before.contains(part)).count();
     assert!((5..=20).contains(&kept), "{kept}");
-    assert!(session.used() > Tokens(10_000) && session.used() < Tokens(30_000), "{}", session.used());
+    assert!(
+        session.used() > Tokens(10_000) && session.used() < Tokens(30_000),
+        "{}",
+        session.used()
+    );
     turn(&mut session, "Go on.").await;
     let now = prompt(&session);
     drop(session);
@@ -79,7 +95,12 @@ async fn it_waits_for_an_update_that_is_under_way() {
         speaker.notify_one();
     });
     say(&kit, &mut session, 17_000).await;
-    assert_eq!(kinds(&session), [BoundaryKind::Notes], "{:?}", kit.notices());
+    assert_eq!(
+        kinds(&session),
+        [BoundaryKind::Notes],
+        "{:?}",
+        kit.notices()
+    );
     assert!(prompt_text(&session).contains("LATE-BUT-THERE"));
     assert_eq!(kit.provider.count(Purpose::Compaction), 0);
 }
@@ -89,7 +110,10 @@ async fn it_waits_for_an_update_that_is_under_way() {
 async fn it_does_not_wait_for_ever() {
     let kit = kit();
     let word = Arc::new(Notify::new());
-    kit.provider.next(Purpose::Notes, section("Worklog", "far too late").held(&word));
+    kit.provider.next(
+        Purpose::Notes,
+        section("Worklog", "far too late").held(&word),
+    );
     let mut session = kit.open();
     for tokens in [12_000, 12_001, 17_000] {
         say(&kit, &mut session, tokens).await;
@@ -109,7 +133,8 @@ async fn it_does_not_wait_for_ever() {
 async fn notes_that_lag_behind_are_not_used() {
     let kit = kit();
     kit.set(&["notes.keep_limit=12000"]);
-    kit.provider.next(Purpose::Notes, section("Worklog", "early notes"));
+    kit.provider
+        .next(Purpose::Notes, section("Worklog", "early notes"));
     kit.provider.always(Purpose::Notes, Answer::overloaded());
     let mut session = kit.open();
     for tokens in [11_000, 10_000, 10_001, 12_000] {
@@ -124,17 +149,24 @@ async fn notes_that_lag_behind_are_not_used() {
 #[tokio::test]
 async fn notes_about_what_is_no_longer_in_view_are_not_used() {
     let kit = kit();
-    kit.provider.next(Purpose::Notes, section("Worklog", "early notes"));
+    kit.provider
+        .next(Purpose::Notes, section("Worklog", "early notes"));
     kit.provider.always(Purpose::Notes, Answer::overloaded());
     let mut session = kit.open();
     say(&kit, &mut session, 11_000).await;
     session.settle_notes().await.unwrap();
-    session.compact(dormouse_engine::CompactWish::default()).await.unwrap();
+    session
+        .compact(dormouse_engine::CompactWish::default())
+        .await
+        .unwrap();
     for tokens in [11_000, 12_000, 12_001, 9_000] {
         say(&kit, &mut session, tokens).await;
         session.settle_notes().await.unwrap();
     }
-    assert_eq!(kinds(&session)[..2], [BoundaryKind::Full, BoundaryKind::Full]);
+    assert_eq!(
+        kinds(&session)[..2],
+        [BoundaryKind::Full, BoundaryKind::Full]
+    );
 }
 
 /// A summary that a model wrote is carried along by the notes that follow it.
@@ -144,11 +176,15 @@ async fn an_earlier_summary_is_carried_along() {
     let first = crate::broken_summaries::summary(60)
         .replace("7. Current work:", "7. Current work: FROM-THE-MODEL");
     kit.provider.next(Purpose::Compaction, Answer::text(&first));
-    kit.provider.always(Purpose::Notes, section("Worklog", "later notes"));
+    kit.provider
+        .always(Purpose::Notes, section("Worklog", "later notes"));
     let mut session = kit.open();
     say(&kit, &mut session, 11_000).await;
     session.settle_notes().await.unwrap();
-    session.compact(dormouse_engine::CompactWish::default()).await.unwrap();
+    session
+        .compact(dormouse_engine::CompactWish::default())
+        .await
+        .unwrap();
     for round in 0..30 {
         if boundaries(&session).len() > 1 {
             break;
@@ -156,7 +192,12 @@ async fn an_earlier_summary_is_carried_along() {
         say(&kit, &mut session, 2_500 + round).await;
         session.settle_notes().await.unwrap();
     }
-    assert_eq!(kinds(&session), [BoundaryKind::Full, BoundaryKind::Notes], "{:?}", kit.notices());
+    assert_eq!(
+        kinds(&session),
+        [BoundaryKind::Full, BoundaryKind::Notes],
+        "{:?}",
+        kit.notices()
+    );
     let text = prompt_text(&session);
     assert!(text.contains("later notes") && text.contains("FROM-THE-MODEL"));
 }

@@ -16,12 +16,16 @@ async fn a_refused_request_is_shortened_once_and_sent_again() {
     let kit = Kit::new();
     let mut session = kit.open();
     kit.talk_until(&mut session, 12_000).await;
-    kit.provider.next(Purpose::Turn, Answer::too_long(Some((210_000, 200_000))));
-    kit.provider.next(Purpose::Turn, Answer::text("I read the newest question."));
+    kit.provider
+        .next(Purpose::Turn, Answer::too_long(Some((210_000, 200_000))));
+    kit.provider
+        .next(Purpose::Turn, Answer::text("I read the newest question."));
     turn(&mut session, "The newest question: ZETA-9?").await;
     assert_eq!(kit.told(too_long), 1);
     let boundary = boundaries(&session).pop().unwrap();
-    let Body::Boundary(boundary) = boundary.body else { unreachable!() };
+    let Body::Boundary(boundary) = boundary.body else {
+        unreachable!()
+    };
     assert_eq!(boundary.trigger, Trigger::Reactive);
     // What the user had just asked is the last thing the model reads, not a line of a summary.
     let last = kit.provider.sent_for(Purpose::Turn).pop().unwrap();
@@ -37,12 +41,18 @@ async fn a_refused_round_of_results_keeps_its_results() {
     kit.tools.returns("Bash", "the very result");
     let mut session = kit.open();
     kit.talk_until(&mut session, 12_000).await;
-    kit.provider.next(Purpose::Turn, Answer::call("call_9", "Bash", &json!({"x": "ls"})));
+    kit.provider.next(
+        Purpose::Turn,
+        Answer::call("call_9", "Bash", &json!({"x": "ls"})),
+    );
     kit.provider.next(Purpose::Turn, Answer::too_long(None));
     turn(&mut session, "Look at the folder.").await;
     let last = kit.provider.sent_for(Purpose::Turn).pop().unwrap();
     let result = last.blocks().pop().unwrap();
-    assert_eq!((&result["type"], &result["content"]), (&json!("tool_result"), &json!("the very result")));
+    assert_eq!(
+        (&result["type"], &result["content"]),
+        (&json!("tool_result"), &json!("the very result"))
+    );
     assert_eq!(boundaries(&session).len(), 1);
 }
 
@@ -53,11 +63,23 @@ async fn a_second_refusal_in_the_same_turn_is_an_error_with_the_providers_words(
     kit.talk_until(&mut session, 12_000).await;
     let before = kit.provider.count(Purpose::Turn);
     for _ in 0..2 {
-        kit.provider.next(Purpose::Turn, Answer::too_long(Some((210_000, 200_000))));
+        kit.provider
+            .next(Purpose::Turn, Answer::too_long(Some((210_000, 200_000))));
     }
-    let error = session.turn(vec![Block::text("And now?")]).await.unwrap_err();
-    let EngineError::Model(error) = error else { panic!("{error}") };
-    assert!(error.reply().unwrap().message.contains("the provider's own words"));
+    let error = session
+        .turn(vec![Block::text("And now?")])
+        .await
+        .unwrap_err();
+    let EngineError::Model(error) = error else {
+        panic!("{error}")
+    };
+    assert!(
+        error
+            .reply()
+            .unwrap()
+            .message
+            .contains("the provider's own words")
+    );
     assert_eq!(kit.provider.count(Purpose::Turn) - before, 2);
     assert_eq!(boundaries(&session).len(), 1);
     check(&session);
@@ -73,7 +95,10 @@ async fn nothing_is_shortened_where_automatic_compaction_is_off() {
     let mut session = kit.open();
     kit.talk_until(&mut session, 12_000).await;
     kit.provider.next(Purpose::Turn, Answer::too_long(None));
-    let error = session.turn(vec![Block::text("And now?")]).await.unwrap_err();
+    let error = session
+        .turn(vec![Block::text("And now?")])
+        .await
+        .unwrap_err();
     assert!(matches!(error, EngineError::Model(_)));
     assert_eq!(boundaries(&session).len(), 0);
 }
@@ -85,8 +110,20 @@ async fn a_conversation_too_long_for_its_own_summary_is_shortened_without_a_mode
     let mut session = kit.open();
     kit.talk_until(&mut session, 12_000).await;
     kit.provider.next(Purpose::Turn, Answer::too_long(None));
-    kit.provider.always(Purpose::Compaction, Answer::too_long(None));
-    turn(&mut session, &format!("What about OMEGA-1? {}", prose(4, 200))).await;
+    kit.provider
+        .always(Purpose::Compaction, Answer::too_long(None));
+    turn(
+        &mut session,
+        &format!("What about OMEGA-1? {}", prose(4, 200)),
+    )
+    .await;
     assert!(kit.provider.count(Purpose::Compaction) <= 4);
-    assert!(kit.provider.sent().pop().unwrap().last_text().starts_with("What about OMEGA-1?"));
+    assert!(
+        kit.provider
+            .sent()
+            .pop()
+            .unwrap()
+            .last_text()
+            .starts_with("What about OMEGA-1?")
+    );
 }

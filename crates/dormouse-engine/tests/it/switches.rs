@@ -37,7 +37,8 @@ fn kit() -> Kit {
 }
 
 async fn say(kit: &Kit, session: &mut Session, tokens: usize) {
-    kit.provider.next(Purpose::Turn, Answer::text(&prose(tokens, tokens * 4)));
+    kit.provider
+        .next(Purpose::Turn, Answer::text(&prose(tokens, tokens * 4)));
     turn(session, "Go on.").await;
     session.settle_notes().await.unwrap();
 }
@@ -61,7 +62,11 @@ async fn offload() {
 #[tokio::test]
 async fn clearing_on_a_lapsed_cache() {
     let kit = kit();
-    kit.set(&["notes=off", "microcompact.idle=off", "microcompact.idle.keep=1"]);
+    kit.set(&[
+        "notes=off",
+        "microcompact.idle=off",
+        "microcompact.idle.keep=1",
+    ]);
     let mut session = kit.open();
     kit.work(&mut session, &["Bash", "Read", "Grep"]).await;
     kit.wait(TWO_HOURS);
@@ -76,12 +81,19 @@ async fn clearing_on_a_lapsed_cache() {
 #[tokio::test]
 async fn clearing_in_a_tight_window() {
     let kit = kit();
-    let small = ["microcompact.pressure.min_held=3000", "microcompact.pressure.min_freed=1000"];
+    let small = [
+        "microcompact.pressure.min_held=3000",
+        "microcompact.pressure.min_freed=1000",
+    ];
     let on = [&["notes=off"][..], &small].concat();
     let off = [&["notes=off", "microcompact.pressure=off"][..], &small].concat();
     kit.set(&off);
     let mut session = kit.open();
-    kit.work(&mut session, &["Bash", "Read", "Grep", "Bash", "Read", "Grep"]).await;
+    kit.work(
+        &mut session,
+        &["Bash", "Read", "Grep", "Bash", "Read", "Grep"],
+    )
+    .await;
     kit.talk_until(&mut session, 20_000).await;
     assert_eq!(cleared(&kit), 0);
     kit.set(&on);
@@ -112,11 +124,15 @@ async fn notes() {
 /// Notes are written, but the model is asked for the summary.
 #[tokio::test]
 async fn notes_as_compaction() {
-    for (flag, kind) in [("notes.compact=on", BoundaryKind::Notes), ("notes.compact=off", BoundaryKind::Full)] {
+    for (flag, kind) in [
+        ("notes.compact=on", BoundaryKind::Notes),
+        ("notes.compact=off", BoundaryKind::Full),
+    ] {
         let mut kit = kit();
         kit.config.window = Some(Tokens(60_000));
         kit.set(&[]);
-        kit.provider.always(Purpose::Notes, section("Worklog", "as it was"));
+        kit.provider
+            .always(Purpose::Notes, section("Worklog", "as it was"));
         let mut session = kit.open();
         for round in 0..8 {
             say(&kit, &mut session, 4_000 + round).await;
@@ -140,7 +156,10 @@ async fn compaction_of_any_kind() {
     let error = session.compact(CompactWish::default()).await.unwrap_err();
     assert!(matches!(error, EngineError::CompactionOff));
     kit.talk_until(&mut session, 30_900).await;
-    let error = session.turn(vec![dormouse_core::block::Block::text("More.")]).await.unwrap_err();
+    let error = session
+        .turn(vec![dormouse_core::block::Block::text("More.")])
+        .await
+        .unwrap_err();
     assert!(matches!(error, EngineError::Blocked { .. }), "{error}");
     kit.set(&["notes=off"]);
     session.go_on().await.unwrap();

@@ -55,7 +55,10 @@ async fn undoing_a_clearing_gives_back_every_byte() {
     turn(&mut session, "Back again.").await;
     assert!(prompt(&session)[..before.len()] != before[..]);
     session.undo(None).unwrap();
-    assert!(prompt(&session)[..before.len()] == before[..], "other bytes came back");
+    assert!(
+        prompt(&session)[..before.len()] == before[..],
+        "other bytes came back"
+    );
     let now = prompt(&session);
     drop(session);
     assert!(kit.killed().1 == now);
@@ -70,7 +73,9 @@ async fn it_is_refused_with_the_figures_when_it_does_not_fit() {
     kit.talk_until(&mut session, 20_000).await;
     let before = prompt(&session);
     let error = session.undo(None).unwrap_err();
-    let EngineError::Undo(UndoError::DoesNotFit { needed, limit }) = error else { panic!("{error}") };
+    let EngineError::Undo(UndoError::DoesNotFit { needed, limit }) = error else {
+        panic!("{error}")
+    };
     assert!(needed > limit);
     assert_eq!(limit, session.thresholds().blocking_limit);
     assert!(prompt(&session) == before);
@@ -94,7 +99,8 @@ async fn an_older_rewrite_takes_the_newer_ones_along() {
     kit.talk_until(&mut session, 10_000).await;
     let first = prompt(&session);
     session.compact(CompactWish::default()).await.unwrap();
-    kit.provider.next(Purpose::Turn, Answer::text(&prose(1, 20_000)));
+    kit.provider
+        .next(Purpose::Turn, Answer::text(&prose(1, 20_000)));
     turn(&mut session, "More.").await;
     session.compact(CompactWish::default()).await.unwrap();
     let oldest = crate::kit::boundaries(&session)[0].id.clone();
