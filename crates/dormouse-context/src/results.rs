@@ -123,6 +123,8 @@ impl ResultIndex {
                     None => false,
                 };
             }
+            // What a clearing left is a marker: there is nothing more to take from it.
+            _ if segment.is_rewritten() => {}
             BlockKind::ToolResult => {
                 let wanted = block.call().is_some_and(|call| self.calls.contains(call));
                 if wanted && segment.derived.is_none() && !is_cleared(segment) {

@@ -363,6 +363,12 @@ impl View {
         self.awaiting = false;
     }
 
+    /// Takes back what was said of requests that an undone rewrite explains.
+    pub(crate) fn forget_mismatches(&mut self) {
+        self.issues
+            .retain(|issue| !matches!(issue, ViewIssue::RequestMismatch { .. }));
+    }
+
     pub(crate) fn report(&mut self, issue: ViewIssue) {
         self.issues.push(issue);
     }
