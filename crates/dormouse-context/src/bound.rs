@@ -6,6 +6,7 @@
 
 use crate::segment::Segment;
 use crate::view::View;
+use dormouse_core::block::BlockKind;
 use dormouse_core::id::BlockKey;
 
 /// Whether a local rewrite may be made now.
@@ -39,9 +40,12 @@ pub fn local_rewrite(view: &View, first: usize) -> RewriteVerdict {
             reason: "a response is on its way and its thinking is bound",
         };
     }
+    // Words of the user that wait behind a finished response begin the next turn.
     let tail = view.tail();
-    let finished =
-        !tail.response.is_empty() && tail.incoming.is_empty() && tail.open_calls().next().is_none();
+    let result = |segment: &Segment| segment.block.kind() == BlockKind::ToolResult;
+    let finished = !tail.response.is_empty()
+        && !tail.incoming.iter().any(result)
+        && tail.open_calls().next().is_none();
     if finished {
         RewriteVerdict::Allowed { thinking }
     } else {

@@ -84,6 +84,8 @@ impl ResultIndex {
                     self.tools.insert(call.clone(), name);
                 }
             }
+            // What a clearing left is a marker: there is nothing more to take from it.
+            _ if segment.is_rewritten() => {}
             BlockKind::ToolResult => {
                 let tool = segment.block.call().and_then(|call| self.tools.get(call));
                 if let Some(tool) = tool.cloned() {

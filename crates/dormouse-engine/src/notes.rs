@@ -131,9 +131,14 @@ impl Session {
         self.notes.running = Some(Update {
             task: tokio::spawn(stream.finish()),
             covers,
-            conversation: self.used() - self.measure().tokens(self.config.prefix.weight()),
+            conversation: self.conversation_tokens(),
             sent: tokens::estimate(&weight, bytes),
         });
+    }
+
+    /// The length of the conversation without its prefix.
+    fn conversation_tokens(&self) -> Tokens {
+        self.used() - self.measure().tokens(self.config.prefix.weight())
     }
 
     /// Takes a finished update in.
@@ -211,6 +216,14 @@ impl Session {
         let text = notes.text();
         let files = &self.ports.system.files;
         let folder = self.place.folder.join("session-memory");
+        // The blob first: if it cannot be written the file stays as it was.
+        let blob = match self.ports.blobs.put(text.as_bytes()) {
+            Ok(blob) => blob,
+            Err(error) => {
+                self.tell(failed(error.to_string()));
+                return Ok(());
+            }
+        };
         let written = files
             .create_dir_all(&folder, Access::Private)
             .and_then(|()| files.replace(&self.notes_path(), text.as_bytes(), Access::Private));
@@ -218,14 +231,14 @@ impl Session {
             self.tell(failed(error.to_string()));
             return Ok(());
         }
-        let blob = self.ports.blobs.put(text.as_bytes())?;
         let bytes = self.conversation.bytes_per_token();
         let size = tokens::estimate(Block::text(&text).weight(), bytes);
         self.append(Body::Notes(record::Notes {
             last_summarised: covers,
             tokens: size,
             blob,
-            conversation,
+            // If it was compacted meanwhile, growth counts from what is left.
+            conversation: conversation.min(self.conversation_tokens()),
             sent,
             edits: response.usage.output,
         }))?;

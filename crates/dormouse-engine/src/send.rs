@@ -68,12 +68,14 @@ impl Session {
         let mut stream = self.ports.asker.ask(Purpose::Turn, request);
         let mut notes_due = notes_due;
         while let Some(event) = stream.next().await {
-            match event? {
+            let event = event?;
+            // The prompt is in the cache from now on.
+            if notes_due && matches!(event, Event::MessageStart { .. }) {
+                notes_due = false;
+                self.start_notes();
+            }
+            match event {
                 Event::Done(response) => return Ok(*response),
-                Event::MessageStart { .. } if notes_due => {
-                    notes_due = false;
-                    self.start_notes();
-                }
                 event => self.tell(Notice::Answer(Box::new(event))),
             }
         }

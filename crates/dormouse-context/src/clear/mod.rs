@@ -241,27 +241,33 @@ impl<'a> ClearInputs<'a> {
 
     /// Results that may be cleared at all, oldest first: not those of the newest round.
     fn clearable(&self) -> impl Iterator<Item = &'a ResultEntry> {
+        let newest = self.newest_round();
+        self.eligible().filter(move |entry| entry.position < newest)
+    }
+
+    /// Where the newest round begins; behind everything fixed if its results are not sent yet.
+    fn newest_round(&self) -> usize {
         let answering = self
             .view
             .tail()
             .incoming
             .iter()
             .any(|segment| segment.block.kind() == BlockKind::ToolResult);
-        let newest = if answering {
+        if answering {
             usize::MAX
         } else {
             self.index.newest_round()
-        };
+        }
+    }
+
+    /// Results of tools whose results may be cleared, and recalled memory.
+    fn eligible(&self) -> impl Iterator<Item = &'a ResultEntry> {
         let tools = &self.settings.tools;
         let may = move |entry: &&ResultEntry| match &entry.source {
             Source::Tool(tool) => tools.iter().any(|name| **name == **tool),
             Source::Memory => true,
         };
-        self.index
-            .entries()
-            .iter()
-            .filter(move |entry| entry.position < newest)
-            .filter(may)
+        self.index.entries().iter().filter(may)
     }
 
     fn worthwhile(&self, entry: &ResultEntry) -> bool {
@@ -269,12 +275,14 @@ impl<'a> ClearInputs<'a> {
     }
 
     fn all_but(&self, keep: usize) -> Vec<&'a ResultEntry> {
-        let candidates: Vec<&ResultEntry> = self
-            .clearable()
+        let newest = self.newest_round();
+        let all: Vec<&ResultEntry> = self
+            .eligible()
             .filter(|entry| self.worthwhile(entry))
             .collect();
-        let kept = candidates.len().saturating_sub(keep.max(1));
-        candidates[..kept].to_vec()
+        let old = all.len().saturating_sub(keep.max(1));
+        let old = all[..old].iter().copied();
+        old.filter(|entry| entry.position < newest).collect()
     }
 
     fn under_pressure(&self) -> Result<Vec<&'a ResultEntry>, String> {

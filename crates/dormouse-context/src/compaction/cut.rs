@@ -62,22 +62,6 @@ pub fn tail_of(segments: &SegmentList, most: Tokens, measure: Measure) -> usize 
         .unwrap_or(segments.len())
 }
 
-/// Where the present user turn begins: at the last words of a person.
-pub fn present_turn(segments: &SegmentList) -> Option<usize> {
-    let is_human = |segment: &Segment| segment.category == crate::category::Category::Human;
-    let mut position = segments.len();
-    let mut found = None;
-    for segment in segments.iter().rev() {
-        position -= 1;
-        if is_human(segment) {
-            found = Some(position);
-        } else if found.is_some() {
-            break;
-        }
-    }
-    found
-}
-
 /// The records of the segments for which `keep` says yes, as few ranges as name them exactly.
 pub fn ranges(segments: &SegmentList, keep: impl Fn(usize) -> bool) -> Vec<SeqRange> {
     let mut records: BTreeMap<Seq, bool> = BTreeMap::new();

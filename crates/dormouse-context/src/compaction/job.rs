@@ -374,7 +374,9 @@ impl CompactionJob {
                 Effect::Commit(Box::new(boundary))
             }
             Err(error) if kind == BoundaryKind::Offline => {
-                self.over(Outcome::Nothing(error.to_string()))
+                let asked = self.failure.is_some();
+                let why = error.to_string();
+                self.over(Outcome::NoProgress { why, asked })
             }
             Err(error) => {
                 self.failure = Some(error.to_string());

@@ -80,7 +80,7 @@ impl Kept {
         place: SummaryPlace,
         measure: Measure,
     ) -> Result<Self, String> {
-        // What was not sent yet stays, with the calls it answers.
+        // What was not sent or not answered yet stays, with the calls it answers.
         let open = view.history_len();
         for at in open..keep.len() {
             keep[at] = true;

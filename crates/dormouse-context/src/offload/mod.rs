@@ -18,7 +18,9 @@ mod preview;
 #[cfg(test)]
 mod tests;
 
-pub use preview::{CONTAINER, EMPTY_RESULT, file_name, preview, result_block, truncated};
+pub use preview::{
+    CONTAINER, EMPTY_RESULT, file_name, preview, previewed_file, result_block, truncated,
+};
 
 use dormouse_core::block::Block;
 use dormouse_core::id::CallId;

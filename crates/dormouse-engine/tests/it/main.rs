@@ -1,1 +1,21 @@
-//! Integration tests of the shell.
+//! The layers at work: whole sessions against a provider in memory.
+//!
+//! Every request body that any of these tests sends is also read by the provider simulator, and a
+//! body that it refuses as invalid fails the test.
+
+mod kit;
+mod provider;
+
+mod breaker;
+mod broken_summaries;
+mod clearing;
+mod crash;
+mod floor;
+mod kill_process;
+mod manual;
+mod notes;
+mod notes_as_summary;
+mod offload;
+mod reactive;
+mod switches;
+mod undo;
