@@ -27,6 +27,8 @@ pub struct Breaker {
     pub unproven: bool,
     /// The prompt that compaction could not bring below the target, when it was found out.
     pub stuck_at: Option<Tokens>,
+    /// What could not be brought down was the floor: what no compaction may remove.
+    pub floor: bool,
     /// The target it was compared with.
     pub target: Tokens,
 }
@@ -89,7 +91,8 @@ impl Breaker {
         Self {
             failures: self.failures_after(model),
             unproven: true,
-            stuck_at: self.stuck_at.filter(|_| !manual),
+            stuck_at: self.stuck_at.filter(|_| !manual && !self.floor),
+            floor: false,
             ..self
         }
     }
@@ -119,13 +122,13 @@ impl Breaker {
     pub fn measured(self, prompt: Tokens, target: Tokens) -> Option<Self> {
         let closed = Self {
             unproven: false,
-            stuck_at: None,
-            ..self
+            ..self.closed()
         };
         match (self.unproven, self.stuck_at) {
             (true, _) if prompt >= target => Some(Self {
                 unproven: false,
                 stuck_at: Some(prompt),
+                floor: false,
                 target,
                 ..self
             }),
@@ -141,7 +144,27 @@ impl Breaker {
     pub fn irreducible(self, floor: Tokens, target: Tokens) -> Self {
         Self {
             stuck_at: Some(floor),
+            floor: true,
             target,
+            ..self
+        }
+    }
+
+    /// The breaker in view of the floor as it is now: one that only the floor had opened closes
+    /// when that has fallen.
+    #[must_use]
+    pub fn with_floor(self, floor: Tokens, target: Tokens) -> Self {
+        if self.floor && floor <= target {
+            self.closed()
+        } else {
+            self
+        }
+    }
+
+    fn closed(self) -> Self {
+        Self {
+            stuck_at: None,
+            floor: false,
             ..self
         }
     }

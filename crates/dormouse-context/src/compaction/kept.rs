@@ -12,6 +12,8 @@ use crate::view::View;
 use dormouse_core::id::Seq;
 use dormouse_core::record::SeqRange;
 use dormouse_core::units::Tokens;
+use dormouse_core::weight::Weight;
+use std::collections::HashSet;
 
 /// What stays and what goes.
 #[derive(Clone, Debug)]
@@ -94,8 +96,10 @@ impl Kept {
             .iter()
             .zip(&keep)
             .filter(|(_, kept)| !**kept)
-            .map(|(segment, _)| measure.tokens(segment.block.weight()));
-        let replaced = gone.sum();
+            .fold(Weight::default(), |sum, (segment, _)| {
+                sum + *segment.block.weight()
+            });
+        let replaced = measure.tokens(&gone);
         if replaced == Tokens::ZERO {
             return Err("there is nothing to compact".to_owned());
         }
@@ -107,14 +111,16 @@ impl Kept {
         })
     }
 
-    /// The records that stay.
+    /// The records that stay, as ranges.
     pub fn ranges(&self) -> Vec<SeqRange> {
         cut::ranges(&self.segments, |at| self.keep[at])
     }
 
-    /// Whether a record stays.
-    pub fn has(&self, seq: Seq) -> bool {
-        self.staying().any(|segment| segment.origin.record == seq)
+    /// The records that stay.
+    pub fn records(&self) -> HashSet<Seq> {
+        self.staying()
+            .map(|segment| segment.origin.record)
+            .collect()
     }
 
     /// The segments that stay.

@@ -17,6 +17,7 @@
 
 pub mod cut;
 mod directive;
+mod earlier;
 mod frame;
 mod gate;
 mod job;
@@ -30,7 +31,7 @@ mod transcript;
 mod job_tests;
 
 pub use directive::{Part, REQUIRED_SECTIONS, compact_instructions, directive};
-pub use frame::{Parts, summary_in};
+pub use frame::{Parts, summaries_in};
 pub use gate::{GateError, summary_of};
 pub use job::CompactionJob;
 pub use kept::Kept;

@@ -201,7 +201,7 @@ fn a_cold_cache_is_the_time_to_compact_with_notes() {
 fn the_model_that_is_left_can_summarise_from_its_cache() {
     let outlook = outlook();
     let now = |call_cached| Situation {
-            unsent: Tokens::ZERO,
+        unsent: Tokens::ZERO,
         call_cached,
         ..Situation::new(Tokens(50_000), Moment::ModelSwitch)
     };
@@ -213,7 +213,7 @@ fn the_model_that_is_left_can_summarise_from_its_cache() {
 fn the_cold_comparison_adds_up() {
     let outlook = outlook();
     let now = Situation {
-            unsent: Tokens::ZERO,
+        unsent: Tokens::ZERO,
         notes_ready: true,
         prefix_cached: true,
         ..Situation::new(Tokens(60_000), Moment::Resume)
@@ -306,7 +306,7 @@ fn what_is_kept_stays_a_share_of_the_target() {
 fn every_decision_prints_its_arithmetic() {
     let outlook = outlook();
     let cold = Situation {
-            unsent: Tokens::ZERO,
+        unsent: Tokens::ZERO,
         notes_ready: true,
         ..Situation::new(Tokens(60_000), Moment::ColdCache)
     };

@@ -28,8 +28,10 @@ use crate::economy::{self, Estimators, Figures, Means, Outlook, Rates};
 use crate::notes;
 use crate::policy::{CompactTrigger, NotesRule, Policy};
 use crate::results::ResultIndex;
+use crate::tail::Tail;
 use crate::tokens;
 use crate::window::{FloorCheck, Relief, Thresholds};
+use dormouse_core::block::BlockKind;
 use dormouse_core::id::RecordId;
 use dormouse_core::record::Trigger;
 use dormouse_core::units::Tokens;
@@ -134,15 +136,21 @@ pub struct LayersPlan {
 
 /// Asks all layers.
 pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
-    state.index.update(inputs.conversation.view());
+    state.index.update(
+        inputs.conversation.view(),
+        &inputs.settings.clear.tools,
+        inputs.conversation.bytes_per_token(),
+    );
     let breaker = Breaker::of(inputs.conversation.state());
     let used = inputs.conversation.count(inputs.prefix).tokens;
-    let question = Question {
+    let mut question = Question {
         inputs,
         breaker,
         used,
         measure: inputs.measure(),
     };
+    let target = inputs.thresholds.autocompact_target;
+    question.breaker = breaker.with_floor(question.measure.tokens(inputs.prefix), target);
     let outlook = question.outlook(state.in_use);
     if let Some(outlook) = &outlook {
         state.in_use = Some(outlook.in_use);
@@ -163,7 +171,7 @@ pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
     note("clear", question.clear(&state.index, outlook.as_ref()));
     note("compact", question.compact(outlook.as_ref()));
     note("notes", question.notes(outlook.as_ref()));
-    let stuck = breaker.allows(inputs.settings.compact.breaker) == Allowed::Nothing;
+    let stuck = question.breaker.allows(inputs.settings.compact.breaker) == Allowed::Nothing;
     LayersPlan {
         head: inputs.conversation.head().cloned(),
         action,
@@ -366,7 +374,7 @@ impl Question<'_> {
             tokens_now: self.used - self.measure.tokens(inputs.prefix),
             tokens_at_last: state.map(|notes| notes.conversation),
             calls_since: state.map_or(0, |notes| notes.calls_since),
-            last_turn_made_calls: inputs.moment == Moment::BeforeRequest,
+            last_turn_made_calls: makes_calls(inputs.conversation.view().tail()),
         };
         let verdict = notes::due(&progress, &settings.rule);
         let why = verdict.reason().to_owned();
@@ -442,6 +450,13 @@ impl Question<'_> {
             &inputs.settings.economy,
         ))
     }
+}
+
+/// Whether the response that is being answered made calls.
+fn makes_calls(tail: &Tail) -> bool {
+    tail.response
+        .iter()
+        .any(|segment| segment.block.kind() == BlockKind::ToolUse)
 }
 
 impl LayersPlan {

@@ -2,6 +2,7 @@
 
 #![expect(
     clippy::expect_used,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "a test fails by panicking"
 )]
@@ -9,6 +10,8 @@
 mod accounting;
 mod evidence;
 mod foreign_cases;
+mod layer_properties;
+mod layered_log;
 mod material;
 mod notes;
 mod random_log;
