@@ -103,8 +103,7 @@ impl Session {
         let never = self.settings.policy.compact.trigger == CompactTrigger::Never;
         let breaker = Breaker::of(self.conversation.state());
         let allowed = breaker.allows(self.settings.layers.compact.breaker);
-        let stopped = never || allowed == Allowed::Nothing;
-        if stopped || !self.settings.thresholds.auto_compact {
+        if never || !self.settings.thresholds.auto_compact || allowed == Allowed::Nothing {
             return Ok(false);
         }
         let request = Request {

@@ -77,8 +77,8 @@ fn cleared(segment: &Segment, folder: &str, saved: &mut Vec<SavedResult>) -> Blo
         return Block::text(CLEARED_MEMORY);
     };
     let text = segment.block.readable_text().unwrap_or_default();
-    // A preview is not the full text; its file is there already.
-    if let Some(path) = offload::previewed_file(&text, folder) {
+    // Of a preview, the whole text lies in a file already.
+    if let Some(path) = offload::saved_at(&text, folder) {
         return Block::tool_result(call, &marker(path), segment.block.is_error());
     }
     let name = offload::file_name(call, &text, Hash::of(text.as_bytes()));

@@ -9,9 +9,8 @@ use crate::compact::SummaryPlace;
 use crate::policy::Keep;
 use crate::segment::{Segment, SegmentList};
 use crate::view::View;
-use dormouse_core::block::BlockKind;
 use dormouse_core::id::Seq;
-use dormouse_core::record::{Role, SeqRange};
+use dormouse_core::record::SeqRange;
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 use std::collections::HashSet;
@@ -83,8 +82,8 @@ impl Kept {
         place: SummaryPlace,
         measure: Measure,
     ) -> Result<Self, String> {
-        // What was not answered yet stays, with the calls it answers.
-        let open = view.history_len() - unanswered(view);
+        // What was not sent or not answered yet stays, with the calls it answers.
+        let open = view.history_len();
         for at in open..keep.len() {
             keep[at] = true;
         }
@@ -135,29 +134,6 @@ impl Kept {
         let both = self.segments.iter().zip(&self.keep);
         both.filter(|(_, kept)| !**kept).map(|(segment, _)| segment)
     }
-}
-
-/// Segments at the end of what was sent that no response has answered: the request was refused,
-/// or broke off. They are as new to the model as what was not sent. A summary waits for nothing.
-fn unanswered(view: &View) -> usize {
-    if !view.tail().response.is_empty() {
-        return 0;
-    }
-    let frozen = view.frozen();
-    let waits = |segment: &&Segment| {
-        segment.role != Role::Assistant && segment.category != Category::Summary
-    };
-    let said = frozen.iter().rev().take_while(waits);
-    let result = |segment: &Segment| segment.block.kind() == BlockKind::ToolResult;
-    let (count, results) = said.fold((0, false), |(count, results), segment| {
-        (count + 1, results || result(segment))
-    });
-    if !results {
-        return count;
-    }
-    let before = frozen.iter().rev().skip(count);
-    let calls = before.take_while(|segment| segment.role == Role::Assistant);
-    count + calls.count()
 }
 
 fn tail_cut(segments: &SegmentList, rule: Keep, measure: Measure) -> usize {

@@ -18,9 +18,7 @@ mod preview;
 #[cfg(test)]
 mod tests;
 
-pub use preview::{
-    CONTAINER, EMPTY_RESULT, file_name, preview, previewed_file, result_block, truncated,
-};
+pub use preview::{CONTAINER, EMPTY_RESULT, file_name, preview, result_block, saved_at, truncated};
 
 use dormouse_core::block::Block;
 use dormouse_core::id::CallId;

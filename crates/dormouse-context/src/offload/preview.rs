@@ -52,12 +52,13 @@ pub fn preview(text: &str, path: &str, bytes: u64) -> String {
     out
 }
 
-/// The file that a preview names, if the text is a preview whose file lies in `folder`.
-pub fn previewed_file<'a>(text: &'a str, folder: &str) -> Option<&'a str> {
-    let inside = text.strip_prefix('<')?.strip_prefix(CONTAINER)?;
-    let path = inside.strip_prefix(">\n")?.lines().nth(1)?;
+/// The file in `folder` that a preview made by [`preview`] names.
+pub fn saved_at<'a>(text: &'a str, folder: &str) -> Option<&'a str> {
+    let inside = text.strip_prefix(&format!("<{CONTAINER}>\n"))?;
+    let path = inside.lines().nth(1)?;
     let name = path.strip_prefix(folder)?.strip_prefix('/')?;
-    (!name.is_empty() && !name.contains('/')).then_some(path)
+    let plain = !name.is_empty() && !name.contains(['/', '\\', ']']);
+    plain.then_some(path)
 }
 
 /// The text that stands for a result that could not be put into a file.
