@@ -24,7 +24,7 @@ use dormouse_engine::{
 };
 use dormouse_model::Params;
 use dormouse_store::{FileBlobs, FileLog};
-use dormouse_system::{Access, Files as _, System};
+use dormouse_system::{Access, System};
 use dormouse_testkit::conversation::prose;
 use dormouse_testkit_model::{Script, ScriptedModel};
 use std::path::PathBuf;
@@ -84,7 +84,7 @@ impl Setup {
         Self {
             system,
             session,
-            plain: home.path().join("plain.txt"),
+            plain: home.path().to_owned(),
             text: prose(1, CHARS),
             calls: 0,
             _folder: home,
@@ -103,10 +103,12 @@ impl Setup {
         self.session.results(output).unwrap();
     }
 
-    fn write(&self) {
-        let files = &self.system.files;
-        let bytes = self.text.as_bytes();
-        files.replace(&self.plain, bytes, Access::Private).unwrap();
+    /// Into a file of its own, as offloading does.
+    fn write(&mut self) {
+        self.calls += 1;
+        let path = self.plain.join(format!("{}.txt", self.calls));
+        let (files, bytes) = (&self.system.files, self.text.as_bytes());
+        files.replace(&path, bytes, Access::Private).unwrap();
     }
 }
 
@@ -121,7 +123,7 @@ fn offload_ten_megabytes(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(sample_count = 20)]
 fn write_the_same_bytes(bencher: Bencher<'_, '_>) {
-    let setup = Setup::new();
+    let mut setup = Setup::new();
     bencher.bench_local(|| setup.write());
 }
 
