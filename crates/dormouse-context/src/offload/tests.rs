@@ -153,3 +153,14 @@ proptest! {
         prop_assert!(left <= round || !movable);
     }
 }
+
+#[test]
+fn lines_are_counted_as_people_count_them() {
+    for text in ["", "a", "a\n", "a\nb", "a\n\nb\n", "\n"] {
+        let shown = preview(text, "/f", 100);
+        assert!(
+            shown.contains(&format!("({} lines)", text.lines().count())),
+            "{text:?}"
+        );
+    }
+}
