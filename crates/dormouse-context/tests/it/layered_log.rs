@@ -5,7 +5,7 @@
 //! are long here, so that forgetting them pays.
 
 use crate::random_log::{Op, Session};
-use dormouse_context::breaker::{Allowed, Breaker};
+use dormouse_context::breaker::{Allowed, Breaker, ModelPart};
 use dormouse_context::clear::{self, ClearInputs, ClearRule, ClearVerdict, Measure, Selection};
 use dormouse_context::compaction::{
     Answer, AskFailure, CompactionJob, Effect, Event, JobContext, Outcome, REQUIRED_SECTIONS,
@@ -450,8 +450,12 @@ impl Layered {
                         break;
                     };
                     rewritten = true;
+                    let part = match model_failed {
+                        Some(_) => ModelPart::Failed,
+                        None => ModelPart::Summarised,
+                    };
                     let breaker = Breaker::of(self.conversation().state());
-                    let breaker = breaker.compacted(false, model_failed.is_some());
+                    let breaker = breaker.compacted(false, part);
                     self.session.log.push(Body::State(breaker.record()));
                 }
             }
