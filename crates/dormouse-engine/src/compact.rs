@@ -174,9 +174,7 @@ impl Session {
         match ask.form {
             AskForm::Riding => fork(&ask.directive),
             AskForm::Shortened(segments) => fork(&ask.directive).without_front(segments),
-            AskForm::Cold(text) => {
-                Fork::cold(conversation, prefix, params, &text, &ask.directive)
-            }
+            AskForm::Cold(text) => Fork::cold(conversation, prefix, params, &text, &ask.directive),
         }
     }
 

@@ -69,9 +69,6 @@ pub struct CompactionJob {
 impl CompactionJob {
     /// A job for what is asked.
     pub fn new(request: Request) -> Self {
-        // A breaker that is open stays open until the model was asked with success.
-        let not_asked = (request.allowed != Allowed::Model)
-            .then(|| "the model is not asked after so many failures".to_owned());
         Self {
             request,
             stage: Stage::Hooks,
@@ -80,7 +77,7 @@ impl CompactionJob {
             dropped: 0,
             cold: false,
             cut: None,
-            failure: not_asked,
+            failure: None,
         }
     }
 

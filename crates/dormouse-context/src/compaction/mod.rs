@@ -28,7 +28,13 @@ mod restore;
 mod transcript;
 
 #[cfg(test)]
+mod cut_tests;
+#[cfg(test)]
 mod job_tests;
+#[cfg(test)]
+mod test_kit;
+#[cfg(test)]
+mod text_tests;
 
 pub use directive::{Part, REQUIRED_SECTIONS, compact_instructions, directive};
 pub use frame::{Parts, summaries_in};

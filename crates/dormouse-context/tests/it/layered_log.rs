@@ -26,7 +26,7 @@ use dormouse_context::window::Thresholds;
 use dormouse_core::block::Block;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::Seq;
-use dormouse_core::record::{Body, FragmentKind, Notes as NotesRecord, Trigger};
+use dormouse_core::record::{Body, BoundaryKind, FragmentKind, Notes as NotesRecord, Trigger};
 use dormouse_core::settings::CacheTtl;
 use dormouse_core::settings::{Settings, WindowSettings};
 use dormouse_core::units::Tokens;
@@ -446,16 +446,20 @@ impl Layered {
                         ..policy.compact
                     };
                     let outcome = self.run(request, &rule, replies);
-                    let Outcome::Compacted { model_failed, .. } = outcome else {
+                    let Outcome::Compacted {
+                        kind, model_failed, ..
+                    } = outcome
+                    else {
                         break;
                     };
-                    rewritten = true;
-                    let part = match model_failed {
-                        Some(_) => ModelPart::Failed,
-                        None => ModelPart::Summarised,
+                    let model = match (kind, model_failed) {
+                        (_, Some(_)) => ModelPart::Failed,
+                        (BoundaryKind::Full, None) => ModelPart::Summarised,
+                        _ => ModelPart::NotAsked,
                     };
+                    rewritten = true;
                     let breaker = Breaker::of(self.conversation().state());
-                    let breaker = breaker.compacted(false, part);
+                    let breaker = breaker.compacted(false, model);
                     self.session.log.push(Body::State(breaker.record()));
                 }
             }
