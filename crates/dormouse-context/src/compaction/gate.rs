@@ -123,8 +123,9 @@ mod tests {
         REQUIRED_SECTIONS
             .iter()
             .enumerate()
-            .map(|(at, title)| format!("**{}. {title}:** something\n", at + 1))
-            .collect()
+            .map(|(at, title)| format!("**{}. {title}:** something", at + 1))
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     #[test]

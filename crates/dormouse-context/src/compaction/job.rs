@@ -23,7 +23,7 @@ use crate::compact::Compaction;
 use crate::evidence;
 use crate::notes::{self, Notes};
 use crate::policy::{Carry, SummaryCall};
-use crate::segment::Segment;
+use crate::segment::{Segment, SegmentList};
 use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
@@ -231,9 +231,7 @@ impl CompactionJob {
     /// The conversation without the oldest rounds that had to be dropped. An earlier summary is
     /// always among what is left.
     fn remaining(&self, cx: &JobContext<'_>) -> Vec<Segment> {
-        let view = cx.conversation.view();
-        let mut segments = view.segments();
-        segments.truncate(view.history_len());
+        let segments = history(cx);
         let cut = match self.dropped {
             0 => 0,
             dropped => cut::rounds(&segments)
@@ -283,18 +281,16 @@ impl CompactionJob {
 
     /// Drops the oldest rounds until the gap is covered. Says whether anything is left to ask.
     fn drop_rounds(&mut self, cx: &JobContext<'_>, gap: Option<Tokens>) -> bool {
-        let segments = cx.conversation.view().segments();
+        let segments = history(cx);
         let cuts = cut::rounds(&segments);
         let from = cuts.get(self.dropped).copied().unwrap_or(0);
         let before = cut::tokens_from(&segments, from, cx.measure);
-        let enough = |dropped: usize| match gap {
-            Some(gap) => {
-                let after = cut::tokens_from(&segments, cuts[dropped], cx.measure);
-                before - after > gap
-            }
-            None => {
-                let rounds = Tokens(cuts.len() as u64);
-                dropped as u64 >= self.dropped as u64 + cx.settings.too_long_drop.of(rounds).get()
+        let share = cx.settings.too_long_drop.of(Tokens(cuts.len() as u64));
+        let enough = |dropped: usize| {
+            if let Some(gap) = gap {
+                before - cut::tokens_from(&segments, cuts[dropped], cx.measure) > gap
+            } else {
+                dropped as u64 >= self.dropped as u64 + share.get()
             }
         };
         let next = (self.dropped + 1..cuts.len()).find(|dropped| enough(*dropped));
@@ -475,4 +471,12 @@ impl CompactionJob {
             after,
         ))
     }
+}
+
+/// The segments that a summary is asked for: all but what was not sent yet.
+fn history(cx: &JobContext<'_>) -> SegmentList {
+    let view = cx.conversation.view();
+    let mut segments = view.segments();
+    segments.truncate(view.history_len());
+    segments
 }
