@@ -15,6 +15,7 @@ use super::protocol::{
     Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,
 };
 use super::restore::{self, RestoredPart};
+use super::rounds::Rounds;
 use super::transcript::transcript;
 use crate::breaker::Allowed;
 use crate::category::Category;
@@ -22,7 +23,6 @@ use crate::compact::Compaction;
 use crate::evidence;
 use crate::notes::{self, Notes};
 use crate::policy::{Carry, SummaryCall};
-use crate::segment::Segment;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
@@ -214,30 +214,13 @@ impl CompactionJob {
     }
 
     fn form(&self, cx: &JobContext<'_>) -> AskForm {
-        let segments = self.remaining(cx);
+        let segments = Rounds::of(cx.conversation.view()).without(self.dropped);
         match cx.rule.call {
             SummaryCall::WithoutTools { clamp } => AskForm::Cold(transcript(&segments, clamp)),
             SummaryCall::Riding if self.cold => AskForm::Cold(transcript(&segments, None)),
             SummaryCall::Riding if self.dropped > 0 => AskForm::Shortened(segments),
             SummaryCall::Riding => AskForm::Riding,
         }
-    }
-
-    /// The conversation without the oldest rounds that had to be dropped. An earlier summary is
-    /// always among what is left.
-    fn remaining(&self, cx: &JobContext<'_>) -> Vec<Segment> {
-        let segments = cx.conversation.view().segments();
-        let is_summary = |segment: &&Segment| segment.category == Category::Summary;
-        let summaries = segments.iter().take_while(is_summary).count();
-        let cuts = cut::cuts(&segments);
-        let behind: Vec<usize> = cuts.into_iter().filter(|cut| *cut >= summaries).collect();
-        let cut = match self.dropped {
-            0 => summaries,
-            dropped => behind.get(dropped).copied().unwrap_or(segments.len()),
-        };
-        let kept = segments.iter().enumerate();
-        let kept = kept.filter(|(at, _)| *at < summaries || *at >= cut);
-        crate::normalise::normalise(kept.map(|(_, segment)| segment.clone()).collect())
     }
 
     fn answered(&mut self, cx: &JobContext<'_>, answer: Result<Answer, AskFailure>) -> Effect {
@@ -277,33 +260,10 @@ impl CompactionJob {
 
     /// Drops the oldest rounds until the gap is covered. Says whether anything is left to ask.
     fn drop_rounds(&mut self, cx: &JobContext<'_>, gap: Option<Tokens>) -> bool {
-        let segments = cx.conversation.view().segments();
-        let is_summary = |segment: &&Segment| segment.category == Category::Summary;
-        let summaries = segments.iter().take_while(is_summary).count();
-        let cuts: Vec<usize> = cut::cuts(&segments)
-            .into_iter()
-            .filter(|cut| *cut >= summaries)
-            .collect();
-        let from = cuts.get(self.dropped).copied().unwrap_or(0);
-        let before = cut::tokens_from(&segments, from, cx.measure);
-        let enough = |dropped: usize| match gap {
-            Some(gap) => {
-                let after = cut::tokens_from(&segments, cuts[dropped], cx.measure);
-                before - after > gap
-            }
-            None => {
-                let rounds = Tokens(cuts.len() as u64);
-                dropped as u64 >= self.dropped as u64 + cx.settings.too_long_drop.of(rounds).get()
-            }
-        };
-        let next = (self.dropped + 1..cuts.len()).find(|dropped| enough(*dropped));
-        match next {
-            Some(dropped) => {
-                self.dropped = dropped;
-                true
-            }
-            None => false,
-        }
+        let share = cx.settings.too_long_drop;
+        let next = Rounds::of(cx.conversation.view()).drop(self.dropped, gap, share, cx.measure);
+        self.dropped = next.unwrap_or(self.dropped);
+        next.is_some()
     }
 
     fn summarised(&mut self, cx: &JobContext<'_>, summary: String) -> Effect {
@@ -325,12 +285,16 @@ impl CompactionJob {
     }
 
     fn extract(&mut self, cx: &JobContext<'_>) -> Effect {
-        let earlier = frame::summary_in(cx.conversation.view());
         let bytes = cx.conversation.bytes_per_token();
         let kept = match self.kept(cx) {
             Ok(kept) => kept,
             Err(reason) => return self.over(Outcome::Nothing(reason)),
         };
+        // A summary that stays in view need not be said again.
+        let goes = kept
+            .going()
+            .any(|segment| segment.category == Category::Summary);
+        let earlier = frame::summary_in(cx.conversation.view()).filter(|_| goes);
         let budget = cx.settings.offline.min(Tokens(kept.replaced.get() / 4));
         let extract = offline::extract(kept.going(), earlier.as_deref(), budget, bytes);
         let summary = format!(

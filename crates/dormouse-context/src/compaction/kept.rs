@@ -84,8 +84,8 @@ impl Kept {
         // What was not answered yet stays, with the calls it answers.
         let answered = view.frozen().len() - unanswered(view);
         let open = answered + finished_response(view);
-        for at in open..keep.len() {
-            keep[at] = true;
+        for kept in keep.iter_mut().skip(open) {
+            *kept = true;
         }
         if let Some(first) = keep.iter().position(|kept| !kept)
             && let RewriteVerdict::Wait { reason } = local_rewrite(view, first)

@@ -24,6 +24,7 @@ mod kept;
 mod offline;
 mod protocol;
 mod restore;
+mod rounds;
 mod transcript;
 
 #[cfg(test)]

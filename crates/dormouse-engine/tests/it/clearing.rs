@@ -10,7 +10,7 @@ use dormouse_sim::{AnswerConfig, SimConfig};
 use serde_json::Value;
 use std::time::Duration;
 
-const TWO_HOURS: Duration = Duration::from_secs(2 * 60 * 60);
+const TWO_HOURS: Duration = Duration::from_hours(2);
 
 fn cleared(notice: &Notice) -> bool {
     matches!(notice, Notice::Cleared { .. })
@@ -108,7 +108,7 @@ async fn a_pause_shorter_than_the_cache_lives_clears_nothing() {
         &["Bash", "Read", "Grep", "Bash", "Read", "Grep", "Bash"],
     )
     .await;
-    kit.wait(Duration::from_secs(4 * 60));
+    kit.wait(Duration::from_mins(4));
     turn(&mut session, "Back soon.").await;
     assert_eq!((kit.told(cleared), markers(&session)), (0, 0));
 }
