@@ -16,6 +16,8 @@ pub(super) struct Rounds {
     summaries: usize,
     /// Where each round begins.
     cuts: Vec<usize>,
+    /// Thinking is bound to all that precedes it.
+    bound: bool,
 }
 
 impl Rounds {
@@ -30,6 +32,7 @@ impl Rounds {
             segments,
             summaries,
             cuts,
+            bound: view.target().binds_to_prefix(),
         }
     }
 
@@ -41,6 +44,9 @@ impl Rounds {
         };
         let kept = self.segments.iter().enumerate();
         let kept = kept.filter(|(at, _)| *at < self.summaries || *at >= cut);
+        // Behind a gap bound thinking would be refused.
+        let thinking = |segment: &Segment| segment.block.kind().is_thinking();
+        let kept = kept.filter(|(_, segment)| dropped == 0 || !self.bound || !thinking(segment));
         normalise(kept.map(|(_, segment)| segment.clone()).collect())
     }
 

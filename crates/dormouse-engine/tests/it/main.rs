@@ -22,6 +22,7 @@ mod manual;
 mod notes;
 mod notes_as_summary;
 mod offload;
+mod random;
 mod reactive;
 mod switches;
 mod undo;
