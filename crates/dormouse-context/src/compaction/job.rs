@@ -9,7 +9,7 @@ use super::cut;
 use super::directive::{self, Part};
 use super::frame::{self, Parts};
 use super::gate::{self, GateError};
-use super::kept::Kept;
+use super::kept::{self, Kept};
 use super::offline;
 use super::protocol::{
     Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,
@@ -201,15 +201,20 @@ impl CompactionJob {
         self.stage = Stage::Asking;
         Effect::Ask(Box::new(Ask {
             form: self.form(cx),
-            directive: directive::directive(self.part(), &self.request.instructions),
+            directive: directive::directive(&self.part(cx), &self.request.instructions),
         }))
     }
 
-    fn part(&self) -> Part {
+    fn part(&self, cx: &JobContext<'_>) -> Part {
+        let begins = |seq: Seq| kept::beginning(cx.conversation.view(), seq);
         match self.request.scope {
             Scope::All => Part::Whole,
-            Scope::From(seq) => Part::FromHere { message: seq.get() },
-            Scope::UpTo(seq) => Part::UpToHere { message: seq.get() },
+            Scope::From(seq) => Part::FromHere {
+                begins: begins(seq),
+            },
+            Scope::UpTo(seq) => Part::UpToHere {
+                begins: begins(seq),
+            },
         }
     }
 
@@ -277,7 +282,7 @@ impl CompactionJob {
             directive: format!(
                 "{}\n\nA first summary was written. Check it against the conversation and write it \
                  again, corrected and complete.\n\n{summary}",
-                directive::directive(self.part(), &self.request.instructions)
+                directive::directive(&self.part(cx), &self.request.instructions)
             ),
         };
         self.stage = Stage::Verifying { summary };

@@ -205,6 +205,22 @@ fn first_messages(segments: &SegmentList, messages: usize) -> usize {
     if summary { 0 } else { end }
 }
 
+/// The first words of a message: enough to know it again.
+pub(super) fn beginning(view: &View, seq: Seq) -> String {
+    const CHARS: usize = 80;
+    let segments = view.segments();
+    let mut parts = segments
+        .iter()
+        .filter(|segment| segment.origin.record == seq && !segment.block.kind().is_thinking());
+    let text = parts.find_map(|segment| match segment.block.kind() {
+        BlockKind::ToolUse => segment.block.tool().map(|tool| format!("a call of {tool}")),
+        _ => segment.block.readable_text(),
+    });
+    let text = text.unwrap_or_default();
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    line.chars().take(CHARS).collect()
+}
+
 fn position(segments: &SegmentList, seq: Seq, last: bool) -> Result<usize, String> {
     let mut found = None;
     for (at, segment) in segments.iter().enumerate() {

@@ -273,6 +273,12 @@ async fn bound_thinking_makes_clearing_wait_for_the_end_of_the_turn() {
         check(&session);
     }
     assert!(kit.told(cleared) >= 1, "{:?}", kit.notices());
+    let not_compacted = |notice: &Notice| matches!(notice, Notice::NotCompacted { .. });
+    assert_eq!(
+        kit.told(not_compacted),
+        0,
+        "waiting is nothing to talk about"
+    );
     let records = session.records().unwrap();
     for (at, record) in records.iter().enumerate() {
         let Body::Cleared(clearing) = &record.body else {

@@ -85,7 +85,9 @@ fn weather(kit: &Kit, dice: &mut Dice) {
     kit.provider.next(Purpose::Compaction, answer);
     match dice.roll(8) {
         0 => kit.provider.next(Purpose::Notes, Answer::overloaded()),
-        1 => kit.provider.next(Purpose::Notes, section("Worklog", "a line")),
+        1 => kit
+            .provider
+            .next(Purpose::Notes, section("Worklog", "a line")),
         _ => {}
     }
     match dice.roll(12) {
