@@ -219,7 +219,7 @@ async fn on_a_full_disk_nothing_is_cleared_and_the_session_goes_on() {
 }
 
 /// The persona thinks, calls tools, and its thinking is bound to all that precedes it.
-fn thinking_kit(model: &str) -> Kit {
+pub(crate) fn thinking_kit(model: &str) -> Kit {
     let simulator = SimConfig {
         answers: AnswerConfig {
             tool_rounds: Some(9),
