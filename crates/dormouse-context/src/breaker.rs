@@ -99,11 +99,14 @@ impl Breaker {
     /// failure of the model, if that was asked.
     #[must_use]
     pub fn no_progress(self, used: Tokens, target: Tokens, model: ModelPart) -> Self {
-        Self {
+        let failed = Self {
             failures: self.failures_after(model),
-            stuck_at: (used >= target).then_some(used).or(self.stuck_at),
-            target,
             ..self
+        };
+        if used >= target {
+            failed.irreducible(used, target)
+        } else {
+            failed
         }
     }
 

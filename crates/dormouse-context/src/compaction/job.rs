@@ -9,7 +9,7 @@ use super::cut;
 use super::directive::{self, Part};
 use super::frame::{self, Parts};
 use super::gate::{self, GateError};
-use super::kept::{self, Kept};
+use super::kept::{self, Kept, NothingGoes};
 use super::offline;
 use super::protocol::{
     Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,
@@ -80,8 +80,17 @@ impl CompactionJob {
     pub fn start(&mut self, cx: &JobContext<'_>) -> Effect {
         match self.kept(cx) {
             Ok(_) => Effect::RunHooks,
-            Err(reason) => self.over(Outcome::Nothing(reason)),
+            Err(reason) => self.nothing_goes(&reason),
         }
+    }
+
+    fn nothing_goes(&mut self, reason: &NothingGoes) -> Effect {
+        let why = reason.to_string();
+        let asked = self.failure.is_some();
+        self.over(match reason {
+            NothingGoes::NotNow(_) => Outcome::Nothing(why),
+            NothingGoes::AllStays => Outcome::NoProgress { why, asked },
+        })
     }
 
     /// The next step.
@@ -141,7 +150,7 @@ impl CompactionJob {
         Effect::Done(outcome)
     }
 
-    fn kept(&self, cx: &JobContext<'_>) -> Result<Kept, String> {
+    fn kept(&self, cx: &JobContext<'_>) -> Result<Kept, NothingGoes> {
         let view = cx.conversation.view();
         match self.cut {
             Some(cut) => Kept::from(view, cut, cx.measure),
@@ -293,7 +302,7 @@ impl CompactionJob {
         let bytes = cx.conversation.bytes_per_token();
         let kept = match self.kept(cx) {
             Ok(kept) => kept,
-            Err(reason) => return self.over(Outcome::Nothing(reason)),
+            Err(reason) => return self.nothing_goes(&reason),
         };
         // A summary that stays in view need not be said again.
         let goes = kept

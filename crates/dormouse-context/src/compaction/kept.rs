@@ -14,6 +14,23 @@ use dormouse_core::id::Seq;
 use dormouse_core::record::{Role, SeqRange};
 use dormouse_core::units::Tokens;
 
+/// Why there is nothing to be done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NothingGoes {
+    /// Not now, or not like this.
+    #[error("{0}")]
+    NotNow(String),
+    /// All there is has to stay.
+    #[error("there is nothing to compact")]
+    AllStays,
+}
+
+impl From<&str> for NothingGoes {
+    fn from(why: &str) -> Self {
+        Self::NotNow(why.to_owned())
+    }
+}
+
 /// What stays and what goes.
 #[derive(Clone, Debug)]
 pub struct Kept {
@@ -30,8 +47,13 @@ impl Kept {
     /// Decides by a rule.
     ///
     /// # Errors
-    /// A sentence that says why nothing can be done.
-    pub fn new(view: &View, scope: Scope, rule: Keep, measure: Measure) -> Result<Self, String> {
+    /// When nothing goes.
+    pub fn new(
+        view: &View,
+        scope: Scope,
+        rule: Keep,
+        measure: Measure,
+    ) -> Result<Self, NothingGoes> {
         let segments = view.segments();
         let count = segments.len();
         let (keep, place): (Vec<bool>, SummaryPlace) = match scope {
@@ -67,8 +89,8 @@ impl Kept {
     /// Keeps everything from a position on.
     ///
     /// # Errors
-    /// A sentence that says why nothing can be done.
-    pub fn from(view: &View, cut: usize, measure: Measure) -> Result<Self, String> {
+    /// When nothing goes.
+    pub fn from(view: &View, cut: usize, measure: Measure) -> Result<Self, NothingGoes> {
         let segments = view.segments();
         let keep = (0..segments.len()).map(|at| at >= cut).collect();
         Self::of(view, segments, keep, SummaryPlace::Front, measure)
@@ -80,7 +102,7 @@ impl Kept {
         mut keep: Vec<bool>,
         place: SummaryPlace,
         measure: Measure,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, NothingGoes> {
         // What was not answered yet stays, with the calls it answers.
         let answered = view.frozen().len() - unanswered(view);
         let open = answered + finished_response(view);
@@ -90,7 +112,7 @@ impl Kept {
         if let Some(first) = keep.iter().position(|kept| !kept)
             && let RewriteVerdict::Wait { reason } = local_rewrite(view, first)
         {
-            return Err(reason.to_owned());
+            return Err(reason.into());
         }
         let gone = segments
             .iter()
@@ -99,7 +121,7 @@ impl Kept {
             .map(|(segment, _)| measure.tokens(segment.block.weight()));
         let replaced = gone.sum();
         if replaced == Tokens::ZERO {
-            return Err("there is nothing to compact".to_owned());
+            return Err(NothingGoes::AllStays);
         }
         Ok(Self {
             segments,
@@ -221,7 +243,7 @@ pub(super) fn beginning(view: &View, seq: Seq) -> String {
     line.chars().take(CHARS).collect()
 }
 
-fn position(segments: &SegmentList, seq: Seq, last: bool) -> Result<usize, String> {
+fn position(segments: &SegmentList, seq: Seq, last: bool) -> Result<usize, NothingGoes> {
     let mut found = None;
     for (at, segment) in segments.iter().enumerate() {
         if segment.origin.record == seq {
@@ -231,5 +253,5 @@ fn position(segments: &SegmentList, seq: Seq, last: bool) -> Result<usize, Strin
             }
         }
     }
-    found.ok_or_else(|| "that message is not in view".to_owned())
+    found.ok_or_else(|| "that message is not in view".into())
 }

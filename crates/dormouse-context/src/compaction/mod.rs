@@ -34,7 +34,7 @@ pub use directive::{Part, REQUIRED_SECTIONS, compact_instructions, directive};
 pub use frame::{Parts, summary_in};
 pub use gate::{GateError, summary_of};
 pub use job::CompactionJob;
-pub use kept::Kept;
+pub use kept::{Kept, NothingGoes};
 pub use offline::{condensed, extract};
 pub use protocol::{
     Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,
