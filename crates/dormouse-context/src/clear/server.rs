@@ -121,12 +121,12 @@ impl CacheEdit {
 }
 
 /// Whether results are deleted from the cache now. `gone` are those deleted before.
-pub fn cache_edit(
+pub fn cache_edit<S: std::hash::BuildHasher>(
     settings: &ServerSettings,
     offered: bool,
     view: &View,
     index: &ResultIndex,
-    gone: &HashSet<BlockKey>,
+    gone: &HashSet<BlockKey, S>,
 ) -> Result<CacheEdit, String> {
     if !settings.cache_edits {
         return Err("editing the provider's cache is switched off".to_owned());

@@ -12,7 +12,7 @@ fn limits(round: u64) -> RoundLimits {
     }
 }
 
-fn candidates<'a>(outputs: &'a [ToolOutput], limit: u64) -> Vec<Candidate<'a>> {
+fn candidates(outputs: &[ToolOutput], limit: u64) -> Vec<Candidate<'_>> {
     outputs
         .iter()
         .map(|output| Candidate {
@@ -99,17 +99,17 @@ fn names_come_from_hashes_and_tell_json_apart() {
     let evil = CallId::new("../../etc/passwd");
     let name = file_name(&evil, "text", dormouse_core::hash::Hash::of(b"text"));
     assert!(
-        name.ends_with(".txt")
+        name.rsplit('.').next() == Some("txt")
             && name
                 .trim_end_matches(".txt")
                 .chars()
                 .all(|c| c.is_ascii_hexdigit() || c == '-')
     );
     let other = file_name(&evil, "[1, 2]", dormouse_core::hash::Hash::of(b"[1, 2]"));
-    assert!(other.ends_with(".json"));
+    assert!(other.rsplit('.').next() == Some("json"));
     assert_ne!(name.split('.').next(), other.split('.').next());
     let broken = file_name(&evil, "[1, 2", dormouse_core::hash::Hash::of(b"[1, 2"));
-    assert!(broken.ends_with(".txt"));
+    assert!(broken.rsplit('.').next() == Some("txt"));
 }
 
 #[test]
