@@ -29,6 +29,9 @@ use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 
+/// What the blocks may take that only keep the turns in order once others are gone.
+const STAND_INS: Tokens = Tokens(64);
+
 /// Parts of their room that the user's messages and the evidence get when a result is too large.
 const LESS_ROOM: [u64; 4] = [1, 4, 16, 64];
 
@@ -406,7 +409,7 @@ impl CompactionJob {
         let blocks = summary.iter().chain(&restored);
         let added = blocks.fold(Weight::default(), |sum, block| sum + *block.weight());
         let added = cx.measure.tokens(&added);
-        if added >= kept.replaced {
+        if added + STAND_INS >= kept.replaced {
             return Err(GateError::NotSmaller {
                 result: added,
                 replaced: kept.replaced,
