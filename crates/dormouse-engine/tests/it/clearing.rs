@@ -182,9 +182,10 @@ async fn the_marker_of_a_preview_names_the_whole_text() {
 /// Measured to be much heavier than estimated, markers look heavy too. They are not cleared again.
 #[tokio::test]
 async fn a_marker_is_never_cleared() {
-    let kit = kit();
+    let mut kit = kit();
+    kit.config.window = None;
     kit.provider
-        .report_usage(Some("input=15000,read=0,write_5m=0,write_1h=0"));
+        .report_usage(Some("input=60000,read=0,write_5m=0,write_1h=0"));
     kit.set(&["notes=off", "microcompact.idle.keep=1"]);
     let mut session = kit.open();
     kit.work(&mut session, &["Bash", "Read", "Grep"]).await;
