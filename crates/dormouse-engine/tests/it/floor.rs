@@ -1,6 +1,7 @@
 //! A prompt that no compaction can make smaller: said once, tried once, never a loop.
 
 use crate::kit::{Kit, boundaries, check, prefix, prose, turn};
+use crate::provider::Answer;
 use dormouse_context::policy::Policy;
 use dormouse_core::block::Block;
 use dormouse_core::record::BoundaryKind;
@@ -110,4 +111,16 @@ async fn the_breaker_closes_when_the_floor_falls() {
         BoundaryKind::Full
     );
     assert_eq!(kit.told(cannot), 1);
+}
+
+/// A long answer is history once it is finished: it is no part of the floor.
+#[tokio::test]
+async fn a_long_answer_can_be_summarised() {
+    let kit = Kit::new();
+    let mut session = kit.open();
+    let answer = Answer::text(&prose(1, 110_000));
+    kit.provider.next(Purpose::Turn, answer);
+    turn(&mut session, "Write a book.").await;
+    assert_eq!(boundaries(&session).len(), 1, "{:?}", kit.notices());
+    assert_eq!(kit.told(cannot), 0);
 }

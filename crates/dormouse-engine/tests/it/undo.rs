@@ -113,11 +113,11 @@ async fn an_older_rewrite_takes_the_newer_ones_along() {
 async fn an_undone_compaction_is_not_judged() {
     let kit = Kit::new();
     let mut session = kit.open();
-    kit.talk_until(&mut session, 25_000).await;
     kit.set(&["compact.auto=off"]);
+    kit.talk_until(&mut session, 27_500).await;
     session.compact(CompactWish::default()).await.unwrap();
     session.undo(None).unwrap();
-    kit.talk_until(&mut session, 27_500).await;
+    turn(&mut session, "As before?").await;
     assert_eq!(kit.told(|n| matches!(n, Notice::CannotCompact { .. })), 0);
     kit.set(&["notes=off"]);
     turn(&mut session, "Go on.").await;
