@@ -54,7 +54,7 @@ fn a_tail_is_the_longest_that_fits() {
 fn ranges_name_the_records_that_stay_and_no_other() {
     let segments = talk(&[10, 10, 10]).segments();
     let seq = |at: usize| segments.get(at).unwrap().origin.record;
-    let found = ranges(&segments, |at| at < 4 || at >= 10);
+    let found = ranges(&segments, |at| !(4..10).contains(&at));
     let whole = |first, last| SeqRange { first, last };
     assert_eq!(found, [whole(seq(0), seq(3)), whole(seq(10), seq(14))]);
     assert_eq!(ranges(&segments, |_| false), []);

@@ -23,8 +23,9 @@ use std::sync::Arc;
 /// An answer with all sections.
 pub(super) fn complete_summary() -> String {
     let titles = REQUIRED_SECTIONS.iter().enumerate();
-    let sections = titles.map(|(at, title)| format!("{}. {title}:\nport 8080\n", at + 1));
-    format!("<summary>\n{}</summary>", sections.collect::<String>())
+    let sections = titles.map(|(at, title)| format!("{}. {title}:\nport 8080", at + 1));
+    let sections: Vec<String> = sections.collect();
+    format!("<summary>\n{}\n</summary>", sections.join("\n"))
 }
 
 /// Estimates as they are.

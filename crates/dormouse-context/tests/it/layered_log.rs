@@ -209,7 +209,7 @@ impl Layered {
         any
     }
 
-    pub(crate) fn measure(&self, conversation: &Conversation) -> Measure {
+    fn measure(conversation: &Conversation) -> Measure {
         let model = &conversation.view().target().model;
         Measure {
             bytes: conversation.bytes_per_token(),
@@ -243,7 +243,7 @@ impl Layered {
             index: &index,
             rule: &rule,
             settings: &self.settings.clear,
-            measure: self.measure(&conversation),
+            measure: Self::measure(&conversation),
             used: Tokens(1_000_000),
             warning: Tokens(0),
             cold,
@@ -273,7 +273,7 @@ impl Layered {
             body: format!("- covered up to {last}"),
         };
         let notes = apply(&Notes::blank(&Template::builtin()), &[edit]).expect("a good edit");
-        let size = self.measure(&conversation).tokens(&conversation.weight());
+        let size = Self::measure(&conversation).tokens(&conversation.weight());
         self.session.log.push(Body::Notes(NotesRecord {
             last_summarised: *last,
             tokens: Tokens(100),
@@ -338,7 +338,7 @@ impl Layered {
         let cx = JobContext {
             conversation: &conversation,
             prefix: &Weight::default(),
-            measure: self.measure(&conversation),
+            measure: Self::measure(&conversation),
             settings: &self.settings.compact,
             rule,
             target: Tokens(4_000),
