@@ -127,7 +127,7 @@ fn notes_never_part_a_call_from_its_result() {
 }
 
 fn kept(talk: &Talk, scope: Scope, rule: Keep) -> Result<Kept, String> {
-    Kept::new(talk.conversation().view(), scope, rule, measure())
+    Kept::new(talk.conversation().view(), scope, rule, measure()).map_err(|error| error.to_string())
 }
 
 #[test]

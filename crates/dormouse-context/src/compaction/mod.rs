@@ -25,6 +25,7 @@ mod kept;
 mod offline;
 mod protocol;
 mod restore;
+mod rounds;
 mod transcript;
 
 #[cfg(test)]
@@ -40,7 +41,7 @@ pub use directive::{Part, REQUIRED_SECTIONS, compact_instructions, directive};
 pub use frame::{Parts, summaries_in};
 pub use gate::{GateError, summary_of};
 pub use job::CompactionJob;
-pub use kept::Kept;
+pub use kept::{Kept, NothingGoes};
 pub use offline::{condensed, extract};
 pub use protocol::{
     Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,

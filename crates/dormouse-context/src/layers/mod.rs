@@ -20,6 +20,7 @@ mod tests;
 
 pub use settings::{LayerSettings, NotesSettings};
 
+use crate::bound::{RewriteVerdict, local_rewrite};
 use crate::breaker::{Allowed, Breaker};
 use crate::clear::{self, ClearInputs, ClearVerdict, Measure, Selection};
 use crate::compaction::cut;
@@ -259,6 +260,10 @@ impl Question<'_> {
             return Err("automatic compaction is switched off".to_owned());
         }
         let (trigger, why) = self.due(outlook)?;
+        // Said here, so that nobody is told about a try that could only wait.
+        if let RewriteVerdict::Wait { reason } = local_rewrite(inputs.conversation.view(), 0) {
+            return Err(format!("it is due ({why}), but {reason}"));
+        }
         let allowed = self.breaker.allows(inputs.settings.compact.breaker);
         if allowed == Allowed::Nothing {
             return Err(format!(

@@ -3,6 +3,12 @@
 //! Every request body that any of these tests sends is also read by the provider simulator, and a
 //! body that it refuses as invalid fails the test.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking, as the tests themselves do"
+)]
+
 mod kit;
 mod provider;
 
@@ -16,6 +22,7 @@ mod manual;
 mod notes;
 mod notes_as_summary;
 mod offload;
+mod random;
 mod reactive;
 mod switches;
 mod undo;

@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 
 /// What becomes of a request.
 #[derive(Clone)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// These blocks.
     Blocks(Vec<Block>),
     /// These blocks, ended by the longest length allowed.
@@ -36,22 +36,22 @@ pub enum Answer {
 
 impl Answer {
     /// A text.
-    pub fn text(text: &str) -> Self {
+    pub(crate) fn text(text: &str) -> Self {
         Self::Blocks(vec![Block::text(text)])
     }
 
     /// A call of a tool.
-    pub fn call(id: &str, tool: &str, input: &Value) -> Self {
+    pub(crate) fn call(id: &str, tool: &str, input: &Value) -> Self {
         Self::Blocks(vec![call(id, tool, input)])
     }
 
     /// An error.
-    pub fn fail(error: impl Fn() -> ModelError + Send + Sync + 'static) -> Self {
+    pub(crate) fn fail(error: impl Fn() -> ModelError + Send + Sync + 'static) -> Self {
         Self::Fail(Arc::new(error))
     }
 
     /// The prompt is too long, with or without figures.
-    pub fn too_long(figures: Option<(u64, u64)>) -> Self {
+    pub(crate) fn too_long(figures: Option<(u64, u64)>) -> Self {
         Self::fail(move || ModelError::PromptTooLong {
             tokens: figures.map(|(tokens, _)| Tokens(tokens)),
             limit: figures.map(|(_, limit)| Tokens(limit)),
@@ -60,12 +60,12 @@ impl Answer {
     }
 
     /// The provider does not take the request.
-    pub fn rejected() -> Self {
+    pub(crate) fn rejected() -> Self {
         Self::fail(|| ModelError::Invalid(said("this form is not taken")))
     }
 
     /// The stream breaks in the middle of a text.
-    pub fn cut_in_the_middle() -> Self {
+    pub(crate) fn cut_in_the_middle() -> Self {
         Self::fail(|| ModelError::Broken {
             partial: Box::new(Partial::default()),
             source: Box::new(ModelError::Cut),
@@ -73,12 +73,12 @@ impl Answer {
     }
 
     /// Nobody is there.
-    pub fn overloaded() -> Self {
+    pub(crate) fn overloaded() -> Self {
         Self::fail(|| ModelError::Overloaded(said("overloaded")))
     }
 
     /// The same, but only after the word is given.
-    pub fn held(self, word: &Arc<Notify>) -> Self {
+    pub(crate) fn held(self, word: &Arc<Notify>) -> Self {
         Self::Held(Arc::clone(word), Box::new(self))
     }
 }
@@ -94,20 +94,20 @@ fn said(message: &str) -> Box<Reply> {
 
 /// A request that was made.
 #[derive(Clone, Debug)]
-pub struct Sent {
-    pub purpose: Purpose,
-    pub body: Vec<u8>,
+pub(crate) struct Sent {
+    pub(crate) purpose: Purpose,
+    pub(crate) body: Vec<u8>,
     /// What the simulator counted for it.
-    pub usage: TokenUsage,
+    pub(crate) usage: TokenUsage,
 }
 
 impl Sent {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
 
     /// The messages without cache markers.
-    pub fn messages(&self) -> Vec<Value> {
+    pub(crate) fn messages(&self) -> Vec<Value> {
         let mut messages = self.json()["messages"].as_array().unwrap().clone();
         for message in &mut messages {
             for block in message["content"].as_array_mut().into_iter().flatten() {
@@ -118,7 +118,7 @@ impl Sent {
     }
 
     /// All blocks of all messages, without cache markers.
-    pub fn blocks(&self) -> Vec<Value> {
+    pub(crate) fn blocks(&self) -> Vec<Value> {
         let messages = self.messages();
         let blocks = messages
             .iter()
@@ -127,12 +127,12 @@ impl Sent {
     }
 
     /// The last text: where a directive stands.
-    pub fn last_text(&self) -> String {
+    pub(crate) fn last_text(&self) -> String {
         let last = self.blocks().pop().unwrap();
         last["text"].as_str().unwrap_or_default().to_owned()
     }
 
-    pub fn contains(&self, text: &str) -> bool {
+    pub(crate) fn contains(&self, text: &str) -> bool {
         String::from_utf8_lossy(&self.body).contains(text)
     }
 }
@@ -147,7 +147,7 @@ struct State {
 }
 
 /// The provider.
-pub struct Provider {
+pub(crate) struct Provider {
     state: Mutex<State>,
     clock: ManualClock,
 }
@@ -159,7 +159,7 @@ impl std::fmt::Debug for Provider {
 }
 
 impl Provider {
-    pub fn new(config: SimConfig, clock: ManualClock) -> Self {
+    pub(crate) fn new(config: SimConfig, clock: ManualClock) -> Self {
         let otherwise = [(Purpose::Turn, Answer::text("Done."))];
         Self {
             state: Mutex::new(State {
@@ -179,38 +179,38 @@ impl Provider {
     }
 
     /// The next request of this kind gets this answer.
-    pub fn next(&self, purpose: Purpose, answer: Answer) {
+    pub(crate) fn next(&self, purpose: Purpose, answer: Answer) {
         let mut state = self.lock();
         state.answers.entry(purpose).or_default().push_back(answer);
     }
 
     /// Every request of this kind without an answer of its own gets this one.
-    pub fn always(&self, purpose: Purpose, answer: Answer) {
+    pub(crate) fn always(&self, purpose: Purpose, answer: Answer) {
         self.lock().otherwise.insert(purpose, answer);
     }
 
     /// From now on the provider reports this usage, as in `input=1,read=2`.
-    pub fn report_usage(&self, usage: Option<&str>) {
+    pub(crate) fn report_usage(&self, usage: Option<&str>) {
         self.lock().usage = usage.map(str::to_owned);
     }
 
     /// Requests so far.
-    pub fn sent(&self) -> Vec<Sent> {
+    pub(crate) fn sent(&self) -> Vec<Sent> {
         self.lock().sent.clone()
     }
 
     /// Requests of one kind.
-    pub fn sent_for(&self, purpose: Purpose) -> Vec<Sent> {
+    pub(crate) fn sent_for(&self, purpose: Purpose) -> Vec<Sent> {
         let sent = self.sent().into_iter();
         sent.filter(|sent| sent.purpose == purpose).collect()
     }
 
-    pub fn count(&self, purpose: Purpose) -> usize {
+    pub(crate) fn count(&self, purpose: Purpose) -> usize {
         self.sent_for(purpose).len()
     }
 
     /// What the simulator refused.
-    pub fn refused(&self) -> Vec<String> {
+    pub(crate) fn refused(&self) -> Vec<String> {
         self.lock().refused.clone()
     }
 
