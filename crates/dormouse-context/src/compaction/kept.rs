@@ -109,6 +109,12 @@ impl Kept {
         for kept in keep.iter_mut().skip(view.history_len()) {
             *kept = true;
         }
+        // A record stays as a whole, with what was derived from it.
+        let kept = segments.iter().zip(&keep).filter(|(_, kept)| **kept);
+        let records: HashSet<Seq> = kept.map(|(segment, _)| segment.origin.record).collect();
+        for (segment, kept) in segments.iter().zip(&mut keep) {
+            *kept |= records.contains(&segment.origin.record);
+        }
         if let Some(first) = keep.iter().position(|kept| !kept)
             && let RewriteVerdict::Wait { reason } = local_rewrite(view, first)
         {
