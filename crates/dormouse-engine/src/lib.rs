@@ -27,6 +27,7 @@ mod notes;
 mod notice;
 mod offload;
 mod ports;
+mod provider;
 mod send;
 mod session;
 mod tidy;

@@ -126,7 +126,7 @@ impl Session {
             moment,
         );
         let weight = *Block::text(&directive).weight();
-        let request = Request::streamed(fork.body()).with_betas(self.config.params.betas());
+        let request = Request::streamed(fork.body()).with_betas(&self.betas());
         let stream = self.ports.asker.ask(Purpose::Notes, request);
         self.notes.running = Some(Update {
             task: tokio::spawn(stream.finish()),

@@ -375,6 +375,7 @@ impl Session {
             notes: self.notes.status(),
             moment,
             cold,
+            provider_compacts: self.provider_compacts(),
         };
         ask(&mut self.layers, &inputs)
     }

@@ -24,6 +24,7 @@ mod job;
 mod kept;
 mod offline;
 mod protocol;
+mod provider;
 mod restore;
 mod rounds;
 mod transcript;
@@ -46,6 +47,7 @@ pub use offline::{condensed, extract};
 pub use protocol::{
     Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,
 };
+pub use provider::provider_boundary;
 pub use restore::{RestoreLimits, RestoredKind, RestoredPart};
 pub use transcript::transcript;
 

@@ -94,6 +94,7 @@ impl Fixture {
             notes: self.notes,
             moment: self.moment,
             cold: self.cold,
+            provider_compacts: false,
         };
         plan(&mut LayerState::default(), &inputs)
     }
@@ -103,6 +104,7 @@ impl Fixture {
             None => "nothing",
             Some(Action::Clear(_)) => "clear",
             Some(Action::Compact { .. }) => "compact",
+            Some(Action::CompactByProvider { .. }) => "compact by the provider",
             Some(Action::UpdateNotes) => "notes",
             Some(Action::OpenBreaker(_)) => "open the breaker",
         }

@@ -413,6 +413,7 @@ impl Layered {
                     Moment::BeforeRequest
                 },
                 cold: *cold,
+                provider_compacts: false,
             };
             let plan = layers::plan(&mut self.state, &inputs);
             assert_eq!(plan.considered.len(), 3);
@@ -422,6 +423,7 @@ impl Layered {
                     self.carry_out(&conversation, &selection);
                     rewritten = true;
                 }
+                Some(Action::CompactByProvider { .. }) => panic!("no provider is there"),
                 Some(Action::OpenBreaker(breaker)) => {
                     self.session.log.push(Body::State(breaker.record()));
                     break;

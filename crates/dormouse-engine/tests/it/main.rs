@@ -14,6 +14,7 @@ mod provider;
 
 mod breaker;
 mod broken_summaries;
+mod by_provider;
 mod clearing;
 mod crash;
 mod floor;

@@ -3,13 +3,14 @@
 
 use dormouse_core::block::Block;
 use dormouse_core::id::MessageId;
+use dormouse_core::json::RawJson;
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::{Asker, Purpose};
 use dormouse_model::{
-    Caching, Capabilities, Event, Extras, Features, ModelError, Partial, RateLimits, Reply,
-    Request, Response, ResponseStream, StopReason,
+    Caching, Capabilities, Event, Extras, Feature, Features, ModelError, Partial, RateLimits,
+    Reply, Request, Response, ResponseStream, StopReason,
 };
 use dormouse_sim::{SimConfig, SimRequest, Simulator};
 use dormouse_system::{Clock, ManualClock};
@@ -144,6 +145,8 @@ struct State {
     usage: Option<String>,
     sent: Vec<Sent>,
     refused: Vec<String>,
+    features: Features,
+    lenient: bool,
 }
 
 /// The provider.
@@ -169,6 +172,8 @@ impl Provider {
                 usage: None,
                 sent: Vec::new(),
                 refused: Vec::new(),
+                features: Features::of(&[]),
+                lenient: false,
             }),
             clock,
         }
@@ -194,6 +199,16 @@ impl Provider {
         self.lock().usage = usage.map(str::to_owned);
     }
 
+    /// Takes blocks that the simulator does not know: they are left out before it reads.
+    pub(crate) fn lenient(&self) {
+        self.lock().lenient = true;
+    }
+
+    /// What the provider can do besides answering.
+    pub(crate) fn can(&self, features: &[Feature]) {
+        self.lock().features = Features::of(features);
+    }
+
     /// Requests so far.
     pub(crate) fn sent(&self) -> Vec<Sent> {
         self.lock().sent.clone()
@@ -215,9 +230,18 @@ impl Provider {
     }
 
     /// Has the simulator read the request, and takes the answer for it.
-    fn take(&self, purpose: Purpose, body: &[u8]) -> (Answer, Response) {
+    fn take(&self, purpose: Purpose, request: &Request) -> (Answer, Response) {
+        let body: &[u8] = &request.body;
         let mut state = self.lock();
-        let mut http = SimRequest::post("/v1/messages", body.to_vec());
+        let read = if state.lenient {
+            without_cache_edits(body)
+        } else {
+            body.to_vec()
+        };
+        let mut http = SimRequest::post("/v1/messages", read);
+        if !request.betas.is_empty() {
+            http = http.with("anthropic-beta", &request.betas.join(","));
+        }
         if let Some(usage) = &state.usage {
             http = http.with("x-sim-usage", usage);
         }
@@ -243,6 +267,19 @@ impl Provider {
     }
 }
 
+/// The request as a provider without an editable cache would get it.
+fn without_cache_edits(body: &[u8]) -> Vec<u8> {
+    let mut json: Value = serde_json::from_slice(body).unwrap();
+    for message in json["messages"].as_array_mut().unwrap() {
+        let content = message["content"].as_array_mut().unwrap();
+        content.retain(|block| block["type"] != "cache_edits");
+        for block in content {
+            block.as_object_mut().unwrap().remove("cache_reference");
+        }
+    }
+    serde_json::to_vec(&json).unwrap()
+}
+
 fn read_response(message: &Value) -> Response {
     let figure = |name: &str| Tokens(message["usage"][name].as_u64().unwrap_or(0));
     let written = &message["usage"]["cache_creation"];
@@ -263,11 +300,15 @@ fn read_response(message: &Value) -> Response {
         stop_reason: match message["stop_reason"].as_str() {
             Some("tool_use") => StopReason::ToolUse,
             Some("max_tokens") => StopReason::MaxTokens,
+            Some("compaction") => StopReason::Compaction,
             _ => StopReason::EndTurn,
         },
         usage,
         billed: usage,
-        extras: Extras::default(),
+        extras: Extras {
+            context_management: message.get("context_management").map(RawJson::from),
+            ..Extras::default()
+        },
         request_id: None,
         rate_limits: RateLimits::default(),
         warnings: Vec::new(),
@@ -303,12 +344,12 @@ impl Asker for Provider {
             caching: Caching::Markers,
             cache_minimum: info.cache_minimum,
             thinking_binding: info.thinking_binding,
-            features: Features::of(&[]),
+            features: self.lock().features,
         }
     }
 
     fn ask(&self, purpose: Purpose, request: Request) -> ResponseStream {
-        let (answer, response) = self.take(purpose, &request.body);
+        let (answer, response) = self.take(purpose, &request);
         ResponseStream::new(move |emitter| async move {
             // Whoever else has something to do may do it, as on a real wire.
             for _ in 0..4 {
