@@ -23,6 +23,7 @@ mod clear;
 mod compact;
 mod error;
 mod fork;
+mod keep_alive;
 mod notes;
 mod notice;
 mod offload;

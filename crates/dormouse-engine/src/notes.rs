@@ -128,6 +128,7 @@ impl Session {
         let weight = *Block::text(&directive).weight();
         let request = Request::streamed(fork.body()).with_betas(&self.betas());
         let stream = self.ports.asker.ask(Purpose::Notes, request);
+        self.ledger.touched(self.now());
         self.notes.running = Some(Update {
             task: tokio::spawn(stream.finish()),
             covers,

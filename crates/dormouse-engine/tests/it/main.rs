@@ -19,6 +19,7 @@ mod clearing;
 mod crash;
 mod floor;
 mod kill_process;
+mod lessons;
 mod manual;
 mod notes;
 mod notes_as_summary;
