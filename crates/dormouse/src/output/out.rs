@@ -1,8 +1,9 @@
 //! The way out.
 
 use super::bar::Bar;
-use super::line::{Line, Paint};
+use super::line::{Line, Paint, Role};
 use super::table::Table;
+use super::text::wrapped;
 use dormouse_system::Environment;
 use serde::Serialize;
 use std::fmt;
@@ -147,6 +148,17 @@ impl Out {
         let text = line.into().render(self.paint());
         self.write(&text)?;
         self.write("\n")
+    }
+
+    /// Prints a paragraph, broken to fit the screen; lines after the first hang by `indent`.
+    pub fn paragraph(&mut self, role: Role, text: &str, indent: usize) -> OutResult {
+        let hang = " ".repeat(indent);
+        let width = self.width().saturating_sub(indent);
+        for (at, line) in wrapped(text, width).into_iter().enumerate() {
+            let start = if at == 0 { "" } else { hang.as_str() };
+            self.line(Line::new().text(start).role(role, line))?;
+        }
+        Ok(())
     }
 
     /// Prints an empty line.

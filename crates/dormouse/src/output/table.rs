@@ -105,6 +105,11 @@ impl Table {
         self.entries.push(Entry::Row(cells.into()));
     }
 
+    /// Adds a row of a table whose columns are known only when it runs.
+    pub fn cells(&mut self, cells: Vec<Cell>) {
+        self.entries.push(Entry::Row(cells));
+    }
+
     /// Adds a line that belongs to the row above.
     pub fn note(&mut self, text: impl fmt::Display) {
         self.entries
