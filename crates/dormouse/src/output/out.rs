@@ -3,7 +3,7 @@
 use super::bar::Bar;
 use super::line::{Line, Paint, Role};
 use super::table::Table;
-use super::text::wrapped;
+use super::text::{clipped, printable, wrapped};
 use dormouse_system::Environment;
 use serde::Serialize;
 use std::fmt;
@@ -57,6 +57,8 @@ pub struct Terminal {
     pub color: bool,
     /// The same for stderr.
     pub color_errors: bool,
+    /// A person watches stderr, so that work under way may be shown there.
+    pub watched: bool,
     /// Columns, if they are known; nothing is cut short otherwise.
     pub columns: Option<usize>,
 }
@@ -79,6 +81,8 @@ impl Terminal {
         Self {
             color: color(io::stdout().is_terminal()),
             color_errors: color(io::stderr().is_terminal()),
+            watched: io::stderr().is_terminal()
+                && env.text("TERM").is_none_or(|term| term != "dumb"),
             columns: stated.filter(|columns| *columns > 0).or_else(measured),
         }
     }
@@ -205,6 +209,14 @@ impl Out {
     /// Makes sure that everything printed has arrived.
     pub fn flush(&mut self) -> OutResult {
         self.stdout.flush().map_err(OutError)
+    }
+
+    /// Shows what is being done, in place of what was shown before; nothing takes it away.
+    pub fn progress(&mut self, text: &str) {
+        if self.terminal.watched && self.format == Format::Text {
+            let text = clipped(text, self.width().saturating_sub(1)).into_owned();
+            self.raw_aside(&format!("\r\u{1b}[2K{}", printable(&text)));
+        }
     }
 
     /// Says something beside the result, on stderr.

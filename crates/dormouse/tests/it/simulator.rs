@@ -75,7 +75,10 @@ fn a_script_leaves_the_rest_of_the_configuration_alone() {
     let home = machine.home();
     let running = Running::new(
         &machine,
-        &format!("--config {0}/sim.toml --script {0}/script.jsonl", home.display()),
+        &format!(
+            "--config {0}/sim.toml --script {0}/script.jsonl",
+            home.display()
+        ),
     );
     let first = running.ask();
     assert!(first.contains("from the script"), "{first}");

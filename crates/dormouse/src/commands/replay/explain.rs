@@ -185,7 +185,10 @@ fn show_moment(moment: &MomentReport, again: bool, out: &mut Out) -> OutResult {
             .text(format!("  {}{asked}", moment.moment))
             .role(
                 Role::Dim,
-                format!(" · {} tokens in use", figures::thousands(moment.used_tokens)),
+                format!(
+                    " · {} tokens in use",
+                    figures::thousands(moment.used_tokens)
+                ),
             ),
     )?;
     let reasons = out.width().saturating_sub(REASONS);
@@ -219,9 +222,12 @@ fn show_moment(moment: &MomentReport, again: bool, out: &mut Out) -> OutResult {
     Ok(())
 }
 
-/// The text in lines that fit, at least one.
+/// The text in lines that fit, at least one; its own lines stay apart.
 fn lines(text: &str, columns: usize) -> Vec<String> {
-    let lines = wrapped(text, columns);
+    let lines: Vec<String> = text
+        .lines()
+        .flat_map(|line| wrapped(line, columns))
+        .collect();
     if lines.is_empty() {
         vec![String::new()]
     } else {

@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! Two [`Panel`]s stand one above the other on the same horizontal axis. Every policy has a colour
-//! and a dash pattern, so that lines can be told apart without colour; compactions are triangles
-//! and clearings small circles on the policy's line. Colours are those of a style sheet inside the
+//! and a dash pattern, so that lines can be told apart without colour; compactions are triangles,
+//! clearings small circles on the policy's line, and a cross is where a session was lost. Colours are those of a style sheet inside the
 //! file, with a second set for dark backgrounds.
 //!
 //! # Not here
@@ -13,6 +13,7 @@ use super::policies::{Played, made, running_cost};
 use crate::app::App;
 use crate::error::Failure;
 use crate::output::figures;
+use dormouse_context::policy::Policy;
 use dormouse_context::window::Thresholds;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
@@ -29,7 +30,7 @@ const RIGHT: f64 = 24.0;
 const PANEL: f64 = 240.0;
 const GAP: f64 = 52.0;
 /// Room of one entry of the legend.
-const ENTRY: f64 = 108.0;
+const ENTRY: f64 = 144.0;
 const ROW: f64 = 20.0;
 
 /// Light and dark colours, and the pattern of the line.
@@ -43,6 +44,12 @@ const SERIES: [(&str, &str, &str); 8] = [
     ("#0e7490", "#22d3ee", "12 4"),
     ("#a16207", "#facc15", "3 2"),
 ];
+
+/// A policy looks the same in every plot.
+fn series(run: &PolicyRun) -> usize {
+    let at = Policy::NAMES.iter().position(|name| *name == run.policy);
+    at.unwrap_or(0) % SERIES.len()
+}
 
 /// Writes a plot for every session, and says where each lies.
 pub(super) fn write_all(
@@ -163,7 +170,10 @@ fn svg(session: &Played, target: Tokens) -> String {
     );
     style(&mut out);
     let name = Path::new(&session.name).file_name();
-    let name = name.map_or_else(|| session.name.clone().into(), |name| name.to_string_lossy());
+    let name = name.map_or_else(
+        || session.name.clone().into(),
+        |name| name.to_string_lossy(),
+    );
     let title = format!(
         "{name} · {} requests · {} · window {}",
         figures::thousands(session.steps() as u64),
@@ -176,6 +186,8 @@ fn svg(session: &Played, target: Tokens) -> String {
         "<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>"
     );
     label(&mut out, "title", (LEFT, 26.0), &title);
+    let key = "▼ compaction   ● clearing   × lost";
+    label(&mut out, "small end", (WIDTH - RIGHT, 26.0), key);
     legend(&mut out, runs, columns);
     grid(&mut out, size, "context, tokens", &|value| {
         figures::tokens(whole(value))
@@ -190,16 +202,16 @@ fn svg(session: &Played, target: Tokens) -> String {
     });
     level(&mut out, size, session.window, "window");
     level(&mut out, size, target, "classic target");
-    for (at, run) in runs.iter().enumerate() {
+    for run in runs {
         let sizes: Vec<f64> = run
             .steps
             .iter()
             .take(made(run))
             .map(|step| float(step.prompt.get()))
             .collect();
-        polyline(&mut out, at, run, "size", size, &sizes);
-        marks(&mut out, at, run, size, &sizes);
-        polyline(&mut out, at, run, "cost", cost, &running_cost(run));
+        polyline(&mut out, run, "size", size, &sizes);
+        marks(&mut out, run, size, &sizes);
+        polyline(&mut out, run, "cost", cost, &running_cost(run));
     }
     label(
         &mut out,
@@ -236,6 +248,7 @@ fn style(out: &mut String) {
             if dashes.is_empty() { "none" } else { dashes }
         );
     }
+    out.push_str(".cross{fill:none;stroke-width:2.4;stroke-dasharray:none}\n");
     let _ = writeln!(
         out,
         "@media (prefers-color-scheme: dark){{\n.paper{{fill:#0d1117}} text{{fill:#c9d1d9}} \
@@ -243,18 +256,21 @@ fn style(out: &mut String) {
          .small{{fill:#8b949e}}"
     );
     for (at, (_, dark, _)) in SERIES.iter().enumerate() {
-        let _ = writeln!(out, ".s{at}{{stroke:{dark}}} .m{at}{{fill:{dark};stroke:#0d1117}}");
+        let _ = writeln!(
+            out,
+            ".s{at}{{stroke:{dark}}} .m{at}{{fill:{dark};stroke:#0d1117}}"
+        );
     }
     out.push_str("}\n</style>\n");
 }
 
 fn legend(out: &mut String, runs: &[PolicyRun], columns: f64) {
     let (mut x, mut y, mut used) = (LEFT, 50.0, 0.0);
-    for (at, run) in runs.iter().enumerate() {
+    for run in runs {
         if used >= columns {
             (x, y, used) = (LEFT, y + ROW, 0.0);
         }
-        let series = at % SERIES.len();
+        let series = series(run);
         let _ = writeln!(
             out,
             "<line class=\"s{series}\" stroke-width=\"2.4\" x1=\"{x}\" y1=\"{0}\" x2=\"{1}\" \
@@ -263,7 +279,7 @@ fn legend(out: &mut String, runs: &[PolicyRun], columns: f64) {
             x + 26.0
         );
         let name = if run.finished() {
-            run.policy.to_owned()
+            format!("{} ${:.2}", run.policy, run.total.cost.as_f64())
         } else {
             format!("{} (lost)", run.policy)
         };
@@ -288,11 +304,16 @@ fn grid(out: &mut String, panel: Panel, title: &str, name: &dyn Fn(f64) -> Strin
     let below = panel.top + PANEL + 16.0;
     for mark in across.marks().filter(|mark| *mark <= panel.across) {
         let step = mark.max(1.0);
-        label(out, "axis middle", (panel.x(step), below), &format!("{step}"));
+        label(
+            out,
+            "axis middle",
+            (panel.x(step), below),
+            &format!("{step}"),
+        );
     }
 }
 
-/// A height that matters, where it is in sight; otherwise only its name.
+/// A height that matters, where it is in sight.
 fn level(out: &mut String, panel: Panel, tokens: Tokens, name: &str) {
     let value = float(tokens.get());
     let text = format!("{name} {}", figures::tokens(tokens));
@@ -301,22 +322,17 @@ fn level(out: &mut String, panel: Panel, tokens: Tokens, name: &str) {
     }
     let y = panel.y(value);
     let right = WIDTH - RIGHT;
+    // At the top its name would stand in the panel's title.
+    let beside = if y < panel.top + ROW { 13.0 } else { -4.0 };
     let _ = writeln!(
         out,
         "<line class=\"level\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\"/>"
     );
-    label(out, "small", (LEFT + 4.0, y - 4.0), &text);
+    label(out, "small", (LEFT + 4.0, y + beside), &text);
 }
 
-fn polyline(
-    out: &mut String,
-    at: usize,
-    run: &PolicyRun,
-    what: &str,
-    panel: Panel,
-    values: &[f64],
-) {
-    let series = at % SERIES.len();
+fn polyline(out: &mut String, run: &PolicyRun, what: &str, panel: Panel, values: &[f64]) {
+    let series = series(run);
     let mut points = String::new();
     for (step, value) in (1_u32..).zip(values) {
         let _ = write!(
@@ -335,8 +351,8 @@ fn polyline(
 }
 
 /// Compactions and clearings, where they happened.
-fn marks(out: &mut String, at: usize, run: &PolicyRun, panel: Panel, sizes: &[f64]) {
-    let series = at % SERIES.len();
+fn marks(out: &mut String, run: &PolicyRun, panel: Panel, sizes: &[f64]) {
+    let series = series(run);
     for (step, notice) in &run.notices {
         let Some(size) = step.checked_sub(1).and_then(|before| sizes.get(before)) else {
             continue;
@@ -356,6 +372,17 @@ fn marks(out: &mut String, at: usize, run: &PolicyRun, panel: Panel, sizes: &[f6
         };
         out.push_str(&shape);
         out.push('\n');
+    }
+    if let (Some(why), Some(size)) = (&run.lost, sizes.last()) {
+        let (x, y) = (panel.x(float(sizes.len() as u64)), panel.y(*size));
+        let told = escaped(&format!("{}: {why}", run.policy));
+        let _ = writeln!(
+            out,
+            "<path class=\"s{series} cross\" d=\"M{:.1} {:.1}l10 10m0 -10l-10 10\">\
+             <title>{told}</title></path>",
+            x - 5.0,
+            y - 5.0
+        );
     }
 }
 
@@ -399,7 +426,10 @@ mod tests {
             let axis = Axis::new(most, 5.0);
             assert!((axis.step - step).abs() < 1e-9, "{most}: {axis:?}");
             assert!((axis.end - end).abs() < 1e-9, "{most}: {axis:?}");
-            assert_eq!(axis.marks().count() - 1, usize::from(whole(end / step)));
+            assert_eq!(
+                axis.marks().count() - 1,
+                usize::try_from(whole(end / step).get()).unwrap()
+            );
         }
     }
 
@@ -410,6 +440,9 @@ mod tests {
 
     #[test]
     fn plots_of_several_files_are_numbered() {
-        assert_eq!(numbered("x/costs.svg".as_ref(), 2), Path::new("x/costs-2.svg"));
+        assert_eq!(
+            numbered("x/costs.svg".as_ref(), 2),
+            Path::new("x/costs-2.svg")
+        );
     }
 }

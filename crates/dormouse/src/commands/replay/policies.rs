@@ -193,9 +193,15 @@ pub(super) fn play(
         }
     }
     let mut played = Vec::with_capacity(scripts.len());
-    for (name, script) in scripts {
+    let sessions = scripts.len();
+    for (at, (name, script)) in scripts.into_iter().enumerate() {
         let mut runs = Vec::new();
         for policy in args.policies() {
+            let which = match sessions {
+                1 => String::new(),
+                _ => format!(", session {} of {sessions}", at + 1),
+            };
+            app.out.progress(&format!("playing {}{which}", policy.name));
             let options = RunOptions {
                 window: args.window,
                 explain: args.explain.is_some(),
@@ -205,6 +211,7 @@ pub(super) fn play(
             };
             let run = run_policy(&script, &options, models, &app.system.clock);
             runs.push(run.map_err(|error| {
+                app.out.progress("");
                 let mut user = UserError::of(Exit::Unexpected, &error);
                 user.message = format!("`{name}`: {}", user.message);
                 Failure::from(user)
@@ -220,6 +227,7 @@ pub(super) fn play(
             runs,
         });
     }
+    app.out.progress("");
     Ok(played)
 }
 
@@ -444,7 +452,7 @@ fn remarks(policies: &[PolicyReport]) -> Vec<String> {
         }
         if cheaper.is_empty() && !dearer.is_empty() {
             remarks.push(format!(
-                "Of the other policies that finished, none is cheaper than {ours}."
+                "No other policy that finished is cheaper than {ours}."
             ));
         }
     }

@@ -3,9 +3,13 @@
 use super::policies::{FileReport, PolicyReport, Report, StepReport};
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::{Cell, Column, Line, Out, OutResult, Role, Table, figures};
+use crate::output::{Cell, Column, Line, Out, OutResult, Role, Table, figures, wrapped};
 use dormouse_core::units::Tokens;
 use dormouse_engine::Purpose;
+use std::path::Path;
+
+/// How far a note is indented.
+const NOTE: usize = 4;
 
 /// Shows everything.
 pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
@@ -16,8 +20,9 @@ pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
         files => show_files(files, out)?,
     }
     out.blank()?;
-    out.table(&costs(report))?;
-    heading("What was done", out)?;
+    let width = out.width();
+    out.table(&costs(report, width))?;
+    heading("What was done, and the engine's time for a request", out)?;
     out.table(&deeds(report))?;
     heading("Where the money goes", out)?;
     out.table(&purposes(report))?;
@@ -40,13 +45,19 @@ fn heading(text: &str, out: &mut Out) -> OutResult {
 
 fn about(file: &FileReport) -> String {
     format!(
-        "{} · {} requests · {} of tool output · {} · window {}",
-        file.file,
+        "{} · {} requests · {} from tools · {} · window {}",
+        short(&file.file),
         figures::thousands(file.steps as u64),
         figures::bytes(file.tool_bytes),
         file.model,
         figures::tokens(Tokens(file.window))
     )
+}
+
+/// The name of a session's file, which says enough on a screen.
+fn short(file: &str) -> String {
+    let stem = Path::new(file).file_stem();
+    stem.map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into())
 }
 
 /// One line per session, with what each policy cost.
@@ -57,12 +68,12 @@ fn show_files(files: &[FileReport], out: &mut Out) -> OutResult {
     let names = first.policies.iter().map(|policy| policy.name);
     let mut columns = vec![
         Column::left("SESSION").gives_way(),
-        Column::right("REQUESTS"),
+        Column::right("REQUESTS").can_go(),
     ];
     columns.extend(names.map(Column::right));
     let mut table = Table::new(columns);
     for file in files {
-        let mut cells = vec![file.file.as_str().into(), file.steps.into()];
+        let mut cells = vec![short(&file.file).into(), file.steps.into()];
         cells.extend(file.policies.iter().map(|policy| match policy.lost {
             Some(_) => Cell::with_role(Role::Warning, "lost"),
             None => dollars(policy.cost_usd).into(),
@@ -97,7 +108,7 @@ fn signed(amount: f64) -> String {
     format!("{sign}${:.2}", amount.abs())
 }
 
-fn costs(report: &Report) -> Table {
+fn costs(report: &Report, width: usize) -> Table {
     let relative = if report.base == "classic" {
         "VS CLASSIC"
     } else {
@@ -107,12 +118,12 @@ fn costs(report: &Report) -> Table {
         Column::left("POLICY"),
         Column::right("COST"),
         Column::right(relative),
-        Column::right("UNCACHED"),
-        Column::right("WRITTEN"),
-        Column::right("READ"),
-        Column::right("OUTPUT"),
+        Column::right("UNCACHED").can_go(),
+        Column::right("WRITTEN").can_go(),
+        Column::right("READ").can_go(),
+        Column::right("OUTPUT").can_go(),
         Column::right("HIT RATE"),
-        Column::right("PEAK"),
+        Column::right("PEAK").can_go(),
     ]);
     for policy in &report.policies {
         let relative = match policy.relative {
@@ -134,12 +145,15 @@ fn costs(report: &Report) -> Table {
         for lost in &policy.lost {
             let whose = match report.files.len() {
                 1 => String::new(),
-                _ => format!(" in {}", lost.file),
+                _ => format!(" in {}", short(&lost.file)),
             };
-            table.note(format!(
+            let told = format!(
                 "lost at request {} of {}{whose}: {}",
                 lost.step, lost.of, lost.why
-            ));
+            );
+            for line in wrapped(&told, width.saturating_sub(NOTE)) {
+                table.note(line);
+            }
         }
     }
     table
@@ -162,10 +176,10 @@ fn deeds(report: &Report) -> Table {
         Column::left("COMPACTIONS"),
         Column::right("CLEARINGS"),
         Column::right("NOTES"),
-        Column::right("TO FILES"),
-        Column::right("REQUESTS"),
+        Column::right("TO FILES").can_go(),
+        Column::right("REQUESTS").can_go(),
         Column::right("REFUSED"),
-        Column::right("ENGINE"),
+        Column::right("ENGINE").can_go(),
     ]);
     for policy in &report.policies {
         let kinds = policy.compactions.iter();
@@ -207,7 +221,7 @@ fn purposes(report: &Report) -> Table {
         Column::right("COMPACTION"),
     ];
     if against_none {
-        columns.push(Column::right("SHORTER PROMPTS"));
+        columns.push(Column::right("SHORTER PROMPTS").can_go());
         columns.push(Column::right("AGAINST NONE"));
     }
     let mut table = Table::new(columns);
@@ -222,7 +236,11 @@ fn purposes(report: &Report) -> Table {
             spent(Purpose::Notes),
             spent(Purpose::Compaction),
         ];
-        if let Some(causes) = policy.against_none.as_ref().filter(|_| policy.name != "none") {
+        if let Some(causes) = policy
+            .against_none
+            .as_ref()
+            .filter(|_| policy.name != "none")
+        {
             cells.push(signed(causes.shorter_prompts_usd).into());
             cells.push(signed(causes.total_usd).into());
         } else if against_none {
