@@ -225,7 +225,8 @@ pub fn survey(files: &dyn Files, project: &Path, hold: bool) -> Result<Survey, F
     for entry in files.list(project)? {
         let path = project.join(&entry.name);
         if entry.metadata.kind == FileKind::Directory {
-            survey.look_into(files, &path, SessionId::new(entry.name.to_string_lossy()));
+            let session = SessionId::new(entry.name.to_string_lossy());
+            survey.look_into(files, &path, &session);
         } else if entry.metadata.kind == FileKind::File && is_temporary(&entry.name) {
             survey.add(&path, None, false, entry.metadata);
         }
@@ -259,7 +260,7 @@ pub fn survey(files: &dyn Files, project: &Path, hold: bool) -> Result<Survey, F
 }
 
 impl Survey {
-    fn look_into(&mut self, files: &dyn Files, folder: &Path, session: SessionId) {
+    fn look_into(&mut self, files: &dyn Files, folder: &Path, session: &SessionId) {
         let Some(entries) = self.list(files, folder) else {
             return;
         };
@@ -272,12 +273,12 @@ impl Survey {
                     for file in self.list(files, &path).unwrap_or_default() {
                         if file.metadata.kind == FileKind::File {
                             let path = path.join(&file.name);
-                            self.add(&path, Some(&session), named, file.metadata);
+                            self.add(&path, Some(session), named, file.metadata);
                         }
                     }
                 }
                 FileKind::File if is_temporary(&entry.name) => {
-                    self.add(&path, Some(&session), false, entry.metadata);
+                    self.add(&path, Some(session), false, entry.metadata);
                 }
                 _ => {}
             }

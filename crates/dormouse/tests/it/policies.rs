@@ -49,7 +49,7 @@ fn a_narrow_screen_gets_the_figures_that_matter() {
     for title in ["COST", "VS CLASSIC", "HIT RATE", "COMPACTIONS"] {
         assert!(text.contains(title), "{title} in\n{text}");
     }
-    assert!(!text.contains("UNCACHED"), "{text}");
+    assert!(!text.contains("OUTPUT"), "{text}");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn what_is_asked_for_wrongly_is_said() {
         ("replay --generated 0", 2, "STEPS"),
         ("replay --generated 5 --explain 6", 2, "the session has 5"),
         ("replay --generated 5 --explain 0", 2, "the session has 5"),
-        ("replay --model x session.jsonl", 2, "--generated"),
+        ("replay --model x session.jsonl", 2, "[FILE]..."),
         ("replay --generated 5 --model x", 4, "`x`"),
         ("replay --policy none missing.jsonl", 3, "missing.jsonl"),
         ("replay --generated 3 --plot no/where.svg", 1, "where.svg"),

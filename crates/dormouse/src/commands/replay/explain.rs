@@ -97,9 +97,11 @@ fn explained(file: &str, run: &PolicyRun, step: usize) -> Explained {
                     events: Vec::new(),
                 });
             }
-            Notice::Offloaded { .. } | Notice::NotSaved { .. } if moments.is_empty() => {
-                offloads.extend(event(notice));
-            }
+            Notice::Offloaded { chars, .. } if moments.is_empty() => offloads.push(format!(
+                "a result of {} characters went to a file",
+                figures::thousands(*chars)
+            )),
+            Notice::NotSaved { .. } if moments.is_empty() => offloads.extend(event(notice)),
             other => {
                 if let Some(moment) = moments.last_mut() {
                     moment.events.extend(event(other));
@@ -196,7 +198,7 @@ fn show_moment(moment: &MomentReport, again: bool, out: &mut Out) -> OutResult {
         let (role, verdict) = if layer.acts {
             (Role::Good, "acts")
         } else {
-            (Role::Dim, "no")
+            (Role::Dim, "–")
         };
         let name = format!("    {} {:<8} ", number(layer.layer), layer.layer);
         let mut start = Line::new().text(name).role(role, format!("{verdict:<5}"));

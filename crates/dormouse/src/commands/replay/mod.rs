@@ -120,7 +120,7 @@ pub struct Args {
     )]
     generated: Option<u16>,
     /// The model of the generated session
-    #[arg(long, value_name = "NAME", requires = "generated")]
+    #[arg(long, value_name = "NAME", conflicts_with = "files")]
     model: Option<String>,
     /// Let no request for notes or a summary succeed
     #[arg(long)]

@@ -104,6 +104,10 @@ pub(super) struct PurposeReport {
 
 /// Where the difference to never forgetting comes from.
 #[derive(Serialize)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the names are those of the JSON, which states units"
+)]
 pub(super) struct Causes {
     pub(super) notes_usd: f64,
     pub(super) compaction_usd: f64,

@@ -178,7 +178,7 @@ fn deeds(report: &Report) -> Table {
         Column::right("NOTES"),
         Column::right("TO FILES").can_go(),
         Column::right("REQUESTS").can_go(),
-        Column::right("REFUSED"),
+        Column::right("REFUSED").can_go(),
         Column::right("ENGINE").can_go(),
     ]);
     for policy in &report.policies {
