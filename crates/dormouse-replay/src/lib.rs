@@ -17,6 +17,7 @@
 //! caller's; so is the clock that measures the engine.
 
 mod asker;
+pub mod fidelity;
 mod fit;
 mod policy_run;
 mod recording;
