@@ -140,6 +140,8 @@ const ERROR_CHARS: usize = 120;
 const PASTED: usize = 6_000;
 /// What is read of the beginning of a pasted message, and of its end.
 const PASTED_ENDS: (usize, usize) = (1_500, 700);
+/// What clients say in place of a result when the user did not let a tool run.
+const REFUSALS: [&str; 2] = ["The user doesn't want to", "User chose to"];
 /// Words of a query that come from around the fact.
 const CONTEXT_WORDS: usize = 12;
 /// Of those, words of the user's last request.
@@ -290,7 +292,11 @@ impl Miner {
     fn call(&mut self, block: &Block) {
         let Some(id) = block.call() else { return };
         let mut called = Called::default();
-        let text = |name: &str| block.input_text(name).filter(|text| !text.trim().is_empty());
+        let text = |name: &str| {
+            block
+                .input_text(name)
+                .filter(|text| !text.trim().is_empty())
+        };
         if let Some(command) = text("command").or_else(|| text("cmd")) {
             let first = command.trim().lines().next().unwrap_or_default();
             let value = plain(head(&plain(first), COMMAND_CHARS));
@@ -312,7 +318,9 @@ impl Miner {
             called.subject.clone_from(&value);
             self.add(FactKind::FilePath, value, context);
         } else {
-            called.subject = text("pattern").or_else(|| text("query")).unwrap_or_default();
+            called.subject = text("pattern")
+                .or_else(|| text("query"))
+                .unwrap_or_default();
         }
         self.calls.insert(id.clone(), called);
     }
@@ -329,7 +337,8 @@ impl Miner {
                 _ => Ending::Ok,
             });
         }
-        if !output.is_error {
+        let refused = REFUSALS.iter().any(|start| output.text.starts_with(start));
+        if !output.is_error || refused {
             return;
         }
         let lines = output.text.lines().map(|line| {
@@ -381,7 +390,10 @@ fn relative(path: &str, root: &str) -> String {
     let inside = (!root.is_empty())
         .then(|| path.strip_prefix(root)?.strip_prefix('/'))
         .flatten();
-    inside.filter(|path| !path.is_empty()).unwrap_or(path).to_owned()
+    inside
+        .filter(|path| !path.is_empty())
+        .unwrap_or(path)
+        .to_owned()
 }
 
 fn is_telling(sentence: &str, cues: &[&str]) -> bool {
@@ -450,7 +462,10 @@ fn numbers(text: &str) -> Vec<(String, Vec<String>)> {
 /// The number that a word is, without what surrounds it.
 fn number_in(word: &str) -> Option<&str> {
     let word = word.trim_matches(|letter: char| {
-        matches!(letter, '(' | ')' | '[' | ']' | '"' | '\'' | '`' | ',' | ';' | ':' | '!' | '?' | '*')
+        matches!(
+            letter,
+            '(' | ')' | '[' | ']' | '"' | '\'' | '`' | ',' | ';' | ':' | '!' | '?' | '*'
+        )
     });
     let word = word.trim_start_matches(['$', '€', '~', '=', '<', '>', '#']);
     let word = word.trim_end_matches(['.', '%']);

@@ -52,7 +52,11 @@ fn every_kind_is_mined() {
             vec![
                 Block::text("I looked. I decided to keep the map. Next the tests."),
                 call("a", "Read", &json!({"file_path": "/w/p/src/map.rs"})),
-                call("b", "Bash", &json!({"command": "cargo  test\nls", "description": "Run tests"})),
+                call(
+                    "b",
+                    "Bash",
+                    &json!({"command": "cargo  test\nls", "description": "Run tests"}),
+                ),
             ],
         ),
         step(
@@ -67,14 +71,30 @@ fn every_kind_is_mined() {
             vec![Block::text("Done.")],
         ),
     ]));
-    assert_eq!(values(&facts, FactKind::UserRule), ["Never touch the cache."]);
+    assert_eq!(
+        values(&facts, FactKind::UserRule),
+        ["Never touch the cache."]
+    );
     assert_eq!(values(&facts, FactKind::UserNumber), ["250", "8080"]);
-    assert_eq!(values(&facts, FactKind::FilePath), ["src/lib.rs", "src/map.rs"]);
+    assert_eq!(
+        values(&facts, FactKind::FilePath),
+        ["src/lib.rs", "src/map.rs"]
+    );
     assert_eq!(values(&facts, FactKind::Command), ["cargo test"]);
     assert_eq!(values(&facts, FactKind::ErrorText), ["error: two failed"]);
-    assert_eq!(values(&facts, FactKind::Decision), ["I decided to keep the map."]);
-    let command = facts.facts.iter().find(|fact| fact.kind == FactKind::Command);
-    assert_eq!(command.unwrap().ending, Some(Ending::Ok), "the last run counts");
+    assert_eq!(
+        values(&facts, FactKind::Decision),
+        ["I decided to keep the map."]
+    );
+    let command = facts
+        .facts
+        .iter()
+        .find(|fact| fact.kind == FactKind::Command);
+    assert_eq!(
+        command.unwrap().ending,
+        Some(Ending::Ok),
+        "the last run counts"
+    );
 }
 
 #[test]
@@ -94,10 +114,11 @@ fn queries_do_not_have_the_value() {
 
 #[test]
 fn what_is_no_number_of_the_users() {
-    let found: Vec<String> = numbers("1. first item\nsee v1.2.3 and x86, sha 3f9a\nat 3.5 GB or 90%")
-        .into_iter()
-        .map(|(number, _)| number)
-        .collect();
+    let found: Vec<String> =
+        numbers("1. first item\nsee v1.2.3 and x86, sha 3f9a\nat 3.5 GB or 90%")
+            .into_iter()
+            .map(|(number, _)| number)
+            .collect();
     assert_eq!(found, ["3.5", "90"]);
 }
 

@@ -42,7 +42,9 @@ impl Haystack {
         let mut haystack = Self::default();
         for segment in segments.iter() {
             let block = &segment.block;
-            let has_result = block.call().is_some_and(|call| answered.contains(call.as_str()));
+            let has_result = block
+                .call()
+                .is_some_and(|call| answered.contains(call.as_str()));
             match block.kind() {
                 BlockKind::ToolUse => haystack.add(&arguments(block), has_result),
                 _ => haystack.add(&block.readable_text().unwrap_or_default(), false),
@@ -233,7 +235,11 @@ mod tests {
         assert!(said(line, Ending::Exit(2), "cargo test"));
         assert!(!said(line, Ending::Ok, "cargo test"));
         assert!(!said("we ran cargo test", Ending::Exit(2), "cargo test"));
-        assert!(said("- ok (failed 1×): cargo test", Ending::Ok, "cargo test"));
+        assert!(said(
+            "- ok (failed 1×): cargo test",
+            Ending::Ok,
+            "cargo test"
+        ));
         assert!(said("- failed: make", Ending::Failed, "make"));
     }
 

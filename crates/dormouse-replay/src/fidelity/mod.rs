@@ -187,7 +187,10 @@ pub fn measure(
     for fact in &facts.facts {
         let place = if haystack.has(fact, facts) {
             Place::InPrompt
-        } else if history.as_ref().is_some_and(|history| history.brings_back(fact, facts)) {
+        } else if history
+            .as_ref()
+            .is_some_and(|history| history.brings_back(fact, facts))
+        {
             Place::OneCallAway
         } else {
             Place::Lost
@@ -264,7 +267,12 @@ mod tests {
     #[test]
     fn a_tally_adds_up() {
         let mut tally = Tally::default();
-        for place in [Place::InPrompt, Place::InPrompt, Place::OneCallAway, Place::Lost] {
+        for place in [
+            Place::InPrompt,
+            Place::InPrompt,
+            Place::OneCallAway,
+            Place::Lost,
+        ] {
             tally.count(place);
         }
         let mut twice = tally;

@@ -49,7 +49,11 @@ impl History {
                         call_windows(&arguments(block), ending, &mut texts);
                     }
                     BlockKind::Text | BlockKind::ToolResult => {
-                        windows(&block.readable_text().unwrap_or_default(), WINDOW, &mut texts);
+                        windows(
+                            &block.readable_text().unwrap_or_default(),
+                            WINDOW,
+                            &mut texts,
+                        );
                     }
                     _ => {}
                 }
@@ -131,7 +135,10 @@ fn windows(text: &str, size: usize, texts: &mut Vec<String>) {
         let end = if most == rest.len() {
             most
         } else {
-            rest[..most].rfind('\n').filter(|end| *end > 0).unwrap_or(most)
+            rest[..most]
+                .rfind('\n')
+                .filter(|end| *end > 0)
+                .unwrap_or(most)
         };
         texts.push(rest[..end].to_owned());
         rest = rest[end..].trim_start();
@@ -159,11 +166,18 @@ mod tests {
     fn a_query_finds_what_stands_beside_its_words() {
         let mut log = LogBuilder::new();
         log.user("The cache of the parser keeps at most 4711 entries.");
-        log.assistant("m", vec![call("a", "Bash", &json!({"command": "make lint"}))]);
+        log.assistant(
+            "m",
+            vec![call("a", "Bash", &json!({"command": "make lint"}))],
+        );
         log.user_blocks(vec![result("a", "Exit code 2\nwarning: unused")]);
         log.user("Thanks, and what about the weather?");
         let history = History::new(log.records(), 900);
-        let number = fact(FactKind::UserNumber, "4711", &["entries", "parser", "cache"]);
+        let number = fact(
+            FactKind::UserNumber,
+            "4711",
+            &["entries", "parser", "cache"],
+        );
         assert!(history.brings_back(&number, &Facts::default()));
         let command = fact(FactKind::Command, "make lint", &["unused", "warning"]);
         assert!(history.brings_back(&command, &Facts::default()));
@@ -189,7 +203,11 @@ mod tests {
         windows(&text, WINDOW, &mut texts);
         assert!(texts.iter().all(|text| text.len() <= WINDOW));
         let joined: String = texts.concat();
-        let count = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).count();
+        let count = |text: &str| {
+            text.chars()
+                .filter(|letter| !letter.is_whitespace())
+                .count()
+        };
         assert_eq!(count(&joined), count(&text));
     }
 }

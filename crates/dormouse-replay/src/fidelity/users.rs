@@ -70,7 +70,9 @@ fn message(record: &Record) -> Option<(&str, Vec<String>)> {
 
 /// How many of the first messages a range in the prompt stands for.
 fn referred_up_to(messages: &[(&str, Vec<String>)], text: &str) -> usize {
-    let lines = text.lines().filter(|line| line.starts_with("[user messages 1 to "));
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with("[user messages 1 to "));
     let ends = lines.filter_map(|line| {
         let last = line.split(" to ").last()?.split(',').next()?;
         messages.iter().position(|(id, _)| *id == last)
@@ -103,7 +105,11 @@ mod tests {
         for text in ["one  two", "three", "four", "<ide_x>no words</ide_x>"] {
             log.user(text);
         }
-        let ids: Vec<&str> = log.records().iter().map(|record| record.id.as_str()).collect();
+        let ids: Vec<&str> = log
+            .records()
+            .iter()
+            .map(|record| record.id.as_str())
+            .collect();
         let found = |text: &str| {
             let tally = tally(log.records(), &prompt(text));
             (tally.exact, tally.by_reference, tally.lost)

@@ -49,7 +49,10 @@ pub(super) fn plain(text: &str) -> String {
 
 /// The first `most` characters.
 pub(super) fn head(text: &str, most: usize) -> &str {
-    let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
+    let end = text
+        .char_indices()
+        .nth(most)
+        .map_or(text.len(), |(at, _)| at);
     &text[..end]
 }
 
@@ -57,7 +60,10 @@ pub(super) fn head(text: &str, most: usize) -> &str {
 pub(super) fn tail(text: &str, most: usize) -> &str {
     let count = text.chars().count();
     let from = count.saturating_sub(most);
-    let start = text.char_indices().nth(from).map_or(text.len(), |(at, _)| at);
+    let start = text
+        .char_indices()
+        .nth(from)
+        .map_or(text.len(), |(at, _)| at);
     &text[start..]
 }
 
@@ -136,7 +142,11 @@ pub(super) fn typed(text: &str) -> Vec<String> {
             pieces.push(inside.to_owned());
         }
         // What follows a notice of a task was not typed either.
-        rest = if name == "task-notification" { "" } else { behind };
+        rest = if name == "task-notification" {
+            ""
+        } else {
+            behind
+        };
     }
     own.push_str(rest);
     pieces.push(own);

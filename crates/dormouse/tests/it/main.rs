@@ -7,6 +7,8 @@ mod config;
 #[cfg(test)]
 mod errors;
 #[cfg(test)]
+mod eval;
+#[cfg(test)]
 mod help;
 #[cfg(test)]
 mod laws;

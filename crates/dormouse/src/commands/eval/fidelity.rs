@@ -7,7 +7,6 @@ use crate::output::{Format, Line, Role};
 use clap::ValueEnum;
 use dormouse_context::policy::Policy;
 use dormouse_core::models::ModelTable;
-use dormouse_core::settings::Settings;
 use dormouse_replay::fidelity::{
     Facts, Fidelity, FidelityOptions, Place, Summariser, Tally, UserTally, has_search, measure,
     mine,
@@ -51,13 +50,22 @@ const POLICIES: &str = "classic,economic,codex,opencode,openhands,gemini,qwen";
 /// Arguments of `eval fidelity`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(super) struct Args {
     /// Transcripts
     #[arg(required_unless_present = "generated", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Use a generated session of 150 requests, too
+    /// Use a generated session, too
     #[arg(long)]
     generated: bool,
+    /// Requests of the generated session
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "150",
+        value_parser = clap::value_parser!(u16).range(1..=10_000),
+        requires = "generated"
+    )]
+    steps: u16,
     /// Policies to compare
     #[arg(long = "policy", value_name = "NAMES", value_delimiter = ',', default_value = POLICIES)]
     policies: Vec<String>,
@@ -169,12 +177,12 @@ struct Subject {
 }
 
 /// Measures sessions.
-pub fn run(args: &Args, app: &mut App) -> Outcome {
+pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     let config = app.config()?;
     let models = Arc::clone(&config.loaded.models);
     let policies = policies(&args.policies)?;
     let subjects = subjects(args, &models, app)?;
-    let settings = Arc::new(config.loaded.settings.clone());
+    let settings = Arc::clone(&config.loaded.settings);
     let mut report = Report {
         policies: Vec::new(),
         files: subjects.iter().map(file_report).collect(),
@@ -229,10 +237,21 @@ fn subjects(args: &Args, models: &Arc<ModelTable>, app: &mut App) -> Result<Vec<
         }
     }
     if args.generated {
-        let script = Scenario::default().script();
+        let script = generated(usize::from(args.steps));
         subjects.push(subject("generated".to_owned(), script));
     }
     Ok(subjects)
+}
+
+/// The generated session with so many requests and tool output in proportion.
+fn generated(steps: usize) -> Script {
+    let whole = Scenario::default();
+    let scenario = Scenario {
+        steps,
+        tool_bytes: whole.tool_bytes / whole.steps * steps,
+        ..whole
+    };
+    scenario.script()
 }
 
 fn subject(name: String, script: Script) -> Subject {
@@ -249,8 +268,8 @@ enum Unreadable {
 }
 
 fn script_of(file: &Path, models: &Arc<ModelTable>, app: &App) -> Result<Script, Unreadable> {
-    let log = LogFile::open(&*app.system.files, file)
-        .map_err(|error| Unreadable::Other(error.into()))?;
+    let log =
+        LogFile::open(&*app.system.files, file).map_err(|error| Unreadable::Other(error.into()))?;
     let read = log
         .read_all()
         .map_err(|error| Unreadable::Other(error.into()))?;
@@ -349,6 +368,9 @@ fn notes(policies: &[Policy]) -> Vec<String> {
     let mut notes = vec![
         "triggers, clearing and notes are switched off: compactions come at the same points in \
          every policy"
+            .to_owned(),
+        "the persona quotes what was said and never what tools did: a floor for summaries, not a \
+         forecast"
             .to_owned(),
     ];
     let without: Vec<&str> = policies

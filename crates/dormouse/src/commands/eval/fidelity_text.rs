@@ -39,13 +39,11 @@ pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
         }
     }
     app.out.blank()?;
-    app.out.line(
-        Line::new().role(
-            Role::Dim,
-            "per cent in the prompt / in the prompt or one call away; user messages: exact, by \
+    app.out.line(Line::new().role(
+        Role::Dim,
+        "per cent in the prompt / in the prompt or one call away; user messages: exact, by \
              reference, lost",
-        ),
-    )?;
+    ))?;
     for note in &report.notes {
         app.out.line(Line::new().role(Role::Dim, note))?;
     }
