@@ -115,7 +115,7 @@ fn queries_do_not_have_the_value() {
 #[test]
 fn what_is_no_number_of_the_users() {
     let found: Vec<String> =
-        numbers("1. first item\nsee v1.2.3 and x86, sha 3f9a\nat 3.5 GB or 90%")
+        numbers("1. first item\nsee v1.2.3 and x86, sha 3f9a\nmemory 3.5 GB or 90% load")
             .into_iter()
             .map(|(number, _)| number)
             .collect();

@@ -126,6 +126,8 @@ pub struct FidelityOptions {
 pub struct Fidelity {
     /// Compactions that were made; fewer than asked for where there was too little to compact.
     pub compactions: usize,
+    /// What the prompt takes at the end, system prompt and tools included.
+    pub prompt: Tokens,
     /// The facts by kind.
     pub kinds: BTreeMap<FactKind, Tally>,
     /// The user's messages.
@@ -207,6 +209,7 @@ pub fn measure(
         .count();
     Ok(Fidelity {
         compactions: made,
+        prompt: run.session.used(),
         kinds,
         users: users::tally(&records, &prompt),
         elsewhere,

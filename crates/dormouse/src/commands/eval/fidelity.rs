@@ -36,7 +36,7 @@ Examples:
 
 JSON:
   {\"policies\": [{\"name\", \"summariser\", \"compactions\", \"compactions_made\",
-    \"kinds\": {KIND: {\"in_prompt\", \"one_call_away\", \"lost\"}}, \"total\": {the same},
+    \"prompt_tokens\", \"kinds\": {KIND: {\"in_prompt\", \"one_call_away\", \"lost\"}}, \"total\": {the same},
     \"user_messages\": {\"exact\", \"by_reference\", \"lost\"}}],
    \"files\": [{\"file\", \"facts\": {KIND: count}}], \"notes\": [text],
    \"missing\": [{\"file\", \"name\", \"summariser\", \"compactions\", \"kind\",
@@ -121,6 +121,7 @@ pub(super) struct PolicyReport {
     pub(super) summariser: &'static str,
     pub(super) compactions: usize,
     pub(super) compactions_made: usize,
+    pub(super) prompt_tokens: u64,
     pub(super) kinds: BTreeMap<&'static str, Places>,
     pub(super) total: Places,
     pub(super) user_messages: UserPlaces,
@@ -295,7 +296,7 @@ fn one_row(
     let clock = Arc::clone(&app.system.clock);
     let (mut kinds, mut total) = (BTreeMap::new(), Tally::default());
     let mut users = UserTally::default();
-    let mut made = 0;
+    let (mut made, mut prompt) = (0, 0);
     for subject in subjects {
         let found = measure(&subject.script, &subject.facts, options, models, &clock)
             .map_err(|error| UserError::of(Exit::Unexpected, &error))?;
@@ -309,6 +310,7 @@ fn one_row(
         total.merge(&found.total());
         users.merge(&found.users);
         made += found.compactions;
+        prompt += found.prompt.get();
         if let Some(missing) = &mut report.missing {
             missing.extend(missing_of(&subject.name, options, &found));
         }
@@ -318,6 +320,7 @@ fn one_row(
         summariser: options.summariser.name(),
         compactions: options.compactions,
         compactions_made: made,
+        prompt_tokens: prompt / (subjects.len() as u64).max(1),
         kinds: kinds
             .into_iter()
             .map(|(kind, tally)| (kind, tally.into()))

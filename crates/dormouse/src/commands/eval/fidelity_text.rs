@@ -4,6 +4,7 @@ use super::fidelity::{Missing, Places, PolicyReport, Report};
 use crate::app::App;
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Role, Table, figures};
+use dormouse_core::units::Tokens;
 use dormouse_replay::fidelity::FactKind;
 
 /// Prints everything.
@@ -42,7 +43,7 @@ pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
     app.out.line(Line::new().role(
         Role::Dim,
         "per cent in the prompt / in the prompt or one call away; user messages: exact, by \
-             reference, lost",
+             reference, lost; the prompt's tokens on average, system prompt and tools included",
     ))?;
     for note in &report.notes {
         app.out.line(Line::new().role(Role::Dim, note))?;
@@ -57,6 +58,7 @@ fn table(rows: &[&PolicyReport]) -> Table {
     let mut table = Table::new([
         Column::left("POLICY"),
         Column::right("COMPACTIONS"),
+        Column::right("PROMPT"),
         Column::right("RULES"),
         Column::right("NUMBERS"),
         Column::right("PATHS"),
@@ -75,6 +77,7 @@ fn table(rows: &[&PolicyReport]) -> Table {
         table.row([
             Cell::with_role(Role::Strong, row.name),
             row.compactions.into(),
+            figures::tokens(Tokens(row.prompt_tokens)).into(),
             kind(FactKind::UserRule),
             kind(FactKind::UserNumber),
             kind(FactKind::FilePath),
