@@ -246,6 +246,28 @@ async fn the_call_rides_the_cache() {
     case.proves_sound().await;
 }
 
+/// The same for the call that does not ride the cache.
+#[tokio::test]
+async fn an_earlier_summary_is_part_of_a_cold_call() {
+    let mut case = case().await;
+    let first = summary(100).replace(
+        "1. Primary request and intent:",
+        "1. Primary request and intent: KEEP-ME",
+    );
+    case.kit
+        .provider
+        .next(Purpose::Compaction, Answer::text(&first));
+    case.compact().await;
+    case.kit.talk_until(&mut case.session, 12_000).await;
+    for answer in [Answer::rejected(), Answer::text(&summary(100))] {
+        case.kit.provider.next(Purpose::Compaction, answer);
+    }
+    assert_eq!(case.compact().await.0, BoundaryKind::Full);
+    let asked = case.kit.provider.sent_for(Purpose::Compaction);
+    assert_eq!(asked.len(), 3, "the second one is asked cold, too");
+    assert!(asked[2].contains("<conversation>") && asked[2].contains("KEEP-ME"));
+}
+
 /// A second summary is made from the first: what it is asked about begins with it.
 #[tokio::test]
 async fn an_earlier_summary_is_part_of_what_is_summarised() {
