@@ -58,9 +58,12 @@ impl Session {
         let referenced = self.edits_cache();
         let blocks = written
             .into_iter()
-            .map(|written| match referenced {
-                true => with_reference(written.block),
-                false => written.block,
+            .map(|written| {
+                if referenced {
+                    with_reference(written.block)
+                } else {
+                    written.block
+                }
             })
             .collect();
         self.append(Body::Message(Message::user(blocks)))?;

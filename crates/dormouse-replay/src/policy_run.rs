@@ -187,7 +187,7 @@ impl PolicyRun {
         for segment in segments.iter() {
             match segment.block.kind() {
                 BlockKind::ToolUse => {
-                    text.push_str(&String::from_utf8_lossy(segment.block.bytes()))
+                    text.push_str(&String::from_utf8_lossy(segment.block.bytes()));
                 }
                 _ => text.push_str(&segment.block.readable_text().unwrap_or_default()),
             }

@@ -45,15 +45,15 @@ async fn the_cache_is_kept_warm_where_that_pays() {
         "no pause was ever long"
     );
     for _ in 0..2 {
-        kit.wait(Duration::from_secs(9 * 60));
+        kit.wait(Duration::from_mins(9));
         turn(&mut session, "Back again.").await;
     }
-    kit.wait(Duration::from_secs(4 * 60));
+    kit.wait(Duration::from_mins(4));
     assert!(session.keep_alive().await.unwrap());
     let sent = kit.provider.sent_for(Purpose::Fork).pop().unwrap();
     assert_eq!(sent.json()["max_tokens"], 1);
     // Four minutes later the prompt is still in the cache.
-    kit.wait(Duration::from_secs(4 * 60));
+    kit.wait(Duration::from_mins(4));
     turn(&mut session, "And on.").await;
     let last = kit.provider.sent_for(Purpose::Turn).pop().unwrap();
     let prompt = last.usage.prompt().get();

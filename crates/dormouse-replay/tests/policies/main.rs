@@ -125,7 +125,12 @@ fn real_sessions_finish_and_economic_is_never_dearer_than_classic() {
         let [none, classic, economic] =
             ["none", "classic", "economic"].map(|policy| run(&script, policy, None));
         assert!(classic.finished(), "{}: {:?}", path.display(), classic.lost);
-        assert!(economic.finished(), "{}: {:?}", path.display(), economic.lost);
+        assert!(
+            economic.finished(),
+            "{}: {:?}",
+            path.display(),
+            economic.lost
+        );
         let ratio = dollars(&economic) / dollars(&classic).max(f64::MIN_POSITIVE);
         if dollars(&classic) > 0.0 {
             compared += 1;
@@ -144,7 +149,10 @@ fn real_sessions_finish_and_economic_is_never_dearer_than_classic() {
             } else {
                 "none is lost to the window".to_owned()
             };
-            println!("{:12} economic {ratio:.3} of classic; {against}", name(&path));
+            println!(
+                "{:12} economic {ratio:.3} of classic; {against}",
+                name(&path)
+            );
         }
     }
     println!("{compared} sessions compared");
