@@ -256,6 +256,7 @@ impl Layers {
             notes: NotesStatus::default(),
             moment: Moment::BeforeRequest,
             cold: false,
+            provider_compacts: false,
         };
         layers::plan(&mut self.state, &inputs)
     }

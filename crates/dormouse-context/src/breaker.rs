@@ -105,6 +105,7 @@ impl Breaker {
         Self {
             failures: self.failures_after(model),
             stuck_at: (used >= target).then_some(used).or(self.stuck_at),
+            floor: self.floor && used < target,
             target,
             ..self
         }
@@ -208,6 +209,18 @@ mod tests {
         assert_eq!(full.allows(3), Allowed::Nothing);
         let early = breaker.no_progress(Tokens(60_000), TARGET, ModelPart::Failed);
         assert_eq!((early.allows(3), early.failures), (Allowed::Model, 1));
+    }
+
+    #[test]
+    fn what_the_floor_opened_closes_when_the_floor_falls() {
+        let open = Breaker::default().irreducible(Tokens(180_000), TARGET);
+        assert_eq!(open.with_floor(Tokens(167_001), TARGET), open);
+        let fallen = open.with_floor(TARGET, TARGET);
+        assert_eq!(fallen.allows(3), Allowed::Model);
+        // A prompt that stayed full is no matter of the floor.
+        let full = Breaker::default().compacted(false, ModelPart::Summarised);
+        let full = full.measured(Tokens(199_000), TARGET).unwrap();
+        assert_eq!(full.with_floor(Tokens(1_000), TARGET), full);
     }
 
     #[test]

@@ -103,7 +103,10 @@ impl Session {
                     parts.extend(said_after.insert(said).iter().cloned());
                     Event::Restored(parts)
                 }
-                Effect::Commit(boundary) => self.commit(&id, *boundary),
+                Effect::Commit(boundary) => match self.commit_boundary(&id, *boundary) {
+                    Ok(()) => Event::Committed,
+                    Err(why) => Event::NotCommitted(why),
+                },
             };
             effect = self.with_job(&rule, &id, |cx| job.handle(cx, event));
         };
@@ -122,7 +125,7 @@ impl Session {
         }
     }
 
-    fn with_job<T>(
+    pub(crate) fn with_job<T>(
         &self,
         rule: &CompactRule,
         id: &RecordId,
@@ -149,7 +152,7 @@ impl Session {
 
     async fn ask_for_summary(&mut self, ask: Ask) -> Result<Answer, AskFailure> {
         let fork = self.summary_fork(ask);
-        let request = ModelRequest::streamed(fork.body()).with_betas(self.config.params.betas());
+        let request = ModelRequest::streamed(fork.body()).with_betas(&self.betas());
         let stream = self.ports.asker.ask(Purpose::Compaction, request);
         match stream.finish().await {
             Ok(response) => Ok(answer_of(response)),
@@ -174,20 +177,27 @@ impl Session {
         match ask.form {
             AskForm::Riding => fork(&ask.directive),
             AskForm::Shortened(segments) => fork(&ask.directive).without_front(segments),
-            AskForm::Cold(text) => {
-                Fork::cold(conversation, prefix, params, &text, &ask.directive)
-            }
+            AskForm::Cold(text) => Fork::cold(conversation, prefix, params, &text, &ask.directive),
         }
     }
 
-    fn commit(&mut self, id: &RecordId, boundary: Boundary) -> Event {
-        match self.append_as(id.clone(), Body::Boundary(Box::new(boundary)), None) {
-            Ok(_) => Event::Committed,
-            Err(error) => Event::NotCommitted(error.to_string()),
+    pub(crate) fn commit_boundary(
+        &mut self,
+        id: &RecordId,
+        boundary: Boundary,
+    ) -> Result<(), String> {
+        let body = Body::Boundary(Box::new(boundary));
+        match self.append_as(id.clone(), body, None) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
         }
     }
 
-    fn compaction_over(&mut self, manual: bool, outcome: &Outcome) -> Result<(), EngineError> {
+    pub(crate) fn compaction_over(
+        &mut self,
+        manual: bool,
+        outcome: &Outcome,
+    ) -> Result<(), EngineError> {
         match outcome {
             Outcome::Compacted {
                 kind,

@@ -126,8 +126,9 @@ impl Session {
             moment,
         );
         let weight = *Block::text(&directive).weight();
-        let request = Request::streamed(fork.body()).with_betas(self.config.params.betas());
+        let request = Request::streamed(fork.body()).with_betas(&self.betas());
         let stream = self.ports.asker.ask(Purpose::Notes, request);
+        self.ledger.touched(self.now());
         self.notes.running = Some(Update {
             task: tokio::spawn(stream.finish()),
             covers,
@@ -157,20 +158,17 @@ impl Session {
     /// # Errors
     /// When the log cannot be written.
     pub async fn settle_notes(&mut self) -> Result<(), EngineError> {
-        let Some(mut update) = self.notes.running.take() else {
+        let wait = self.settings.raw.get(keys::NOTES_WAIT);
+        // It stays where it is while it is waited for: whoever stops waiting does not lose it.
+        let Some(update) = &mut self.notes.running else {
             return Ok(());
         };
-        let wait = self.settings.raw.get(keys::NOTES_WAIT);
-        match tokio::time::timeout(wait, &mut update.task).await {
-            Ok(answer) => {
-                let answer = answer.ok();
-                self.take_notes(answer, update.covers, update.conversation, update.sent)
-            }
-            Err(_) => {
-                self.notes.running = Some(update);
-                Ok(())
-            }
-        }
+        let (covers, conversation, sent) = (update.covers, update.conversation, update.sent);
+        let Ok(answer) = tokio::time::timeout(wait, &mut update.task).await else {
+            return Ok(());
+        };
+        self.notes.running = None;
+        self.take_notes(answer.ok(), covers, conversation, sent)
     }
 
     fn take_notes(

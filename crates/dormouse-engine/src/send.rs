@@ -49,15 +49,16 @@ impl Session {
             }
         }
         let prefix = Arc::clone(&self.config.prefix);
-        let body = plan.body(&self.params, &prefix);
-        let record = plan.record(&self.params, &prefix, &self.config.model);
+        let (params, betas) = self.request_params()?;
+        let body = plan.body(&params, &prefix);
+        let record = plan.record(&params, &prefix, &self.config.model);
         self.append(record)?;
         let now = self.now();
         let estimate = plan.count.tokens;
         let markers = plan.markers.clone();
         self.ledger.sent(plan.into_shape(), markers, now);
         let request = Request::streamed(body)
-            .with_betas(self.config.params.betas())
+            .with_betas(&betas)
             .with_estimate(estimate);
         let response = self.stream(request, notes_due).await?;
         self.take_in(&response)?;
@@ -118,6 +119,7 @@ impl Session {
             usage: response.usage,
             cache,
         })))?;
+        self.observe_edits(response)?;
         self.prove_compaction(response)
     }
 }

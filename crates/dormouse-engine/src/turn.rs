@@ -66,6 +66,7 @@ impl Session {
     pub async fn step(&mut self) -> Result<Response, EngineError> {
         loop {
             let tidied = self.tidy(Moment::BeforeRequest).await?;
+            self.edit_cache()?;
             match self.request(tidied.relief, tidied.notes_due).await {
                 Err(EngineError::Model(error)) if is_too_long(&error) && !self.recovered => {
                     self.recovered = true;

@@ -12,9 +12,11 @@
 //! it appeared. What a recording may not lend: hits, misses and positions. Those are the
 //! simulator's.
 //!
+//! A [`Script`] is the same session without its policy; [`run_policy`] plays it through the real
+//! engine under any policy.
+//!
 //! # Not here
-//! Policies: so far the session is replayed as it was (`none`). Reading files and printing are the
-//! caller's; so is the clock that measures the engine.
+//! Reading files and printing are the caller's; so is the clock that measures the engine.
 
 mod asker;
 pub mod fidelity;

@@ -10,7 +10,8 @@
 //! - Resuming at a cost that grows with what is live, not with the file ([`LogFile::resume`]).
 //! - Appending so that a crash loses at most the record being written ([`LogWriter`]).
 //! - Fast scans that build no records ([`scan_usage`], [`summarise`]).
-//! - Where things lie ([`ProjectFolder`], [`discover()`]).
+//! - Where things lie ([`ProjectFolder`], [`discover()`]), and what nothing refers to any more
+//!   ([`survey()`], [`plan_gc`], [`collect`]).
 //!
 //! # Not here
 //! What a record does to the prompt is the context engine's business; the store hands it values.
@@ -22,6 +23,7 @@ mod discover;
 mod examine;
 mod export;
 mod file_log;
+mod gc;
 mod issue;
 mod layout;
 mod lines;
@@ -43,6 +45,10 @@ pub use discover::{Discovered, FoundLog, discover};
 pub use examine::Repair;
 pub use export::{ConvertError, Converted, NewLog, convert, export};
 pub use file_log::FileLog;
+pub use gc::{
+    Candidate, Garbage, GcPlan, LeftAlone, LogNames, NotRemoved, Survey, Why, collect,
+    plan as plan_gc, survey,
+};
 pub use issue::{Issues, MAX_ISSUES, ReadIssue, Trouble};
 pub use layout::{LayoutError, ProjectFolder, log_in, slug, unique_slug};
 pub use lines::Line;

@@ -13,7 +13,7 @@
 //! | [`AppendFile::append`] | any prefix of what was appended since the last sync may be there |
 //! | [`AppendFile::sync_data`] | everything appended so far is there |
 //! | [`Files::replace`] | the new content is there, whole |
-//! | [`Files::remove_file`] | the file may come back |
+//! | [`Files::remove_file`], [`Files::remove_dir`] | what was removed may come back |
 //!
 //! A crash during [`Files::replace`] leaves the old or the new content, never a mixture, and maybe
 //! a stray temporary file that [`is_temporary`] recognises.
@@ -66,6 +66,9 @@ pub trait Files: fmt::Debug + Send + Sync {
 
     /// Removes a file.
     fn remove_file(&self, path: &Path) -> FileResult<()>;
+
+    /// Removes a directory that holds nothing.
+    fn remove_dir(&self, path: &Path) -> FileResult<()>;
 
     /// Takes the lock that belongs to the file at `path`, without waiting. `None` means that
     /// somebody else holds it, in this process or another.

@@ -2,7 +2,7 @@
 //! beside the command.
 
 use crate::commands::{
-    completions, config, context, eval, export, log, replay, sessions, sim, usage, view,
+    completions, config, context, eval, export, gc, log, replay, sessions, sim, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -15,6 +15,7 @@ Examples:
   dormouse sessions ~/.claude/projects  What is there, what it cost
   dormouse context session.jsonl        What fills the window, what is left
   dormouse usage ~/.claude/projects     Tokens and dollars, each counted once
+  dormouse replay --generated           What forgetting costs, by policy
   dormouse config show                  Settings in force, and why
 
 "
@@ -101,7 +102,7 @@ pub enum Command {
     View(view::Args),
     /// Add up tokens and dollars of a session or a folder
     Usage(usage::Args),
-    /// Replay a session against the simulator and compare what it costs
+    /// Play sessions against the simulator: what each policy costs, and why
     Replay(replay::Args),
     /// Measure how good the engine is at what it does
     Eval(eval::Args),
@@ -113,6 +114,8 @@ pub enum Command {
     Convert(export::ConvertArgs),
     /// Show and document settings, trust folders
     Config(config::Args),
+    /// Show and remove what nothing refers to any more
+    Gc(gc::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
 }

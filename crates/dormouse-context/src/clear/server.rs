@@ -11,7 +11,6 @@ use dormouse_core::id::{BlockKey, CallId};
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Tokens;
 use serde_json::json;
-use std::collections::HashSet;
 
 /// Figures and switches of both forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,13 +119,14 @@ impl CacheEdit {
     }
 }
 
-/// Whether results are deleted from the cache now. `gone` are those deleted before.
+/// Whether results are deleted from the cache now. `gone` says which were deleted
+/// before.
 pub fn cache_edit(
     settings: &ServerSettings,
     offered: bool,
     view: &View,
     index: &ResultIndex,
-    gone: &HashSet<BlockKey>,
+    gone: impl Fn(&BlockKey) -> bool,
 ) -> Result<CacheEdit, String> {
     if !settings.cache_edits {
         return Err("editing the provider's cache is switched off".to_owned());
@@ -137,7 +137,7 @@ pub fn cache_edit(
     let live: Vec<_> = index
         .results()
         .iter()
-        .filter(|entry| !gone.contains(&entry.key))
+        .filter(|entry| !gone(&entry.key))
         .collect();
     if live.len() <= settings.live {
         return Err(format!(

@@ -67,7 +67,9 @@ fn edit(fixture: &Fixture, gone: &HashSet<BlockKey>) -> Result<CacheEdit, String
     let mut index = ResultIndex::default();
     let tools = ClearSettings::new(&Settings::default()).tools;
     index.update(conversation.view(), &tools, conversation.bytes_per_token());
-    cache_edit(&settings(), true, conversation.view(), &index, gone)
+    cache_edit(&settings(), true, conversation.view(), &index, |key| {
+        gone.contains(key)
+    })
 }
 
 #[test]
@@ -101,13 +103,7 @@ fn not_wished_for_or_not_offered_says_so() {
     let conversation = fixture.conversation();
     let index = ResultIndex::default();
     let ask = |settings: &ServerSettings, offered| {
-        cache_edit(
-            settings,
-            offered,
-            conversation.view(),
-            &index,
-            &HashSet::new(),
-        )
+        cache_edit(settings, offered, conversation.view(), &index, |_| false)
     };
     let off = ServerSettings::new(&Settings::default());
     assert!(ask(&off, true).unwrap_err().contains("switched off"));

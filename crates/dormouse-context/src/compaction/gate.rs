@@ -120,11 +120,9 @@ mod tests {
     use super::*;
 
     fn complete() -> String {
-        REQUIRED_SECTIONS
-            .iter()
-            .enumerate()
-            .map(|(at, title)| format!("**{}. {title}:** something\n", at + 1))
-            .collect()
+        let titles = REQUIRED_SECTIONS.iter().enumerate();
+        let lines = titles.map(|(at, title)| format!("**{}. {title}:** something", at + 1));
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     #[test]

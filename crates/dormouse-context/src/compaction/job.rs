@@ -10,26 +10,28 @@ use super::directive::{self, Part};
 use super::earlier;
 use super::frame::{self, Parts};
 use super::gate::{self, GateError};
-use super::kept::Kept;
+use super::kept::{self, Kept, NothingGoes};
 use super::offline;
 use super::protocol::{
     Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,
 };
 use super::restore::{self, RestoredPart};
+use super::rounds::Rounds;
 use super::transcript::transcript;
 use crate::breaker::Allowed;
-use crate::category::Category;
 use crate::compact::Compaction;
 use crate::evidence;
 use crate::notes::{self, Notes};
 use crate::policy::{Carry, SummaryCall};
-use crate::segment::Segment;
 use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 use std::collections::HashSet;
+
+/// What the blocks may take that only keep the turns in order once others are gone.
+const STAND_INS: Tokens = Tokens(64);
 
 /// Parts of their room that the user's messages and the evidence get when a result is too large.
 const LESS_ROOM: [u64; 4] = [1, 4, 16, 64];
@@ -70,9 +72,6 @@ pub struct CompactionJob {
 impl CompactionJob {
     /// A job for what is asked.
     pub fn new(request: Request) -> Self {
-        // A breaker that is open stays open until the model was asked with success.
-        let not_asked = (request.allowed != Allowed::Model)
-            .then(|| "the model is not asked after so many failures".to_owned());
         Self {
             request,
             stage: Stage::Hooks,
@@ -81,7 +80,7 @@ impl CompactionJob {
             dropped: 0,
             cold: false,
             cut: None,
-            failure: not_asked,
+            failure: None,
         }
     }
 
@@ -89,8 +88,17 @@ impl CompactionJob {
     pub fn start(&mut self, cx: &JobContext<'_>) -> Effect {
         match self.kept(cx) {
             Ok(_) => Effect::RunHooks,
-            Err(reason) => self.over(Outcome::Nothing(reason)),
+            Err(reason) => self.nothing_goes(&reason),
         }
+    }
+
+    fn nothing_goes(&mut self, reason: &NothingGoes) -> Effect {
+        let why = reason.to_string();
+        let asked = self.failure.is_some();
+        self.over(match reason {
+            NothingGoes::NotNow(_) => Outcome::Nothing(why),
+            NothingGoes::AllStays => Outcome::NoProgress { why, asked },
+        })
     }
 
     /// The next step.
@@ -150,7 +158,7 @@ impl CompactionJob {
         Effect::Done(outcome)
     }
 
-    fn kept(&self, cx: &JobContext<'_>) -> Result<Kept, String> {
+    fn kept(&self, cx: &JobContext<'_>) -> Result<Kept, NothingGoes> {
         let view = cx.conversation.view();
         match self.cut {
             Some(cut) => Kept::from(view, cut, cx.measure),
@@ -210,44 +218,31 @@ impl CompactionJob {
         self.stage = Stage::Asking;
         Effect::Ask(Box::new(Ask {
             form: self.form(cx),
-            directive: directive::directive(self.part(), &self.request.instructions),
+            directive: directive::directive(&self.part(cx), &self.request.instructions),
         }))
     }
 
-    fn part(&self) -> Part {
+    fn part(&self, cx: &JobContext<'_>) -> Part {
+        let begins = |seq: Seq| kept::beginning(cx.conversation.view(), seq);
         match self.request.scope {
             Scope::All => Part::Whole,
-            Scope::From(seq) => Part::FromHere { message: seq.get() },
-            Scope::UpTo(seq) => Part::UpToHere { message: seq.get() },
+            Scope::From(seq) => Part::FromHere {
+                begins: begins(seq),
+            },
+            Scope::UpTo(seq) => Part::UpToHere {
+                begins: begins(seq),
+            },
         }
     }
 
     fn form(&self, cx: &JobContext<'_>) -> AskForm {
-        let segments = self.remaining(cx);
+        let segments = Rounds::of(cx.conversation.view()).without(self.dropped);
         match cx.rule.call {
             SummaryCall::WithoutTools { clamp } => AskForm::Cold(transcript(&segments, clamp)),
             SummaryCall::Riding if self.cold => AskForm::Cold(transcript(&segments, None)),
             SummaryCall::Riding if self.dropped > 0 => AskForm::Shortened(segments),
             SummaryCall::Riding => AskForm::Riding,
         }
-    }
-
-    /// The conversation without the oldest rounds that had to be dropped. An earlier summary is
-    /// always among what is left.
-    fn remaining(&self, cx: &JobContext<'_>) -> Vec<Segment> {
-        let view = cx.conversation.view();
-        let mut segments = view.segments();
-        segments.truncate(view.history_len());
-        let cut = match self.dropped {
-            0 => 0,
-            dropped => cut::rounds(&segments)
-                .get(dropped)
-                .copied()
-                .unwrap_or(segments.len()),
-        };
-        let kept = segments.iter().enumerate();
-        let kept = kept.filter(|(at, segment)| segment.category == Category::Summary || *at >= cut);
-        crate::normalise::normalise(kept.map(|(_, segment)| segment.clone()).collect())
     }
 
     fn answered(&mut self, cx: &JobContext<'_>, answer: Result<Answer, AskFailure>) -> Effect {
@@ -287,28 +282,10 @@ impl CompactionJob {
 
     /// Drops the oldest rounds until the gap is covered. Says whether anything is left to ask.
     fn drop_rounds(&mut self, cx: &JobContext<'_>, gap: Option<Tokens>) -> bool {
-        let segments = cx.conversation.view().segments();
-        let cuts = cut::rounds(&segments);
-        let from = cuts.get(self.dropped).copied().unwrap_or(0);
-        let before = cut::tokens_from(&segments, from, cx.measure);
-        let enough = |dropped: usize| match gap {
-            Some(gap) => {
-                let after = cut::tokens_from(&segments, cuts[dropped], cx.measure);
-                before - after > gap
-            }
-            None => {
-                let rounds = Tokens(cuts.len() as u64);
-                dropped as u64 >= self.dropped as u64 + cx.settings.too_long_drop.of(rounds).get()
-            }
-        };
-        let next = (self.dropped + 1..cuts.len()).find(|dropped| enough(*dropped));
-        match next {
-            Some(dropped) => {
-                self.dropped = dropped;
-                true
-            }
-            None => false,
-        }
+        let share = cx.settings.too_long_drop;
+        let next = Rounds::of(cx.conversation.view()).drop(self.dropped, gap, share, cx.measure);
+        self.dropped = next.unwrap_or(self.dropped);
+        next.is_some()
     }
 
     fn summarised(&mut self, cx: &JobContext<'_>, summary: String) -> Effect {
@@ -322,7 +299,7 @@ impl CompactionJob {
             directive: format!(
                 "{}\n\nA first summary was written. Check it against the conversation and write it \
                  again, corrected and complete.\n\n{summary}",
-                directive::directive(self.part(), &self.request.instructions)
+                directive::directive(&self.part(cx), &self.request.instructions)
             ),
         };
         self.stage = Stage::Verifying { summary };
@@ -333,7 +310,7 @@ impl CompactionJob {
         let bytes = cx.conversation.bytes_per_token();
         let kept = match self.kept(cx) {
             Ok(kept) => kept,
-            Err(reason) => return self.over(Outcome::Nothing(reason)),
+            Err(reason) => return self.nothing_goes(&reason),
         };
         let budget = cx.settings.offline.min(Tokens(kept.replaced.get() / 4));
         let earlier = frame::summaries_in(kept.going()).join("\n\n");
@@ -438,7 +415,7 @@ impl CompactionJob {
         let blocks = summary.iter().chain(&restored);
         let added = blocks.fold(Weight::default(), |sum, block| sum + *block.weight());
         let added = cx.measure.tokens(&added);
-        if added >= kept.replaced {
+        if added + STAND_INS >= kept.replaced {
             return Err(GateError::NotSmaller {
                 result: added,
                 replaced: kept.replaced,

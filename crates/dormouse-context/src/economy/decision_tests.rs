@@ -255,6 +255,26 @@ fn notes_are_written_once_late_and_while_they_are_cheap() {
     let left = full - outlook.notes_update(Tokens(70_000));
     assert!(worth(70_000, Moment::TurnEnd, &again(40_001, left - 1.0)));
     assert!(!worth(70_000, Moment::TurnEnd, &again(40_001, left + 1.0)));
+    // A tail that would stay beside them is part of their price.
+    let with_tail = NotesState {
+        tail: Tokens(10_000),
+        ..fresh
+    };
+    assert!(!worth(70_000, Moment::TurnEnd, &with_tail));
+}
+
+#[test]
+fn what_was_not_sent_yet_is_no_reason_to_compact() {
+    let outlook = outlook();
+    let above = outlook.between_rounds + Tokens(1_000);
+    let now = |unsent| Situation {
+        unsent: Tokens(unsent),
+        call_cached: true,
+        prefix_cached: true,
+        ..Situation::new(above, Moment::BetweenRounds)
+    };
+    assert!(decide(&outlook, &now(0)).act);
+    assert!(!decide(&outlook, &now(2_000)).act);
 }
 
 #[test]

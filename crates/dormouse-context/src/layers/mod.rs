@@ -20,6 +20,7 @@ mod tests;
 
 pub use settings::{LayerSettings, NotesSettings};
 
+use crate::bound::{RewriteVerdict, local_rewrite};
 use crate::breaker::{Allowed, Breaker};
 use crate::clear::{self, ClearInputs, ClearVerdict, Measure, Selection};
 use crate::compaction::cut;
@@ -54,6 +55,13 @@ pub struct LayerState {
     in_use: Option<Tokens>,
 }
 
+impl LayerState {
+    /// The results in view when the planner was last asked.
+    pub fn results(&self) -> &ResultIndex {
+        &self.index
+    }
+}
+
 /// What is known of the notes beside the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NotesStatus {
@@ -86,6 +94,8 @@ pub struct LayerInputs<'a> {
     pub moment: Moment,
     /// The cache has lapsed.
     pub cold: bool,
+    /// The provider can compact.
+    pub provider_compacts: bool,
 }
 
 /// The next thing to do.
@@ -101,6 +111,11 @@ pub enum Action {
         allowed: Allowed,
         /// What the policy lets stay of the tail, where it decides that by figures.
         keep: Option<Tokens>,
+    },
+    /// Have the provider compact: a local rewrite would have to wait.
+    CompactByProvider {
+        /// What it is for.
+        trigger: Trigger,
     },
     /// Update the notes.
     UpdateNotes,
@@ -259,6 +274,16 @@ impl Question<'_> {
             return Err("automatic compaction is switched off".to_owned());
         }
         let (trigger, why) = self.due(outlook)?;
+        // Said here, so that nobody is told about a try that could only wait.
+        let waits = match local_rewrite(inputs.conversation.view(), 0) {
+            RewriteVerdict::Wait { reason } => Some(reason),
+            RewriteVerdict::Allowed { .. } => None,
+        };
+        // The end of a turn is the better moment, as long as there is room until then.
+        let by_provider = inputs.provider_compacts && self.used >= thresholds.autocompact_target;
+        if let Some(reason) = waits.filter(|_| !by_provider) {
+            return Err(format!("it is due ({why}), but {reason}"));
+        }
         let allowed = self.breaker.allows(inputs.settings.compact.breaker);
         if allowed == Allowed::Nothing {
             return Err(format!(
@@ -274,6 +299,9 @@ impl Question<'_> {
                 .irreducible(floor, thresholds.autocompact_target);
             let why = format!("what must stay is {excess} tokens above the target");
             return Ok((Action::OpenBreaker(breaker), why));
+        }
+        if waits.is_some() {
+            return Ok((Action::CompactByProvider { trigger }, why));
         }
         if let FloorCheck::Irreducible { .. } = thresholds.check_floor(floor + self.unsent()) {
             return Err(format!(

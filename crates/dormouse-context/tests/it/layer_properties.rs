@@ -5,13 +5,15 @@ use crate::random_log::{Op, targets};
 use crate::view_properties::{resume, wire};
 use bytes::Bytes;
 use dormouse_context::category::Category;
-use dormouse_context::compaction::summaries_in;
+use dormouse_context::compaction::{cut, summaries_in};
 use dormouse_context::evidence;
 use dormouse_context::layers::LayerSettings;
+use dormouse_context::segment::SegmentList;
 use dormouse_context::target::Target;
 use dormouse_context::validate;
+use dormouse_core::block::BlockKind;
 use dormouse_core::hash::Hash;
-use dormouse_core::id::{BlockKey, Seq};
+use dormouse_core::id::{BlockKey, CallId, Seq};
 use dormouse_core::models::ThinkingBinding;
 use dormouse_core::record::{Body, Role};
 use dormouse_core::settings::Settings;
@@ -119,6 +121,30 @@ proptest! {
     }
 
     #[test]
+    fn no_cut_parts_a_call_from_its_result(steps in steps(50, true), target in targets()) {
+        let mut layered = Layered::new(target);
+        for step in &steps {
+            layered.step(step);
+        }
+        let list = layered.session.view().segments();
+        let answered: HashMap<usize, usize> = pairs(&list);
+        let cuts = cut::cuts(&list);
+        prop_assert_eq!(cuts.first().copied(), (!list.is_empty()).then_some(0));
+        for cut in cuts {
+            for (call, result) in &answered {
+                prop_assert_eq!(*call < cut, *result < cut, "a cut at {} parts {} from {}", cut, call, result);
+            }
+            // The ranges of what stays name its records, and none of a record that goes as a whole.
+            let ranges = cut::ranges(&list, |at| at >= cut);
+            let staying: HashSet<Seq> = list.iter().skip(cut).map(|segment| segment.origin.record).collect();
+            for segment in list.iter() {
+                let named = ranges.iter().any(|range| range.contains(segment.origin.record));
+                prop_assert_eq!(named, staying.contains(&segment.origin.record));
+            }
+        }
+    }
+
+    #[test]
     fn a_summary_never_crowds_out_the_one_before(
         steps in steps(30, false),
         replies in crate::layered_log::replies(),
@@ -147,6 +173,24 @@ proptest! {
             prop_assert!(summaries[0].contains("port 8080"), "{}", summaries[0]);
         }
     }
+}
+
+/// Where each call's result stands.
+fn pairs(list: &SegmentList) -> HashMap<usize, usize> {
+    let mut open: HashMap<CallId, usize> = HashMap::new();
+    let mut pairs = HashMap::new();
+    for (at, segment) in list.iter().enumerate() {
+        match (segment.block.kind(), segment.block.call()) {
+            (BlockKind::ToolUse, Some(call)) => {
+                open.insert(call.clone(), at);
+            }
+            (BlockKind::ToolResult, Some(call)) => {
+                pairs.extend(open.remove(call).map(|call| (call, at)));
+            }
+            _ => {}
+        }
+    }
+    pairs
 }
 
 #[test]

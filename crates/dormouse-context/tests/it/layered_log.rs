@@ -5,7 +5,7 @@
 //! are long here, so that forgetting them pays.
 
 use crate::random_log::{Op, Session};
-use dormouse_context::breaker::{Allowed, Breaker};
+use dormouse_context::breaker::{Allowed, Breaker, ModelPart};
 use dormouse_context::clear::{self, ClearInputs, ClearRule, ClearVerdict, Measure, Selection};
 use dormouse_context::compaction::{
     Answer, AskFailure, CompactionJob, Effect, Event, JobContext, Outcome, REQUIRED_SECTIONS,
@@ -26,7 +26,7 @@ use dormouse_context::window::Thresholds;
 use dormouse_core::block::Block;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::Seq;
-use dormouse_core::record::{Body, FragmentKind, Notes as NotesRecord, Trigger};
+use dormouse_core::record::{Body, BoundaryKind, FragmentKind, Notes as NotesRecord, Trigger};
 use dormouse_core::settings::CacheTtl;
 use dormouse_core::settings::{Settings, WindowSettings};
 use dormouse_core::units::Tokens;
@@ -209,7 +209,7 @@ impl Layered {
         any
     }
 
-    pub(crate) fn measure(&self, conversation: &Conversation) -> Measure {
+    fn measure(conversation: &Conversation) -> Measure {
         let model = &conversation.view().target().model;
         Measure {
             bytes: conversation.bytes_per_token(),
@@ -243,7 +243,7 @@ impl Layered {
             index: &index,
             rule: &rule,
             settings: &self.settings.clear,
-            measure: self.measure(&conversation),
+            measure: Self::measure(&conversation),
             used: Tokens(1_000_000),
             warning: Tokens(0),
             cold,
@@ -273,7 +273,7 @@ impl Layered {
             body: format!("- covered up to {last}"),
         };
         let notes = apply(&Notes::blank(&Template::builtin()), &[edit]).expect("a good edit");
-        let size = self.measure(&conversation).tokens(&conversation.weight());
+        let size = Self::measure(&conversation).tokens(&conversation.weight());
         self.session.log.push(Body::Notes(NotesRecord {
             last_summarised: *last,
             tokens: Tokens(100),
@@ -338,7 +338,7 @@ impl Layered {
         let cx = JobContext {
             conversation: &conversation,
             prefix: &Weight::default(),
-            measure: self.measure(&conversation),
+            measure: Self::measure(&conversation),
             settings: &self.settings.compact,
             rule,
             target: Tokens(4_000),
@@ -413,6 +413,7 @@ impl Layered {
                     Moment::BeforeRequest
                 },
                 cold: *cold,
+                provider_compacts: false,
             };
             let plan = layers::plan(&mut self.state, &inputs);
             assert_eq!(plan.considered.len(), 3);
@@ -422,6 +423,7 @@ impl Layered {
                     self.carry_out(&conversation, &selection);
                     rewritten = true;
                 }
+                Some(Action::CompactByProvider { .. }) => panic!("no provider is there"),
                 Some(Action::OpenBreaker(breaker)) => {
                     self.session.log.push(Body::State(breaker.record()));
                     break;
@@ -446,12 +448,20 @@ impl Layered {
                         ..policy.compact
                     };
                     let outcome = self.run(request, &rule, replies);
-                    let Outcome::Compacted { model_failed, .. } = outcome else {
+                    let Outcome::Compacted {
+                        kind, model_failed, ..
+                    } = outcome
+                    else {
                         break;
+                    };
+                    let model = match (kind, model_failed) {
+                        (_, Some(_)) => ModelPart::Failed,
+                        (BoundaryKind::Full, None) => ModelPart::Summarised,
+                        _ => ModelPart::NotAsked,
                     };
                     rewritten = true;
                     let breaker = Breaker::of(self.conversation().state());
-                    let breaker = breaker.compacted(false, model_failed.is_some());
+                    let breaker = breaker.compacted(false, model);
                     self.session.log.push(Body::State(breaker.record()));
                 }
             }

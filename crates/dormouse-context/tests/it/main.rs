@@ -8,6 +8,7 @@
 )]
 
 mod accounting;
+mod byte_stability;
 mod evidence;
 mod foreign_cases;
 mod layer_properties;

@@ -10,7 +10,7 @@ use dormouse_engine::{CompactWish, Purpose, Session};
 use serde_json::json;
 
 /// A summary with all its sections, each of so many characters.
-pub fn summary(chars: usize) -> String {
+pub(crate) fn summary(chars: usize) -> String {
     let sections = REQUIRED_SECTIONS.iter().enumerate();
     let sections =
         sections.map(|(at, title)| format!("{}. {title}: {}\n", at + 1, prose(at, chars)));
@@ -54,7 +54,7 @@ impl Case {
 
     /// The context is smaller and valid; every question is there; the log still has everything;
     /// the session goes on, also after a crash.
-    async fn is_sound(mut self) {
+    async fn proves_sound(mut self) {
         check(&self.session);
         assert!(
             self.session.used().get() * 3 < self.used * 2,
@@ -93,7 +93,7 @@ async fn too_long_by_a_readable_gap_drops_the_rounds_that_cover_it() {
         shorter > whole / 3,
         "no more than needed is dropped: {whole} {shorter}"
     );
-    case.is_sound().await;
+    case.proves_sound().await;
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn too_long_by_an_unknown_gap_is_shortened_three_times_and_then_done_witho
     let lengths: Vec<usize> = asked.iter().map(|sent| sent.messages().len()).collect();
     assert_eq!(lengths.len(), 1 + 3);
     assert!(lengths.is_sorted_by(|a, b| a > b), "{lengths:?}");
-    case.is_sound().await;
+    case.proves_sound().await;
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_gap_that_nothing_can_cover_ends_without_a_model_at_once() {
     );
     assert_eq!(case.compact().await.0, BoundaryKind::Offline);
     assert_eq!(case.kit.provider.count(Purpose::Compaction), 1);
-    case.is_sound().await;
+    case.proves_sound().await;
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn a_stream_cut_in_the_middle_is_asked_again_twice() {
     }
     assert_eq!(case.compact().await, (BoundaryKind::Full, None));
     assert_eq!(case.kit.provider.count(Purpose::Compaction), 3);
-    case.is_sound().await;
+    case.proves_sound().await;
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn a_stream_that_always_breaks_ends_without_a_model() {
         .always(Purpose::Compaction, Answer::cut_in_the_middle());
     assert_eq!(case.compact().await.0, BoundaryKind::Offline);
     assert_eq!(case.kit.provider.count(Purpose::Compaction), 3);
-    case.is_sound().await;
+    case.proves_sound().await;
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn answers_that_are_no_summary_are_refused() {
         assert!(why.contains(word), "{word}: {why}");
         assert_eq!(kind, BoundaryKind::Offline, "{word}");
         assert_eq!(case.kit.provider.count(Purpose::Compaction), 1, "{word}");
-        case.is_sound().await;
+        case.proves_sound().await;
     }
 }
 
@@ -192,7 +192,7 @@ async fn a_provider_that_rejects_the_riding_form_gets_a_cold_call() {
     assert_eq!(riding["system"][0]["text"], cold["system"][0]["text"]);
     assert_eq!(cold["messages"].as_array().unwrap().len(), 1);
     assert!(asked[1].contains("QX-1?"));
-    case.is_sound().await;
+    case.proves_sound().await;
 }
 
 #[tokio::test]
@@ -207,7 +207,7 @@ async fn a_provider_that_rejects_both_forms_is_left_alone() {
         (BoundaryKind::Offline, 2)
     );
     assert!(why.is_some());
-    case.is_sound().await;
+    case.proves_sound().await;
 }
 
 /// The riding call differs from the conversation's own request in nothing but its directive.
@@ -243,7 +243,7 @@ async fn the_call_rides_the_cache() {
         before.len() + 2,
         "the last answer and the directive"
     );
-    case.is_sound().await;
+    case.proves_sound().await;
 }
 
 /// The same for the call that does not ride the cache.

@@ -88,7 +88,7 @@ async fn a_compaction_is_there_or_it_is_not() {
     at_every_operation(
         conversation,
         async |_, session| {
-            let _ = session.compact(CompactWish::default()).await;
+            drop(session.compact(CompactWish::default()).await);
         },
         |_, _, found| {
             let mut judged = judged.borrow_mut();
@@ -133,11 +133,11 @@ async fn a_clearing_is_there_or_it_is_not() {
         let mut session = kit.open();
         kit.work(&mut session, &["Bash", "Read", "Grep"]).await;
         kit.sync_log();
-        kit.wait(Duration::from_secs(7_200));
+        kit.wait(Duration::from_hours(2));
         (kit, session)
     };
     let step = async |_: &Kit, session: &mut Session| {
-        let _ = session.turn(vec![Block::text("Back again.")]).await;
+        drop(session.turn(vec![Block::text("Back again.")]).await);
     };
     let (kit, mut session) = prepare().await;
     let old = prompt(&session);
@@ -172,7 +172,7 @@ async fn an_offloaded_result_is_whole_on_disk_before_anybody_hears_of_it() {
             Purpose::Turn,
             Answer::call("call_0", "Bash", &json!({"x": "y"})),
         );
-        let _ = session.turn(vec![Block::text("Run it.")]).await;
+        drop(session.turn(vec![Block::text("Run it.")]).await);
     };
     let (kit, mut session) = prepare().await;
     step(&kit, &mut session).await;
@@ -216,7 +216,7 @@ async fn notes_are_the_old_ones_or_the_new_ones() {
         (kit, session)
     };
     let step = async |_: &Kit, session: &mut Session| {
-        let _ = session.settle_notes().await;
+        drop(session.settle_notes().await);
     };
     let (kit, mut session) = prepare().await;
     let old = prompt(&session);

@@ -1,6 +1,8 @@
 //! A prompt that no compaction can make smaller: said once, tried once, never a loop.
 
 use crate::kit::{Kit, boundaries, check, prefix, prose, turn};
+use crate::provider::Answer;
+use dormouse_context::policy::Policy;
 use dormouse_core::block::Block;
 use dormouse_core::record::BoundaryKind;
 use dormouse_core::units::Tokens;
@@ -30,9 +32,9 @@ async fn insist(session: &mut Session, turns: usize) -> usize {
 
 /// The provider counts 199,000 of 200,000 tokens whatever is sent, and there is hardly anything
 /// to summarise.
-#[tokio::test]
-async fn a_provider_that_always_reports_a_full_window_is_asked_for_one_summary() {
+async fn always_full(policy: Policy) {
     let mut kit = Kit::new();
+    kit.config.policy = Some(policy);
     kit.config.window = Some(Tokens(200_000));
     kit.provider
         .report_usage(Some("input=199000,read=0,write_5m=0,write_1h=0"));
@@ -43,11 +45,17 @@ async fn a_provider_that_always_reports_a_full_window_is_asked_for_one_summary()
     assert!(kit.provider.sent().len() <= 8);
 }
 
+#[tokio::test]
+async fn a_provider_that_always_reports_a_full_window_is_asked_for_one_summary() {
+    always_full(Policy::classic()).await;
+    always_full(Policy::economic()).await;
+}
+
 /// The same with a conversation that can be summarised: it is, the next measurement shows that it
 /// was no use, and that is the end of it.
-#[tokio::test]
-async fn a_summary_that_changes_nothing_is_the_last_one() {
-    let kit = Kit::new();
+async fn of_no_use(policy: Policy) {
+    let mut kit = Kit::new();
+    kit.config.policy = Some(policy);
     let mut session = kit.open();
     kit.talk_until(&mut session, 20_000).await;
     let before = kit.provider.sent().len();
@@ -65,6 +73,12 @@ async fn a_summary_that_changes_nothing_is_the_last_one() {
         1,
         "a resumed session knows it too"
     );
+}
+
+#[tokio::test]
+async fn a_summary_that_changes_nothing_is_the_last_one() {
+    of_no_use(Policy::classic()).await;
+    of_no_use(Policy::economic()).await;
 }
 
 /// System prompt and tools alone are above the target: no summary is even asked for.
@@ -97,4 +111,16 @@ async fn the_breaker_closes_when_the_floor_falls() {
         BoundaryKind::Full
     );
     assert_eq!(kit.told(cannot), 1);
+}
+
+/// A long answer is history once it is finished: it is no part of the floor.
+#[tokio::test]
+async fn a_long_answer_can_be_summarised() {
+    let kit = Kit::new();
+    let mut session = kit.open();
+    let answer = Answer::text(&prose(1, 110_000));
+    kit.provider.next(Purpose::Turn, answer);
+    turn(&mut session, "Write a book.").await;
+    assert_eq!(boundaries(&session).len(), 1, "{:?}", kit.notices());
+    assert_eq!(kit.told(cannot), 0);
 }

@@ -26,7 +26,7 @@ fn open(kit: &Kit, home: &Path) -> Session {
 /// Works on the session until it is killed: talks, calls tools, clears, compacts.
 #[tokio::test]
 async fn the_one_that_is_killed() {
-    let Some(home) = std::env::var_os(VARIABLE) else {
+    let Some(home) = System::real().env.var(VARIABLE) else {
         return;
     };
     let kit = Kit::new();
@@ -45,7 +45,7 @@ async fn the_one_that_is_killed() {
             0 => kit.work(&mut session, &["Bash", "Grep", "Grep"]).await,
             1 => turn(&mut session, &prose(step, 2_000)).await,
             2 => {
-                kit.wait(Duration::from_secs(7_200));
+                kit.wait(Duration::from_hours(2));
                 turn(&mut session, "Back again.").await;
             }
             _ => drop(session.compact(CompactWish::default()).await.unwrap()),

@@ -27,27 +27,27 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub const LOG: &str = "/home/dormouse/projects/p/s.jsonl";
-pub const RESULTS: &str = "/home/dormouse/projects/p/s/tool-results";
-pub const NOTES: &str = "/home/dormouse/projects/p/s/session-memory/summary.md";
+pub(crate) const LOG: &str = "/home/dormouse/projects/p/s.jsonl";
+pub(crate) const RESULTS: &str = "/home/dormouse/projects/p/s/tool-results";
+pub(crate) const NOTES: &str = "/home/dormouse/projects/p/s/session-memory/summary.md";
 
 /// A model that binds no thinking.
-pub const PLAIN: &str = "claude-sonnet-4-5";
+pub(crate) const PLAIN: &str = "claude-sonnet-4-5";
 /// One that binds it to everything before it.
-pub const BOUND: &str = "claude-opus-5-5";
+pub(crate) const BOUND: &str = "claude-opus-5-5";
 
 /// The tools: each has one text that it always returns.
 #[derive(Debug, Default)]
-pub struct Tools {
+pub(crate) struct Tools {
     outputs: Mutex<HashMap<String, ToolOutput>>,
 }
 
 impl Tools {
-    pub fn returns(&self, tool: &str, text: impl Into<String>) {
+    pub(crate) fn returns(&self, tool: &str, text: impl Into<String>) {
         self.returns_output(tool, ToolOutput::text("unset".into(), text));
     }
 
-    pub fn returns_output(&self, tool: &str, output: ToolOutput) {
+    pub(crate) fn returns_output(&self, tool: &str, output: ToolOutput) {
         self.outputs.lock().unwrap().insert(tool.to_owned(), output);
     }
 }
@@ -72,11 +72,11 @@ impl ToolHost for Tools {
 
 /// Hooks that a test writes.
 #[derive(Debug, Default)]
-pub struct Hooks {
-    pub answer: Mutex<HookAnswer>,
-    pub after: Mutex<Vec<RestoredPart>>,
+pub(crate) struct Hooks {
+    pub(crate) answer: Mutex<HookAnswer>,
+    pub(crate) after: Mutex<Vec<RestoredPart>>,
     /// What they were asked, in order.
-    pub asked: Mutex<Vec<String>>,
+    pub(crate) asked: Mutex<Vec<String>>,
 }
 
 impl CompactHooks for Hooks {
@@ -97,12 +97,12 @@ impl CompactHooks for Hooks {
 
 /// The world of one test.
 #[derive(Debug)]
-pub struct Kit {
-    pub machine: MemorySystem,
-    pub provider: Arc<Provider>,
-    pub tools: Arc<Tools>,
-    pub hooks: Arc<Hooks>,
-    pub config: SessionConfig,
+pub(crate) struct Kit {
+    pub(crate) machine: MemorySystem,
+    pub(crate) provider: Arc<Provider>,
+    pub(crate) tools: Arc<Tools>,
+    pub(crate) hooks: Arc<Hooks>,
+    pub(crate) config: SessionConfig,
     settings: Arc<Mutex<Arc<Settings>>>,
     notices: Arc<Mutex<Vec<Notice>>>,
 }
@@ -110,12 +110,12 @@ pub struct Kit {
 impl Kit {
     /// The fixed thresholds, a window of 40,000 tokens (compaction at 26,800), notes off: tests of
     /// notes switch them on.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(PLAIN, SimConfig::default())
     }
 
     /// The same with another model and simulator.
-    pub fn with(model: &str, simulator: SimConfig) -> Self {
+    pub(crate) fn with(model: &str, simulator: SimConfig) -> Self {
         let machine = MemorySystem::new();
         let simulator = SimConfig {
             window: Some(10_000_000),
@@ -147,17 +147,17 @@ impl Kit {
     }
 
     /// Changes the settings, also of sessions that are open.
-    pub fn set(&self, pairs: &[&str]) {
+    pub(crate) fn set(&self, pairs: &[&str]) {
         *self.settings.lock().unwrap() = settings(pairs);
     }
 
     /// Opens the session: a new one, or where it stopped.
-    pub fn open(&self) -> Session {
+    pub(crate) fn open(&self) -> Session {
         self.open_on(self.machine.system(), "/home/dormouse".as_ref())
     }
 
     /// The same on any machine.
-    pub fn open_on(&self, system: System, home: &Path) -> Session {
+    pub(crate) fn open_on(&self, system: System, home: &Path) -> Session {
         let context = LineContext::default();
         let (path, folder) = (home.join("projects/p/s.jsonl"), home.join("projects/p/s"));
         let log = FileLog::open(&system, &path, context, SessionId::new("s")).unwrap();
@@ -185,27 +185,23 @@ impl Kit {
     }
 
     /// What was told so far, pieces of answers left out.
-    pub fn notices(&self) -> Vec<Notice> {
+    pub(crate) fn notices(&self) -> Vec<Notice> {
         let notices = self.notices.lock().unwrap();
         let told = notices.iter().filter(|n| !matches!(n, Notice::Answer(_)));
         told.cloned().collect()
     }
 
     /// How many notices are of a kind.
-    pub fn told(&self, is: impl Fn(&Notice) -> bool) -> usize {
+    pub(crate) fn told(&self, is: impl Fn(&Notice) -> bool) -> usize {
         self.notices().iter().filter(|notice| is(notice)).count()
     }
 
-    pub fn forget_notices(&self) {
-        self.notices.lock().unwrap().clear();
-    }
-
-    pub fn wait(&self, time: Duration) {
+    pub(crate) fn wait(&self, time: Duration) {
         self.machine.clock.advance(time);
     }
 
     /// Makes all of the log safe from a power cut, so that only what follows is at stake.
-    pub fn sync_log(&self) {
+    pub(crate) fn sync_log(&self) {
         let mut log = self
             .machine
             .files
@@ -215,12 +211,12 @@ impl Kit {
     }
 
     /// The process is killed and the session opened again: what the disk has of it.
-    pub fn killed(&self) -> (Session, Vec<(Role, Bytes)>) {
+    pub(crate) fn killed(&self) -> (Session, Vec<(Role, Bytes)>) {
         self.crash(Survives::Written)
     }
 
     /// The power goes: only what was synced is there, which may lack the last answer.
-    pub fn power_cut(&self) -> (Session, Vec<(Role, Bytes)>) {
+    pub(crate) fn power_cut(&self) -> (Session, Vec<(Role, Bytes)>) {
         self.crash(Survives::Synced)
     }
 
@@ -233,7 +229,7 @@ impl Kit {
     }
 
     /// Long answers and questions until the window is about so full.
-    pub async fn talk_until(&self, session: &mut Session, tokens: u64) {
+    pub(crate) async fn talk_until(&self, session: &mut Session, tokens: u64) {
         let mut round = 0;
         while session.used() < Tokens(tokens) {
             round += 1;
@@ -245,7 +241,7 @@ impl Kit {
     }
 
     /// Talks until the conversation has compacted itself once more, and tells how.
-    pub async fn talk_until_compacted(&self, session: &mut Session) -> BoundaryKind {
+    pub(crate) async fn talk_until_compacted(&self, session: &mut Session) -> BoundaryKind {
         let before = boundaries(session).len();
         self.talk_until(session, 24_000).await;
         while boundaries(session).len() == before {
@@ -261,7 +257,7 @@ impl Kit {
     }
 
     /// One turn in which the model calls these tools, one after the other.
-    pub async fn work(&self, session: &mut Session, tools: &[&str]) {
+    pub(crate) async fn work(&self, session: &mut Session, tools: &[&str]) {
         for (at, tool) in tools.iter().enumerate() {
             let id = format!("call_{}_{at}", self.provider.sent().len());
             self.provider
@@ -282,20 +278,20 @@ impl Drop for Kit {
 }
 
 /// A user's question, with something in it that can be looked for.
-pub fn question(round: usize) -> String {
+pub(crate) fn question(round: usize) -> String {
     format!(
         "Question {round}: what about item QX-{round}? {}",
         prose(round + 50, 300)
     )
 }
 
-pub fn settings(pairs: &[&str]) -> Arc<Settings> {
+pub(crate) fn settings(pairs: &[&str]) -> Arc<Settings> {
     let (layer, issues) = flags_layer(pairs.iter().copied());
     assert!(issues.is_empty(), "{issues:?}");
     Arc::new(resolve(&[layer], Trust::Trusted))
 }
 
-pub fn prefix(system: &str) -> RenderedPrefix {
+pub(crate) fn prefix(system: &str) -> RenderedPrefix {
     let tool = |name: &str| {
         let schema = json!({"type": "object", "properties": {"x": {"type": "string"}}});
         let tool = json!({"name": name, "description": "A tool.", "input_schema": schema});
@@ -318,25 +314,25 @@ pub fn prefix(system: &str) -> RenderedPrefix {
 }
 
 /// Sentences, no two alike.
-pub fn prose(seed: usize, chars: usize) -> String {
+pub(crate) fn prose(seed: usize, chars: usize) -> String {
     dormouse_testkit::conversation::prose(seed, chars)
 }
 
 /// One turn that goes well.
-pub async fn turn(session: &mut Session, text: &str) {
+pub(crate) async fn turn(session: &mut Session, text: &str) {
     session.turn(vec![Block::text(text)]).await.unwrap();
     check(session);
 }
 
 /// What the model would see now, block by block.
-pub fn prompt(session: &Session) -> Vec<(Role, Bytes)> {
+pub(crate) fn prompt(session: &Session) -> Vec<(Role, Bytes)> {
     let segments = session.conversation().view().segments();
     let blocks = segments.iter().map(|s| (s.role, s.block.bytes().clone()));
     blocks.collect()
 }
 
 /// The prompt as text, to look for words in it.
-pub fn prompt_text(session: &Session) -> String {
+pub(crate) fn prompt_text(session: &Session) -> String {
     let segments = session.conversation().view().segments();
     let texts = segments
         .iter()
@@ -345,14 +341,14 @@ pub fn prompt_text(session: &Session) -> String {
 }
 
 /// The view is one that the API takes, and nothing in the log contradicts it.
-pub fn check(session: &Session) {
+pub(crate) fn check(session: &Session) {
     let view = session.conversation().view();
     validate::consistent(view.segments().iter()).unwrap();
     assert_eq!(view.issues(), []);
 }
 
 /// The compactions in the log.
-pub fn boundaries(session: &Session) -> Vec<Record> {
+pub(crate) fn boundaries(session: &Session) -> Vec<Record> {
     let records = session.records().unwrap().into_iter();
     records
         .filter(|record| matches!(record.body, Body::Boundary(_)))
@@ -360,7 +356,7 @@ pub fn boundaries(session: &Session) -> Vec<Record> {
 }
 
 /// Every word of the user is in the prompt, or the prompt says where it is.
-pub fn all_questions_accounted_for(session: &Session, rounds: usize) {
+pub(crate) fn all_questions_accounted_for(session: &Session, rounds: usize) {
     let text = prompt_text(session);
     for round in 1..=rounds {
         assert!(

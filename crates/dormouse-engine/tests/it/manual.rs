@@ -71,6 +71,8 @@ async fn from_a_message_on_leaves_the_cached_prefix_alone() {
         .unwrap()
         .messages();
     session.compact(from(6)).await.unwrap();
+    let directive = kit.provider.sent_for(Purpose::Compaction)[0].last_text();
+    assert!(directive.contains("the message that begins with `Answer 3."));
     assert_eq!(
         last_boundary(&session),
         (Trigger::Manual, BoundaryKind::Partial)

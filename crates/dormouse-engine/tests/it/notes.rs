@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// A kit with notes, and a window in which nothing else happens.
-pub fn kit() -> Kit {
+pub(crate) fn kit() -> Kit {
     let mut kit = Kit::new();
     kit.set(&[]);
     kit.config.window = None;
@@ -30,11 +30,11 @@ fn failed(notice: &Notice) -> bool {
 }
 
 /// An answer that gives a section a new body.
-pub fn section(title: &str, body: &str) -> Answer {
+pub(crate) fn section(title: &str, body: &str) -> Answer {
     Answer::text(&format!("<section title=\"{title}\">\n{body}\n</section>"))
 }
 
-pub fn records(session: &Session) -> Vec<record::Notes> {
+pub(crate) fn records(session: &Session) -> Vec<record::Notes> {
     let records = session.records().unwrap().into_iter();
     let notes = records.filter_map(|record| match record.body {
         Body::Notes(notes) => Some(notes),

@@ -3,13 +3,14 @@
 
 use dormouse_core::block::Block;
 use dormouse_core::id::MessageId;
+use dormouse_core::json::RawJson;
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::{Asker, Purpose};
 use dormouse_model::{
-    Caching, Capabilities, Event, Extras, Features, ModelError, Partial, RateLimits, Reply,
-    Request, Response, ResponseStream, StopReason,
+    Caching, Capabilities, Event, Extras, Feature, Features, ModelError, Partial, RateLimits,
+    Reply, Request, Response, ResponseStream, StopReason,
 };
 use dormouse_sim::{SimConfig, SimRequest, Simulator};
 use dormouse_system::{Clock, ManualClock};
@@ -21,7 +22,7 @@ use tokio::sync::Notify;
 
 /// What becomes of a request.
 #[derive(Clone)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// These blocks.
     Blocks(Vec<Block>),
     /// These blocks, ended by the longest length allowed.
@@ -36,22 +37,22 @@ pub enum Answer {
 
 impl Answer {
     /// A text.
-    pub fn text(text: &str) -> Self {
+    pub(crate) fn text(text: &str) -> Self {
         Self::Blocks(vec![Block::text(text)])
     }
 
     /// A call of a tool.
-    pub fn call(id: &str, tool: &str, input: &Value) -> Self {
+    pub(crate) fn call(id: &str, tool: &str, input: &Value) -> Self {
         Self::Blocks(vec![call(id, tool, input)])
     }
 
     /// An error.
-    pub fn fail(error: impl Fn() -> ModelError + Send + Sync + 'static) -> Self {
+    pub(crate) fn fail(error: impl Fn() -> ModelError + Send + Sync + 'static) -> Self {
         Self::Fail(Arc::new(error))
     }
 
     /// The prompt is too long, with or without figures.
-    pub fn too_long(figures: Option<(u64, u64)>) -> Self {
+    pub(crate) fn too_long(figures: Option<(u64, u64)>) -> Self {
         Self::fail(move || ModelError::PromptTooLong {
             tokens: figures.map(|(tokens, _)| Tokens(tokens)),
             limit: figures.map(|(_, limit)| Tokens(limit)),
@@ -60,12 +61,12 @@ impl Answer {
     }
 
     /// The provider does not take the request.
-    pub fn rejected() -> Self {
+    pub(crate) fn rejected() -> Self {
         Self::fail(|| ModelError::Invalid(said("this form is not taken")))
     }
 
     /// The stream breaks in the middle of a text.
-    pub fn cut_in_the_middle() -> Self {
+    pub(crate) fn cut_in_the_middle() -> Self {
         Self::fail(|| ModelError::Broken {
             partial: Box::new(Partial::default()),
             source: Box::new(ModelError::Cut),
@@ -73,12 +74,12 @@ impl Answer {
     }
 
     /// Nobody is there.
-    pub fn overloaded() -> Self {
+    pub(crate) fn overloaded() -> Self {
         Self::fail(|| ModelError::Overloaded(said("overloaded")))
     }
 
     /// The same, but only after the word is given.
-    pub fn held(self, word: &Arc<Notify>) -> Self {
+    pub(crate) fn held(self, word: &Arc<Notify>) -> Self {
         Self::Held(Arc::clone(word), Box::new(self))
     }
 }
@@ -94,20 +95,20 @@ fn said(message: &str) -> Box<Reply> {
 
 /// A request that was made.
 #[derive(Clone, Debug)]
-pub struct Sent {
-    pub purpose: Purpose,
-    pub body: Vec<u8>,
+pub(crate) struct Sent {
+    pub(crate) purpose: Purpose,
+    pub(crate) body: Vec<u8>,
     /// What the simulator counted for it.
-    pub usage: TokenUsage,
+    pub(crate) usage: TokenUsage,
 }
 
 impl Sent {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
 
     /// The messages without cache markers.
-    pub fn messages(&self) -> Vec<Value> {
+    pub(crate) fn messages(&self) -> Vec<Value> {
         let mut messages = self.json()["messages"].as_array().unwrap().clone();
         for message in &mut messages {
             for block in message["content"].as_array_mut().into_iter().flatten() {
@@ -118,7 +119,7 @@ impl Sent {
     }
 
     /// All blocks of all messages, without cache markers.
-    pub fn blocks(&self) -> Vec<Value> {
+    pub(crate) fn blocks(&self) -> Vec<Value> {
         let messages = self.messages();
         let blocks = messages
             .iter()
@@ -127,12 +128,12 @@ impl Sent {
     }
 
     /// The last text: where a directive stands.
-    pub fn last_text(&self) -> String {
+    pub(crate) fn last_text(&self) -> String {
         let last = self.blocks().pop().unwrap();
         last["text"].as_str().unwrap_or_default().to_owned()
     }
 
-    pub fn contains(&self, text: &str) -> bool {
+    pub(crate) fn contains(&self, text: &str) -> bool {
         String::from_utf8_lossy(&self.body).contains(text)
     }
 }
@@ -144,10 +145,12 @@ struct State {
     usage: Option<String>,
     sent: Vec<Sent>,
     refused: Vec<String>,
+    features: Features,
+    lenient: bool,
 }
 
 /// The provider.
-pub struct Provider {
+pub(crate) struct Provider {
     state: Mutex<State>,
     clock: ManualClock,
 }
@@ -159,7 +162,7 @@ impl std::fmt::Debug for Provider {
 }
 
 impl Provider {
-    pub fn new(config: SimConfig, clock: ManualClock) -> Self {
+    pub(crate) fn new(config: SimConfig, clock: ManualClock) -> Self {
         let otherwise = [(Purpose::Turn, Answer::text("Done."))];
         Self {
             state: Mutex::new(State {
@@ -169,6 +172,8 @@ impl Provider {
                 usage: None,
                 sent: Vec::new(),
                 refused: Vec::new(),
+                features: Features::of(&[]),
+                lenient: false,
             }),
             clock,
         }
@@ -179,45 +184,64 @@ impl Provider {
     }
 
     /// The next request of this kind gets this answer.
-    pub fn next(&self, purpose: Purpose, answer: Answer) {
+    pub(crate) fn next(&self, purpose: Purpose, answer: Answer) {
         let mut state = self.lock();
         state.answers.entry(purpose).or_default().push_back(answer);
     }
 
     /// Every request of this kind without an answer of its own gets this one.
-    pub fn always(&self, purpose: Purpose, answer: Answer) {
+    pub(crate) fn always(&self, purpose: Purpose, answer: Answer) {
         self.lock().otherwise.insert(purpose, answer);
     }
 
     /// From now on the provider reports this usage, as in `input=1,read=2`.
-    pub fn report_usage(&self, usage: Option<&str>) {
+    pub(crate) fn report_usage(&self, usage: Option<&str>) {
         self.lock().usage = usage.map(str::to_owned);
     }
 
+    /// Takes blocks that the simulator does not know: they are left out before it reads.
+    pub(crate) fn lenient(&self) {
+        self.lock().lenient = true;
+    }
+
+    /// What the provider can do besides answering.
+    pub(crate) fn can(&self, features: &[Feature]) {
+        self.lock().features = Features::of(features);
+    }
+
     /// Requests so far.
-    pub fn sent(&self) -> Vec<Sent> {
+    pub(crate) fn sent(&self) -> Vec<Sent> {
         self.lock().sent.clone()
     }
 
     /// Requests of one kind.
-    pub fn sent_for(&self, purpose: Purpose) -> Vec<Sent> {
+    pub(crate) fn sent_for(&self, purpose: Purpose) -> Vec<Sent> {
         let sent = self.sent().into_iter();
         sent.filter(|sent| sent.purpose == purpose).collect()
     }
 
-    pub fn count(&self, purpose: Purpose) -> usize {
+    pub(crate) fn count(&self, purpose: Purpose) -> usize {
         self.sent_for(purpose).len()
     }
 
     /// What the simulator refused.
-    pub fn refused(&self) -> Vec<String> {
+    pub(crate) fn refused(&self) -> Vec<String> {
         self.lock().refused.clone()
     }
 
     /// Has the simulator read the request, and takes the answer for it.
-    fn take(&self, purpose: Purpose, body: &[u8]) -> (Answer, Response) {
+    fn take(&self, purpose: Purpose, request: &Request) -> (Answer, Response) {
+        let body: &[u8] = &request.body;
         let mut state = self.lock();
-        let mut http = SimRequest::post("/v1/messages", body.to_vec());
+        let read = if state.lenient {
+            without_cache_edits(body)
+        } else {
+            body.to_vec()
+        };
+        let mut http = SimRequest::post("/v1/messages", read);
+        if !request.betas.is_empty() {
+            http = http.with("anthropic-beta", &request.betas.join(","));
+        }
         if let Some(usage) = &state.usage {
             http = http.with("x-sim-usage", usage);
         }
@@ -243,6 +267,19 @@ impl Provider {
     }
 }
 
+/// The request as a provider without an editable cache would get it.
+fn without_cache_edits(body: &[u8]) -> Vec<u8> {
+    let mut json: Value = serde_json::from_slice(body).unwrap();
+    for message in json["messages"].as_array_mut().unwrap() {
+        let content = message["content"].as_array_mut().unwrap();
+        content.retain(|block| block["type"] != "cache_edits");
+        for block in content {
+            block.as_object_mut().unwrap().remove("cache_reference");
+        }
+    }
+    serde_json::to_vec(&json).unwrap()
+}
+
 fn read_response(message: &Value) -> Response {
     let figure = |name: &str| Tokens(message["usage"][name].as_u64().unwrap_or(0));
     let written = &message["usage"]["cache_creation"];
@@ -263,11 +300,15 @@ fn read_response(message: &Value) -> Response {
         stop_reason: match message["stop_reason"].as_str() {
             Some("tool_use") => StopReason::ToolUse,
             Some("max_tokens") => StopReason::MaxTokens,
+            Some("compaction") => StopReason::Compaction,
             _ => StopReason::EndTurn,
         },
         usage,
         billed: usage,
-        extras: Extras::default(),
+        extras: Extras {
+            context_management: message.get("context_management").map(RawJson::from),
+            ..Extras::default()
+        },
         request_id: None,
         rate_limits: RateLimits::default(),
         warnings: Vec::new(),
@@ -303,12 +344,12 @@ impl Asker for Provider {
             caching: Caching::Markers,
             cache_minimum: info.cache_minimum,
             thinking_binding: info.thinking_binding,
-            features: Features::of(&[]),
+            features: self.lock().features,
         }
     }
 
     fn ask(&self, purpose: Purpose, request: Request) -> ResponseStream {
-        let (answer, response) = self.take(purpose, &request.body);
+        let (answer, response) = self.take(purpose, &request);
         ResponseStream::new(move |emitter| async move {
             // Whoever else has something to do may do it, as on a real wire.
             for _ in 0..4 {

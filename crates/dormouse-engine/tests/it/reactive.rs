@@ -88,6 +88,25 @@ async fn a_second_refusal_in_the_same_turn_is_an_error_with_the_providers_words(
     assert!(kit.provider.sent().pop().unwrap().contains("And now?"));
 }
 
+/// Also where thinking is bound: the turn before is over, and the refused words wait.
+#[tokio::test]
+async fn a_refused_request_is_shortened_on_a_model_that_binds_thinking() {
+    let mut kit = crate::clearing::thinking_kit(crate::kit::BOUND);
+    kit.config.window = None;
+    let mut session = kit.open();
+    for round in 0..3 {
+        let words = format!("Work on part {round}.");
+        session.turn(vec![Block::text(&words)]).await.unwrap();
+    }
+    kit.provider.next(Purpose::Turn, Answer::too_long(None));
+    turn(&mut session, "The newest question: ZETA-9?").await;
+    assert_eq!(kit.told(too_long), 1);
+    assert_eq!(boundaries(&session).len(), 1, "{:?}", kit.notices());
+    let sent = kit.provider.sent_for(Purpose::Turn);
+    let newest = |sent: &&crate::provider::Sent| sent.last_text().contains("ZETA-9");
+    assert_eq!(sent.iter().filter(newest).count(), 2);
+}
+
 #[tokio::test]
 async fn nothing_is_shortened_where_automatic_compaction_is_off() {
     let kit = Kit::new();

@@ -9,7 +9,7 @@ use dormouse_core::units::Tokens;
 use dormouse_engine::{CompactWish, EngineError, Notice, Purpose, Session};
 use std::time::Duration;
 
-const TWO_HOURS: Duration = Duration::from_secs(7_200);
+const TWO_HOURS: Duration = Duration::from_hours(2);
 
 fn offloaded(kit: &Kit) -> usize {
     kit.told(|notice| matches!(notice, Notice::Offloaded { .. }))

@@ -3,7 +3,7 @@
 use crate::kit::{Kit, prompt, prompt_text, prose, turn};
 use crate::provider::Answer;
 use dormouse_context::undo::UndoError;
-use dormouse_engine::{CompactWish, EngineError, Purpose};
+use dormouse_engine::{CompactWish, EngineError, Notice, Purpose};
 use std::time::Duration;
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn undoing_a_clearing_gives_back_every_byte() {
     let mut session = kit.open();
     kit.work(&mut session, &["Bash", "Read", "Grep"]).await;
     let before = prompt(&session);
-    kit.wait(Duration::from_secs(7_200));
+    kit.wait(Duration::from_hours(2));
     turn(&mut session, "Back again.").await;
     assert!(prompt(&session)[..before.len()] != before[..]);
     session.undo(None).unwrap();
@@ -106,4 +106,24 @@ async fn an_older_rewrite_takes_the_newer_ones_along() {
     let oldest = crate::kit::boundaries(&session)[0].id.clone();
     assert_eq!(session.undo(Some(&oldest)).unwrap(), 2);
     assert!(prompt(&session)[..first.len()] == first[..]);
+}
+
+/// A prompt that is full again because the compaction was undone does not count against it.
+#[tokio::test]
+async fn an_undone_compaction_is_not_judged() {
+    let kit = Kit::new();
+    let mut session = kit.open();
+    kit.set(&["compact.auto=off"]);
+    kit.talk_until(&mut session, 27_500).await;
+    session.compact(CompactWish::default()).await.unwrap();
+    session.undo(None).unwrap();
+    turn(&mut session, "As before?").await;
+    assert_eq!(kit.told(|n| matches!(n, Notice::CannotCompact { .. })), 0);
+    kit.set(&["notes=off"]);
+    turn(&mut session, "Go on.").await;
+    assert_eq!(
+        crate::kit::boundaries(&session).len(),
+        2,
+        "compaction still works"
+    );
 }

@@ -328,6 +328,16 @@ impl Files for MemoryFiles {
         })
     }
 
+    fn remove_dir(&self, path: &Path) -> FileResult<()> {
+        self.step(Operation::Remove, path, |disk, path| {
+            if !disk.live.list(path)?.is_empty() {
+                return Err(io::ErrorKind::DirectoryNotEmpty.into());
+            }
+            disk.remove(path);
+            Ok(())
+        })
+    }
+
     fn lock_exclusive(&self, path: &Path) -> FileResult<Option<LockGuard>> {
         let number = self.step(Operation::Lock, path, |disk, locked_path| {
             let file = lock_path(locked_path);

@@ -129,6 +129,10 @@ impl Files for RealFiles {
         fs::remove_file(path).during(Operation::Remove, path)
     }
 
+    fn remove_dir(&self, path: &Path) -> FileResult<()> {
+        fs::remove_dir(path).during(Operation::Remove, path)
+    }
+
     fn lock_exclusive(&self, path: &Path) -> FileResult<Option<LockGuard>> {
         let file = options(Access::Private.file_mode())
             .write(true)

@@ -107,6 +107,7 @@ contract![
     a_file_where_a_directory_should_be_counts_as_absence,
     directories_are_not_files,
     removed_files_are_gone,
+    only_empty_directories_are_removed,
     a_lock_is_held_by_one_until_dropped,
     locks_of_different_files_do_not_meet,
     an_empty_append_changes_nothing,
@@ -382,6 +383,19 @@ fn removed_files_are_gone(place: &Place) {
     place.files.remove_file(&path).unwrap();
     is_absent(place, &path);
     assert_eq!(place.names(), [""; 0]);
+}
+
+fn only_empty_directories_are_removed(place: &Place) {
+    let inner = place.root.join("a");
+    place.files.create_dir_all(&inner, Access::Private).unwrap();
+    let file = inner.join("x");
+    place.files.replace(&file, b"x", Access::Private).unwrap();
+    fails(place.files.remove_dir(&inner), Operation::Remove, &inner);
+    fails(place.files.remove_dir(&file), Operation::Remove, &file);
+    place.files.remove_file(&file).unwrap();
+    place.files.remove_dir(&inner).unwrap();
+    assert_eq!(place.names(), [""; 0]);
+    fails(place.files.remove_dir(&inner), Operation::Remove, &inner);
 }
 
 fn a_lock_is_held_by_one_until_dropped(place: &Place) {

@@ -5,6 +5,7 @@ pub mod config;
 pub mod context;
 pub mod eval;
 pub mod export;
+pub mod gc;
 pub mod log;
 pub mod replay;
 pub mod sessions;
@@ -32,6 +33,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Export(args)) => export::run_export(args, app),
         Some(Command::Convert(args)) => export::run_convert(args, app),
         Some(Command::Config(args)) => config::run(args, app),
+        Some(Command::Gc(args)) => gc::run(args, app),
         Some(Command::Completions(args)) => completions::run(args, app),
     }
 }

@@ -113,8 +113,11 @@ fn config(args: &Args, app: &App) -> Result<SimConfig, Failure> {
         }
     };
     if let Some(path) = &args.script {
-        config.answers = AnswerConfig::from_json_lines(&read(path)?)
-            .map_err(|error| unsuitable(path, &error))?;
+        let script = AnswerConfig::from_json_lines(&read(path)?)
+            .map_err(|error| unsuitable(path, &error))?
+            .script;
+        // What the file says of the persona counts on when the script has run out.
+        config.answers.script = script;
     }
     config.listen = args.listen.clone().unwrap_or(config.listen);
     config.seed = args.seed.unwrap_or(config.seed);

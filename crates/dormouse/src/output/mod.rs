@@ -25,4 +25,4 @@ pub use bar::Bar;
 pub use line::{Line, Role};
 pub use out::{ColorChoice, Format, Out, OutError, OutResult, Terminal};
 pub use table::{Cell, Column, Table};
-pub use text::{clipped, printable, width};
+pub use text::{clipped, printable, width, wrapped};

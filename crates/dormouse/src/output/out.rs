@@ -1,8 +1,9 @@
 //! The way out.
 
 use super::bar::Bar;
-use super::line::{Line, Paint};
+use super::line::{Line, Paint, Role};
 use super::table::Table;
+use super::text::{clipped, printable, wrapped};
 use dormouse_system::Environment;
 use serde::Serialize;
 use std::fmt;
@@ -56,6 +57,8 @@ pub struct Terminal {
     pub color: bool,
     /// The same for stderr.
     pub color_errors: bool,
+    /// A person watches stderr, so that work under way may be shown there.
+    pub watched: bool,
     /// Columns, if they are known; nothing is cut short otherwise.
     pub columns: Option<usize>,
 }
@@ -78,6 +81,8 @@ impl Terminal {
         Self {
             color: color(io::stdout().is_terminal()),
             color_errors: color(io::stderr().is_terminal()),
+            watched: io::stderr().is_terminal()
+                && env.text("TERM").is_none_or(|term| term != "dumb"),
             columns: stated.filter(|columns| *columns > 0).or_else(measured),
         }
     }
@@ -149,6 +154,17 @@ impl Out {
         self.write("\n")
     }
 
+    /// Prints a paragraph, broken to fit the screen; lines after the first hang by `indent`.
+    pub fn paragraph(&mut self, role: Role, text: &str, indent: usize) -> OutResult {
+        let hang = " ".repeat(indent);
+        let width = self.width().saturating_sub(indent);
+        for (at, line) in wrapped(text, width).into_iter().enumerate() {
+            let start = if at == 0 { "" } else { hang.as_str() };
+            self.line(Line::new().text(start).role(role, line))?;
+        }
+        Ok(())
+    }
+
     /// Prints an empty line.
     pub fn blank(&mut self) -> OutResult {
         self.write("\n")
@@ -193,6 +209,14 @@ impl Out {
     /// Makes sure that everything printed has arrived.
     pub fn flush(&mut self) -> OutResult {
         self.stdout.flush().map_err(OutError)
+    }
+
+    /// Shows what is being done, in place of what was shown before; nothing takes it away.
+    pub fn progress(&mut self, text: &str) {
+        if self.terminal.watched && self.format == Format::Text {
+            let text = clipped(text, self.width().saturating_sub(1)).into_owned();
+            self.raw_aside(&format!("\r\u{1b}[2K{}", printable(&text)));
+        }
     }
 
     /// Says something beside the result, on stderr.

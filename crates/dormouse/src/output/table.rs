@@ -1,8 +1,8 @@
 //! Aligned tables.
 //!
 //! Columns are as wide as their widest cell, two spaces apart; numbers stand right. Where the
-//! width of the screen is known, one column may be marked to give way. The last column is never
-//! padded. A row can be followed by notes, indented lines that belong to it.
+//! width of the screen is known, one column may be marked to give way, and others to be left out
+//! where that is not enough. The last column is never padded. A row can be followed by notes, indented lines that belong to it.
 
 use super::line::{Paint, Role, painted};
 use super::text::{clipped, printable, width};
@@ -18,6 +18,7 @@ pub struct Column {
     title: &'static str,
     align: Align,
     gives_way: bool,
+    can_go: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,7 @@ impl Column {
             title,
             align: Align::Left,
             gives_way: false,
+            can_go: false,
         }
     }
 
@@ -48,6 +50,13 @@ impl Column {
     #[must_use]
     pub const fn gives_way(mut self) -> Self {
         self.gives_way = true;
+        self
+    }
+
+    /// This column is left out if the screen is too narrow for all; the last one goes first.
+    #[must_use]
+    pub const fn can_go(mut self) -> Self {
+        self.can_go = true;
         self
     }
 }
@@ -105,6 +114,11 @@ impl Table {
         self.entries.push(Entry::Row(cells.into()));
     }
 
+    /// Adds a row of a table whose columns are known only when it runs.
+    pub fn cells(&mut self, cells: Vec<Cell>) {
+        self.entries.push(Entry::Row(cells));
+    }
+
     /// Adds a line that belongs to the row above.
     pub fn note(&mut self, text: impl fmt::Display) {
         self.entries
@@ -118,23 +132,24 @@ impl Table {
 
     /// The lines of the table, at most `limit` columns wide if a column gives way.
     pub(super) fn render(&self, limit: Option<usize>, paint: Paint) -> Vec<String> {
-        let widths = self.widths(limit);
+        let (shown, widths) = self.layout(limit);
         let mut lines = Vec::new();
         if self.columns.iter().any(|column| !column.title.is_empty()) {
             let head = self.columns.iter();
             let head: Vec<Cell> = head
                 .map(|column| Cell::with_role(Role::Dim, column.title))
                 .collect();
-            lines.push(self.render_row(&head, &widths, paint));
+            lines.push(self.render_row(&head, &shown, &widths, paint));
         }
         lines.extend(self.entries.iter().map(|entry| match entry {
-            Entry::Row(cells) => self.render_row(cells, &widths, paint),
+            Entry::Row(cells) => self.render_row(cells, &shown, &widths, paint),
             Entry::Note(note) => format!("    {}", painted(note.role, &note.text, paint)),
         }));
         lines
     }
 
-    fn widths(&self, limit: Option<usize>) -> Vec<usize> {
+    /// The columns that are shown, and how wide each column is.
+    fn layout(&self, limit: Option<usize>) -> (Vec<usize>, Vec<usize>) {
         let mut widths: Vec<usize> = self
             .columns
             .iter()
@@ -147,30 +162,53 @@ impl Table {
                 }
             }
         }
-        let total = widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
-        let over = limit.map_or(0, |limit| total.saturating_sub(limit));
+        let mut shown: Vec<usize> = (0..widths.len()).collect();
+        let Some(limit) = limit else {
+            return (shown, widths);
+        };
         let flexible = self.columns.iter().position(|column| column.gives_way);
-        if let Some(flexible) = flexible {
-            let least = widths[flexible].min(NARROWEST);
-            widths[flexible] = widths[flexible].saturating_sub(over).max(least);
+        loop {
+            let gaps = GAP.len() * shown.len().saturating_sub(1);
+            let total = shown.iter().map(|at| widths[*at]).sum::<usize>() + gaps;
+            let over = total.saturating_sub(limit);
+            let slack = flexible.map_or(0, |at| widths[at].saturating_sub(NARROWEST));
+            let expendable = shown.iter().rposition(|at| self.columns[*at].can_go);
+            match expendable {
+                Some(at) if over > slack => {
+                    shown.remove(at);
+                }
+                _ => {
+                    if let Some(flexible) = flexible {
+                        widths[flexible] -= over.min(slack);
+                    }
+                    return (shown, widths);
+                }
+            }
         }
-        widths
     }
 
-    fn render_row(&self, cells: &[Cell], widths: &[usize], paint: Paint) -> String {
+    fn render_row(
+        &self,
+        cells: &[Cell],
+        shown: &[usize],
+        widths: &[usize],
+        paint: Paint,
+    ) -> String {
         let mut line = String::new();
         // Spaces are owed until something follows, so that no line ends in them.
         let mut owed = 0;
-        for (at, ((column, cell), column_width)) in
-            self.columns.iter().zip(cells).zip(widths).enumerate()
-        {
-            let text = clipped(&cell.text, *column_width);
-            let padding = column_width.saturating_sub(width(&text));
-            let (before, after) = match column.align {
+        for at in shown.iter().copied() {
+            let Some(cell) = cells.get(at) else {
+                break;
+            };
+            let text = clipped(&cell.text, widths[at]);
+            let padding = widths[at].saturating_sub(width(&text));
+            let (before, after) = match self.columns[at].align {
                 Align::Left => (0, padding),
                 Align::Right => (padding, 0),
             };
-            owed += before + if at == 0 { 0 } else { GAP.len() };
+            let first = shown.first() == Some(&at);
+            owed += before + if first { 0 } else { GAP.len() };
             if !text.is_empty() {
                 line.push_str(&" ".repeat(owed));
                 line.push_str(&painted(cell.role, &text, paint));
@@ -220,6 +258,23 @@ mod tests {
         assert_eq!(narrow[1], "dormouse         1,234  sleeps");
         assert_eq!(narrow[4], "a rather long…       1");
         assert_eq!(table.render(Some(5), Paint::Off)[4], "a rathe…       1");
+    }
+
+    #[test]
+    fn columns_that_can_go_are_left_out_from_the_right() {
+        let mut table = Table::new([
+            Column::left("NAME"),
+            Column::right("ONE").can_go(),
+            Column::right("COST"),
+            Column::right("TWO").can_go(),
+        ]);
+        table.row(["a".into(), 1.into(), 2.into(), 3.into()]);
+        let head = |limit| table.render(limit, Paint::Off)[0].clone();
+        assert_eq!(head(None), "NAME  ONE  COST  TWO");
+        assert_eq!(head(Some(20)), "NAME  ONE  COST  TWO");
+        assert_eq!(head(Some(19)), "NAME  ONE  COST");
+        assert_eq!(head(Some(12)), "NAME  COST");
+        assert_eq!(head(Some(1)), "NAME  COST");
     }
 
     #[test]

@@ -30,6 +30,25 @@ pub fn clipped(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
+/// The text in lines of at most `columns`, broken at spaces; a word that is longer stands alone.
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.width() + 1 + word.width() > columns {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
 /// The text with everything that would steer a terminal or reorder a line made visible.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(steers) {
@@ -76,6 +95,14 @@ mod tests {
             assert_eq!(clipped(text, columns), expected, "{text} in {columns}");
             assert!(width(&clipped(text, columns)) <= columns);
         }
+    }
+
+    #[test]
+    fn wrapping_breaks_at_spaces_and_loses_no_word() {
+        assert_eq!(wrapped("", 10), Vec::<String>::new());
+        assert_eq!(wrapped("a bc  def\nghi", 4), ["a bc", "def", "ghi"]);
+        assert_eq!(wrapped("unbreakable it", 4), ["unbreakable", "it"]);
+        assert_eq!(wrapped("睡鼠 睡鼠", 5), ["睡鼠", "睡鼠"]);
     }
 
     #[test]

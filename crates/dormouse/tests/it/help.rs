@@ -18,7 +18,7 @@ It is being built: the agent itself does not run yet. These commands do:
   log             List the records of a transcript
   view            Show the prompt as the model sees it, now or at any earlier request
   usage           Add up tokens and dollars of a session or a folder
-  replay          Replay a session against the simulator and compare what it costs
+  replay          Play sessions against the simulator: what each policy costs, and why
   eval fidelity   Measure what of a session is still there after compactions
   sim             Run the provider simulator
   export          Print a log for tools made for Claude Code transcripts
@@ -27,6 +27,7 @@ It is being built: the agent itself does not run yet. These commands do:
   config docs     Print the reference of all settings as Markdown
   config trust    Let a project's settings count fully
   config untrust  Take the trust in a project back
+  gc              Show and remove what nothing refers to any more
   completions     Print a completion script for a shell
 
 Start with `dormouse sessions ~/.claude/projects`, then `dormouse context FILE`.
@@ -75,12 +76,14 @@ Commands:
   view         Show the prompt as the model sees it, now or at any earlier
                request
   usage        Add up tokens and dollars of a session or a folder
-  replay       Replay a session against the simulator and compare what it costs
+  replay       Play sessions against the simulator: what each policy costs, and
+               why
   eval         Measure how good the engine is at what it does
   sim          Run the provider simulator
   export       Print a log for tools made for Claude Code transcripts
   convert      Make a log from a transcript of Claude Code's
   config       Show and document settings, trust folders
+  gc           Show and remove what nothing refers to any more
   completions  Print a completion script for a shell
   help         Print this message or the help of the given subcommand(s)
 
@@ -99,6 +102,7 @@ Examples:
   dormouse sessions ~/.claude/projects  What is there, what it cost
   dormouse context session.jsonl        What fills the window, what is left
   dormouse usage ~/.claude/projects     Tokens and dollars, each counted once
+  dormouse replay --generated           What forgetting costs, by policy
   dormouse config show                  Settings in force, and why
 
 `dormouse --help` also lists exit codes and JSON output.

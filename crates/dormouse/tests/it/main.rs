@@ -6,14 +6,17 @@ mod bad_input;
 mod config;
 #[cfg(test)]
 mod errors;
-#[cfg(test)]
 mod eval;
+#[cfg(test)]
+mod gc;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod material;
+#[cfg(test)]
+mod policies;
 #[cfg(test)]
 mod program;
 #[cfg(test)]

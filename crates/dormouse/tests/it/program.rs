@@ -52,6 +52,11 @@ impl Machine {
             .unwrap();
     }
 
+    pub(crate) fn read(&self, name: &str) -> String {
+        let bytes = RealFiles.read(&self.home().join(name), u64::MAX).unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
         command

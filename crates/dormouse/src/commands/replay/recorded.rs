@@ -1,53 +1,17 @@
-//! `dormouse replay`: a recorded session, fed to the simulator turn by turn.
+//! `dormouse replay FILE`: the session as it was, compared with what the recording says.
 
+use super::{Args, recording};
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Cell, Column, Format, Line, Role, Table, figures};
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::{TokenUsage, Usd};
-use dormouse_replay::{Recording, Replay, ReplayTurn, Sums, replay};
-use dormouse_store::LogFile;
+use dormouse_replay::{Replay, ReplayTurn, Sums, replay};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-
-const HELP: &str = "\
-Every prompt of the session is sent again at its original time, and what the
-simulator bills is compared with what the recording says. Lengths come from the
-recording; hits, misses and positions are the simulator's. What a client sent
-and did not log (system prompt, tools, reminders) is sent as padding.
-
-So far there is one policy, `none`: the session as it was.
-
-Examples:
-  dormouse replay session.jsonl
-  dormouse replay session.jsonl --turns
-  dormouse replay *.jsonl --json | jq '.policies[0].cost_usd'
-
-JSON:
-  {\"policies\": [{\"name\", \"cost_usd\", \"requests\", \"prompt_tokens\",
-    \"cache_read_tokens\", \"cache_write_tokens\", \"uncached_tokens\", \"hit_rate\",
-    \"compactions\", \"rejected\", \"peak_tokens\", \"engine_ms\", \"turns\"}],
-   \"recorded\": {the same}, \"files\": [{\"file\", \"factor\", \"fitted_turns\",
-    \"score\": {\"hits\", \"matched\", \"breaks\", \"reproduced\"},
-    \"differences\": [{\"turn\", \"recorded\", \"simulated\", \"why\"}]}]}
-\"turns\" is there with --turns: {\"file\", \"turn\", \"gap_ms\", \"prompt_tokens\",
-\"cache_read_tokens\", \"cache_write_tokens\", \"uncached_tokens\", \"cost_usd\",
-\"recorded_cache_read_tokens\", \"unlogged_tokens\", \"rejected\"}.";
-
-/// Arguments of `replay`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = HELP)]
-pub struct Args {
-    /// Transcripts
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
-    /// Show every turn
-    #[arg(long)]
-    turns: bool,
-}
 
 #[derive(Serialize)]
 struct Report {
@@ -114,13 +78,11 @@ struct Difference {
     why: &'static str,
 }
 
-/// Replays sessions.
-pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let config = app.config()?;
-    let models = Arc::clone(&config.loaded.models);
+/// Replays sessions as they were recorded.
+pub(super) fn run(args: &Args, models: &Arc<ModelTable>, app: &mut App) -> Outcome {
     let mut replays = Vec::with_capacity(args.files.len());
     for file in &args.files {
-        replays.push((file.as_path(), one(file, &models, app)?));
+        replays.push((file.as_path(), one(file, models, app)?));
     }
     let report = report(args, &replays);
     match app.out.format() {
@@ -130,13 +92,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
 }
 
 fn one(file: &Path, models: &Arc<ModelTable>, app: &mut App) -> Result<Replay, Failure> {
-    let read = LogFile::open(&*app.system.files, file)?.read_all()?;
-    let recording = Recording::new(&read.records, models).map_err(|error| {
-        let message = format!("`{}` cannot be replayed", file.display());
-        let mut user = UserError::new(Exit::Unsuitable, message);
-        user.causes.push(error.to_string());
-        user.hint("transcripts of Claude Code's and Dormouse's say what each response used")
-    })?;
+    let (_, recording) = recording(file, models, app)?;
     let clock = Arc::clone(&app.system.clock);
     let start = clock.ticks();
     let ticks = || clock.ticks().since(start);
@@ -224,8 +180,8 @@ fn report(args: &Args, replays: &[(&Path, Replay)]) -> Report {
         });
     }
     Report {
-        policies: vec![simulated.into_policy("none", args.turns.then_some(turns))],
-        recorded: recorded.into_policy("recorded", None),
+        policies: vec![simulated.into_policy("recorded", args.turns.then_some(turns))],
+        recorded: recorded.into_policy("billed", None),
         files,
     }
 }
@@ -284,8 +240,8 @@ fn show(report: &Report, app: &mut App) -> Outcome {
         ]);
     }
     app.out.table(&table)?;
-    let none = &report.policies[0];
-    let compactions = match none.compactions {
+    let replayed = &report.policies[0];
+    let compactions = match replayed.compactions {
         1 => "1 compaction".to_owned(),
         many => format!("{} compactions", figures::thousands(many as u64)),
     };
@@ -293,7 +249,7 @@ fn show(report: &Report, app: &mut App) -> Outcome {
         Role::Dim,
         format!(
             "{compactions}, {} refused, engine {:.1} ms",
-            none.rejected, none.engine_ms
+            replayed.rejected, replayed.engine_ms
         ),
     ))?;
     for file in &report.files {

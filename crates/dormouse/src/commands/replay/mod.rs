@@ -1,0 +1,233 @@
+//! `dormouse replay`: sessions against the provider simulator, as they were or under policies.
+//!
+//! # Model
+//! Without a policy the session is sent as it was recorded and the simulator's bill is held
+//! against the recording's ([`recorded`]). With policies the real engine plays the same session
+//! once per policy ([`policies`]); what they cost is compared as tables ([`screen`]), as a plot
+//! ([`plot`]) or, for one request, as an explanation ([`explain`]).
+//!
+//! # Not here
+//! Playing a session: `dormouse-replay`.
+
+mod explain;
+mod plot;
+mod policies;
+mod recorded;
+mod screen;
+
+use crate::app::App;
+use crate::error::{Exit, Failure, Outcome, UserError};
+use clap::builder::PossibleValuesParser;
+use dormouse_context::policy::Policy;
+use dormouse_core::models::ModelTable;
+use dormouse_core::record::Record;
+use dormouse_core::units::Tokens;
+use dormouse_replay::Recording;
+use dormouse_store::LogFile;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const HELP: &str = "\
+Without --policy every prompt of the session is sent again at its original time,
+and what the simulator bills (`recorded`) is compared with what the recording
+says (`billed`). Lengths come from the recording; hits, misses and positions are
+the simulator's. What a client sent and did not log is sent as padding.
+
+With --policy the engine plays the session from its first message, once for each
+policy, and everything is billed: the conversation, notes, summaries.
+  none       never forgets, until the window is full
+  classic    fixed thresholds
+  economic   forgets when that is cheaper than carrying on
+  codex, opencode, openhands, gemini, qwen
+             follow the published figures of these agents
+docs/policies.md has them in full.
+
+Examples:
+  dormouse replay session.jsonl
+  dormouse replay session.jsonl --policy all --plot costs.svg
+  dormouse replay --generated --policy none,classic,economic --window 200k
+  dormouse replay session.jsonl --explain 42
+  dormouse replay *.jsonl --json | jq '.policies[0].cost_usd'
+
+JSON without --policy:
+  {\"policies\": [{\"name\": \"recorded\", \"cost_usd\", \"requests\",
+    \"prompt_tokens\", \"cache_read_tokens\", \"cache_write_tokens\",
+    \"uncached_tokens\", \"hit_rate\", \"compactions\", \"rejected\", \"peak_tokens\",
+    \"engine_ms\", \"turns\"}],
+   \"recorded\": {the same, named \"billed\"},
+   \"files\": [{\"file\", \"factor\", \"fitted_turns\",
+    \"score\": {\"hits\", \"matched\", \"breaks\", \"reproduced\"},
+    \"differences\": [{\"turn\", \"recorded\", \"simulated\", \"why\"}]}]}
+\"turns\" is there with --turns: {\"file\", \"turn\", \"gap_ms\", \"prompt_tokens\",
+\"cache_read_tokens\", \"cache_write_tokens\", \"uncached_tokens\", \"cost_usd\",
+\"recorded_cache_read_tokens\", \"unlogged_tokens\", \"rejected\"}.
+
+JSON with --policy:
+  {\"base\", \"policies\": [{\"name\", \"cost_usd\", \"relative\", \"requests\",
+    \"prompt_tokens\", \"cache_read_tokens\", \"cache_write_tokens\",
+    \"uncached_tokens\", \"output_tokens\", \"hit_rate\", \"peak_tokens\", \"rejected\",
+    \"compactions\": {\"full\", \"notes\", \"partial\", \"offline\"}, \"clearings\",
+    \"notes_updates\", \"offloaded\", \"by_purpose\": {\"conversation\", \"notes\",
+    \"compaction\", \"fork\": {\"requests\", \"cost_usd\"}}, \"against_none\":
+    {\"notes_usd\", \"compaction_usd\", \"shorter_prompts_usd\", \"total_usd\"},
+    \"finished\", \"lost\": [{\"file\", \"step\", \"why\"}], \"fork_reads\": [{\"file\",
+    \"step\", \"purpose\", \"share\"}], \"engine_ms\", \"engine_us_per_step\",
+    \"turns\"}],
+   \"files\": [{\"file\", \"steps\", \"tool_bytes\", \"model\", \"window\", \"plot\",
+    \"policies\": [{\"name\", \"cost_usd\", \"lost\"}]}], \"remarks\"}
+\"relative\" is the difference to the base as a share of it; both it and
+\"against_none\" are null where one of the two did not finish. \"turns\" is there
+with --turns: {\"file\", \"step\", \"prompt_tokens\", \"cost_usd\", \"fork_cost_usd\",
+\"events\"}.
+
+JSON with --explain:
+  {\"explained\": [{\"file\", \"policy\", \"step\", \"of\", \"moments\": [{\"moment\",
+    \"used_tokens\", \"layers\": [{\"layer\", \"acts\", \"why\"}], \"arithmetic\",
+    \"events\"}]}]}";
+
+/// Every policy at once.
+const ALL: &str = "all";
+
+/// Arguments of `replay`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// Transcripts
+    #[arg(
+        required_unless_present = "generated",
+        conflicts_with = "generated",
+        value_name = "FILE"
+    )]
+    files: Vec<PathBuf>,
+    /// Play the session under these policies, separated by commas
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(Policy::NAMES.into_iter().chain([ALL]))
+    )]
+    policy: Vec<String>,
+    /// Tokens of the window, like 200k or 1m; otherwise the model's
+    #[arg(long, value_name = "TOKENS", value_parser = tokens)]
+    window: Option<Tokens>,
+    /// Play a generated session of so many requests instead of a file
+    #[arg(
+        long,
+        value_name = "STEPS",
+        num_args = 0..=1,
+        default_missing_value = "150",
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    generated: Option<u16>,
+    /// The model of the generated session
+    #[arg(long, value_name = "NAME", conflicts_with = "files")]
+    model: Option<String>,
+    /// Let no request for notes or a summary succeed
+    #[arg(long)]
+    offline: bool,
+    /// Draw context size and cost as an SVG; several files get one each
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Explain what every layer thought at request N
+    #[arg(long, value_name = "N", conflicts_with_all = ["plot", "turns"])]
+    explain: Option<usize>,
+    /// Show every request
+    #[arg(long)]
+    turns: bool,
+}
+
+impl Args {
+    /// Whether anything asks for more than the session as it was.
+    fn wants_policies(&self) -> bool {
+        !self.policy.is_empty()
+            || self.window.is_some()
+            || self.generated.is_some()
+            || self.offline
+            || self.plot.is_some()
+            || self.explain.is_some()
+    }
+
+    /// The policies in the order given, each once.
+    fn policies(&self) -> Vec<Policy> {
+        let given: Vec<&str> = match (self.policy.is_empty(), self.explain) {
+            (true, Some(_)) => vec!["economic", "classic"],
+            (true, None) => vec!["none", "classic", "economic"],
+            (false, _) if self.policy.iter().any(|name| name == ALL) => Policy::NAMES.to_vec(),
+            (false, _) => self.policy.iter().map(String::as_str).collect(),
+        };
+        let mut policies: Vec<Policy> = Vec::with_capacity(given.len());
+        for policy in given.into_iter().filter_map(Policy::named) {
+            if policies.iter().all(|known| known.name != policy.name) {
+                policies.push(policy);
+            }
+        }
+        policies
+    }
+}
+
+/// Replays sessions.
+pub fn run(args: &Args, app: &mut App) -> Outcome {
+    let config = app.config()?;
+    let models = Arc::clone(&config.loaded.models);
+    if !args.wants_policies() {
+        return recorded::run(args, &models, app);
+    }
+    let settings = Arc::clone(&config.loaded.settings);
+    match args.explain {
+        Some(step) => explain::run(args, step, &settings, &models, app),
+        None => policies::run(args, &settings, &models, app),
+    }
+}
+
+/// What a transcript tells of its requests.
+fn recording(
+    file: &Path,
+    models: &Arc<ModelTable>,
+    app: &App,
+) -> Result<(Vec<Record>, Recording), Failure> {
+    let read = LogFile::open(&*app.system.files, file)?.read_all()?;
+    let recording = Recording::new(&read.records, models).map_err(|error| {
+        let message = format!("`{}` cannot be replayed", file.display());
+        let mut user = UserError::new(Exit::Unsuitable, message);
+        user.causes.push(error.to_string());
+        user.hint("transcripts of Claude Code's and Dormouse's say what each response used")
+    })?;
+    Ok((read.records, recording))
+}
+
+/// A number of tokens as people write it: `200000`, `200_000`, `200k`, `1m`.
+fn tokens(text: &str) -> Result<Tokens, String> {
+    let plain = text.replace(['_', ','], "").to_ascii_lowercase();
+    let (digits, unit) = match plain.strip_suffix('k') {
+        Some(digits) => (digits, 1_000),
+        None => plain
+            .strip_suffix('m')
+            .map_or((plain.as_str(), 1), |digits| (digits, 1_000_000)),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
+    match number {
+        Some(number) if number > 0 => Ok(Tokens(number)),
+        _ => Err("write a number like 200000, 200k or 1m".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_written_as_people_do() {
+        for (text, expected) in [
+            ("200000", 200_000),
+            ("200_000", 200_000),
+            ("200,000", 200_000),
+            ("200k", 200_000),
+            ("1M", 1_000_000),
+        ] {
+            assert_eq!(tokens(text), Ok(Tokens(expected)), "{text}");
+        }
+        for bad in ["", "k", "0", "-1", "1.5m", "99999999999999999m", "1km"] {
+            assert!(tokens(bad).is_err(), "{bad}");
+        }
+    }
+}
