@@ -28,6 +28,7 @@ use dormouse_core::id::Seq;
 use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
+use std::collections::HashSet;
 
 /// What the blocks may take that only keep the turns in order once others are gone.
 const STAND_INS: Tokens = Tokens(64);
@@ -391,7 +392,12 @@ impl CompactionJob {
             Carry::Everything => {
                 let limit = room(cx.settings.user_messages);
                 let section = evidence::user_messages(chronicle, limit, bytes, stays);
-                let ledger = evidence::render(chronicle, room(cx.settings.evidence), bytes);
+                let exact = section.accounted.iter();
+                let exact = exact.filter(|message| message.form == evidence::Form::Exact);
+                let exact: HashSet<Seq> = exact.map(|message| message.seq).collect();
+                let quoted = |seq: Seq| stays(seq) || exact.contains(&seq);
+                let room = room(cx.settings.evidence);
+                let ledger = evidence::render_beside(chronicle, room, bytes, quoted);
                 (Some(section.text), Some(ledger))
             }
         };

@@ -27,7 +27,7 @@ mod section;
 mod spoken;
 
 pub use account::{MissingMessage, accounts_for_all};
-pub use render::render;
+pub use render::{render, render_beside};
 pub use section::{Accounted, Form, UserSection, user_messages};
 pub use spoken::spoken;
 

@@ -11,6 +11,7 @@
 //! own directory, which the log names: any other common root might take away what identifies them.
 
 use super::{clean, cost};
+use dormouse_core::id::Seq;
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{
     Chronicle, CommandFact, Entry, FileFact, Outcome, Shelf, Sighting, Speaker,
@@ -25,7 +26,18 @@ const SHORT: usize = 140;
 
 /// Renders the evidence within the budget; empty if there is none or it does not fit at all.
 pub fn render(chronicle: &Chronicle, budget: Tokens, bytes: BytesPerToken) -> String {
-    let mut sections = sections(chronicle);
+    render_beside(chronicle, budget, bytes, |_| false)
+}
+
+/// The same beside messages of the user that stand in the prompt word for word (`quoted`): what
+/// they say is not said twice, which leaves room for what only the ledger knows.
+pub fn render_beside(
+    chronicle: &Chronicle,
+    budget: Tokens,
+    bytes: BytesPerToken,
+    quoted: impl Fn(Seq) -> bool,
+) -> String {
+    let mut sections = sections(chronicle, &quoted);
     sections.retain(|section| !section.lines.is_empty());
     if sections.is_empty() {
         return String::new();
@@ -63,7 +75,7 @@ struct Section {
 }
 
 /// All sections, the most important first.
-fn sections(chronicle: &Chronicle) -> Vec<Section> {
+fn sections(chronicle: &Chronicle, quoted: &dyn Fn(Seq) -> bool) -> Vec<Section> {
     let project = chronicle.project.as_deref();
     let section = |title, share, lines, dropped| Section {
         title,
@@ -72,8 +84,12 @@ fn sections(chronicle: &Chronicle) -> Vec<Section> {
         dropped,
     };
     let changed = |fact: &FileFact| fact.changes > 0;
+    let repeats = |by: Speaker, seen: &Sighting| by == Speaker::User && quoted(seen.seq);
     let mentions = |shelf: &Shelf<dormouse_core::record::Mention>| {
-        lines(shelf, |text, entry| mention(text, &entry.fact.around))
+        some_lines(shelf, |text, entry| {
+            let said = repeats(entry.fact.by, &entry.seen);
+            (!said).then(|| mention(text, &entry.fact.around))
+        })
     };
     let quotes = |shelf: &Shelf<dormouse_core::record::Source>| {
         lines(shelf, |text, entry| {
@@ -108,12 +124,13 @@ fn sections(chronicle: &Chronicle) -> Vec<Section> {
         section(
             "Decisions",
             7,
-            lines(&chronicle.decisions, |text, entry| {
+            some_lines(&chronicle.decisions, |text, entry| {
                 let by = match entry.fact.by {
                     Speaker::User => "user",
                     Speaker::Assistant => "assistant",
                 };
-                format!("- {by}, record {}: \"{text}\"", entry.seen.seq)
+                let said = repeats(entry.fact.by, &entry.seen);
+                (!said).then(|| format!("- {by}, record {}: \"{text}\"", entry.seen.seq))
             }),
             chronicle.decisions.dropped,
         ),
@@ -145,8 +162,17 @@ fn sections(chronicle: &Chronicle) -> Vec<Section> {
 }
 
 fn lines<T>(shelf: &Shelf<T>, line: impl Fn(&str, &Entry<T>) -> String) -> Vec<String> {
+    some_lines(shelf, |text, entry| Some(line(text, entry)))
+}
+
+fn some_lines<T>(
+    shelf: &Shelf<T>,
+    line: impl Fn(&str, &Entry<T>) -> Option<String>,
+) -> Vec<String> {
     let entries = shelf.recent_first().into_iter();
-    entries.map(|(text, entry)| line(text, entry)).collect()
+    entries
+        .filter_map(|(text, entry)| line(text, entry))
+        .collect()
 }
 
 fn files(

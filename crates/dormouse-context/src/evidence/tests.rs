@@ -1,4 +1,4 @@
-use super::{EvidenceLimits, Form, accounts_for_all, observe, render, user_messages};
+use super::{EvidenceLimits, Form, accounts_for_all, observe, render, render_beside, user_messages};
 use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::models::BytesPerToken;
@@ -372,4 +372,20 @@ fn a_tight_budget_keeps_the_recent_and_says_how_much_is_gone() {
     assert!(text.contains(&heading), "{text}");
     assert_eq!(rendered(&chronicle, 10), "");
     assert_eq!(rendered(&Chronicle::default(), 8_000), "");
+}
+
+#[test]
+fn what_the_prompt_quotes_is_not_said_twice() {
+    let chronicle = fold(&a_session());
+    let beside = |quoted: &dyn Fn(Seq) -> bool| {
+        render_beside(&chronicle, Tokens(8_000), BytesPerToken::default(), quoted)
+    };
+    let first = chronicle.user.listed[0].seq;
+    let (all, rest) = (beside(&|_| false), beside(&|seq| seq == first));
+    assert_eq!(all, rendered(&chronicle, 8_000));
+    assert!(all.contains("- 250: …") && all.contains("Never touch the schema"));
+    assert!(!rest.contains("- 250: …") && !rest.contains("Never touch the schema"));
+    for kept in ["src/limit.rs", "cargo test -p shop"] {
+        assert!(rest.contains(kept), "{kept} in {rest}");
+    }
 }

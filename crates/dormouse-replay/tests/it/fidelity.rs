@@ -1,6 +1,5 @@
 //! What is left after five compactions, on real sessions and on a generated one.
 
-use bytes::Bytes;
 use dormouse_context::policy::Policy;
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::Record;
@@ -40,7 +39,7 @@ fn transcripts(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// The script of a transcript that says what its responses used.
 fn script(file: &Path) -> Option<Script> {
-    let text = Bytes::from(RealFiles.read(file, u64::MAX).unwrap());
+    let text = RealFiles.read(file, u64::MAX).unwrap();
     let mut records = Vec::new();
     let mut offset = 0;
     for line in text.split(|byte| *byte == b'\n') {

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(test)]
 mod fidelity;
 mod layers;
 mod ledger;

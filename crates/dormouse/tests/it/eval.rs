@@ -73,10 +73,11 @@ fn fidelity_counts_every_fact_once() {
 #[test]
 fn fidelity_shows_shares() {
     let machine = Machine::new(&[]);
-    let text = machine.stdout(
+    let run = machine.run(
         "eval fidelity --generated --steps 20 --policy classic --compactions 1 --summariser offline",
     );
-    assert!(text.starts_with("generated: "), "{text}");
+    let text = run.stdout;
+    assert!(run.code == 0 && text.starts_with("generated: "), "{text}");
     assert!(
         text.contains("Summaries: offline") && !text.contains("persona\n"),
         "{text}"

@@ -8,8 +8,8 @@ use clap::ValueEnum;
 use dormouse_context::policy::Policy;
 use dormouse_core::models::ModelTable;
 use dormouse_replay::fidelity::{
-    Facts, Fidelity, FidelityOptions, Place, Summariser, Tally, UserTally, has_search, measure,
-    mine,
+    FactKind, Facts, Fidelity, FidelityOptions, Place, Summariser, Tally, UserTally, has_search,
+    measure, mine,
 };
 use dormouse_replay::{Recording, Scenario, Script};
 use dormouse_store::LogFile;
@@ -17,6 +17,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 const HELP: &str = "\
 Facts are mined from each session without a model: rules and numbers of the
@@ -36,8 +37,9 @@ Examples:
 
 JSON:
   {\"policies\": [{\"name\", \"summariser\", \"compactions\", \"compactions_made\",
-    \"prompt_tokens\", \"kinds\": {KIND: {\"in_prompt\", \"one_call_away\", \"lost\"}}, \"total\": {the same},
-    \"user_messages\": {\"exact\", \"by_reference\", \"lost\"}}],
+    \"prompt_tokens\", \"kinds\": {KIND: {\"in_prompt\", \"one_call_away\", \"lost\"}},
+    \"total\": {the same}, \"user_messages\": {\"exact\",
+    \"by_reference\", \"lost\"}}],
    \"files\": [{\"file\", \"facts\": {KIND: count}}], \"notes\": [text],
    \"missing\": [{\"file\", \"name\", \"summariser\", \"compactions\", \"kind\",
     \"value\", \"step\", \"where\"}]}
@@ -46,6 +48,9 @@ KIND is user_rule, user_number, file_path, command, error_text or decision;
 
 /// Policies that are compared unless others are named.
 const POLICIES: &str = "classic,economic,codex,opencode,openhands,gemini,qwen";
+
+/// After this long the user is told what is going on.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Arguments of `eval fidelity`.
 #[derive(Debug, clap::Args)]
@@ -66,8 +71,14 @@ pub(super) struct Args {
         requires = "generated"
     )]
     steps: u16,
-    /// Policies to compare
-    #[arg(long = "policy", value_name = "NAMES", value_delimiter = ',', default_value = POLICIES)]
+    /// Policies to compare; unless given, all but `none`
+    #[arg(
+        long = "policy",
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = POLICIES,
+        hide_default_value = true
+    )]
     policies: Vec<String>,
     /// Numbers of compactions
     #[arg(
@@ -184,6 +195,7 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     let policies = policies(&args.policies)?;
     let subjects = subjects(args, &models, app)?;
     let settings = Arc::clone(&config.loaded.settings);
+    let start = app.system.clock.ticks();
     let mut report = Report {
         policies: Vec::new(),
         files: subjects.iter().map(file_report).collect(),
@@ -192,7 +204,8 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     };
     for summariser in args.summariser.summarisers() {
         for policy in &policies {
-            if app.out.format() == Format::Text {
+            let waited = app.system.clock.ticks().since(start);
+            if app.out.format() == Format::Text && waited > PATIENCE {
                 let doing = format!("{} with {} …", policy.name, summariser.name());
                 app.out.aside(Line::new().role(Role::Dim, doing));
             }
@@ -294,7 +307,8 @@ fn one_row(
     report: &mut Report,
 ) -> Outcome {
     let clock = Arc::clone(&app.system.clock);
-    let (mut kinds, mut total) = (BTreeMap::new(), Tally::default());
+    let none = FactKind::ALL.map(|kind| (kind.name(), Tally::default()));
+    let (mut kinds, mut total) = (BTreeMap::from(none), Tally::default());
     let mut users = UserTally::default();
     let (mut made, mut prompt) = (0, 0);
     for subject in subjects {
@@ -357,7 +371,7 @@ fn missing_of<'a>(
 }
 
 fn file_report(subject: &Subject) -> FileReport {
-    let mut facts = BTreeMap::new();
+    let mut facts = BTreeMap::from(FactKind::ALL.map(|kind| (kind.name(), 0)));
     for fact in &subject.facts.facts {
         *facts.entry(fact.kind.name()).or_default() += 1;
     }

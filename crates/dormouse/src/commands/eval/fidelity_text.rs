@@ -14,7 +14,7 @@ pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
         let kinds: Vec<String> = FactKind::ALL
             .into_iter()
             .filter_map(|kind| {
-                let count = file.facts.get(kind.name())?;
+                let count = file.facts.get(kind.name()).filter(|count| **count > 0)?;
                 Some(format!("{count} {}", kind.name().replace('_', " ")))
             })
             .collect();
