@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p dormouse-context` prints divan's table and then the ratios the project promises:
 //! joining the body against copying the same bytes and against serialising typed blocks, planning
-//! at 10,000 messages against 100, bytes serialised in a turn against what is new, what a fork
+//! at 10,000 messages against 100, asking all layers in a nearly full window, bytes serialised in a turn against what is new, what a fork
 //! copies.
 
 #![expect(clippy::expect_used, reason = "a benchmark fails by panicking")]
@@ -15,9 +15,14 @@
 
 use divan::{Bencher, black_box};
 use dormouse_context::conversation::Conversation;
+use dormouse_context::economy::{Prices, Rates};
+use dormouse_context::layers::{
+    self, LayerInputs, LayerSettings, LayerState, LayersPlan, Moment, NotesStatus,
+};
 use dormouse_context::ledger::{Ledger, MarkerTtls};
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::plan::{RequestInputs, RequestPlan, plan_request};
+use dormouse_context::policy::Policy;
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_context::target::Target;
 use dormouse_context::window::{Relief, Thresholds};
@@ -25,7 +30,7 @@ use dormouse_core::block::Block;
 use dormouse_core::json::{self, RawJson};
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::Ttl;
-use dormouse_core::settings::WindowSettings;
+use dormouse_core::settings::{CacheTtl, Settings, WindowSettings};
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_testkit::LogBuilder;
 use dormouse_testkit::blocks::{call, result};
@@ -212,6 +217,68 @@ fn plan_next_request(bencher: Bencher<'_, '_>, messages: usize) {
     bencher.bench_local(|| black_box(&fixture).plan());
 }
 
+/// The layers' own question, asked before every request.
+struct Layers {
+    policy: Policy,
+    settings: LayerSettings,
+    thresholds: Thresholds,
+    rates: Rates,
+    state: LayerState,
+}
+
+impl Layers {
+    /// A window that is nearly full, so that no layer can answer at a glance. The first question
+    /// is asked here: what it learns of the conversation is not asked for again.
+    fn new(policy: Policy, fixture: &Fixture) -> Self {
+        let mut layers = Self {
+            policy,
+            settings: LayerSettings::new(&Settings::default()),
+            thresholds: Thresholds::new(
+                Tokens(1_000_000),
+                Tokens(128_000),
+                &WindowSettings::default(),
+            ),
+            rates: Prices::USUAL.rates(CacheTtl::OneHour, CacheTtl::FiveMinutes),
+            state: LayerState::default(),
+        };
+        layers.ask(fixture);
+        layers
+    }
+
+    fn ask(&mut self, fixture: &Fixture) -> LayersPlan {
+        let inputs = LayerInputs {
+            conversation: &fixture.conversation,
+            prefix: fixture.prefix.weight(),
+            policy: &self.policy,
+            settings: &self.settings,
+            thresholds: &self.thresholds,
+            rates: &self.rates,
+            notes: NotesStatus::default(),
+            moment: Moment::BeforeRequest,
+            cold: false,
+            provider_compacts: false,
+        };
+        layers::plan(&mut self.state, &inputs)
+    }
+}
+
+/// About a million tokens in 10,000 messages.
+fn ten_thousand_messages() -> Fixture {
+    let shape = Shape {
+        messages: 10_000,
+        result_chars: 500,
+        text_chars: 90,
+    };
+    Fixture::new(shape).after_a_request()
+}
+
+#[divan::bench(args = ["classic", "economic"])]
+fn plan_all_layers_at_a_million_tokens(bencher: Bencher<'_, '_>, policy: &str) {
+    let fixture = ten_thousand_messages();
+    let mut layers = Layers::new(Policy::named(policy).expect("a policy"), &fixture);
+    bencher.bench_local(|| (layers.ask(&fixture), fixture.plan()));
+}
+
 #[divan::bench]
 fn fork(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| black_box(&MILLION.conversation).clone());
@@ -310,6 +377,18 @@ fn main() {
         "≤ 1.5",
     );
     println!("planning at 10,000 messages: {planning_large:?}   (promised ≤ 50 µs)");
+
+    let full = ten_thousand_messages();
+    let tokens = full.plan().count.tokens;
+    for policy in [Policy::classic(), Policy::economic()] {
+        let name = policy.name;
+        let mut layers = Layers::new(policy, &full);
+        let planning = median(2_001, || (layers.ask(&full), full.plan()));
+        println!(
+            "planning all layers at 10,000 messages and {tokens} tokens, {name}: {planning:?}   \
+             (promised ≤ 50 µs)"
+        );
+    }
 
     let (serialised, content) = one_turn(fixture);
     println!(

@@ -27,6 +27,8 @@ pub struct Breaker {
     pub unproven: bool,
     /// The prompt that compaction could not bring below the target, when it was found out.
     pub stuck_at: Option<Tokens>,
+    /// What could not be brought down was the floor: what no compaction may remove.
+    pub floor: bool,
     /// The target it was compared with.
     pub target: Tokens,
 }
@@ -40,6 +42,17 @@ pub enum Allowed {
     Offline,
     /// Nothing.
     Nothing,
+}
+
+/// What a model had to do with a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelPart {
+    /// Its summary stands there.
+    Summarised,
+    /// It was asked, and its summary could not be used.
+    Failed,
+    /// It was not asked.
+    NotAsked,
 }
 
 impl Breaker {
@@ -71,18 +84,38 @@ impl Breaker {
         }
     }
 
-    /// A compaction was written down. `model_failed`: it had to do without the model's summary.
+    /// A compaction was written down. One that did without asking a model says nothing about
+    /// the model.
     #[must_use]
-    pub fn compacted(self, manual: bool, model_failed: bool) -> Self {
-        let failures = match (model_failed, manual) {
-            (true, _) => self.failures + 1,
-            (false, _) => 0,
-        };
+    pub fn compacted(self, manual: bool, model: ModelPart) -> Self {
         Self {
-            failures,
+            failures: self.failures_after(model),
             unproven: true,
-            stuck_at: self.stuck_at.filter(|_| !manual),
+            stuck_at: self.stuck_at.filter(|_| !manual && !self.floor),
+            floor: false,
             ..self
+        }
+    }
+
+    /// A compaction was tried and could not make anything smaller. At the target that means that
+    /// compaction cannot help; below it (the economic policy tries earlier) it only counts as a
+    /// failure of the model, if that was asked.
+    #[must_use]
+    pub fn no_progress(self, used: Tokens, target: Tokens, model: ModelPart) -> Self {
+        Self {
+            failures: self.failures_after(model),
+            stuck_at: (used >= target).then_some(used).or(self.stuck_at),
+            floor: self.floor && used < target,
+            target,
+            ..self
+        }
+    }
+
+    fn failures_after(self, model: ModelPart) -> u64 {
+        match model {
+            ModelPart::Summarised => 0,
+            ModelPart::Failed => self.failures + 1,
+            ModelPart::NotAsked => self.failures,
         }
     }
 
@@ -90,13 +123,13 @@ impl Breaker {
     pub fn measured(self, prompt: Tokens, target: Tokens) -> Option<Self> {
         let closed = Self {
             unproven: false,
-            stuck_at: None,
-            ..self
+            ..self.closed()
         };
         match (self.unproven, self.stuck_at) {
             (true, _) if prompt >= target => Some(Self {
                 unproven: false,
                 stuck_at: Some(prompt),
+                floor: false,
                 target,
                 ..self
             }),
@@ -112,7 +145,27 @@ impl Breaker {
     pub fn irreducible(self, floor: Tokens, target: Tokens) -> Self {
         Self {
             stuck_at: Some(floor),
+            floor: true,
             target,
+            ..self
+        }
+    }
+
+    /// The breaker in view of the floor as it is now: one that only the floor had opened closes
+    /// when that has fallen.
+    #[must_use]
+    pub fn with_floor(self, floor: Tokens, target: Tokens) -> Self {
+        if self.floor && floor <= target {
+            self.closed()
+        } else {
+            self
+        }
+    }
+
+    fn closed(self) -> Self {
+        Self {
+            stuck_at: None,
+            floor: false,
             ..self
         }
     }
@@ -126,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_prompt_that_stays_full_opens_it_at_once() {
-        let after = Breaker::default().compacted(false, false);
+        let after = Breaker::default().compacted(false, ModelPart::Summarised);
         let stuck = after.measured(Tokens(199_000), TARGET).unwrap();
         assert_eq!(stuck.allows(3), Allowed::Nothing);
         assert_eq!(stuck.measured(Tokens(199_500), TARGET), None);
@@ -138,11 +191,36 @@ mod tests {
     fn three_failures_leave_only_the_engine_without_a_model() {
         let mut breaker = Breaker::default();
         for _ in 0..3 {
-            breaker = breaker.compacted(false, true);
+            breaker = breaker.compacted(false, ModelPart::Failed);
             breaker = breaker.measured(Tokens(10_000), TARGET).unwrap();
         }
         assert_eq!(breaker.allows(3), Allowed::Offline);
-        assert_eq!(breaker.compacted(true, false).allows(3), Allowed::Model);
+        // What was done without the model says nothing about it.
+        let breaker = breaker.compacted(false, ModelPart::NotAsked);
+        assert_eq!(breaker.allows(3), Allowed::Offline);
+        let closed = breaker.compacted(true, ModelPart::Summarised);
+        assert_eq!(closed.allows(3), Allowed::Model);
+    }
+
+    #[test]
+    fn a_try_without_progress_is_the_last_one_at_the_target_only() {
+        let breaker = Breaker::default();
+        let full = breaker.no_progress(Tokens(199_000), TARGET, ModelPart::Failed);
+        assert_eq!(full.allows(3), Allowed::Nothing);
+        let early = breaker.no_progress(Tokens(60_000), TARGET, ModelPart::Failed);
+        assert_eq!((early.allows(3), early.failures), (Allowed::Model, 1));
+    }
+
+    #[test]
+    fn what_the_floor_opened_closes_when_the_floor_falls() {
+        let open = Breaker::default().irreducible(Tokens(180_000), TARGET);
+        assert_eq!(open.with_floor(Tokens(167_001), TARGET), open);
+        let fallen = open.with_floor(TARGET, TARGET);
+        assert_eq!(fallen.allows(3), Allowed::Model);
+        // A prompt that stayed full is no matter of the floor.
+        let full = Breaker::default().compacted(false, ModelPart::Summarised);
+        let full = full.measured(Tokens(199_000), TARGET).unwrap();
+        assert_eq!(full.with_floor(Tokens(1_000), TARGET), full);
     }
 
     #[test]

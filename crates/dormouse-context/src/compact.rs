@@ -22,6 +22,9 @@ pub enum SummaryPlace {
     Front,
     /// Behind: the end was summarised, and the cached prefix survives.
     Back,
+    /// In front, as the provider's own block: it stands for all there is, what was not answered
+    /// yet included.
+    Provider,
 }
 
 /// What a compaction keeps and adds.
@@ -59,7 +62,10 @@ impl Compaction<'_> {
             (0_u32..)
                 .zip(self.summary.iter().chain(self.restored))
                 .map(|(index, block)| Segment {
-                    role: Role::User,
+                    role: match block.kind() {
+                        BlockKind::Compaction => Role::Assistant,
+                        _ => Role::User,
+                    },
                     block: block.clone(),
                     origin: BlockKey::new(self.seq, index),
                     derived: None,
@@ -67,6 +73,9 @@ impl Compaction<'_> {
                     place: Arc::clone(&place),
                     index,
                 });
+        if self.place == SummaryPlace::Provider {
+            return self.of_provider(&added.collect::<Vec<_>>());
+        }
         let is_kept = |segment: &&Segment| {
             self.keep
                 .iter()
@@ -85,7 +94,7 @@ impl Compaction<'_> {
         let history = view.frozen().iter().chain(&finished);
         let kept = history.filter(is_kept).cloned();
         let frozen: Vec<Segment> = match self.place {
-            SummaryPlace::Front => added.chain(kept).collect(),
+            SummaryPlace::Front | SummaryPlace::Provider => added.chain(kept).collect(),
             SummaryPlace::Back => kept.chain(added).collect(),
         };
         let frozen = if view.target().binds_to_prefix() {
@@ -115,6 +124,20 @@ impl Compaction<'_> {
             response: layout::describe(&tail.response),
             response_id: tail.response_id.clone(),
             incoming: layout::describe(&tail.incoming),
+            ..Manifest::default()
+        };
+        (manifest, weight)
+    }
+
+    /// The provider's block, and behind it what the engine adds, as words that wait to be sent.
+    fn of_provider(&self, added: &[Segment]) -> (Manifest, Weight) {
+        let (frozen, incoming) = added.split_at(self.summary.len().min(added.len()));
+        let weight = added.iter().fold(Weight::default(), |sum, segment| {
+            sum + *segment.block.weight()
+        });
+        let manifest = Manifest {
+            frozen: layout::describe(frozen),
+            incoming: layout::describe(incoming),
             ..Manifest::default()
         };
         (manifest, weight)

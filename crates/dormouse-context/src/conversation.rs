@@ -6,7 +6,7 @@
 //! Not here: reading and writing logs, choosing the path, deciding anything.
 
 use crate::compact::Compaction;
-use crate::economy::{Compacted, Estimators};
+use crate::economy::{Compacted, Estimators, Prior};
 use crate::evidence::{self, EvidenceLimits};
 use crate::target::Target;
 use crate::tokens::{self, Count};
@@ -143,6 +143,15 @@ impl Conversation {
         &self.economy
     }
 
+    /// The record that gives a new session what earlier ones of its project taught.
+    pub fn prior(prior: &Prior) -> StateChange {
+        let known = Estimators::starting_from(prior);
+        StateChange::Fact {
+            name: ECONOMY.to_owned(),
+            value: serde_json::to_value(known).unwrap_or_default(),
+        }
+    }
+
     /// The canonical count. `prefix` is the weight of system, tools and instructions: it matters
     /// only until the first response was measured.
     pub fn count(&self, prefix: &Weight) -> Count {
@@ -186,6 +195,7 @@ impl Conversation {
         // The model no longer sees what it read; recall may show again what it had shown.
         state.read_files.clear();
         state.surfaced.clear();
+        state.forgotten_until = state.chronicle.clock;
         let left = tokens::calibration(&state, &self.view.target().model);
         if let Some(notes) = &mut state.notes {
             // Growth counts from what is left.
@@ -244,6 +254,7 @@ impl Conversation {
     }
 
     fn apply_state(&mut self, record: &Record, before: Option<Weight>) {
+        self.observe_rereading(record);
         evidence::observe(&mut self.state.chronicle, record, &self.limits);
         match &record.body {
             Body::Message(message) if message.reaches_the_model() => self.message(record, message),
@@ -315,6 +326,19 @@ impl Conversation {
                 });
             }
             _ => {}
+        }
+    }
+
+    /// What is fetched again after a compaction is a part of its price.
+    fn observe_rereading(&mut self, record: &Record) {
+        let until = self.state.forgotten_until;
+        if until == 0 {
+            return;
+        }
+        let again = evidence::read_again(&self.state.chronicle, record, until);
+        let tokens = tokens::estimate(&again, self.bytes);
+        if tokens > Tokens::ZERO {
+            self.economy.observe_reread(tokens);
         }
     }
 
@@ -448,6 +472,11 @@ impl Conversation {
             }
             StateChange::Cursor { name, at } => {
                 state.cursors.insert(name.clone(), *at);
+            }
+            StateChange::Fact { name, value } if name == ECONOMY => {
+                if let Ok(known) = serde_json::from_value(value.clone()) {
+                    self.economy = known;
+                }
             }
             StateChange::Fact { name, value } if value.is_null() => {
                 state.facts.remove(name);

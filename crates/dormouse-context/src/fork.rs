@@ -70,6 +70,19 @@ impl Fork {
         }
     }
 
+    /// The conversation as it is, with other parameters and no directive.
+    pub fn plain(
+        conversation: &Conversation,
+        ledger: &Ledger,
+        prefix: &Arc<RenderedPrefix>,
+        params: &RawJson,
+        moment: (Millis, MarkerTtls),
+    ) -> Self {
+        let mut fork = Self::new(conversation, ledger, prefix, params, "", moment);
+        fork.segments.truncate(fork.shared);
+        fork
+    }
+
     /// Forks the history: what came in and was not sent yet is left out. Everything in front of
     /// the directive was sent before, or was the answer to it.
     pub fn of_history(

@@ -19,7 +19,7 @@ pub(crate) fn normalise(segments: Vec<Segment>) -> Vec<Segment> {
         let said = turn.segments;
         if turn.assistant {
             if out.is_empty()
-                && let Some(first) = said.first()
+                && let Some(first) = said.first().filter(|first| !opens(first))
             {
                 out.push(inserted(Derived::Opening, first));
             }
@@ -35,6 +35,11 @@ pub(crate) fn normalise(segments: Vec<Segment>) -> Vec<Segment> {
     }
     out.extend(calls.iter().map(missing_result));
     out
+}
+
+/// The provider's own summary may begin a conversation.
+pub(crate) fn opens(first: &Segment) -> bool {
+    first.block.kind() == BlockKind::Compaction
 }
 
 /// A turn that held nothing else disappears, and its neighbours become one.

@@ -1,60 +1,63 @@
-//! The tool results in a prompt: where they are, whose they are, what they weigh.
+//! The tool results in a prompt that may be cleared: where they are and what they weigh.
 //!
 //! Clearing has to know how much old results hold before every request. The index is kept beside
 //! the view and follows it: what was looked at once is not looked at again until a rewrite
-//! changes it.
+//! changes it. Beside each entry stands the sum up to it, so that what a run of results holds is a
+//! subtraction. What is cleared already is not in it.
 
 use crate::category::Category;
+use crate::clear::is_marker;
 use crate::segment::Segment;
+use crate::tail::Tail;
+use crate::tokens;
 use crate::view::View;
-use dormouse_core::block::BlockKind;
+use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{BlockKey, CallId};
-use dormouse_core::weight::Weight;
-use std::collections::HashMap;
-use std::sync::Arc;
-
-/// What an entry stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The result of this tool.
-    Tool(Arc<str>),
-    /// A recalled memory.
-    Memory,
-}
+use dormouse_core::models::BytesPerToken;
+use dormouse_core::units::Tokens;
+use std::collections::HashSet;
 
 /// One result or recalled memory in the fixed part of a view.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultEntry {
     /// Its position among the segments.
     pub position: usize,
     /// Its place in the conversation.
     pub key: BlockKey,
-    /// Where it comes from.
-    pub source: Source,
-    /// What it weighs.
-    pub weight: Weight,
+    /// Its size as estimated, not corrected by what was measured.
+    pub estimate: Tokens,
+    /// The estimates of all entries up to this one.
+    pub estimate_upto: Tokens,
     /// Its bytes.
     pub bytes: u64,
 }
 
-/// Results in the order of the prompt.
+/// Results of certain tools, and recalled memories, in the order of the prompt.
 #[derive(Clone, Debug, Default)]
 pub struct ResultIndex {
-    entries: Vec<ResultEntry>,
-    tools: HashMap<CallId, Arc<str>>,
-    names: HashMap<String, Arc<str>>,
+    tools: Vec<String>,
+    bytes: BytesPerToken,
+    results: Vec<ResultEntry>,
+    memories: Vec<ResultEntry>,
+    calls: HashSet<CallId>,
     seen: usize,
     chain: Hash,
     last_round: usize,
 }
 
 impl ResultIndex {
-    /// Follows the view. Costs what is new, or everything after a rewrite.
-    pub fn update(&mut self, view: &View) {
+    /// Follows the view; only results of these tools count. Costs what is new, or everything after
+    /// a rewrite or a change of what is asked.
+    pub fn update(&mut self, view: &View, tools: &[String], bytes: BytesPerToken) {
         let frozen = view.frozen();
-        if self.seen > frozen.len() || self.chain != frozen.chain(self.seen) {
-            *self = Self::default();
+        let changed = self.seen > frozen.len() || self.chain != frozen.chain(self.seen);
+        if changed || self.tools != tools || self.bytes != bytes {
+            *self = Self {
+                tools: tools.to_vec(),
+                bytes,
+                ..Self::default()
+            };
         }
         for position in self.seen..frozen.len() {
             if let Some(segment) = frozen.get(position) {
@@ -65,54 +68,93 @@ impl ResultIndex {
         self.chain = frozen.chain(self.seen);
     }
 
-    /// All entries.
-    pub fn entries(&self) -> &[ResultEntry] {
-        &self.entries
+    /// The results.
+    pub fn results(&self) -> &[ResultEntry] {
+        &self.results
     }
 
-    /// The position where the newest fixed round of results begins.
-    pub fn newest_round(&self) -> usize {
-        self.last_round
+    /// The results before the newest round: those the model has had time to use.
+    pub fn old_results(&self, tail: &Tail) -> &[ResultEntry] {
+        let answering = tail
+            .incoming
+            .iter()
+            .any(|segment| segment.block.kind() == BlockKind::ToolResult);
+        if answering {
+            return &self.results;
+        }
+        let old = self
+            .results
+            .partition_point(|entry| entry.position < self.last_round);
+        &self.results[..old]
+    }
+
+    /// Recalled memories.
+    pub fn memories(&self) -> &[ResultEntry] {
+        &self.memories
+    }
+
+    /// How many results of these tools wait for the next request.
+    pub fn waiting(&self, tail: &Tail) -> usize {
+        let of_tools = |call: &CallId| {
+            let mut calls = tail.response.iter().map(|segment| &segment.block);
+            calls.any(|block| block.call() == Some(call) && self.is_of_tools(block))
+        };
+        let results = tail.incoming.iter().filter(|segment| {
+            segment.block.kind() == BlockKind::ToolResult
+                && segment.block.call().is_some_and(of_tools)
+        });
+        results.count()
+    }
+
+    fn is_of_tools(&self, call: &Block) -> bool {
+        call.tool()
+            .is_some_and(|tool| self.tools.iter().any(|name| name == tool))
     }
 
     fn take(&mut self, position: usize, segment: &Segment) {
-        match segment.block.kind() {
+        let block = &segment.block;
+        match block.kind() {
             BlockKind::ToolUse => {
                 self.last_round = position;
-                if let Some((call, tool)) = segment.block.call().zip(segment.block.tool()) {
-                    let name = self.name(tool);
-                    self.tools.insert(call.clone(), name);
-                }
+                match block.call() {
+                    // Ids repeat: what counts is the call before the result.
+                    Some(call) if self.is_of_tools(block) => self.calls.insert(call.clone()),
+                    Some(call) => self.calls.remove(call),
+                    None => false,
+                };
             }
+            // What a clearing left is a marker: there is nothing more to take from it.
+            _ if segment.is_rewritten() => {}
             BlockKind::ToolResult => {
-                let tool = segment.block.call().and_then(|call| self.tools.get(call));
-                if let Some(tool) = tool.cloned() {
-                    self.push(position, segment, Source::Tool(tool));
+                let wanted = block.call().is_some_and(|call| self.calls.contains(call));
+                if wanted && segment.derived.is_none() && !is_cleared(segment) {
+                    push(&mut self.results, position, segment, self.bytes);
                 }
             }
-            _ if segment.category == Category::Memory => {
-                self.push(position, segment, Source::Memory);
+            _ if segment.category == Category::Memory && !segment.is_rewritten() => {
+                push(&mut self.memories, position, segment, self.bytes);
             }
             _ => {}
         }
     }
+}
 
-    fn push(&mut self, position: usize, segment: &Segment, source: Source) {
-        self.entries.push(ResultEntry {
-            position,
-            key: segment.origin,
-            source,
-            weight: *segment.block.weight(),
-            bytes: segment.block.bytes().len() as u64,
-        });
-    }
+fn is_cleared(segment: &Segment) -> bool {
+    segment.is_rewritten()
+        && segment
+            .block
+            .readable_text()
+            .is_some_and(|text| is_marker(&text))
+}
 
-    fn name(&mut self, tool: &str) -> Arc<str> {
-        if let Some(name) = self.names.get(tool) {
-            return Arc::clone(name);
-        }
-        let name: Arc<str> = tool.into();
-        self.names.insert(tool.to_owned(), Arc::clone(&name));
-        name
-    }
+fn push(entries: &mut Vec<ResultEntry>, position: usize, segment: &Segment, bytes: BytesPerToken) {
+    let estimate = tokens::estimate(segment.block.weight(), bytes);
+    let before = entries.last().map(|before| before.estimate_upto);
+    entries.push(ResultEntry {
+        position,
+        key: segment.origin,
+        estimate,
+        estimate_upto: before.unwrap_or_default() + estimate,
+        bytes: segment.block.bytes().len() as u64,
+    });
 }

@@ -8,6 +8,7 @@
 
 use crate::category::Category;
 use crate::derive;
+use crate::normalise::opens;
 use crate::segment::Segment;
 use crate::target::Target;
 use dormouse_core::block::BlockKind;
@@ -75,7 +76,9 @@ impl Tail {
                 Role::Assistant
             };
             match (last.map(|last| last.role), role) {
-                (None, Role::Assistant) => out.push(inserted(Derived::Opening, first)),
+                (None, Role::Assistant) if !opens(first) => {
+                    out.push(inserted(Derived::Opening, first));
+                }
                 (Some(Role::System), Role::User) => out.push(inserted(Derived::NoResponse, first)),
                 _ => {}
             }

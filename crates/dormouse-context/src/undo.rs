@@ -140,7 +140,11 @@ fn fold(path: &[&Record], undone: &HashSet<RecordId>, target: Target) -> View {
 /// takes away is left to do.
 pub(crate) fn apply(view: &mut View, record: &Record) {
     match &record.body {
-        Body::Undo(undo) => rewrite::drop_blocks(view, &undo.thinking),
+        Body::Undo(undo) => {
+            // Requests made under the rewrite were other than what the path gives without it.
+            view.forget_mismatches();
+            rewrite::drop_blocks(view, &undo.thinking);
+        }
         _ => view.apply(record),
     }
 }

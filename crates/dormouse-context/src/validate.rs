@@ -79,10 +79,9 @@ pub fn consistent<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Result
 }
 
 fn check(segments: &[&Segment]) -> Result<(), Invalid> {
-    if segments
-        .first()
-        .is_some_and(|segment| segment.role != Role::User)
-    {
+    if segments.first().is_some_and(|segment| {
+        segment.role != Role::User && segment.block.kind() != BlockKind::Compaction
+    }) {
         return Err(Invalid::FirstTurn);
     }
     // Calls of the last assistant turn that are still to be answered, and where they were made.

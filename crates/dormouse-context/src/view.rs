@@ -139,12 +139,36 @@ impl View {
     }
 
     /// How many of the segments, as they would be sent now, are history: everything but
-    /// [`View::unsent`].
+    /// [`View::unsent`] and what was sent and not answered.
     pub fn history_len(&self) -> usize {
         let unsent: HashSet<BlockKey> = self.unsent().map(|segment| segment.origin).collect();
         let settled = self.settled_tail();
         let is_history = |segment: &&Segment| !unsent.contains(&segment.origin);
-        self.frozen.len() + settled.iter().take_while(is_history).count()
+        let finished = settled.iter().take_while(is_history).count();
+        self.frozen.len() - self.unanswered() + finished
+    }
+
+    /// Segments at the end of what was sent that no response has answered: the request was
+    /// refused, or broke off. They are as new to the model as what was not sent. A summary waits
+    /// for nothing.
+    fn unanswered(&self) -> usize {
+        if !self.tail.response.is_empty() {
+            return 0;
+        }
+        let waits = |segment: &&Segment| {
+            segment.role != Role::Assistant && segment.category != Category::Summary
+        };
+        let said = self.frozen.iter().rev().take_while(waits);
+        let result = |segment: &Segment| segment.block.kind() == BlockKind::ToolResult;
+        let (count, results) = said.fold((0, false), |(count, results), segment| {
+            (count + 1, results || result(segment))
+        });
+        if !results {
+            return count;
+        }
+        let before = self.frozen.iter().rev().skip(count);
+        let calls = before.take_while(|segment| segment.role == Role::Assistant);
+        count + calls.count()
     }
 
     /// The records that are in view, in the order of the prompt.
@@ -361,6 +385,12 @@ impl View {
         self.frozen.become_like(frozen);
         self.tail = tail;
         self.awaiting = false;
+    }
+
+    /// Takes back what was said of requests that an undone rewrite explains.
+    pub(crate) fn forget_mismatches(&mut self) {
+        self.issues
+            .retain(|issue| !matches!(issue, ViewIssue::RequestMismatch { .. }));
     }
 
     pub(crate) fn report(&mut self, issue: ViewIssue) {

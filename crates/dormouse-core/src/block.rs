@@ -286,13 +286,14 @@ impl Block {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The block's readable text: of a text block, of thinking, or of a tool result's text parts.
+    /// The block's readable text: of a text block, of thinking, of a tool result's text parts, or of
+    /// the provider's summary.
     pub fn readable_text(&self) -> Option<String> {
         let head: Head<'_> = serde_json::from_slice(&self.0.bytes).ok()?;
         let raw = match self.0.kind {
             BlockKind::Text => head.text?,
             BlockKind::Thinking => head.thinking?,
-            BlockKind::ToolResult => head.content?,
+            BlockKind::ToolResult | BlockKind::Compaction => head.content?,
             _ => return None,
         };
         text_of(raw)

@@ -4,7 +4,7 @@ use crate::error::EngineError;
 use crate::notice::Notice;
 use crate::ports::Purpose;
 use crate::session::Session;
-use dormouse_context::breaker::{Allowed, Breaker};
+use dormouse_context::breaker::{Allowed, Breaker, ModelPart};
 use dormouse_context::compaction::{
     Answer, Ask, AskFailure, AskForm, CompactionJob, Effect, Event, JobContext, Outcome, Request,
     Scope,
@@ -12,7 +12,7 @@ use dormouse_context::compaction::{
 use dormouse_context::fork::Fork;
 use dormouse_context::policy::{CompactRule, Keep};
 use dormouse_core::id::{RecordId, Seq};
-use dormouse_core::record::{Body, Boundary, Trigger};
+use dormouse_core::record::{Body, Boundary, BoundaryKind, Trigger};
 use dormouse_core::units::Tokens;
 use dormouse_model::{ModelError, Request as ModelRequest, Response};
 
@@ -74,6 +74,10 @@ impl Session {
     ) -> Result<Outcome, EngineError> {
         let manual = request.trigger == Trigger::Manual;
         let trigger = request.trigger;
+        let wishes = request.instructions.clone();
+        // A summary that is refused at the end is followed by another way; the hooks are not
+        // run again for it.
+        let mut said_after = None;
         let rule = self.rule(keep);
         let id = self.fresh_id();
         let mut job = CompactionJob::new(request);
@@ -82,7 +86,7 @@ impl Session {
             let event = match effect {
                 Effect::Done(outcome) => break outcome,
                 Effect::RunHooks => {
-                    let answer = self.ports.hooks.before(trigger, &[]).await;
+                    let answer = self.ports.hooks.before(trigger, &wishes).await;
                     Event::HooksRan {
                         instructions: answer.instructions,
                         blocked: answer.blocked,
@@ -92,10 +96,17 @@ impl Session {
                 Effect::Ask(ask) => Event::Answered(self.ask_for_summary(*ask).await),
                 Effect::Restore { files } => {
                     let mut parts = self.ports.restorer.restore(&files);
-                    parts.extend(self.ports.hooks.after(trigger).await);
+                    let said = match said_after.take() {
+                        Some(said) => said,
+                        None => self.ports.hooks.after(trigger).await,
+                    };
+                    parts.extend(said_after.insert(said).iter().cloned());
                     Event::Restored(parts)
                 }
-                Effect::Commit(boundary) => self.commit(&id, *boundary),
+                Effect::Commit(boundary) => match self.commit_boundary(&id, *boundary) {
+                    Ok(()) => Event::Committed,
+                    Err(why) => Event::NotCommitted(why),
+                },
             };
             effect = self.with_job(&rule, &id, |cx| job.handle(cx, event));
         };
@@ -114,7 +125,7 @@ impl Session {
         }
     }
 
-    fn with_job<T>(
+    pub(crate) fn with_job<T>(
         &self,
         rule: &CompactRule,
         id: &RecordId,
@@ -141,7 +152,7 @@ impl Session {
 
     async fn ask_for_summary(&mut self, ask: Ask) -> Result<Answer, AskFailure> {
         let fork = self.summary_fork(ask);
-        let request = ModelRequest::streamed(fork.body()).with_betas(self.config.params.betas());
+        let request = ModelRequest::streamed(fork.body()).with_betas(&self.betas());
         let stream = self.ports.asker.ask(Purpose::Compaction, request);
         match stream.finish().await {
             Ok(response) => Ok(answer_of(response)),
@@ -166,20 +177,27 @@ impl Session {
         match ask.form {
             AskForm::Riding => fork(&ask.directive),
             AskForm::Shortened(segments) => fork(&ask.directive).without_front(segments),
-            AskForm::Cold(text) => {
-                Fork::cold(conversation, prefix, params, &text, &ask.directive)
-            }
+            AskForm::Cold(text) => Fork::cold(conversation, prefix, params, &text, &ask.directive),
         }
     }
 
-    fn commit(&mut self, id: &RecordId, boundary: Boundary) -> Event {
-        match self.append_as(id.clone(), Body::Boundary(Box::new(boundary)), None) {
-            Ok(_) => Event::Committed,
-            Err(error) => Event::NotCommitted(error.to_string()),
+    pub(crate) fn commit_boundary(
+        &mut self,
+        id: &RecordId,
+        boundary: Boundary,
+    ) -> Result<(), String> {
+        let body = Body::Boundary(Box::new(boundary));
+        match self.append_as(id.clone(), body, None) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
         }
     }
 
-    fn compaction_over(&mut self, manual: bool, outcome: &Outcome) -> Result<(), EngineError> {
+    pub(crate) fn compaction_over(
+        &mut self,
+        manual: bool,
+        outcome: &Outcome,
+    ) -> Result<(), EngineError> {
         match outcome {
             Outcome::Compacted {
                 kind,
@@ -187,8 +205,13 @@ impl Session {
                 after,
                 model_failed,
             } => {
+                let model = match (kind, model_failed) {
+                    (_, Some(_)) => ModelPart::Failed,
+                    (BoundaryKind::Full | BoundaryKind::Partial, None) => ModelPart::Summarised,
+                    (_, None) => ModelPart::NotAsked,
+                };
                 let breaker = Breaker::of(self.conversation.state());
-                let breaker = breaker.compacted(manual, model_failed.is_some());
+                let breaker = breaker.compacted(manual, model);
                 self.append(Body::State(breaker.record()))?;
                 self.ledger.announce("the conversation was compacted");
                 self.notes.compacted();
@@ -199,9 +222,39 @@ impl Session {
                     without_model: model_failed.clone(),
                 });
             }
+            Outcome::NoProgress { why, asked } => {
+                self.tell(Notice::NotCompacted { why: why.clone() });
+                if !manual {
+                    self.no_progress(*asked)?;
+                }
+            }
             Outcome::Blocked(why) | Outcome::Nothing(why) | Outcome::NotWritten(why) => {
                 self.tell(Notice::NotCompacted { why: why.clone() });
             }
+        }
+        Ok(())
+    }
+
+    /// Writes down that a compaction could not make anything smaller, so that it is not tried
+    /// again and again.
+    fn no_progress(&mut self, asked: bool) -> Result<(), EngineError> {
+        let model = if asked {
+            ModelPart::Failed
+        } else {
+            ModelPart::NotAsked
+        };
+        let (used, target) = (self.used(), self.settings.thresholds.autocompact_target);
+        let before = Breaker::of(self.conversation.state());
+        let breaker = before.no_progress(used, target, model);
+        if breaker == before {
+            return Ok(());
+        }
+        self.append(Body::State(breaker.record()))?;
+        if breaker.stuck_at.is_some() {
+            self.tell(Notice::CannotCompact {
+                prompt: used,
+                target,
+            });
         }
         Ok(())
     }

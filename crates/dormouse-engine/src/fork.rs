@@ -55,7 +55,7 @@ impl Session {
         let mut requests = 0;
         loop {
             requests += 1;
-            let request = Request::streamed(fork.body()).with_betas(self.config.params.betas());
+            let request = Request::streamed(fork.body()).with_betas(&self.betas());
             let stream = self.ports.asker.ask(Purpose::Fork, request);
             let response = stream.finish().await?;
             usage += response.usage;

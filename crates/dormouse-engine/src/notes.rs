@@ -126,14 +126,20 @@ impl Session {
             moment,
         );
         let weight = *Block::text(&directive).weight();
-        let request = Request::streamed(fork.body()).with_betas(self.config.params.betas());
+        let request = Request::streamed(fork.body()).with_betas(&self.betas());
         let stream = self.ports.asker.ask(Purpose::Notes, request);
+        self.ledger.touched(self.now());
         self.notes.running = Some(Update {
             task: tokio::spawn(stream.finish()),
             covers,
-            conversation: self.used() - self.measure().tokens(self.config.prefix.weight()),
+            conversation: self.conversation_tokens(),
             sent: tokens::estimate(&weight, bytes),
         });
+    }
+
+    /// The length of the conversation without its prefix.
+    fn conversation_tokens(&self) -> Tokens {
+        self.used() - self.measure().tokens(self.config.prefix.weight())
     }
 
     /// Takes a finished update in.
@@ -152,20 +158,17 @@ impl Session {
     /// # Errors
     /// When the log cannot be written.
     pub async fn settle_notes(&mut self) -> Result<(), EngineError> {
-        let Some(mut update) = self.notes.running.take() else {
+        let wait = self.settings.raw.get(keys::NOTES_WAIT);
+        // It stays where it is while it is waited for: whoever stops waiting does not lose it.
+        let Some(update) = &mut self.notes.running else {
             return Ok(());
         };
-        let wait = self.settings.raw.get(keys::NOTES_WAIT);
-        match tokio::time::timeout(wait, &mut update.task).await {
-            Ok(answer) => {
-                let answer = answer.ok();
-                self.take_notes(answer, update.covers, update.conversation, update.sent)
-            }
-            Err(_) => {
-                self.notes.running = Some(update);
-                Ok(())
-            }
-        }
+        let (covers, conversation, sent) = (update.covers, update.conversation, update.sent);
+        let Ok(answer) = tokio::time::timeout(wait, &mut update.task).await else {
+            return Ok(());
+        };
+        self.notes.running = None;
+        self.take_notes(answer.ok(), covers, conversation, sent)
     }
 
     fn take_notes(
@@ -211,6 +214,14 @@ impl Session {
         let text = notes.text();
         let files = &self.ports.system.files;
         let folder = self.place.folder.join("session-memory");
+        // The blob first: if it cannot be written the file stays as it was.
+        let blob = match self.ports.blobs.put(text.as_bytes()) {
+            Ok(blob) => blob,
+            Err(error) => {
+                self.tell(failed(error.to_string()));
+                return Ok(());
+            }
+        };
         let written = files
             .create_dir_all(&folder, Access::Private)
             .and_then(|()| files.replace(&self.notes_path(), text.as_bytes(), Access::Private));
@@ -218,14 +229,14 @@ impl Session {
             self.tell(failed(error.to_string()));
             return Ok(());
         }
-        let blob = self.ports.blobs.put(text.as_bytes())?;
         let bytes = self.conversation.bytes_per_token();
         let size = tokens::estimate(Block::text(&text).weight(), bytes);
         self.append(Body::Notes(record::Notes {
             last_summarised: covers,
             tokens: size,
             blob,
-            conversation,
+            // If it was compacted meanwhile, growth counts from what is left.
+            conversation: conversation.min(self.conversation_tokens()),
             sent,
             edits: response.usage.output,
         }))?;

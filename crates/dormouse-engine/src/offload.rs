@@ -55,7 +55,14 @@ impl Session {
                 }))?;
             }
         }
-        let blocks = written.into_iter().map(|written| written.block).collect();
+        let referenced = self.edits_cache();
+        let blocks = written
+            .into_iter()
+            .map(|written| match referenced {
+                true => with_reference(written.block),
+                false => written.block,
+            })
+            .collect();
         self.append(Body::Message(Message::user(blocks)))?;
         Ok(())
     }
@@ -162,4 +169,14 @@ impl Session {
         files.create_dir_all(&self.results_folder(), Access::Private)?;
         files.replace(path, bytes, Access::Private)
     }
+}
+
+/// The result with the reference by which it can be deleted from the provider's cache.
+fn with_reference(block: Block) -> Block {
+    let referenced = || {
+        let mut value: serde_json::Value = serde_json::from_slice(block.bytes()).ok()?;
+        value["cache_reference"] = block.call()?.as_str().into();
+        Block::from_value(&value).ok()
+    };
+    referenced().unwrap_or(block)
 }

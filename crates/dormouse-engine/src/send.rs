@@ -49,15 +49,16 @@ impl Session {
             }
         }
         let prefix = Arc::clone(&self.config.prefix);
-        let body = plan.body(&self.params, &prefix);
-        let record = plan.record(&self.params, &prefix, &self.config.model);
+        let (params, betas) = self.request_params()?;
+        let body = plan.body(&params, &prefix);
+        let record = plan.record(&params, &prefix, &self.config.model);
         self.append(record)?;
         let now = self.now();
         let estimate = plan.count.tokens;
         let markers = plan.markers.clone();
         self.ledger.sent(plan.into_shape(), markers, now);
         let request = Request::streamed(body)
-            .with_betas(self.config.params.betas())
+            .with_betas(&betas)
             .with_estimate(estimate);
         let response = self.stream(request, notes_due).await?;
         self.take_in(&response)?;
@@ -68,12 +69,14 @@ impl Session {
         let mut stream = self.ports.asker.ask(Purpose::Turn, request);
         let mut notes_due = notes_due;
         while let Some(event) = stream.next().await {
-            match event? {
+            let event = event?;
+            // The prompt is in the cache from now on.
+            if notes_due && matches!(event, Event::MessageStart { .. }) {
+                notes_due = false;
+                self.start_notes();
+            }
+            match event {
                 Event::Done(response) => return Ok(*response),
-                Event::MessageStart { .. } if notes_due => {
-                    notes_due = false;
-                    self.start_notes();
-                }
                 event => self.tell(Notice::Answer(Box::new(event))),
             }
         }
@@ -116,6 +119,7 @@ impl Session {
             usage: response.usage,
             cache,
         })))?;
+        self.observe_edits(response)?;
         self.prove_compaction(response)
     }
 }

@@ -6,7 +6,7 @@ use crate::notice::Notice;
 use crate::ports::{Asker, CompactHooks, Restorer, ToolHost};
 use dormouse_context::clear::Measure;
 use dormouse_context::conversation::Conversation;
-use dormouse_context::economy::{Prices, Rates};
+use dormouse_context::economy::{Prices, Prior, Rates};
 use dormouse_context::layers::{LayerInputs, LayerSettings, LayerState, Moment};
 use dormouse_context::ledger::{Ledger, MarkerTtls};
 use dormouse_context::plan;
@@ -23,7 +23,7 @@ use dormouse_core::settings::{CacheTtl, MessageTtl, Settings, keys};
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_model::Params;
 use dormouse_store::{Blobs, SessionLog};
-use dormouse_system::System;
+use dormouse_system::{Access, System};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -204,10 +204,47 @@ impl Session {
                 project,
                 lineage: None,
             })))?;
+            session.learn_from_project()?;
         }
         session.announce_prefix()?;
         session.ledger = session.resumed_ledger();
         Ok((session, opened))
+    }
+
+    /// What earlier sessions of the project taught the economic policy is kept beside their logs.
+    fn lessons(&self) -> PathBuf {
+        let project = self.place.folder.parent();
+        project.unwrap_or(&self.place.folder).join("economy.json")
+    }
+
+    fn learn_from_project(&mut self) -> Result<(), EngineError> {
+        /// What is kept has a dozen figures.
+        const MOST_BYTES: u64 = 64 * 1024;
+        let files = &self.ports.system.files;
+        let Ok(bytes) = files.read(&self.lessons(), MOST_BYTES) else {
+            return Ok(());
+        };
+        let Ok(prior) = serde_json::from_slice::<Prior>(&bytes) else {
+            // Figures of another version: they are learnt anew.
+            return Ok(());
+        };
+        self.append(Body::State(Conversation::prior(&prior)))?;
+        Ok(())
+    }
+
+    /// Ends the session: what it taught is left to the next one of the project, and the folded
+    /// state is written down.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn close(mut self) -> Result<(), EngineError> {
+        self.checkpoint()?;
+        let prior = Prior::of(self.conversation.economy());
+        if let Ok(bytes) = serde_json::to_vec(&prior) {
+            let files = &self.ports.system.files;
+            files.replace(&self.lessons(), &bytes, Access::Private)?;
+        }
+        Ok(())
     }
 
     fn resumed(log: &(dyn SessionLog + Send), target: Target) -> Result<Conversation, EngineError> {
@@ -375,6 +412,7 @@ impl Session {
             notes: self.notes.status(),
             moment,
             cold,
+            provider_compacts: self.provider_compacts(),
         };
         ask(&mut self.layers, &inputs)
     }

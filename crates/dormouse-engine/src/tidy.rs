@@ -62,6 +62,12 @@ impl Session {
                         break;
                     }
                 }
+                Some(Action::CompactByProvider { trigger }) => {
+                    let outcome = self.compact_by_provider(trigger).await?;
+                    if !matches!(outcome, Outcome::Compacted { .. }) {
+                        break;
+                    }
+                }
                 Some(Action::UpdateNotes) if moment == Moment::TurnEnd => {
                     self.start_notes();
                     break;

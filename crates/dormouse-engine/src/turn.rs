@@ -4,7 +4,7 @@ use crate::error::EngineError;
 use crate::notice::Notice;
 use crate::ports::ToolCall;
 use crate::session::Session;
-use dormouse_context::breaker::Allowed;
+use dormouse_context::breaker::{Allowed, Breaker};
 use dormouse_context::compaction::{Outcome, Request, Scope};
 use dormouse_context::layers::Moment;
 use dormouse_context::policy::CompactTrigger;
@@ -66,6 +66,7 @@ impl Session {
     pub async fn step(&mut self) -> Result<Response, EngineError> {
         loop {
             let tidied = self.tidy(Moment::BeforeRequest).await?;
+            self.edit_cache()?;
             match self.request(tidied.relief, tidied.notes_due).await {
                 Err(EngineError::Model(error)) if is_too_long(&error) && !self.recovered => {
                     self.recovered = true;
@@ -101,14 +102,16 @@ impl Session {
     /// The provider refused the prompt: compact now, if that is allowed at all.
     async fn shorten(&mut self) -> Result<bool, EngineError> {
         let never = self.settings.policy.compact.trigger == CompactTrigger::Never;
-        if never || !self.settings.thresholds.auto_compact {
+        let breaker = Breaker::of(self.conversation.state());
+        let allowed = breaker.allows(self.settings.layers.compact.breaker);
+        if never || !self.settings.thresholds.auto_compact || allowed == Allowed::Nothing {
             return Ok(false);
         }
         let request = Request {
             trigger: Trigger::Reactive,
             scope: Scope::All,
             instructions: Vec::new(),
-            allowed: Allowed::Model,
+            allowed,
         };
         let outcome = self.run_compaction(request, None).await?;
         Ok(matches!(outcome, Outcome::Compacted { .. }))

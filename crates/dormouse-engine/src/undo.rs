@@ -3,6 +3,7 @@
 use crate::error::EngineError;
 use crate::notice::Notice;
 use crate::session::Session;
+use dormouse_context::breaker::Breaker;
 use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
 use dormouse_core::id::RecordId;
@@ -27,6 +28,15 @@ impl Session {
         after.push(&record);
         let target = self.conversation.view().target().clone();
         self.conversation = Conversation::fold(&after, target);
+        // The next prompt says nothing about a compaction that is no longer there.
+        let breaker = Breaker::of(self.conversation.state());
+        if breaker.unproven {
+            let proven = Breaker {
+                unproven: false,
+                ..breaker
+            };
+            self.append(Body::State(proven.record()))?;
+        }
         self.ledger.announce("a rewrite was undone");
         self.tell(Notice::Undone { rewrites });
         Ok(rewrites)

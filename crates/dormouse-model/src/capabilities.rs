@@ -30,10 +30,13 @@ pub enum Feature {
     MidConversationSystem,
     /// The provider says why its cache was missed.
     CacheDiagnostics,
+    /// Spans can be deleted from the provider's cache. No documented provider offers it; a caller
+    /// that knows one says so.
+    CacheEdits,
 }
 
 impl Feature {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::ToolUse,
         Self::JsonSchema,
         Self::TokenCounting,
@@ -42,6 +45,7 @@ impl Feature {
         Self::BindingControl,
         Self::MidConversationSystem,
         Self::CacheDiagnostics,
+        Self::CacheEdits,
     ];
 
     const fn bit(self) -> u16 {
@@ -60,6 +64,7 @@ impl fmt::Display for Feature {
             Self::BindingControl => "control over bound thinking",
             Self::MidConversationSystem => "system messages between turns",
             Self::CacheDiagnostics => "cache diagnostics",
+            Self::CacheEdits => "editing the cache",
         })
     }
 }

@@ -211,6 +211,11 @@ pub fn compaction(
     member("compaction", &value, vec![COMPACT_ON_DEMAND])
 }
 
+/// Beta headers that every request needs whose conversation begins with such a block.
+pub const fn compaction_betas() -> [&'static str; 1] {
+    [COMPACT_ON_DEMAND]
+}
+
 /// How a model thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thinking {

@@ -102,7 +102,12 @@ impl ReplayAsker {
         self.state().simulating
     }
 
-    fn answer(&self, purpose: Purpose, request: Request, now: Millis) -> Result<Response, ModelError> {
+    fn answer(
+        &self,
+        purpose: Purpose,
+        request: Request,
+        now: Millis,
+    ) -> Result<Response, ModelError> {
         let mut state = self.state();
         if self.offline && purpose != Purpose::Turn {
             return Err(ModelError::Overloaded(Box::default()));
@@ -111,8 +116,7 @@ impl ReplayAsker {
         let http = SimRequest::post("/v1/messages", request.body);
         let response = state.simulator.handle(&http, now);
         state.simulating += self.ticks.ticks().since(start);
-        let body: serde_json::Value =
-            serde_json::from_slice(&response.bytes()).unwrap_or_default();
+        let body: serde_json::Value = serde_json::from_slice(&response.bytes()).unwrap_or_default();
         let step = state.next.step;
         let parent = state.last_prompt;
         let mut bill = Bill {

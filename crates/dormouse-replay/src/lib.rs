@@ -19,6 +19,7 @@
 //! Reading files and printing are the caller's; so is the clock that measures the engine.
 
 mod asker;
+pub mod fidelity;
 mod fit;
 mod policy_run;
 mod recording;

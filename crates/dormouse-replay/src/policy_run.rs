@@ -33,7 +33,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-
 /// The longest answer asked for: room enough for a summary.
 const MOST_OUTPUT: Tokens = Tokens(8_192);
 
@@ -187,7 +186,9 @@ impl PolicyRun {
         let mut text = String::new();
         for segment in segments.iter() {
             match segment.block.kind() {
-                BlockKind::ToolUse => text.push_str(&String::from_utf8_lossy(segment.block.bytes())),
+                BlockKind::ToolUse => {
+                    text.push_str(&String::from_utf8_lossy(segment.block.bytes()))
+                }
                 _ => text.push_str(&segment.block.readable_text().unwrap_or_default()),
             }
             text.push('\n');
@@ -268,7 +269,14 @@ impl<'a> Runner<'a> {
         let disk = Arc::new(LastRead::default());
         let told = Told::default();
         let step = Arc::new(Mutex::new(0));
-        let session = open(script, options, models, &machine, (&asker, &disk), (&told, &step))?;
+        let session = open(
+            script,
+            options,
+            models,
+            &machine,
+            (&asker, &disk),
+            (&told, &step),
+        )?;
         Ok(Self {
             script,
             options,
@@ -366,7 +374,8 @@ impl<'a> Runner<'a> {
                 Purpose::Notes | Purpose::Compaction | Purpose::Fork => step.forks += cost,
             }
         }
-        let notices = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
+        let notices =
+            std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
         PolicyRun {
             policy: self.options.policy.name,
             total,
@@ -429,11 +438,10 @@ fn open(
         most_requests: usize::MAX,
         explain: options.explain,
     };
-    let (session, _) =
-        Session::open(ports, place, config).map_err(|source| RunError::Engine {
-            step: 0,
-            source: Box::new(source),
-        })?;
+    let (session, _) = Session::open(ports, place, config).map_err(|source| RunError::Engine {
+        step: 0,
+        source: Box::new(source),
+    })?;
     Ok(session)
 }
 
@@ -468,7 +476,9 @@ impl LastRead {
     fn calls(&self, answer: &[Block]) {
         let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for block in answer {
-            let path = block.input_text("file_path").or_else(|| block.input_text("path"));
+            let path = block
+                .input_text("file_path")
+                .or_else(|| block.input_text("path"));
             if let Some((call, path)) = block.call().zip(path) {
                 shown.asked.insert(call.as_str().to_owned(), path);
             }

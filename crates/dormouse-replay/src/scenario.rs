@@ -48,15 +48,18 @@ impl Default for Scenario {
 
 /// Words that tool output is made of.
 const WORDS: [&str; 16] = [
-    "entry", "parser", "index", "buffer", "handle", "token", "stream", "cursor", "record", "offset",
-    "branch", "module", "config", "result", "signal", "vector",
+    "entry", "parser", "index", "buffer", "handle", "token", "stream", "cursor", "record",
+    "offset", "branch", "module", "config", "result", "signal", "vector",
 ];
 
 impl Scenario {
     /// The script.
     pub fn script(&self) -> Script {
         let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
-        let calls = self.steps.saturating_sub(self.steps / self.steps_per_turn.max(1)).max(1);
+        let calls = self
+            .steps
+            .saturating_sub(self.steps / self.steps_per_turn.max(1))
+            .max(1);
         let per_result = self.tool_bytes / calls;
         let mut steps: Vec<Step> = Vec::with_capacity(self.steps);
         let mut open: Option<Call> = None;
@@ -134,12 +137,21 @@ impl Call {
     fn new(at: usize, dice: &mut Dice) -> Self {
         let path = dice.path();
         let (tool, input) = match dice.roll(4) {
-            0 | 1 => ("Read", json!({ "file_path": format!("/work/project/{path}") })),
+            0 | 1 => (
+                "Read",
+                json!({ "file_path": format!("/work/project/{path}") }),
+            ),
             2 => {
                 let command = format!("cargo test -p {} {}_{}", dice.word(), dice.word(), at);
-                ("Bash", json!({ "command": command, "description": "run a test" }))
+                (
+                    "Bash",
+                    json!({ "command": command, "description": "run a test" }),
+                )
             }
-            _ => ("Grep", json!({ "pattern": dice.word(), "path": "/work/project/src" })),
+            _ => (
+                "Grep",
+                json!({ "pattern": dice.word(), "path": "/work/project/src" }),
+            ),
         };
         Self {
             id: CallId::new(format!("toolu_{at:05}")),
@@ -163,7 +175,12 @@ impl Call {
         if failed {
             let code = 1 + dice.roll(3);
             // Writing to a string does not fail.
-            let _ = writeln!(text, "Exit code {code}\nerror: {} failed in {}", dice.word(), self.path);
+            let _ = writeln!(
+                text,
+                "Exit code {code}\nerror: {} failed in {}",
+                dice.word(),
+                self.path
+            );
         }
         while text.len() < bytes {
             line += 1;

@@ -2,7 +2,7 @@
 //! beside the command.
 
 use crate::commands::{
-    completions, config, context, export, gc, log, replay, sessions, sim, usage, view,
+    completions, config, context, eval, export, gc, log, replay, sessions, sim, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -104,6 +104,8 @@ pub enum Command {
     Usage(usage::Args),
     /// Play sessions against the simulator: what each policy costs, and why
     Replay(replay::Args),
+    /// Measure how good the engine is at what it does
+    Eval(eval::Args),
     /// Run the provider simulator
     Sim(sim::Args),
     /// Print a log for tools made for Claude Code transcripts

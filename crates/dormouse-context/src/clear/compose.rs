@@ -29,9 +29,17 @@ pub struct Composed {
     pub saved: Vec<SavedResult>,
 }
 
+/// How every marker begins.
+const MARKER: &str = "[Old tool result content cleared; full text: ";
+
 /// What stands for a cleared result.
 pub fn marker(path: &str) -> String {
-    format!("[Old tool result content cleared; full text: {path}]")
+    format!("{MARKER}{path}]")
+}
+
+/// Whether a result is nothing but a marker.
+pub(crate) fn is_marker(text: &str) -> bool {
+    text.starts_with(MARKER)
 }
 
 /// Makes the record. `folder` is where the texts will lie, as the model is shown it.
@@ -69,6 +77,10 @@ fn cleared(segment: &Segment, folder: &str, saved: &mut Vec<SavedResult>) -> Blo
         return Block::text(CLEARED_MEMORY);
     };
     let text = segment.block.readable_text().unwrap_or_default();
+    // Of a preview, the whole text lies in a file already.
+    if let Some(path) = offload::saved_at(&text, folder) {
+        return Block::tool_result(call, &marker(path), segment.block.is_error());
+    }
     let name = offload::file_name(call, &text, Hash::of(text.as_bytes()));
     let marker = marker(&format!("{folder}/{name}"));
     saved.push(SavedResult { name, text });

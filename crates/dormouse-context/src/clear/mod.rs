@@ -17,15 +17,17 @@ mod compose;
 pub mod server;
 
 #[cfg(test)]
+mod server_tests;
+#[cfg(test)]
 mod tests;
 
+pub(crate) use compose::is_marker;
 pub use compose::{Composed, SavedResult, compose, marker};
 
 use crate::bound::{RewriteVerdict, local_rewrite};
-use crate::results::{ResultEntry, ResultIndex, Source};
+use crate::results::{ResultEntry, ResultIndex};
 use crate::tokens;
 use crate::view::View;
-use dormouse_core::block::BlockKind;
 use dormouse_core::id::BlockKey;
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::Calibration;
@@ -112,8 +114,12 @@ pub struct Measure {
 impl Measure {
     /// Corrected tokens of a weight.
     pub fn tokens(&self, weight: &dormouse_core::weight::Weight) -> Tokens {
-        self.calibration
-            .correct(tokens::estimate(weight, self.bytes))
+        self.correct(tokens::estimate(weight, self.bytes))
+    }
+
+    /// An estimate, corrected.
+    pub fn correct(&self, estimate: Tokens) -> Tokens {
+        self.calibration.correct(estimate)
     }
 }
 
@@ -175,17 +181,7 @@ pub fn plan(
     let settings = inputs.settings;
     let batch = match inputs.rule {
         ClearRule::Never => return leave("the policy does not clear".to_owned()),
-        ClearRule::Classic if inputs.cold && settings.idle => inputs.all_but(settings.idle_keep),
-        ClearRule::Classic if !settings.pressure => {
-            return leave("clearing under pressure is switched off".to_owned());
-        }
-        ClearRule::Classic if inputs.used < inputs.warning => {
-            return leave(format!(
-                "{} tokens are below the warning at {}",
-                inputs.used, inputs.warning
-            ));
-        }
-        ClearRule::Classic => match inputs.under_pressure() {
+        ClearRule::Classic => match inputs.classic() {
             Ok(batch) => batch,
             Err(reason) => return leave(reason),
         },
@@ -205,10 +201,12 @@ pub fn plan(
             Err(reason) => return leave(reason),
         },
     };
-    let Some(first) = batch.first() else {
+    if batch.entries.is_empty() {
         return leave("no old result is worth a marker".to_owned());
-    };
-    let freed: Tokens = batch.iter().map(|entry| inputs.freed(entry)).sum();
+    }
+    let batch = inputs.with_memories(batch);
+    let first = batch.entries[0];
+    let freed = inputs.freed(&batch);
     let behind = inputs.behind(first.position) - freed;
     let reason = match inputs.rule {
         ClearRule::Economic => match worth(freed, behind) {
@@ -221,7 +219,7 @@ pub fn plan(
     match local_rewrite(inputs.view, first.position) {
         RewriteVerdict::Wait { reason } => leave(reason.to_owned()),
         RewriteVerdict::Allowed { thinking } => ClearVerdict::Clear(Selection {
-            positions: batch.iter().map(|entry| entry.position).collect(),
+            positions: batch.entries.iter().map(|entry| entry.position).collect(),
             freed,
             behind,
             thinking,
@@ -230,56 +228,114 @@ pub fn plan(
     }
 }
 
+/// Entries to be cleared, in order. There may be thousands, and most questions are answered "no":
+/// looking at one is a comparison and an addition.
+#[derive(Default)]
+struct Batch<'a> {
+    entries: Vec<&'a ResultEntry>,
+    /// The estimates of all entries up to each.
+    upto: Vec<Tokens>,
+}
+
+impl<'a> Batch<'a> {
+    fn of(entries: impl Iterator<Item = &'a ResultEntry>) -> Self {
+        let most = entries.size_hint().1.unwrap_or_default();
+        let mut batch = Self {
+            entries: Vec::with_capacity(most),
+            upto: Vec::with_capacity(most),
+        };
+        for entry in entries {
+            batch.upto.push(batch.estimate() + entry.estimate);
+            batch.entries.push(entry);
+        }
+        batch
+    }
+
+    fn estimate(&self) -> Tokens {
+        self.upto.last().copied().unwrap_or_default()
+    }
+
+    fn truncate(&mut self, count: usize) {
+        self.entries.truncate(count);
+        self.upto.truncate(count);
+    }
+}
+
 impl<'a> ClearInputs<'a> {
-    fn tokens(&self, entry: &ResultEntry) -> Tokens {
-        self.measure.tokens(&entry.weight)
+    /// What markers take that stand for so many results.
+    fn markers(count: usize) -> Tokens {
+        Tokens(MARKER_TOKENS.get() * count as u64)
     }
 
-    fn freed(&self, entry: &ResultEntry) -> Tokens {
-        self.tokens(entry) - MARKER_TOKENS
+    fn freed(&self, batch: &Batch<'_>) -> Tokens {
+        self.measure.correct(batch.estimate()) - Self::markers(batch.entries.len())
     }
 
-    /// Results that may be cleared at all, oldest first: not those of the newest round.
-    fn clearable(&self) -> impl Iterator<Item = &'a ResultEntry> {
-        let answering = self
-            .view
-            .tail()
-            .incoming
-            .iter()
-            .any(|segment| segment.block.kind() == BlockKind::ToolResult);
-        let newest = if answering {
-            usize::MAX
-        } else {
-            self.index.newest_round()
-        };
-        let tools = &self.settings.tools;
-        let may = move |entry: &&ResultEntry| match &entry.source {
-            Source::Tool(tool) => tools.iter().any(|name| **name == **tool),
-            Source::Memory => true,
-        };
-        self.index
-            .entries()
-            .iter()
-            .filter(move |entry| entry.position < newest)
-            .filter(may)
+    /// Results that may be cleared at all, oldest first.
+    fn old(&self) -> &'a [ResultEntry] {
+        self.index.old_results(self.view.tail())
     }
 
-    fn worthwhile(&self, entry: &ResultEntry) -> bool {
-        self.tokens(entry) > MARKER_TOKENS + MARKER_TOKENS
+    /// The tokens of some of the oldest results.
+    fn held(&self, oldest: &[ResultEntry]) -> Tokens {
+        let estimate = oldest.last().map(|last| last.estimate_upto);
+        self.measure.correct(estimate.unwrap_or_default())
     }
 
-    fn all_but(&self, keep: usize) -> Vec<&'a ResultEntry> {
-        let candidates: Vec<&ResultEntry> = self
-            .clearable()
-            .filter(|entry| self.worthwhile(entry))
-            .collect();
-        let kept = candidates.len().saturating_sub(keep.max(1));
-        candidates[..kept].to_vec()
+    /// A result is cleared only if that saves at least as much as the marker takes. This is the
+    /// smallest estimate of which that is true.
+    fn least(&self) -> Tokens {
+        let enough = |estimate: u64| self.measure.correct(Tokens(estimate)) >= Self::markers(2);
+        let (mut low, mut high) = (0, Self::markers(2).get() * 4);
+        while low < high {
+            let middle = u64::midpoint(low, high);
+            if enough(middle) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Tokens(low)
     }
 
-    fn under_pressure(&self) -> Result<Vec<&'a ResultEntry>, String> {
+    /// All of these that are worth a marker.
+    fn worthwhile(&self, entries: &'a [ResultEntry]) -> Batch<'a> {
+        let least = self.least();
+        Batch::of(entries.iter().filter(|entry| entry.estimate >= least))
+    }
+
+    /// All old results but the newest of all, whether those are old or not.
+    fn all_but(&self, keep: usize) -> Batch<'a> {
+        let waiting = self.index.waiting(self.view.tail());
+        let all = self.index.results().len() + waiting;
+        let going = all.saturating_sub(keep.max(1));
+        let old = self.old();
+        self.worthwhile(&old[..going.min(old.len())])
+    }
+
+    fn classic(&self) -> Result<Batch<'a>, String> {
         let settings = self.settings;
-        let held: Tokens = self.clearable().map(|entry| self.tokens(entry)).sum();
+        if self.cold && settings.idle {
+            let batch = self.all_but(settings.idle_keep);
+            if !batch.entries.is_empty() {
+                return Ok(batch);
+            }
+        }
+        if !settings.pressure {
+            return Err("clearing under pressure is switched off".to_owned());
+        }
+        if self.used < self.warning {
+            return Err(format!(
+                "{} tokens are below the warning at {}",
+                self.used, self.warning
+            ));
+        }
+        self.under_pressure()
+    }
+
+    fn under_pressure(&self) -> Result<Batch<'a>, String> {
+        let settings = self.settings;
+        let held = self.held(self.old());
         if held <= settings.pressure_held {
             return Err(format!(
                 "old results hold {held} tokens; it takes more than {}",
@@ -287,7 +343,7 @@ impl<'a> ClearInputs<'a> {
             ));
         }
         let batch = self.all_but(settings.pressure_keep);
-        let freed: Tokens = batch.iter().map(|entry| self.freed(entry)).sum();
+        let freed = self.freed(&batch);
         if freed < settings.pressure_freed {
             return Err(format!(
                 "{freed} tokens would come free; it takes at least {}",
@@ -298,35 +354,37 @@ impl<'a> ClearInputs<'a> {
     }
 
     /// Oldest first, until what is left holds no more than `leave`.
-    fn down_to(&self, leave: Tokens) -> Vec<&'a ResultEntry> {
-        let mut held: Tokens = self.clearable().map(|entry| self.tokens(entry)).sum();
-        let mut batch = Vec::new();
-        for entry in self.clearable().filter(|entry| self.worthwhile(entry)) {
-            if held <= leave {
-                break;
+    fn down_to(&self, leave: Tokens) -> Batch<'a> {
+        let old = self.old();
+        let held = self.held(old);
+        let mut batch = self.worthwhile(old);
+        let left = |cleared: usize| {
+            let gone = cleared.checked_sub(1).map(|last| batch.upto[last]);
+            held - self.measure.correct(gone.unwrap_or_default()) + Self::markers(cleared)
+        };
+        // The more are cleared, the less is left.
+        let (mut low, mut high) = (0, batch.entries.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if left(middle) <= leave {
+                high = middle;
+            } else {
+                low = middle + 1;
             }
-            held = held - self.freed(entry);
-            batch.push(entry);
         }
+        batch.truncate(low);
         batch
     }
 
-    fn behind_protected(
-        &self,
-        protect: Tokens,
-        least: Tokens,
-    ) -> Result<Vec<&'a ResultEntry>, String> {
-        let all: Vec<&ResultEntry> = self.clearable().collect();
-        let mut newest = Tokens::ZERO;
-        let mut batch: Vec<&ResultEntry> = Vec::new();
-        for entry in all.into_iter().rev() {
-            newest += self.tokens(entry);
-            if newest > protect && self.worthwhile(entry) {
-                batch.push(entry);
-            }
-        }
-        batch.reverse();
-        let freed: Tokens = batch.iter().map(|entry| self.freed(entry)).sum();
+    fn behind_protected(&self, protect: Tokens, least: Tokens) -> Result<Batch<'a>, String> {
+        let old = self.old();
+        let all = self.held(self.index.results());
+        // Up to here the newer results, this one included, hold more than is protected.
+        let behind = (0..old.len())
+            .take_while(|at| all - self.held(&old[..*at]) > protect)
+            .count();
+        let batch = self.worthwhile(&old[..behind]);
+        let freed = self.freed(&batch);
         if freed < least {
             return Err(format!(
                 "{freed} tokens lie behind the protected {protect}; it takes {least}"
@@ -335,22 +393,17 @@ impl<'a> ClearInputs<'a> {
         Ok(batch)
     }
 
-    fn down_to_mark(
-        &self,
-        high: u64,
-        low: u64,
-        keep: usize,
-    ) -> Result<Vec<&'a ResultEntry>, String> {
-        let mut held: u64 = self.clearable().map(|entry| entry.bytes).sum();
+    fn down_to_mark(&self, high: u64, low: u64, keep: usize) -> Result<Batch<'a>, String> {
         if self.cold {
             return Ok(self.all_but(keep));
         }
+        let mut held: u64 = self.old().iter().map(|entry| entry.bytes).sum();
         if held <= high {
             return Err(format!("results hold {held} bytes of {high}"));
         }
         let mut batch = self.all_but(keep);
         let mut taken = 0;
-        for entry in &batch {
+        for entry in &batch.entries {
             if held <= low {
                 break;
             }
@@ -359,6 +412,21 @@ impl<'a> ClearInputs<'a> {
         }
         batch.truncate(taken);
         Ok(batch)
+    }
+
+    /// Recalled memories that are older than the newest result of a batch go along.
+    fn with_memories(&self, batch: Batch<'a>) -> Batch<'a> {
+        let newest = batch.entries.last().map_or(0, |entry| entry.position);
+        let memories = self.index.memories();
+        let older = memories.partition_point(|entry| entry.position < newest);
+        let along = self.worthwhile(&memories[..older]);
+        if along.entries.is_empty() {
+            return batch;
+        }
+        let mut entries = batch.entries;
+        entries.extend(along.entries);
+        entries.sort_unstable_by_key(|entry| entry.position);
+        Batch::of(entries.into_iter())
     }
 
     /// Tokens from a position to the end of what was sent.

@@ -4,14 +4,13 @@
 //! *Cache edits* delete single spans from a cached prefix: results carry a reference from the
 //! start, and a block of the conversation names those that go.
 
-use crate::results::{ResultIndex, Source};
+use crate::results::ResultIndex;
 use crate::view::View;
 use dormouse_core::block::{Block, BlockError};
 use dormouse_core::id::{BlockKey, CallId};
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Tokens;
 use serde_json::json;
-use std::collections::HashSet;
 
 /// Figures and switches of both forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +31,6 @@ pub struct ServerSettings {
     pub live: usize,
     /// Newest results that stay.
     pub keep: usize,
-    /// Tools whose results may go.
-    pub tools: Vec<String>,
 }
 
 impl ServerSettings {
@@ -49,7 +46,6 @@ impl ServerSettings {
             cache_edits: settings.switch(keys::MICROCOMPACT_CACHE_EDITS).is_on(),
             live: count(settings.get(keys::MICROCOMPACT_CACHE_EDITS_TRIGGER)),
             keep: count(settings.get(keys::MICROCOMPACT_CACHE_EDITS_KEEP)),
-            tools: settings.get(keys::MICROCOMPACT_TOOLS),
         }
     }
 }
@@ -123,13 +119,14 @@ impl CacheEdit {
     }
 }
 
-/// Whether results are deleted from the cache now. `gone` are those deleted before.
+/// Whether results are deleted from the cache now. `gone` says which were deleted
+/// before.
 pub fn cache_edit(
     settings: &ServerSettings,
     offered: bool,
     view: &View,
     index: &ResultIndex,
-    gone: &HashSet<BlockKey>,
+    gone: impl Fn(&BlockKey) -> bool,
 ) -> Result<CacheEdit, String> {
     if !settings.cache_edits {
         return Err("editing the provider's cache is switched off".to_owned());
@@ -137,14 +134,10 @@ pub fn cache_edit(
     if !offered {
         return Err("the provider's cache cannot be edited".to_owned());
     }
-    let may_go = |source: &Source| match source {
-        Source::Tool(tool) => settings.tools.iter().any(|name| **name == **tool),
-        Source::Memory => false,
-    };
     let live: Vec<_> = index
-        .entries()
+        .results()
         .iter()
-        .filter(|entry| may_go(&entry.source) && !gone.contains(&entry.key))
+        .filter(|entry| !gone(&entry.key))
         .collect();
     if live.len() <= settings.live {
         return Err(format!(
@@ -153,7 +146,12 @@ pub fn cache_edit(
             settings.live
         ));
     }
-    let going = &live[..live.len().saturating_sub(settings.keep.max(1))];
+    let newest_round = index.results().len() - index.old_results(view.tail()).len();
+    let staying = settings.keep.max(1).max(newest_round);
+    let going = &live[..live.len().saturating_sub(staying)];
+    if going.is_empty() {
+        return Err("all live results are of the newest round".to_owned());
+    }
     let calls = going
         .iter()
         .filter_map(|entry| view.frozen().get(entry.position)?.block.call().cloned());

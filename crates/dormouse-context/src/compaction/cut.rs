@@ -3,6 +3,7 @@
 //! A cut lies in front of an assistant's turn, or in front of words of the user's side: never
 //! between a call and its result.
 
+use crate::category::Category;
 use crate::clear::Measure;
 use crate::segment::{Segment, SegmentList};
 use dormouse_core::block::BlockKind;
@@ -25,6 +26,16 @@ pub fn cuts(segments: &SegmentList) -> Vec<usize> {
         before = Some(side);
     }
     cuts
+}
+
+/// Where the rounds behind an earlier summary begin.
+pub fn rounds(segments: &SegmentList) -> Vec<usize> {
+    let summaries = segments
+        .iter()
+        .take_while(|segment| segment.category == Category::Summary)
+        .count();
+    let behind = cuts(segments).into_iter().filter(|cut| *cut >= summaries);
+    behind.collect()
 }
 
 /// System messages stand on the user's side.
@@ -60,22 +71,6 @@ pub fn tail_of(segments: &SegmentList, most: Tokens, measure: Measure) -> usize 
         .into_iter()
         .find(|cut| tokens_from(segments, *cut, measure) <= most)
         .unwrap_or(segments.len())
-}
-
-/// Where the present user turn begins: at the last words of a person.
-pub fn present_turn(segments: &SegmentList) -> Option<usize> {
-    let is_human = |segment: &Segment| segment.category == crate::category::Category::Human;
-    let mut position = segments.len();
-    let mut found = None;
-    for segment in segments.iter().rev() {
-        position -= 1;
-        if is_human(segment) {
-            found = Some(position);
-        } else if found.is_some() {
-            break;
-        }
-    }
-    found
 }
 
 /// The records of the segments for which `keep` says yes, as few ranges as name them exactly.
@@ -142,9 +137,13 @@ pub fn notes_tail(
         .rposition(|segment| segment.origin.record == last);
     let covered = covered.ok_or(NotesTailError::NotInView)?;
     let cuts = cuts(segments);
-    let mut cut = cut_at_or_before(&cuts, covered + 1)
-        .unwrap_or(0)
-        .min(segments.len());
+    let behind = covered + 1;
+    // Where nothing follows, nothing has to stay.
+    let mut cut = if behind == segments.len() {
+        behind
+    } else {
+        cut_at_or_before(&cuts, behind).unwrap_or(0)
+    };
     let tokens = tokens_from(segments, cut, measure);
     if tokens > rule.limit {
         return Err(NotesTailError::TooMuch {
@@ -177,7 +176,7 @@ pub fn notes_tail(
 fn is_summary(segments: &SegmentList, at: usize) -> bool {
     segments
         .get(at)
-        .is_some_and(|segment| segment.category == crate::category::Category::Summary)
+        .is_some_and(|segment| segment.category == Category::Summary)
 }
 
 fn messages_with_text(segments: &SegmentList, from: usize) -> usize {

@@ -20,37 +20,38 @@ pub const REQUIRED_SECTIONS: [&str; 7] = [
 ];
 
 /// Which part of the conversation a summary is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All of it.
     Whole,
     /// What follows a message that stays.
     FromHere {
-        /// Words that tell which message.
-        message: u64,
+        /// How it begins: the model knows no numbers.
+        begins: String,
     },
     /// What comes before a message that stays.
     UpToHere {
-        /// Words that tell which message.
-        message: u64,
+        /// How it begins: the model knows no numbers.
+        begins: String,
     },
 }
 
 /// The directive. `instructions` come from the user, from instruction files and from hooks.
-pub fn directive(part: Part, instructions: &[String]) -> String {
+pub fn directive(part: &Part, instructions: &[String]) -> String {
     let mut text = DIRECTIVE.trim_end().to_owned();
     // Writing to a string does not fail.
     let _ = match part {
         Part::Whole => Ok(()),
-        Part::FromHere { message } => write!(
+        Part::FromHere { begins } => write!(
             text,
-            "\n\nOnly what follows message {message} is shortened. What comes before it stays in \
-             view word for word: refer to it, do not repeat it."
+            "\n\nOnly what follows the message that begins with `{begins}` is shortened. That \
+             message and what comes before it stay in view word for word: refer to them, do not \
+             repeat them."
         ),
-        Part::UpToHere { message } => write!(
+        Part::UpToHere { begins } => write!(
             text,
-            "\n\nOnly what comes before message {message} is shortened. That message and all that \
-             follows stay in view word for word: do not repeat them."
+            "\n\nOnly what comes before the message that begins with `{begins}` is shortened. That \
+             message and all that follows stay in view word for word: do not repeat them."
         ),
     };
     let mut left = MOST_INSTRUCTIONS;
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn every_required_section_is_asked_for() {
-        let text = directive(Part::Whole, &[]);
+        let text = directive(&Part::Whole, &[]);
         for section in REQUIRED_SECTIONS {
             assert!(text.contains(&format!(". {section}:")), "{section}");
         }
@@ -113,14 +114,16 @@ mod tests {
     #[test]
     fn wishes_are_listed_and_bounded() {
         let text = directive(
-            Part::UpToHere { message: 12 },
+            &Part::UpToHere {
+                begins: "Now the ports".to_owned(),
+            },
             &[
                 "keep the table\nof ports".to_owned(),
                 " ".to_owned(),
                 "x".repeat(20_000),
             ],
         );
-        assert!(text.contains("before message 12"));
+        assert!(text.contains("before the message that begins with `Now the ports`"));
         assert!(text.contains("\n- keep the table\n  of ports\n- xxx"));
         assert!(text.len() < DIRECTIVE.len() + MOST_INSTRUCTIONS + 400);
     }

@@ -1,6 +1,7 @@
 //! What stands in the prompt after a compaction, block by block.
 
-use crate::view::View;
+use crate::category::Category;
+use crate::segment::Segment;
 use dormouse_core::block::Block;
 
 const FRAME: &str = include_str!("frame.md");
@@ -48,23 +49,27 @@ impl Parts {
     }
 }
 
-/// The summary that stands in the view, if there is one: without its frame.
-pub fn summary_in(view: &View) -> Option<String> {
-    let framed = view
-        .frozen()
-        .iter()
-        .filter(|segment| segment.category == crate::category::Category::Summary)
-        .find_map(|segment| segment.block.readable_text())?;
-    let Some(start) = framed.find(OPEN) else {
-        return Some(framed);
-    };
-    let body = &framed[start + OPEN.len()..];
-    let body = &body[..body.rfind(CLOSE).unwrap_or(body.len())];
-    // The first paragraph introduces, the last names the history.
+/// The summaries among some segments, in order and without their frames. What the engine itself
+/// puts beside a summary is not among them: it is written anew every time.
+pub fn summaries_in<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Vec<String> {
+    segments
+        .into_iter()
+        .filter(|segment| segment.category == Category::Summary)
+        .filter_map(|segment| segment.block.readable_text())
+        .filter_map(|text| match text.find(OPEN) {
+            Some(start) => Some(unframed(&text[start + OPEN.len()..]).to_owned()),
+            None => (!text.starts_with('<')).then_some(text),
+        })
+        .collect()
+}
+
+/// The first paragraph introduces, the last names the history.
+fn unframed(framed: &str) -> &str {
+    let body = &framed[..framed.rfind(CLOSE).unwrap_or(framed.len())];
     let body = body.trim();
     let body = body.split_once("\n\n").map_or(body, |(_, rest)| rest);
     let body = body
         .rsplit_once("\n\nThe full history is in")
         .map_or(body, |(rest, _)| rest);
-    Some(body.trim().to_owned())
+    body.trim()
 }

@@ -1,6 +1,8 @@
 //! Whether a summary may take the place of a conversation.
 
 use super::directive::REQUIRED_SECTIONS;
+use super::protocol::Answer;
+use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::units::Tokens;
 
 /// Why a summary was refused.
@@ -29,6 +31,27 @@ pub enum GateError {
     /// Words of the user would be gone.
     #[error("{0} messages of the user are not accounted for")]
     UserMessages(usize),
+}
+
+/// The summary in an answer, if it may be taken.
+///
+/// # Errors
+/// When a tool was called, the answer was cut off, or it holds no complete summary.
+pub(super) fn accepted(answer: &Answer) -> Result<String, GateError> {
+    let called = |block: &Block| block.kind() == BlockKind::ToolUse;
+    let text: Vec<String> = answer
+        .blocks
+        .iter()
+        .filter(|block| block.kind() == BlockKind::Text)
+        .filter_map(Block::readable_text)
+        .collect();
+    if answer.blocks.iter().any(called) {
+        return Err(GateError::ToolCall);
+    }
+    if answer.cut_off {
+        return Err(GateError::CutOff);
+    }
+    summary_of(&text.join("\n"))
 }
 
 /// Takes the summary out of an answer: without the analysis, within its tags if it has them.
@@ -64,7 +87,10 @@ pub fn summary_of(answer: &str) -> Result<String, GateError> {
 }
 
 fn without_analysis(answer: &str) -> String {
-    let Some(start) = answer.find("<analysis>") else {
+    // One that a summary quotes is none.
+    let summary = answer.find("<summary>").unwrap_or(answer.len());
+    let analysis = answer.find("<analysis>").filter(|start| *start < summary);
+    let Some(start) = analysis else {
         return answer.to_owned();
     };
     match answer[start..].find("</analysis>") {
@@ -94,11 +120,9 @@ mod tests {
     use super::*;
 
     fn complete() -> String {
-        REQUIRED_SECTIONS
-            .iter()
-            .enumerate()
-            .map(|(at, title)| format!("**{}. {title}:** something\n", at + 1))
-            .collect()
+        let titles = REQUIRED_SECTIONS.iter().enumerate();
+        let lines = titles.map(|(at, title)| format!("**{}. {title}:** something", at + 1));
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     #[test]

@@ -7,26 +7,33 @@
 
 use super::cut;
 use super::directive::{self, Part};
+use super::earlier;
 use super::frame::{self, Parts};
 use super::gate::{self, GateError};
-use super::kept::Kept;
+use super::kept::{self, Kept, NothingGoes};
 use super::offline;
 use super::protocol::{
     Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,
 };
 use super::restore::{self, RestoredPart};
+use super::rounds::Rounds;
 use super::transcript::transcript;
 use crate::breaker::Allowed;
-use crate::category::Category;
 use crate::compact::Compaction;
 use crate::evidence;
 use crate::notes::{self, Notes};
 use crate::policy::{Carry, SummaryCall};
-use crate::segment::Segment;
-use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
 use dormouse_core::units::Tokens;
+use dormouse_core::weight::Weight;
+
+/// What the blocks may take that only keep the turns in order once others are gone.
+const STAND_INS: Tokens = Tokens(64);
+
+/// Parts of their room that the user's messages and the evidence get when a result is too large.
+const LESS_ROOM: [u64; 4] = [1, 4, 16, 64];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
@@ -80,8 +87,17 @@ impl CompactionJob {
     pub fn start(&mut self, cx: &JobContext<'_>) -> Effect {
         match self.kept(cx) {
             Ok(_) => Effect::RunHooks,
-            Err(reason) => self.over(Outcome::Nothing(reason)),
+            Err(reason) => self.nothing_goes(&reason),
         }
+    }
+
+    fn nothing_goes(&mut self, reason: &NothingGoes) -> Effect {
+        let why = reason.to_string();
+        let asked = self.failure.is_some();
+        self.over(match reason {
+            NothingGoes::NotNow(_) => Outcome::Nothing(why),
+            NothingGoes::AllStays => Outcome::NoProgress { why, asked },
+        })
     }
 
     /// The next step.
@@ -104,7 +120,7 @@ impl CompactionJob {
             (Stage::Notes, Event::NotesRead(notes)) => self.notes(cx, notes),
             (Stage::Asking, Event::Answered(answer)) => self.answered(cx, answer),
             (Stage::Verifying { summary }, Event::Answered(answer)) => {
-                let verified = answer.ok().and_then(|answer| accepted(&answer).ok());
+                let verified = answer.ok().and_then(|answer| gate::accepted(&answer).ok());
                 self.restore(cx, verified.unwrap_or(summary), self.kind())
             }
             (Stage::Restoring { summary, kind }, Event::Restored(parts)) => {
@@ -141,7 +157,7 @@ impl CompactionJob {
         Effect::Done(outcome)
     }
 
-    fn kept(&self, cx: &JobContext<'_>) -> Result<Kept, String> {
+    fn kept(&self, cx: &JobContext<'_>) -> Result<Kept, NothingGoes> {
         let view = cx.conversation.view();
         match self.cut {
             Some(cut) => Kept::from(view, cut, cx.measure),
@@ -177,10 +193,10 @@ impl CompactionJob {
         };
         let bytes = cx.conversation.bytes_per_token();
         let summary = notes::as_summary(&notes, cx.settings.notes, bytes);
-        let summary = with_earlier(cx, summary);
+        let summary = earlier::with_earlier(cx, summary);
         self.cut = Some(cut);
         // Whether the result is small enough is known only once it is put together.
-        match self.compose(cx, &summary, BoundaryKind::Notes, &[]) {
+        match self.compose(cx, &summary, BoundaryKind::Notes, &[], 1) {
             Ok((_, after)) if after < cx.target => self.restore(cx, summary, BoundaryKind::Notes),
             _ => {
                 self.cut = None;
@@ -201,20 +217,25 @@ impl CompactionJob {
         self.stage = Stage::Asking;
         Effect::Ask(Box::new(Ask {
             form: self.form(cx),
-            directive: directive::directive(self.part(), &self.request.instructions),
+            directive: directive::directive(&self.part(cx), &self.request.instructions),
         }))
     }
 
-    fn part(&self) -> Part {
+    fn part(&self, cx: &JobContext<'_>) -> Part {
+        let begins = |seq: Seq| kept::beginning(cx.conversation.view(), seq);
         match self.request.scope {
             Scope::All => Part::Whole,
-            Scope::From(seq) => Part::FromHere { message: seq.get() },
-            Scope::UpTo(seq) => Part::UpToHere { message: seq.get() },
+            Scope::From(seq) => Part::FromHere {
+                begins: begins(seq),
+            },
+            Scope::UpTo(seq) => Part::UpToHere {
+                begins: begins(seq),
+            },
         }
     }
 
     fn form(&self, cx: &JobContext<'_>) -> AskForm {
-        let segments = self.remaining(cx);
+        let segments = Rounds::of(cx.conversation.view()).without(self.dropped);
         match cx.rule.call {
             SummaryCall::WithoutTools { clamp } => AskForm::Cold(transcript(&segments, clamp)),
             SummaryCall::Riding if self.cold => AskForm::Cold(transcript(&segments, None)),
@@ -223,28 +244,9 @@ impl CompactionJob {
         }
     }
 
-    /// The conversation without the oldest rounds that had to be dropped. An earlier summary is
-    /// always among what is left.
-    fn remaining(&self, cx: &JobContext<'_>) -> Vec<Segment> {
-        let view = cx.conversation.view();
-        let mut segments = view.segments();
-        segments.truncate(view.history_len());
-        let is_summary = |segment: &&Segment| segment.category == Category::Summary;
-        let summaries = segments.iter().take_while(is_summary).count();
-        let cuts = cut::cuts(&segments);
-        let behind: Vec<usize> = cuts.into_iter().filter(|cut| *cut >= summaries).collect();
-        let cut = match self.dropped {
-            0 => summaries,
-            dropped => behind.get(dropped).copied().unwrap_or(segments.len()),
-        };
-        let kept = segments.iter().enumerate();
-        let kept = kept.filter(|(at, _)| *at < summaries || *at >= cut);
-        crate::normalise::normalise(kept.map(|(_, segment)| segment.clone()).collect())
-    }
-
     fn answered(&mut self, cx: &JobContext<'_>, answer: Result<Answer, AskFailure>) -> Effect {
         let failure = match answer {
-            Ok(answer) => match accepted(&answer) {
+            Ok(answer) => match gate::accepted(&answer) {
                 Ok(summary) => return self.summarised(cx, summary),
                 Err(error) => AskFailure::Failed(error.to_string()),
             },
@@ -279,33 +281,10 @@ impl CompactionJob {
 
     /// Drops the oldest rounds until the gap is covered. Says whether anything is left to ask.
     fn drop_rounds(&mut self, cx: &JobContext<'_>, gap: Option<Tokens>) -> bool {
-        let segments = cx.conversation.view().segments();
-        let is_summary = |segment: &&Segment| segment.category == Category::Summary;
-        let summaries = segments.iter().take_while(is_summary).count();
-        let cuts: Vec<usize> = cut::cuts(&segments)
-            .into_iter()
-            .filter(|cut| *cut >= summaries)
-            .collect();
-        let from = cuts.get(self.dropped).copied().unwrap_or(0);
-        let before = cut::tokens_from(&segments, from, cx.measure);
-        let enough = |dropped: usize| match gap {
-            Some(gap) => {
-                let after = cut::tokens_from(&segments, cuts[dropped], cx.measure);
-                before - after > gap
-            }
-            None => {
-                let rounds = Tokens(cuts.len() as u64);
-                dropped as u64 >= self.dropped as u64 + cx.settings.too_long_drop.of(rounds).get()
-            }
-        };
-        let next = (self.dropped + 1..cuts.len()).find(|dropped| enough(*dropped));
-        match next {
-            Some(dropped) => {
-                self.dropped = dropped;
-                true
-            }
-            None => false,
-        }
+        let share = cx.settings.too_long_drop;
+        let next = Rounds::of(cx.conversation.view()).drop(self.dropped, gap, share, cx.measure);
+        self.dropped = next.unwrap_or(self.dropped);
+        next.is_some()
     }
 
     fn summarised(&mut self, cx: &JobContext<'_>, summary: String) -> Effect {
@@ -319,7 +298,7 @@ impl CompactionJob {
             directive: format!(
                 "{}\n\nA first summary was written. Check it against the conversation and write it \
                  again, corrected and complete.\n\n{summary}",
-                directive::directive(self.part(), &self.request.instructions)
+                directive::directive(&self.part(cx), &self.request.instructions)
             ),
         };
         self.stage = Stage::Verifying { summary };
@@ -327,14 +306,14 @@ impl CompactionJob {
     }
 
     fn extract(&mut self, cx: &JobContext<'_>) -> Effect {
-        let earlier = frame::summary_in(cx.conversation.view());
         let bytes = cx.conversation.bytes_per_token();
         let kept = match self.kept(cx) {
             Ok(kept) => kept,
-            Err(reason) => return self.over(Outcome::Nothing(reason)),
+            Err(reason) => return self.nothing_goes(&reason),
         };
         let budget = cx.settings.offline.min(Tokens(kept.replaced.get() / 4));
-        let extract = offline::extract(kept.going(), earlier.as_deref(), budget, bytes);
+        let earlier = frame::summaries_in(kept.going()).join("\n\n");
+        let extract = offline::extract(kept.going(), Some(&earlier), budget, bytes);
         let summary = format!(
             "An extract made without a model, in the order of the conversation:\n\n{extract}"
         );
@@ -355,14 +334,15 @@ impl CompactionJob {
         kind: BoundaryKind,
         parts: &[RestoredPart],
     ) -> Effect {
-        let composed = self.compose(cx, summary, kind, parts);
-        // What is shown again is the first thing to go when it does not get smaller.
-        let composed = match composed {
-            Err(GateError::NotSmaller { .. }) if !parts.is_empty() => {
-                self.compose(cx, summary, kind, &[])
+        // What is shown again is the first thing to go when it does not get smaller; then what the
+        // engine puts beside the summary gets less room.
+        let mut composed = self.compose(cx, summary, kind, parts, 1);
+        for part in LESS_ROOM {
+            if !matches!(composed, Err(GateError::NotSmaller { .. })) {
+                break;
             }
-            other => other,
-        };
+            composed = self.compose(cx, summary, kind, &[], part);
+        }
         match composed {
             Ok((boundary, after)) => {
                 let before = boundary.pre_tokens.unwrap_or_default();
@@ -374,7 +354,9 @@ impl CompactionJob {
                 Effect::Commit(Box::new(boundary))
             }
             Err(error) if kind == BoundaryKind::Offline => {
-                self.over(Outcome::Nothing(error.to_string()))
+                let asked = self.failure.is_some();
+                let why = error.to_string();
+                self.over(Outcome::NoProgress { why, asked })
             }
             Err(error) => {
                 self.failure = Some(error.to_string());
@@ -391,22 +373,25 @@ impl CompactionJob {
         summary: &str,
         kind: BoundaryKind,
         parts: &[RestoredPart],
+        part_of_room: u64,
     ) -> Result<(Boundary, Tokens), GateError> {
         let conversation = cx.conversation;
         let bytes = conversation.bytes_per_token();
         let kept = self.kept(cx).map_err(|_| GateError::Empty)?;
         let chronicle = &conversation.state().chronicle;
-        let stays = |seq: Seq| kept.has(seq);
+        let staying = kept.records();
+        let stays = |seq: Seq| staying.contains(&seq);
+        let room = |limit: Tokens| Tokens(limit.get() / part_of_room);
         let (user_messages, evidence) = match cx.rule.carry {
             Carry::Nothing => (None, None),
             Carry::UserMessages(limit) => {
-                let section = evidence::user_messages(chronicle, limit, bytes, stays);
+                let section = evidence::user_messages(chronicle, room(limit), bytes, stays);
                 (Some(section.text), None)
             }
             Carry::Everything => {
-                let limit = cx.settings.user_messages;
+                let limit = room(cx.settings.user_messages);
                 let section = evidence::user_messages(chronicle, limit, bytes, stays);
-                let ledger = evidence::render(chronicle, cx.settings.evidence, bytes);
+                let ledger = evidence::render(chronicle, room(cx.settings.evidence), bytes);
                 (Some(section.text), Some(ledger))
             }
         };
@@ -421,12 +406,10 @@ impl CompactionJob {
         let written = by_model.then(|| cx.measure.tokens(Block::text(summary).weight()));
         let summary = framed.blocks();
         let restored = restore::blocks(parts, &cx.settings.restored(cx.rule.restore), bytes);
-        let added: Tokens = summary
-            .iter()
-            .chain(&restored)
-            .map(|block| cx.measure.tokens(block.weight()))
-            .sum();
-        if added >= kept.replaced {
+        let blocks = summary.iter().chain(&restored);
+        let added = blocks.fold(Weight::default(), |sum, block| sum + *block.weight());
+        let added = cx.measure.tokens(&added);
+        if added + STAND_INS >= kept.replaced {
             return Err(GateError::NotSmaller {
                 result: added,
                 replaced: kept.replaced,
@@ -448,10 +431,13 @@ impl CompactionJob {
             place: kept.place,
         });
         let unsent = conversation.view().unsent();
-        let unsent: Tokens = unsent.map(|part| cx.measure.tokens(part.block.weight())).sum();
+        let unsent: Tokens = unsent
+            .map(|part| cx.measure.tokens(part.block.weight()))
+            .sum();
         let fixed = cx.measure.tokens(cx.prefix) + unsent;
         let before = conversation.count(cx.prefix).tokens;
-        let after = before - kept.replaced + added;
+        // In this order, because an estimate may be larger than what was measured.
+        let after = before + added - kept.replaced;
         Ok((
             Boundary {
                 trigger: self.request.trigger,
@@ -469,42 +455,4 @@ impl CompactionJob {
             after,
         ))
     }
-}
-
-/// Notes cover the session from its beginning, so that they replace the notes before them; a
-/// summary that a model wrote in between is carried along.
-fn with_earlier(cx: &JobContext<'_>, summary: String) -> String {
-    const EARLIER: &str = "# Earlier summary\n\n";
-    let bytes = cx.conversation.bytes_per_token();
-    let earlier = frame::summary_in(cx.conversation.view()).and_then(|text| {
-        let first_line = summary.lines().next().unwrap_or_default();
-        match text.split_once(EARLIER) {
-            Some((_, carried)) => Some(carried.to_owned()),
-            None => (!text.starts_with(first_line)).then_some(text),
-        }
-    });
-    match earlier {
-        Some(earlier) => {
-            let condensed = offline::condensed(&earlier, cx.settings.notes.section, bytes);
-            format!("{summary}\n\n{EARLIER}{condensed}")
-        }
-        None => summary,
-    }
-}
-
-fn accepted(answer: &Answer) -> Result<String, GateError> {
-    let called = |block: &Block| block.kind() == BlockKind::ToolUse;
-    let text: Vec<String> = answer
-        .blocks
-        .iter()
-        .filter(|block| block.kind() == BlockKind::Text)
-        .filter_map(Block::readable_text)
-        .collect();
-    if answer.blocks.iter().any(called) {
-        return Err(GateError::ToolCall);
-    }
-    if answer.cut_off {
-        return Err(GateError::CutOff);
-    }
-    gate::summary_of(&text.join("\n"))
 }

@@ -9,9 +9,29 @@ use crate::compact::SummaryPlace;
 use crate::policy::Keep;
 use crate::segment::{Segment, SegmentList};
 use crate::view::View;
+use dormouse_core::block::BlockKind;
 use dormouse_core::id::Seq;
 use dormouse_core::record::SeqRange;
 use dormouse_core::units::Tokens;
+use dormouse_core::weight::Weight;
+use std::collections::HashSet;
+
+/// Why there is nothing to be done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NothingGoes {
+    /// Not now, or not like this.
+    #[error("{0}")]
+    NotNow(String),
+    /// All there is has to stay.
+    #[error("there is nothing to compact")]
+    AllStays,
+}
+
+impl From<&str> for NothingGoes {
+    fn from(why: &str) -> Self {
+        Self::NotNow(why.to_owned())
+    }
+}
 
 /// What stays and what goes.
 #[derive(Clone, Debug)]
@@ -29,8 +49,13 @@ impl Kept {
     /// Decides by a rule.
     ///
     /// # Errors
-    /// A sentence that says why nothing can be done.
-    pub fn new(view: &View, scope: Scope, rule: Keep, measure: Measure) -> Result<Self, String> {
+    /// When nothing goes.
+    pub fn new(
+        view: &View,
+        scope: Scope,
+        rule: Keep,
+        measure: Measure,
+    ) -> Result<Self, NothingGoes> {
         let segments = view.segments();
         let count = segments.len();
         let (keep, place): (Vec<bool>, SummaryPlace) = match scope {
@@ -66,8 +91,8 @@ impl Kept {
     /// Keeps everything from a position on.
     ///
     /// # Errors
-    /// A sentence that says why nothing can be done.
-    pub fn from(view: &View, cut: usize, measure: Measure) -> Result<Self, String> {
+    /// When nothing goes.
+    pub fn from(view: &View, cut: usize, measure: Measure) -> Result<Self, NothingGoes> {
         let segments = view.segments();
         let keep = (0..segments.len()).map(|at| at >= cut).collect();
         Self::of(view, segments, keep, SummaryPlace::Front, measure)
@@ -79,25 +104,32 @@ impl Kept {
         mut keep: Vec<bool>,
         place: SummaryPlace,
         measure: Measure,
-    ) -> Result<Self, String> {
-        // What was not sent yet stays, with the calls it answers.
-        let open = view.history_len();
-        for at in open..keep.len() {
-            keep[at] = true;
+    ) -> Result<Self, NothingGoes> {
+        // What was not sent or not answered yet stays, with the calls it answers.
+        for kept in keep.iter_mut().skip(view.history_len()) {
+            *kept = true;
+        }
+        // A record stays as a whole, with what was derived from it.
+        let kept = segments.iter().zip(&keep).filter(|(_, kept)| **kept);
+        let records: HashSet<Seq> = kept.map(|(segment, _)| segment.origin.record).collect();
+        for (segment, kept) in segments.iter().zip(&mut keep) {
+            *kept |= records.contains(&segment.origin.record);
         }
         if let Some(first) = keep.iter().position(|kept| !kept)
             && let RewriteVerdict::Wait { reason } = local_rewrite(view, first)
         {
-            return Err(reason.to_owned());
+            return Err(reason.into());
         }
         let gone = segments
             .iter()
             .zip(&keep)
             .filter(|(_, kept)| !**kept)
-            .map(|(segment, _)| measure.tokens(segment.block.weight()));
-        let replaced = gone.sum();
+            .fold(Weight::default(), |sum, (segment, _)| {
+                sum + *segment.block.weight()
+            });
+        let replaced = measure.tokens(&gone);
         if replaced == Tokens::ZERO {
-            return Err("there is nothing to compact".to_owned());
+            return Err(NothingGoes::AllStays);
         }
         Ok(Self {
             segments,
@@ -107,14 +139,16 @@ impl Kept {
         })
     }
 
-    /// The records that stay.
+    /// The records that stay, as ranges.
     pub fn ranges(&self) -> Vec<SeqRange> {
         cut::ranges(&self.segments, |at| self.keep[at])
     }
 
-    /// Whether a record stays.
-    pub fn has(&self, seq: Seq) -> bool {
-        self.staying().any(|segment| segment.origin.record == seq)
+    /// The records that stay.
+    pub fn records(&self) -> HashSet<Seq> {
+        self.staying()
+            .map(|segment| segment.origin.record)
+            .collect()
     }
 
     /// The segments that stay.
@@ -161,7 +195,23 @@ fn first_messages(segments: &SegmentList, messages: usize) -> usize {
     if summary { 0 } else { end }
 }
 
-fn position(segments: &SegmentList, seq: Seq, last: bool) -> Result<usize, String> {
+/// The first words of a message: enough to know it again.
+pub(super) fn beginning(view: &View, seq: Seq) -> String {
+    const CHARS: usize = 80;
+    let segments = view.segments();
+    let mut parts = segments
+        .iter()
+        .filter(|segment| segment.origin.record == seq && !segment.block.kind().is_thinking());
+    let text = parts.find_map(|segment| match segment.block.kind() {
+        BlockKind::ToolUse => segment.block.tool().map(|tool| format!("a call of {tool}")),
+        _ => segment.block.readable_text(),
+    });
+    let text = text.unwrap_or_default();
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    line.chars().take(CHARS).collect()
+}
+
+fn position(segments: &SegmentList, seq: Seq, last: bool) -> Result<usize, NothingGoes> {
     let mut found = None;
     for (at, segment) in segments.iter().enumerate() {
         if segment.origin.record == seq {
@@ -171,5 +221,5 @@ fn position(segments: &SegmentList, seq: Seq, last: bool) -> Result<usize, Strin
             }
         }
     }
-    found.ok_or_else(|| "that message is not in view".to_owned())
+    found.ok_or_else(|| "that message is not in view".into())
 }

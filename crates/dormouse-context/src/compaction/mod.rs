@@ -17,27 +17,37 @@
 
 pub mod cut;
 mod directive;
+mod earlier;
 mod frame;
 mod gate;
 mod job;
 mod kept;
 mod offline;
 mod protocol;
+mod provider;
 mod restore;
+mod rounds;
 mod transcript;
 
 #[cfg(test)]
+mod cut_tests;
+#[cfg(test)]
 mod job_tests;
+#[cfg(test)]
+mod test_kit;
+#[cfg(test)]
+mod text_tests;
 
 pub use directive::{Part, REQUIRED_SECTIONS, compact_instructions, directive};
-pub use frame::{Parts, summary_in};
+pub use frame::{Parts, summaries_in};
 pub use gate::{GateError, summary_of};
 pub use job::CompactionJob;
-pub use kept::Kept;
+pub use kept::{Kept, NothingGoes};
 pub use offline::{condensed, extract};
 pub use protocol::{
     Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,
 };
+pub use provider::provider_boundary;
 pub use restore::{RestoreLimits, RestoredKind, RestoredPart};
 pub use transcript::transcript;
 

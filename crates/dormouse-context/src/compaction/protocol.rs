@@ -166,6 +166,13 @@ pub enum Outcome {
     Blocked(String),
     /// There was nothing to do, or not now.
     Nothing(String),
+    /// Whatever was tried would not have been smaller than what it replaces.
+    NoProgress {
+        /// What was tried last.
+        why: String,
+        /// A model was asked.
+        asked: bool,
+    },
     /// The boundary could not be written; the old view stands.
     NotWritten(String),
 }

@@ -80,7 +80,7 @@ pub(super) fn blocks(
             RestoredKind::Skill => (&mut skill_room, limits.skill),
             _ => (&mut Tokens(limits.skill.get()), limits.skill),
         };
-        let block = Block::text(&render(part, each.min(*room), bytes));
+        let block = fitting(part, each.min(*room), bytes);
         let size = tokens::estimate(block.weight(), bytes);
         if size > *room {
             continue;
@@ -90,6 +90,21 @@ pub(super) fn blocks(
         blocks.push(block);
     }
     blocks
+}
+
+/// The part within a limit. How many bytes make a token depends on what is written; where they
+/// are fewer than usual, less is shown.
+fn fitting(part: &RestoredPart, limit: Tokens, bytes: BytesPerToken) -> Block {
+    let mut room = limit;
+    loop {
+        let block = Block::text(&render(part, room, bytes));
+        let size = tokens::estimate(block.weight(), bytes);
+        if size <= limit || room == Tokens::ZERO {
+            return block;
+        }
+        let less = room.get().saturating_mul(limit.get()) / size.get().max(1);
+        room = Tokens(less.min(room.get() - 1));
+    }
 }
 
 fn render(part: &RestoredPart, limit: Tokens, bytes: BytesPerToken) -> String {
@@ -125,6 +140,7 @@ fn head(text: &str, room: Tokens, bytes: BytesPerToken) -> (&str, bool) {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let line = text[..end].rfind('\n').unwrap_or(end);
-    (&text[..line], true)
+    // A line that is longer than half of what fits is cut inside.
+    let line_end = text[..end].rfind('\n').filter(|at| *at >= most / 2);
+    (&text[..line_end.unwrap_or(end)], true)
 }

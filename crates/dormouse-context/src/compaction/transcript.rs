@@ -2,7 +2,7 @@
 
 use crate::category::Category;
 use crate::segment::Segment;
-use dormouse_core::block::BlockKind;
+use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::Role;
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ fn said(segment: &Segment, clamp: Option<usize>) -> Option<String> {
             Some(format!("{} {input}", block.tool().unwrap_or("tool")))
         }
         BlockKind::ToolResult => {
-            let text = block.readable_text().unwrap_or_default();
+            let text = result_text(block);
             Some(match clamp {
                 Some(most) => text.chars().take(most).collect(),
                 None => text,
@@ -52,6 +52,22 @@ fn said(segment: &Segment, clamp: Option<usize>) -> Option<String> {
         _ if segment.category == Category::Attachments => None,
         _ => block.readable_text(),
     }
+}
+
+/// The text of a result, with its images and documents named where they stand.
+fn result_text(block: &Block) -> String {
+    #[derive(serde::Deserialize)]
+    struct Outcome {
+        content: Vec<serde_json::Value>,
+    }
+    let Ok(outcome) = serde_json::from_slice::<Outcome>(block.bytes()) else {
+        return block.readable_text().unwrap_or_default();
+    };
+    let named = outcome.content.iter().filter_map(|part| {
+        let text = part["text"].as_str().map(str::to_owned);
+        text.or_else(|| Some(format!("[{}]", part["type"].as_str()?)))
+    });
+    named.collect::<Vec<_>>().join("\n")
 }
 
 fn input_of(bytes: &[u8]) -> String {

@@ -201,7 +201,7 @@ fn a_cold_cache_is_the_time_to_compact_with_notes() {
 fn the_model_that_is_left_can_summarise_from_its_cache() {
     let outlook = outlook();
     let now = |call_cached| Situation {
-            unsent: Tokens::ZERO,
+        unsent: Tokens::ZERO,
         call_cached,
         ..Situation::new(Tokens(50_000), Moment::ModelSwitch)
     };
@@ -213,7 +213,7 @@ fn the_model_that_is_left_can_summarise_from_its_cache() {
 fn the_cold_comparison_adds_up() {
     let outlook = outlook();
     let now = Situation {
-            unsent: Tokens::ZERO,
+        unsent: Tokens::ZERO,
         notes_ready: true,
         prefix_cached: true,
         ..Situation::new(Tokens(60_000), Moment::Resume)
@@ -255,6 +255,26 @@ fn notes_are_written_once_late_and_while_they_are_cheap() {
     let left = full - outlook.notes_update(Tokens(70_000));
     assert!(worth(70_000, Moment::TurnEnd, &again(40_001, left - 1.0)));
     assert!(!worth(70_000, Moment::TurnEnd, &again(40_001, left + 1.0)));
+    // A tail that would stay beside them is part of their price.
+    let with_tail = NotesState {
+        tail: Tokens(10_000),
+        ..fresh
+    };
+    assert!(!worth(70_000, Moment::TurnEnd, &with_tail));
+}
+
+#[test]
+fn what_was_not_sent_yet_is_no_reason_to_compact() {
+    let outlook = outlook();
+    let above = outlook.between_rounds + Tokens(1_000);
+    let now = |unsent| Situation {
+        unsent: Tokens(unsent),
+        call_cached: true,
+        prefix_cached: true,
+        ..Situation::new(above, Moment::BetweenRounds)
+    };
+    assert!(decide(&outlook, &now(0)).act);
+    assert!(!decide(&outlook, &now(2_000)).act);
 }
 
 #[test]
@@ -306,7 +326,7 @@ fn what_is_kept_stays_a_share_of_the_target() {
 fn every_decision_prints_its_arithmetic() {
     let outlook = outlook();
     let cold = Situation {
-            unsent: Tokens::ZERO,
+        unsent: Tokens::ZERO,
         notes_ready: true,
         ..Situation::new(Tokens(60_000), Moment::ColdCache)
     };

@@ -34,8 +34,9 @@ pub use spoken::spoken;
 use crate::tokens;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::models::BytesPerToken;
-use dormouse_core::record::{Body, Chronicle, Message, MessageOrigin, Record, Role, Speaker};
+use dormouse_core::record::{Act, Body, Chronicle, Message, MessageOrigin, Record, Role, Speaker};
 use dormouse_core::units::Tokens;
+use dormouse_core::weight::Weight;
 
 /// How much of a session the chronicle holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +175,33 @@ pub fn recent_files(chronicle: &Chronicle, most: usize) -> Vec<String> {
     let files = chronicle.files.recent_first().into_iter();
     let shown = files.filter(|(_, entry)| entry.fact.reads > 0 && !entry.fact.failed);
     shown.take(most).map(|(path, _)| path.to_owned()).collect()
+}
+
+/// What a record fetches again although it had been read before `forgotten_until`. Asked before
+/// the record is observed.
+pub fn read_again(chronicle: &Chronicle, record: &Record, forgotten_until: u64) -> Weight {
+    let Body::Message(message) = &record.body else {
+        return Weight::default();
+    };
+    let again = |block: &&Block| {
+        let call = block.call().and_then(|call| chronicle.open_calls.get(call));
+        let Some(Act::Read(path)) = call.map(|call| &call.act) else {
+            return false;
+        };
+        let since = call.map_or(0, |call| call.since);
+        let known = chronicle.files.entries.get(path);
+        known.is_some_and(|entry| {
+            let seen = &entry.seen;
+            seen.first <= forgotten_until && (seen.last <= forgotten_until || seen.last >= since)
+        })
+    };
+    let results = message
+        .content
+        .iter()
+        .filter(|block| block.kind() == BlockKind::ToolResult);
+    results
+        .filter(again)
+        .fold(Weight::default(), |sum, block| sum + *block.weight())
 }
 
 /// What a text takes in a prompt, as estimated.

@@ -20,6 +20,7 @@ mod tests;
 
 pub use settings::{LayerSettings, NotesSettings};
 
+use crate::bound::{RewriteVerdict, local_rewrite};
 use crate::breaker::{Allowed, Breaker};
 use crate::clear::{self, ClearInputs, ClearVerdict, Measure, Selection};
 use crate::compaction::cut;
@@ -28,8 +29,10 @@ use crate::economy::{self, Estimators, Figures, Means, Outlook, Rates};
 use crate::notes;
 use crate::policy::{CompactTrigger, NotesRule, Policy};
 use crate::results::ResultIndex;
+use crate::tail::Tail;
 use crate::tokens;
 use crate::window::{FloorCheck, Relief, Thresholds};
+use dormouse_core::block::BlockKind;
 use dormouse_core::id::RecordId;
 use dormouse_core::record::Trigger;
 use dormouse_core::units::Tokens;
@@ -50,6 +53,13 @@ pub struct LayerState {
     index: ResultIndex,
     /// The size the economic policy aims at: it moves only when the best one has moved enough.
     in_use: Option<Tokens>,
+}
+
+impl LayerState {
+    /// The results in view when the planner was last asked.
+    pub fn results(&self) -> &ResultIndex {
+        &self.index
+    }
 }
 
 /// What is known of the notes beside the log.
@@ -84,6 +94,8 @@ pub struct LayerInputs<'a> {
     pub moment: Moment,
     /// The cache has lapsed.
     pub cold: bool,
+    /// The provider can compact.
+    pub provider_compacts: bool,
 }
 
 /// The next thing to do.
@@ -99,6 +111,11 @@ pub enum Action {
         allowed: Allowed,
         /// What the policy lets stay of the tail, where it decides that by figures.
         keep: Option<Tokens>,
+    },
+    /// Have the provider compact: a local rewrite would have to wait.
+    CompactByProvider {
+        /// What it is for.
+        trigger: Trigger,
     },
     /// Update the notes.
     UpdateNotes,
@@ -134,15 +151,21 @@ pub struct LayersPlan {
 
 /// Asks all layers.
 pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
-    state.index.update(inputs.conversation.view());
+    state.index.update(
+        inputs.conversation.view(),
+        &inputs.settings.clear.tools,
+        inputs.conversation.bytes_per_token(),
+    );
     let breaker = Breaker::of(inputs.conversation.state());
     let used = inputs.conversation.count(inputs.prefix).tokens;
-    let question = Question {
+    let mut question = Question {
         inputs,
         breaker,
         used,
         measure: inputs.measure(),
     };
+    let target = inputs.thresholds.autocompact_target;
+    question.breaker = breaker.with_floor(question.measure.tokens(inputs.prefix), target);
     let outlook = question.outlook(state.in_use);
     if let Some(outlook) = &outlook {
         state.in_use = Some(outlook.in_use);
@@ -163,7 +186,7 @@ pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
     note("clear", question.clear(&state.index, outlook.as_ref()));
     note("compact", question.compact(outlook.as_ref()));
     note("notes", question.notes(outlook.as_ref()));
-    let stuck = breaker.allows(inputs.settings.compact.breaker) == Allowed::Nothing;
+    let stuck = question.breaker.allows(inputs.settings.compact.breaker) == Allowed::Nothing;
     LayersPlan {
         head: inputs.conversation.head().cloned(),
         action,
@@ -251,6 +274,16 @@ impl Question<'_> {
             return Err("automatic compaction is switched off".to_owned());
         }
         let (trigger, why) = self.due(outlook)?;
+        // Said here, so that nobody is told about a try that could only wait.
+        let waits = match local_rewrite(inputs.conversation.view(), 0) {
+            RewriteVerdict::Wait { reason } => Some(reason),
+            RewriteVerdict::Allowed { .. } => None,
+        };
+        // The end of a turn is the better moment, as long as there is room until then.
+        let by_provider = inputs.provider_compacts && self.used >= thresholds.autocompact_target;
+        if let Some(reason) = waits.filter(|_| !by_provider) {
+            return Err(format!("it is due ({why}), but {reason}"));
+        }
         let allowed = self.breaker.allows(inputs.settings.compact.breaker);
         if allowed == Allowed::Nothing {
             return Err(format!(
@@ -266,6 +299,9 @@ impl Question<'_> {
                 .irreducible(floor, thresholds.autocompact_target);
             let why = format!("what must stay is {excess} tokens above the target");
             return Ok((Action::OpenBreaker(breaker), why));
+        }
+        if waits.is_some() {
+            return Ok((Action::CompactByProvider { trigger }, why));
         }
         if let FloorCheck::Irreducible { .. } = thresholds.check_floor(floor + self.unsent()) {
             return Err(format!(
@@ -366,7 +402,7 @@ impl Question<'_> {
             tokens_now: self.used - self.measure.tokens(inputs.prefix),
             tokens_at_last: state.map(|notes| notes.conversation),
             calls_since: state.map_or(0, |notes| notes.calls_since),
-            last_turn_made_calls: inputs.moment == Moment::BeforeRequest,
+            last_turn_made_calls: makes_calls(inputs.conversation.view().tail()),
         };
         let verdict = notes::due(&progress, &settings.rule);
         let why = verdict.reason().to_owned();
@@ -442,6 +478,13 @@ impl Question<'_> {
             &inputs.settings.economy,
         ))
     }
+}
+
+/// Whether the response that is being answered made calls.
+fn makes_calls(tail: &Tail) -> bool {
+    tail.response
+        .iter()
+        .any(|segment| segment.block.kind() == BlockKind::ToolUse)
 }
 
 impl LayersPlan {

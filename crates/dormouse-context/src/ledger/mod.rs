@@ -166,6 +166,16 @@ impl Ledger {
             .is_none_or(|sent| now.since(sent.at) > sent.longest_ttl().millis())
     }
 
+    /// Notes that a fork has read what the last request left in the cache: it lives on.
+    pub fn touched(&mut self, now: Millis) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.lives(now)) {
+            entry.touched = now;
+        }
+        if let Some(last) = &mut self.last {
+            last.at = last.at.max(now);
+        }
+    }
+
     /// Notes that a request has left. Its entries exist from its first response byte on, which
     /// for a conversation with one request at a time is before the next request.
     pub fn sent(&mut self, shape: Shape, markers: Vec<Marker>, now: Millis) -> Prediction {

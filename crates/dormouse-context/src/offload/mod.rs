@@ -18,7 +18,7 @@ mod preview;
 #[cfg(test)]
 mod tests;
 
-pub use preview::{CONTAINER, EMPTY_RESULT, file_name, preview, result_block, truncated};
+pub use preview::{CONTAINER, EMPTY_RESULT, file_name, preview, result_block, saved_at, truncated};
 
 use dormouse_core::block::Block;
 use dormouse_core::id::CallId;
@@ -131,9 +131,12 @@ pub struct Fate {
 pub fn plan(results: &[Candidate<'_>], already: u64, limits: RoundLimits) -> Vec<Fate> {
     let mut fates: Vec<Fate> = results.iter().map(own_fate).collect();
     let preview = limits.preview;
-    let cost = |fate: &Fate| match fate.offload {
-        true => preview.min(fate.chars),
-        false => fate.chars,
+    let cost = |fate: &Fate| {
+        if fate.offload {
+            preview.min(fate.chars)
+        } else {
+            fate.chars
+        }
     };
     let mut total = already + fates.iter().map(cost).sum::<u64>();
     while total > limits.round {

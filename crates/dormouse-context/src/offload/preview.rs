@@ -41,7 +41,7 @@ pub fn preview(text: &str, path: &str, bytes: u64) -> String {
         "<{CONTAINER}>\nThe output is {} characters ({} lines) long. All of it is in the file\n\
          {path}\nwhich can be read or searched. It begins:\n\n{head}",
         text.chars().count(),
-        text.lines().count(),
+        lines(text),
     );
     let rest = text.len() - head.len();
     if rest > 0 {
@@ -50,6 +50,15 @@ pub fn preview(text: &str, path: &str, bytes: u64) -> String {
     }
     let _ = write!(out, "\n</{CONTAINER}>");
     out
+}
+
+/// The file in `folder` that a preview made by [`preview`] names.
+pub fn saved_at<'a>(text: &'a str, folder: &str) -> Option<&'a str> {
+    let inside = text.strip_prefix(&format!("<{CONTAINER}>\n"))?;
+    let path = inside.lines().nth(1)?;
+    let name = path.strip_prefix(folder)?.strip_prefix('/')?;
+    let plain = !name.is_empty() && !name.contains(['/', '\\', ']']);
+    plain.then_some(path)
 }
 
 /// The text that stands for a result that could not be put into a file.
@@ -61,6 +70,12 @@ pub fn truncated(text: &str, why: &str, bytes: u64) -> String {
          it is needed.]",
         text.chars().count()
     )
+}
+
+/// How many lines a text has. It may be megabytes: ends of lines are counted, lines are not made.
+fn lines(text: &str) -> usize {
+    let ends = text.bytes().filter(|byte| *byte == b'\n').count();
+    ends + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
 /// The first bytes of a text, cut behind a line where there is one, else between characters.

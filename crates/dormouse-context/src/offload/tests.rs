@@ -12,7 +12,7 @@ fn limits(round: u64) -> RoundLimits {
     }
 }
 
-fn candidates<'a>(outputs: &'a [ToolOutput], limit: u64) -> Vec<Candidate<'a>> {
+fn candidates(outputs: &[ToolOutput], limit: u64) -> Vec<Candidate<'_>> {
     outputs
         .iter()
         .map(|output| Candidate {
@@ -98,18 +98,14 @@ fn a_preview_ends_at_a_line_and_names_size_and_place() {
 fn names_come_from_hashes_and_tell_json_apart() {
     let evil = CallId::new("../../etc/passwd");
     let name = file_name(&evil, "text", dormouse_core::hash::Hash::of(b"text"));
-    assert!(
-        name.ends_with(".txt")
-            && name
-                .trim_end_matches(".txt")
-                .chars()
-                .all(|c| c.is_ascii_hexdigit() || c == '-')
-    );
+    let (stem, ending) = name.split_once('.').unwrap();
+    assert!(stem.chars().all(|c| c.is_ascii_hexdigit() || c == '-'));
+    assert_eq!(ending, "txt");
     let other = file_name(&evil, "[1, 2]", dormouse_core::hash::Hash::of(b"[1, 2]"));
-    assert!(other.ends_with(".json"));
+    assert_eq!(other.split_once('.').unwrap().1, "json");
     assert_ne!(name.split('.').next(), other.split('.').next());
     let broken = file_name(&evil, "[1, 2", dormouse_core::hash::Hash::of(b"[1, 2"));
-    assert!(broken.ends_with(".txt"));
+    assert_eq!(broken.split_once('.').unwrap().1, "txt");
 }
 
 #[test]
@@ -151,5 +147,16 @@ proptest! {
         let left: u64 = fates.iter().map(|fate| if fate.offload { 100 } else { fate.chars }).sum();
         let movable = fates.iter().any(|fate| !fate.offload && fate.chars > 200);
         prop_assert!(left <= round || !movable);
+    }
+}
+
+#[test]
+fn lines_are_counted_as_people_count_them() {
+    for text in ["", "a", "a\n", "a\nb", "a\n\nb\n", "\n"] {
+        let shown = preview(text, "/f", 100);
+        assert!(
+            shown.contains(&format!("({} lines)", text.lines().count())),
+            "{text:?}"
+        );
     }
 }

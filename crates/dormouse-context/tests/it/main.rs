@@ -2,13 +2,17 @@
 
 #![expect(
     clippy::expect_used,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "a test fails by panicking"
 )]
 
 mod accounting;
+mod byte_stability;
 mod evidence;
 mod foreign_cases;
+mod layer_properties;
+mod layered_log;
 mod material;
 mod notes;
 mod random_log;

@@ -20,14 +20,14 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 
 /// What a request puts on the wire, as far as the view decides it.
-fn wire(list: &SegmentList) -> Vec<(Role, Bytes)> {
+pub(crate) fn wire(list: &SegmentList) -> Vec<(Role, Bytes)> {
     list.iter()
         .map(|segment| (segment.role, segment.block.bytes().clone()))
         .collect()
 }
 
 /// Resumes the way the store does: from the newest record with a manifest.
-fn resume(path: &[&Record], session: &Session) -> Option<Conversation> {
+pub(crate) fn resume(path: &[&Record], session: &Session) -> Option<Conversation> {
     let at = path
         .iter()
         .rposition(|record| record.body.manifest().is_some())?;

@@ -55,6 +55,8 @@ pub struct FoldedState {
     pub notes: Option<NotesState>,
     /// The user's messages and the evidence, over all boundaries.
     pub chronicle: Chronicle,
+    /// The chronicle's clock at the last compaction: what it knew by then may have been forgotten.
+    pub forgotten_until: u64,
 }
 
 /// How far the session notes got.

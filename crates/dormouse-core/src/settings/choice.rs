@@ -51,10 +51,10 @@ macro_rules! choice {
 choice! {
     /// What decides when to forget.
     Policy {
-        /// Fixed thresholds.
-        Classic = "classic",
         /// A cost model.
         Economic = "economic",
+        /// Fixed thresholds.
+        Classic = "classic",
     }
 }
 

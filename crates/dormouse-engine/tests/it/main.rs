@@ -1,1 +1,30 @@
-//! Integration tests of the shell.
+//! The layers at work: whole sessions against a provider in memory.
+//!
+//! Every request body that any of these tests sends is also read by the provider simulator, and a
+//! body that it refuses as invalid fails the test.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking, as the tests themselves do"
+)]
+
+mod kit;
+mod provider;
+
+mod breaker;
+mod broken_summaries;
+mod by_provider;
+mod clearing;
+mod crash;
+mod floor;
+mod kill_process;
+mod lessons;
+mod manual;
+mod notes;
+mod notes_as_summary;
+mod offload;
+mod random;
+mod reactive;
+mod switches;
+mod undo;

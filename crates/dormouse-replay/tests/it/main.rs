@@ -1,8 +1,10 @@
-//! Replays of real sessions, read by path and skipped where they are absent; and the ledger against
+//! Replays of real sessions, read by path and skipped where they are absent; and the ledger and the layers against
 //! the simulator.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod fidelity;
+mod layers;
 mod ledger;
 
 use bytes::Bytes;

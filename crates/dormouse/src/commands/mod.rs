@@ -3,6 +3,7 @@
 pub mod completions;
 pub mod config;
 pub mod context;
+pub mod eval;
 pub mod export;
 pub mod gc;
 pub mod log;
@@ -27,6 +28,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::View(args)) => view::run(args, app),
         Some(Command::Usage(args)) => usage::run(args, app),
         Some(Command::Replay(args)) => replay::run(args, app),
+        Some(Command::Eval(args)) => eval::run(args, app),
         Some(Command::Sim(args)) => sim::run(args, app),
         Some(Command::Export(args)) => export::run_export(args, app),
         Some(Command::Convert(args)) => export::run_convert(args, app),

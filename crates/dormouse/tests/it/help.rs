@@ -19,6 +19,7 @@ It is being built: the agent itself does not run yet. These commands do:
   view            Show the prompt as the model sees it, now or at any earlier request
   usage           Add up tokens and dollars of a session or a folder
   replay          Play sessions against the simulator: what each policy costs, and why
+  eval fidelity   Measure what of a session is still there after compactions
   sim             Run the provider simulator
   export          Print a log for tools made for Claude Code transcripts
   convert         Make a log from a transcript of Claude Code's
@@ -77,6 +78,7 @@ Commands:
   usage        Add up tokens and dollars of a session or a folder
   replay       Play sessions against the simulator: what each policy costs, and
                why
+  eval         Measure how good the engine is at what it does
   sim          Run the provider simulator
   export       Print a log for tools made for Claude Code transcripts
   convert      Make a log from a transcript of Claude Code's

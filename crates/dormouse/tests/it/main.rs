@@ -6,6 +6,7 @@ mod bad_input;
 mod config;
 #[cfg(test)]
 mod errors;
+mod eval;
 #[cfg(test)]
 mod gc;
 #[cfg(test)]

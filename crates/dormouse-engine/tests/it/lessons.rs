@@ -1,0 +1,61 @@
+//! What a session leaves behind, and what keeps its cache warm.
+
+use crate::kit::{Kit, check, turn};
+use dormouse_context::policy::Policy;
+use dormouse_engine::Purpose;
+use dormouse_system::Files as _;
+use std::time::Duration;
+
+/// The economic policy does not begin from nothing in every session of a project.
+#[tokio::test]
+async fn a_session_teaches_the_next_one_of_its_project() {
+    let mut kit = Kit::new();
+    kit.config.policy = Some(Policy::economic());
+    let mut session = kit.open();
+    let untaught = *session.conversation().economy();
+    kit.talk_until(&mut session, 20_000).await;
+    let learnt = *session.conversation().economy();
+    assert_ne!(learnt.growth, untaught.growth);
+    session.close().unwrap();
+    kit.machine
+        .files
+        .remove_file(crate::kit::LOG.as_ref())
+        .unwrap();
+    let next = kit.open();
+    let begins = next.conversation().economy();
+    assert_eq!(begins.growth.tokens(), learnt.growth.tokens());
+    check(&next);
+    // It is in the log: opening the session again begins from the same figures.
+    let begins = *begins;
+    drop(next);
+    assert_eq!(*kit.open().conversation().economy(), begins);
+}
+
+/// Off by default; where it is on, a request is sent only if the session's pauses say it pays.
+#[tokio::test]
+async fn the_cache_is_kept_warm_where_that_pays() {
+    let kit = Kit::new();
+    let mut session = kit.open();
+    kit.talk_until(&mut session, 12_000).await;
+    assert!(!session.keep_alive().await.unwrap(), "it is off");
+    kit.set(&["notes=off", "cache.keep_alive=on", "cache.ttl.messages=5m"]);
+    turn(&mut session, "Go on.").await;
+    assert!(
+        !session.keep_alive().await.unwrap(),
+        "no pause was ever long"
+    );
+    for _ in 0..2 {
+        kit.wait(Duration::from_secs(9 * 60));
+        turn(&mut session, "Back again.").await;
+    }
+    kit.wait(Duration::from_secs(4 * 60));
+    assert!(session.keep_alive().await.unwrap());
+    let sent = kit.provider.sent_for(Purpose::Fork).pop().unwrap();
+    assert_eq!(sent.json()["max_tokens"], 1);
+    // Four minutes later the prompt is still in the cache.
+    kit.wait(Duration::from_secs(4 * 60));
+    turn(&mut session, "And on.").await;
+    let last = kit.provider.sent_for(Purpose::Turn).pop().unwrap();
+    let prompt = last.usage.prompt().get();
+    assert!(last.usage.cache_read.get() * 10 > prompt * 9);
+}

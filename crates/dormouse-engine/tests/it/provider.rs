@@ -1,0 +1,382 @@
+//! A provider without sockets: the simulator reads and counts every request, a test may replace
+//! what it answers.
+
+use dormouse_core::block::Block;
+use dormouse_core::id::MessageId;
+use dormouse_core::json::RawJson;
+use dormouse_core::models::ModelTable;
+use dormouse_core::units::Tokens;
+use dormouse_core::usage::TokenUsage;
+use dormouse_engine::{Asker, Purpose};
+use dormouse_model::{
+    Caching, Capabilities, Event, Extras, Feature, Features, ModelError, Partial, RateLimits,
+    Reply, Request, Response, ResponseStream, StopReason,
+};
+use dormouse_sim::{SimConfig, SimRequest, Simulator};
+use dormouse_system::{Clock, ManualClock};
+use dormouse_testkit::blocks::{block, call};
+use serde_json::Value;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// What becomes of a request.
+#[derive(Clone)]
+pub(crate) enum Answer {
+    /// These blocks.
+    Blocks(Vec<Block>),
+    /// These blocks, ended by the longest length allowed.
+    CutOff(Vec<Block>),
+    /// Whatever the simulator's persona says.
+    Persona,
+    /// An error.
+    Fail(Arc<dyn Fn() -> ModelError + Send + Sync>),
+    /// The answer after somebody gave the word.
+    Held(Arc<Notify>, Box<Self>),
+}
+
+impl Answer {
+    /// A text.
+    pub(crate) fn text(text: &str) -> Self {
+        Self::Blocks(vec![Block::text(text)])
+    }
+
+    /// A call of a tool.
+    pub(crate) fn call(id: &str, tool: &str, input: &Value) -> Self {
+        Self::Blocks(vec![call(id, tool, input)])
+    }
+
+    /// An error.
+    pub(crate) fn fail(error: impl Fn() -> ModelError + Send + Sync + 'static) -> Self {
+        Self::Fail(Arc::new(error))
+    }
+
+    /// The prompt is too long, with or without figures.
+    pub(crate) fn too_long(figures: Option<(u64, u64)>) -> Self {
+        Self::fail(move || ModelError::PromptTooLong {
+            tokens: figures.map(|(tokens, _)| Tokens(tokens)),
+            limit: figures.map(|(_, limit)| Tokens(limit)),
+            reply: said("prompt is too long: the provider's own words"),
+        })
+    }
+
+    /// The provider does not take the request.
+    pub(crate) fn rejected() -> Self {
+        Self::fail(|| ModelError::Invalid(said("this form is not taken")))
+    }
+
+    /// The stream breaks in the middle of a text.
+    pub(crate) fn cut_in_the_middle() -> Self {
+        Self::fail(|| ModelError::Broken {
+            partial: Box::new(Partial::default()),
+            source: Box::new(ModelError::Cut),
+        })
+    }
+
+    /// Nobody is there.
+    pub(crate) fn overloaded() -> Self {
+        Self::fail(|| ModelError::Overloaded(said("overloaded")))
+    }
+
+    /// The same, but only after the word is given.
+    pub(crate) fn held(self, word: &Arc<Notify>) -> Self {
+        Self::Held(Arc::clone(word), Box::new(self))
+    }
+}
+
+fn said(message: &str) -> Box<Reply> {
+    Box::new(Reply {
+        status: Some(400),
+        kind: "invalid_request_error".to_owned(),
+        message: message.to_owned(),
+        ..Reply::default()
+    })
+}
+
+/// A request that was made.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) purpose: Purpose,
+    pub(crate) body: Vec<u8>,
+    /// What the simulator counted for it.
+    pub(crate) usage: TokenUsage,
+}
+
+impl Sent {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    /// The messages without cache markers.
+    pub(crate) fn messages(&self) -> Vec<Value> {
+        let mut messages = self.json()["messages"].as_array().unwrap().clone();
+        for message in &mut messages {
+            for block in message["content"].as_array_mut().into_iter().flatten() {
+                block.as_object_mut().unwrap().remove("cache_control");
+            }
+        }
+        messages
+    }
+
+    /// All blocks of all messages, without cache markers.
+    pub(crate) fn blocks(&self) -> Vec<Value> {
+        let messages = self.messages();
+        let blocks = messages
+            .iter()
+            .flat_map(|m| m["content"].as_array().unwrap());
+        blocks.cloned().collect()
+    }
+
+    /// The last text: where a directive stands.
+    pub(crate) fn last_text(&self) -> String {
+        let last = self.blocks().pop().unwrap();
+        last["text"].as_str().unwrap_or_default().to_owned()
+    }
+
+    pub(crate) fn contains(&self, text: &str) -> bool {
+        String::from_utf8_lossy(&self.body).contains(text)
+    }
+}
+
+struct State {
+    simulator: Simulator,
+    answers: HashMap<Purpose, VecDeque<Answer>>,
+    otherwise: HashMap<Purpose, Answer>,
+    usage: Option<String>,
+    sent: Vec<Sent>,
+    refused: Vec<String>,
+    features: Features,
+    lenient: bool,
+}
+
+/// The provider.
+pub(crate) struct Provider {
+    state: Mutex<State>,
+    clock: ManualClock,
+}
+
+impl std::fmt::Debug for Provider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Provider")
+    }
+}
+
+impl Provider {
+    pub(crate) fn new(config: SimConfig, clock: ManualClock) -> Self {
+        let otherwise = [(Purpose::Turn, Answer::text("Done."))];
+        Self {
+            state: Mutex::new(State {
+                simulator: Simulator::new(config).unwrap(),
+                answers: HashMap::new(),
+                otherwise: otherwise.into(),
+                usage: None,
+                sent: Vec::new(),
+                refused: Vec::new(),
+                features: Features::of(&[]),
+                lenient: false,
+            }),
+            clock,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next request of this kind gets this answer.
+    pub(crate) fn next(&self, purpose: Purpose, answer: Answer) {
+        let mut state = self.lock();
+        state.answers.entry(purpose).or_default().push_back(answer);
+    }
+
+    /// Every request of this kind without an answer of its own gets this one.
+    pub(crate) fn always(&self, purpose: Purpose, answer: Answer) {
+        self.lock().otherwise.insert(purpose, answer);
+    }
+
+    /// From now on the provider reports this usage, as in `input=1,read=2`.
+    pub(crate) fn report_usage(&self, usage: Option<&str>) {
+        self.lock().usage = usage.map(str::to_owned);
+    }
+
+    /// Takes blocks that the simulator does not know: they are left out before it reads.
+    pub(crate) fn lenient(&self) {
+        self.lock().lenient = true;
+    }
+
+    /// What the provider can do besides answering.
+    pub(crate) fn can(&self, features: &[Feature]) {
+        self.lock().features = Features::of(features);
+    }
+
+    /// Requests so far.
+    pub(crate) fn sent(&self) -> Vec<Sent> {
+        self.lock().sent.clone()
+    }
+
+    /// Requests of one kind.
+    pub(crate) fn sent_for(&self, purpose: Purpose) -> Vec<Sent> {
+        let sent = self.sent().into_iter();
+        sent.filter(|sent| sent.purpose == purpose).collect()
+    }
+
+    pub(crate) fn count(&self, purpose: Purpose) -> usize {
+        self.sent_for(purpose).len()
+    }
+
+    /// What the simulator refused.
+    pub(crate) fn refused(&self) -> Vec<String> {
+        self.lock().refused.clone()
+    }
+
+    /// Has the simulator read the request, and takes the answer for it.
+    fn take(&self, purpose: Purpose, request: &Request) -> (Answer, Response) {
+        let body: &[u8] = &request.body;
+        let mut state = self.lock();
+        let read = if state.lenient {
+            without_cache_edits(body)
+        } else {
+            body.to_vec()
+        };
+        let mut http = SimRequest::post("/v1/messages", read);
+        if !request.betas.is_empty() {
+            http = http.with("anthropic-beta", &request.betas.join(","));
+        }
+        if let Some(usage) = &state.usage {
+            http = http.with("x-sim-usage", usage);
+        }
+        let reply = state.simulator.handle(&http, self.clock.now());
+        let bytes = reply.bytes();
+        if reply.status != 200 {
+            let words = String::from_utf8_lossy(&bytes).into_owned();
+            state.refused.push(format!("{purpose:?}: {words}"));
+            panic!("the simulator refuses a {purpose:?} request: {words}");
+        }
+        let response = read_response(&serde_json::from_slice(&bytes).unwrap());
+        state.sent.push(Sent {
+            purpose,
+            body: body.to_vec(),
+            usage: response.usage,
+        });
+        let queued = state
+            .answers
+            .get_mut(&purpose)
+            .and_then(VecDeque::pop_front);
+        let answer = queued.or_else(|| state.otherwise.get(&purpose).cloned());
+        (answer.unwrap_or(Answer::Persona), response)
+    }
+}
+
+/// The request as a provider without an editable cache would get it.
+fn without_cache_edits(body: &[u8]) -> Vec<u8> {
+    let mut json: Value = serde_json::from_slice(body).unwrap();
+    for message in json["messages"].as_array_mut().unwrap() {
+        let content = message["content"].as_array_mut().unwrap();
+        content.retain(|block| block["type"] != "cache_edits");
+        for block in content {
+            block.as_object_mut().unwrap().remove("cache_reference");
+        }
+    }
+    serde_json::to_vec(&json).unwrap()
+}
+
+fn read_response(message: &Value) -> Response {
+    let figure = |name: &str| Tokens(message["usage"][name].as_u64().unwrap_or(0));
+    let written = &message["usage"]["cache_creation"];
+    let tier = |name: &str| Tokens(written[name].as_u64().unwrap_or(0));
+    let usage = TokenUsage {
+        input: figure("input_tokens"),
+        cache_read: figure("cache_read_input_tokens"),
+        cache_write_5m: tier("ephemeral_5m_input_tokens"),
+        cache_write_1h: tier("ephemeral_1h_input_tokens"),
+        output: figure("output_tokens"),
+    };
+    let blocks = message["content"].as_array().unwrap().iter().map(block);
+    Response {
+        id: MessageId::new(message["id"].as_str().unwrap()),
+        model: message["model"].as_str().unwrap().into(),
+        blocks: blocks.collect(),
+        cut_off: Vec::new(),
+        stop_reason: match message["stop_reason"].as_str() {
+            Some("tool_use") => StopReason::ToolUse,
+            Some("max_tokens") => StopReason::MaxTokens,
+            Some("compaction") => StopReason::Compaction,
+            _ => StopReason::EndTurn,
+        },
+        usage,
+        billed: usage,
+        extras: Extras {
+            context_management: message.get("context_management").map(RawJson::from),
+            ..Extras::default()
+        },
+        request_id: None,
+        rate_limits: RateLimits::default(),
+        warnings: Vec::new(),
+    }
+}
+
+fn finished(blocks: Vec<Block>, response: Response) -> Response {
+    let calls = blocks.iter().any(|block| block.call().is_some());
+    let bytes: usize = blocks.iter().map(|block| block.bytes().len()).sum();
+    let usage = TokenUsage {
+        output: Tokens(bytes as u64 / 4),
+        ..response.usage
+    };
+    Response {
+        usage,
+        billed: usage,
+        blocks,
+        stop_reason: if calls {
+            StopReason::ToolUse
+        } else {
+            StopReason::EndTurn
+        },
+        ..response
+    }
+}
+
+impl Asker for Provider {
+    fn capabilities(&self, model: &str) -> Capabilities {
+        let info = ModelTable::builtin().lookup(model).info;
+        Capabilities {
+            window: info.window,
+            max_output: info.max_output,
+            caching: Caching::Markers,
+            cache_minimum: info.cache_minimum,
+            thinking_binding: info.thinking_binding,
+            features: self.lock().features,
+        }
+    }
+
+    fn ask(&self, purpose: Purpose, request: Request) -> ResponseStream {
+        let (answer, response) = self.take(purpose, &request);
+        ResponseStream::new(move |emitter| async move {
+            // Whoever else has something to do may do it, as on a real wire.
+            for _ in 0..4 {
+                tokio::task::yield_now().await;
+            }
+            emitter
+                .emit(Event::MessageStart {
+                    id: response.id.clone(),
+                    model: response.model.clone(),
+                    usage: response.usage,
+                })
+                .await;
+            let mut answer = answer;
+            while let Answer::Held(word, then) = answer {
+                word.notified().await;
+                answer = *then;
+            }
+            match answer {
+                Answer::Persona => Ok(response),
+                Answer::Blocks(blocks) => Ok(finished(blocks, response)),
+                Answer::CutOff(blocks) => Ok(Response {
+                    stop_reason: StopReason::MaxTokens,
+                    ..finished(blocks, response)
+                }),
+                Answer::Fail(error) => Err(error()),
+                Answer::Held(..) => unreachable!("taken apart above"),
+            }
+        })
+    }
+}

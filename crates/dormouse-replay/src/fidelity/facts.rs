@@ -1,0 +1,519 @@
+//! The facts of a session, mined without a model.
+//!
+//! # Model
+//! The script is read once from its beginning. A fact has a kind, the value that must be found
+//! again, and words from around it that a query can be made of. The same value counts once; a
+//! command that ran more than once has the outcome of its last run.
+//!
+//! # Not here
+//! Looking for them ([`super::find`], [`super::search`]).
+
+use super::words::{has_phrase, head, plain, sentences, subject_words, tail, typed};
+use crate::script::{Input, Script};
+use dormouse_context::offload::ToolOutput;
+use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::id::CallId;
+use dormouse_core::record::MessageOrigin;
+use std::collections::HashMap;
+
+/// What sort of thing a fact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FactKind {
+    /// A sentence of the user that lays down a rule or a preference.
+    UserRule,
+    /// A number the user gave.
+    UserNumber,
+    /// A file that was read, changed or named by the user.
+    FilePath,
+    /// A command that was run, and how it ended.
+    Command,
+    /// What a failing tool said first.
+    ErrorText,
+    /// A sentence of the model that decides something.
+    Decision,
+}
+
+impl FactKind {
+    /// All kinds.
+    pub const ALL: [Self; 6] = [
+        Self::UserRule,
+        Self::UserNumber,
+        Self::FilePath,
+        Self::Command,
+        Self::ErrorText,
+        Self::Decision,
+    ];
+
+    /// Its name in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UserRule => "user_rule",
+            Self::UserNumber => "user_number",
+            Self::FilePath => "file_path",
+            Self::Command => "command",
+            Self::ErrorText => "error_text",
+            Self::Decision => "decision",
+        }
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// No result came.
+    Unknown,
+    /// Well.
+    Ok,
+    /// Badly, without a code.
+    Failed,
+    /// With this exit code.
+    Exit(i32),
+}
+
+/// Something that was said or done and may matter later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is.
+    pub kind: FactKind,
+    /// What must be found, blanks taken together; a path relative to the session's folder.
+    pub value: String,
+    /// How it ended, of a command.
+    pub ending: Option<Ending>,
+    /// Words from around it, nearest first; the value is not among them.
+    pub context: Vec<String>,
+    /// The step it comes from, counted from one.
+    pub step: usize,
+}
+
+/// What was mined.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// The facts, in the order of the session.
+    pub facts: Vec<Fact>,
+    /// The folder that paths are relative to; empty if there is none.
+    pub root: String,
+}
+
+const RULES: [&str; 17] = [
+    "always",
+    "never",
+    "must",
+    "don't",
+    "do not",
+    "only",
+    "please keep",
+    "make sure",
+    "prefer",
+    "from now on",
+    "at most",
+    "at least",
+    "no more than",
+    "should not",
+    "shouldn't",
+    "avoid",
+    "ensure",
+];
+
+const DECISIONS: [&str; 13] = [
+    "decided",
+    "i'll use",
+    "i will use",
+    "we'll use",
+    "going with",
+    "instead of",
+    "rather than",
+    "chose",
+    "opted",
+    "settled on",
+    "best approach",
+    "root cause",
+    "the fix is",
+];
+
+/// Characters of a sentence that can be a rule or a decision.
+const SENTENCE: std::ops::RangeInclusive<usize> = 12..=300;
+/// Characters of a command's first line that must be found.
+const COMMAND_CHARS: usize = 100;
+/// Characters of an error's first line that must be found.
+const ERROR_CHARS: usize = 120;
+/// From so many characters on a message is taken for pasted; the user's words are at its ends.
+const PASTED: usize = 6_000;
+/// What is read of the beginning of a pasted message, and of its end.
+const PASTED_ENDS: (usize, usize) = (1_500, 700);
+/// What clients say in place of a result when the user did not let a tool run.
+const REFUSALS: [&str; 2] = ["The user doesn't want to", "User chose to"];
+/// Words of a query that come from around the fact.
+const CONTEXT_WORDS: usize = 12;
+/// Of those, words of the user's last request.
+const REQUEST_WORDS: usize = 4;
+/// Words on each side of a number.
+const AROUND_NUMBER: usize = 6;
+
+/// Mines a script.
+pub fn mine(script: &Script) -> Facts {
+    let mut miner = Miner {
+        root: root_of(script),
+        ..Miner::default()
+    };
+    for (at, step) in (1..).zip(&script.steps) {
+        miner.step = at;
+        for input in &step.inputs {
+            match input {
+                Input::Message(message) if message.origin == MessageOrigin::Conversation => {
+                    miner.user(&message.content, &step.answer);
+                }
+                Input::Message(_) => {}
+                Input::Results(results) => {
+                    for (_, output) in results {
+                        miner.result(output);
+                    }
+                }
+            }
+        }
+        for block in &step.answer {
+            match block.kind() {
+                BlockKind::Text => miner.said(&block.readable_text().unwrap_or_default()),
+                BlockKind::ToolUse => miner.call(block),
+                _ => {}
+            }
+        }
+    }
+    Facts {
+        facts: miner.facts,
+        root: miner.root,
+    }
+}
+
+#[derive(Debug, Default)]
+struct Miner {
+    facts: Vec<Fact>,
+    known: HashMap<(FactKind, String), usize>,
+    root: String,
+    step: usize,
+    request: String,
+    words: String,
+    calls: HashMap<CallId, Called>,
+}
+
+#[derive(Debug, Default)]
+struct Called {
+    subject: String,
+    command: Option<usize>,
+}
+
+impl Miner {
+    fn add(&mut self, kind: FactKind, value: String, context: Vec<String>) -> usize {
+        let key = (kind, value);
+        if let Some(at) = self.known.get(&key) {
+            return *at;
+        }
+        let at = self.facts.len();
+        self.facts.push(Fact {
+            kind,
+            value: key.1.clone(),
+            ending: None,
+            context,
+            step: self.step,
+        });
+        self.known.insert(key, at);
+        at
+    }
+
+    /// Words of the model's last remark, then of the user's last request, none of them in `value`.
+    fn around(&self, near: &str, value: &str) -> Vec<String> {
+        let taken: Vec<String> = parts(value).collect();
+        let mut words: Vec<String> = Vec::new();
+        let near = subject_words(near).chain(subject_words(&self.words));
+        let request = subject_words(&self.request).take(REQUEST_WORDS);
+        for word in near
+            .take(CONTEXT_WORDS - REQUEST_WORDS)
+            .chain(request)
+            .filter(|word| !taken.contains(word))
+        {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words
+    }
+
+    fn user(&mut self, content: &[Block], answer: &[Block]) {
+        let texts = content
+            .iter()
+            .filter(|block| block.kind() == BlockKind::Text)
+            .filter_map(Block::readable_text);
+        let pieces: Vec<String> = texts.flat_map(|text| typed(&text)).collect();
+        let reply: String = answer.iter().filter_map(Block::readable_text).collect();
+        for piece in pieces {
+            self.request.clone_from(&piece);
+            if piece.chars().count() > PASTED {
+                let (first, last) = PASTED_ENDS;
+                self.piece(head(&piece, first), &reply);
+                self.piece(tail(&piece, last), &reply);
+            } else {
+                self.piece(&piece, &reply);
+            }
+        }
+    }
+
+    fn piece(&mut self, text: &str, reply: &str) {
+        let found = sentences(text);
+        for (at, sentence) in found.iter().enumerate() {
+            if is_telling(sentence, &RULES) {
+                let context = neighbours(&found, at, reply);
+                self.add(FactKind::UserRule, plain(sentence), context);
+            }
+        }
+        for (value, context) in numbers(text) {
+            let at = self.add(FactKind::UserNumber, value, context);
+            self.facts[at].step = self.step;
+        }
+        for path in paths_in(text) {
+            let value = relative(&path, &self.root);
+            let context = self.around(text, &value);
+            self.add(FactKind::FilePath, value, context);
+        }
+    }
+
+    fn said(&mut self, text: &str) {
+        let found = sentences(text);
+        for (at, sentence) in found.iter().enumerate() {
+            if is_telling(sentence, &DECISIONS) {
+                let request = self.request.clone();
+                let context = neighbours(&found, at, &request);
+                self.add(FactKind::Decision, plain(sentence), context);
+            }
+        }
+        if !text.trim().is_empty() {
+            text.clone_into(&mut self.words);
+        }
+    }
+
+    fn call(&mut self, block: &Block) {
+        let Some(id) = block.call() else { return };
+        let mut called = Called::default();
+        let text = |name: &str| {
+            block
+                .input_text(name)
+                .filter(|text| !text.trim().is_empty())
+        };
+        if let Some(command) = text("command").or_else(|| text("cmd")) {
+            let first = command.trim().lines().next().unwrap_or_default();
+            let value = plain(head(&plain(first), COMMAND_CHARS));
+            let about = text("description").unwrap_or_default();
+            let context = self.around(&about, "");
+            let at = self.add(FactKind::Command, value.clone(), context);
+            self.facts[at].ending = Some(Ending::Unknown);
+            called = Called {
+                subject: value,
+                command: Some(at),
+            };
+        } else if let Some(path) = text("file_path")
+            .or_else(|| text("notebook_path"))
+            .or_else(|| text("path").filter(|path| has_extension(path)))
+            && !matches!(block.tool(), Some("Grep" | "Glob" | "LS"))
+        {
+            let value = relative(&plain(&path), &self.root);
+            let context = self.around("", &value);
+            called.subject.clone_from(&value);
+            self.add(FactKind::FilePath, value, context);
+        } else {
+            called.subject = text("pattern")
+                .or_else(|| text("query"))
+                .unwrap_or_default();
+        }
+        self.calls.insert(id.clone(), called);
+    }
+
+    fn result(&mut self, output: &ToolOutput) {
+        let Some(called) = self.calls.remove(&output.call) else {
+            return;
+        };
+        let code = exit_code(&output.text);
+        if let Some(fact) = called.command.and_then(|at| self.facts.get_mut(at)) {
+            fact.ending = Some(match code {
+                Some(code) if code != 0 => Ending::Exit(code),
+                _ if output.is_error => Ending::Failed,
+                _ => Ending::Ok,
+            });
+        }
+        let refused = REFUSALS.iter().any(|start| output.text.starts_with(start));
+        if !output.is_error || refused {
+            return;
+        }
+        let lines = output.text.lines().map(|line| {
+            line.trim()
+                .trim_start_matches("<tool_use_error>")
+                .trim_end_matches("</tool_use_error>")
+        });
+        let first = lines
+            .filter(|line| exit_code(line).is_none())
+            .map(plain)
+            .find(|line| line.chars().any(char::is_alphanumeric));
+        if let Some(line) = first {
+            let value = plain(head(&line, ERROR_CHARS));
+            let context = self.around(&called.subject, "");
+            self.add(FactKind::ErrorText, value, context);
+        }
+    }
+}
+
+/// The folder all paths of a session are in, as far as it can be told.
+fn root_of(script: &Script) -> String {
+    if !script.project.is_empty() {
+        return script.project.trim_end_matches('/').to_owned();
+    }
+    let blocks = script.steps.iter().flat_map(|step| &step.answer);
+    let paths = blocks
+        .filter(|block| block.kind() == BlockKind::ToolUse)
+        .filter_map(|block| block.input_text("file_path"))
+        .filter(|path| path.starts_with('/'));
+    let mut common: Option<Vec<String>> = None;
+    for path in paths {
+        let mut folders: Vec<String> = path.split('/').map(str::to_owned).collect();
+        folders.pop();
+        common = Some(match common {
+            None => folders,
+            Some(before) => before
+                .into_iter()
+                .zip(folders)
+                .take_while(|(a, b)| a == b)
+                .map(|(a, _)| a)
+                .collect(),
+        });
+    }
+    common.unwrap_or_default().join("/")
+}
+
+fn relative(path: &str, root: &str) -> String {
+    let path = path.trim_start_matches("./");
+    let inside = (!root.is_empty())
+        .then(|| path.strip_prefix(root)?.strip_prefix('/'))
+        .flatten();
+    inside
+        .filter(|path| !path.is_empty())
+        .unwrap_or(path)
+        .to_owned()
+}
+
+fn is_telling(sentence: &str, cues: &[&str]) -> bool {
+    SENTENCE.contains(&sentence.chars().count())
+        && !sentence.ends_with('?')
+        && has_phrase(sentence, cues)
+}
+
+/// Words of the sentences before and behind, or of another text where it stands alone.
+fn neighbours(sentences: &[&str], at: usize, other: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let before = at.checked_sub(1).and_then(|at| sentences.get(at));
+    let near = before.into_iter().chain(sentences.get(at + 1));
+    let near = near.flat_map(|sentence| subject_words(sentence));
+    for word in near.chain(subject_words(other)) {
+        if words.len() < CONTEXT_WORDS && !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words
+}
+
+/// The parts of a name, in small letters.
+fn parts(value: &str) -> impl Iterator<Item = String> + '_ {
+    value
+        .split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
+        .filter(|part| !part.is_empty())
+        .map(str::to_lowercase)
+}
+
+/// The numbers of a text that stand for themselves, with the words around them.
+fn numbers(text: &str) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        for (at, word) in words.iter().enumerate() {
+            let Some(number) = number_in(word) else {
+                continue;
+            };
+            // The number of a list item is not one the user gave.
+            if at == 0 && word.ends_with(['.', ')', ':']) && number.len() <= 2 {
+                continue;
+            }
+            let before = words[at.saturating_sub(AROUND_NUMBER)..at].iter().rev();
+            let behind = words[at + 1..].iter().take(AROUND_NUMBER);
+            let mut context: Vec<String> = Vec::new();
+            let mut sides = (before, behind);
+            loop {
+                let pair = (sides.0.next(), sides.1.next());
+                for word in [pair.1, pair.0].into_iter().flatten() {
+                    context.extend(subject_words(word));
+                }
+                if pair == (None, None) {
+                    break;
+                }
+            }
+            // A number nobody says anything about cannot be asked for.
+            if !context.is_empty() {
+                found.push((number.to_owned(), context));
+            }
+        }
+    }
+    found
+}
+
+/// The number that a word is, without what surrounds it.
+fn number_in(word: &str) -> Option<&str> {
+    let word = word.trim_matches(|letter: char| {
+        matches!(
+            letter,
+            '(' | ')' | '[' | ']' | '"' | '\'' | '`' | ',' | ';' | ':' | '!' | '?' | '*'
+        )
+    });
+    let word = word.trim_start_matches(['$', '€', '~', '=', '<', '>', '#']);
+    let word = word.trim_end_matches(['.', '%']);
+    let end = word
+        .find(|letter: char| !(letter.is_ascii_digit() || matches!(letter, '.' | ',' | '_')))
+        .unwrap_or(word.len());
+    let (number, unit) = word.split_at(end);
+    let plain = number.starts_with(|letter: char| letter.is_ascii_digit())
+        && number.ends_with(|letter: char| letter.is_ascii_digit());
+    let unit = unit.len() <= 3 && unit.chars().all(char::is_alphabetic);
+    (plain && unit).then_some(number)
+}
+
+/// Words of a text that are paths of files.
+fn paths_in(text: &str) -> Vec<String> {
+    text.split_whitespace()
+        .map(|word| {
+            word.trim_matches(|letter: char| {
+                !(letter.is_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '~'))
+            })
+            .trim_end_matches('.')
+        })
+        .filter(|word| word.contains('/') && !word.contains("://") && has_extension(word))
+        .filter(|word| {
+            word.chars()
+                .all(|letter| letter.is_alphanumeric() || "/._-~+@".contains(letter))
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+fn has_extension(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty()
+            && (1..=6).contains(&extension.len())
+            && extension.starts_with(|letter: char| letter.is_ascii_alphabetic())
+            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+/// The code in a line such as "Exit code 2" at the beginning of an output.
+fn exit_code(text: &str) -> Option<i32> {
+    let first = text.trim_start().lines().next()?.to_ascii_lowercase();
+    let code = first.strip_prefix("exit code")?;
+    code.trim_matches([' ', ':']).parse().ok()
+}
+
+#[cfg(test)]
+#[path = "facts_tests.rs"]
+mod tests;

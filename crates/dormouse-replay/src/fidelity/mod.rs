@@ -1,0 +1,294 @@
+//! Fidelity: what of a session is still there after compactions.
+//!
+//! # Model
+//! [`mine`] takes the facts of a script, without a model and without the engine's ledger.
+//! [`measure`] runs the script under a policy with a number of compactions spread evenly over it,
+//! the last at its end, and says of every fact where it is: in the prompt, one call away, or lost.
+//! The policy's own triggers, clearings and notes are switched off, so that all are measured at the
+//! same points; what it keeps, carries and shows again, and how it asks, are its own.
+//!
+//! One call away means: a fixed query made of words from around the fact, without its value,
+//! brings it back from the history within a budget, and the prompt says where the history is.
+//!
+//! # Not here
+//! Showing the figures, and what compactions cost.
+
+mod facts;
+mod find;
+mod search;
+mod users;
+mod words;
+
+pub use facts::{Ending, Fact, FactKind, Facts, mine};
+pub use search::History;
+pub use users::UserTally;
+
+use crate::policy_run::{PolicyRun, RunError, RunOptions, run_policy};
+use crate::script::Script;
+use dormouse_context::clear::ClearRule;
+use dormouse_context::policy::{CompactRule, CompactTrigger, NotesRule, Policy};
+use dormouse_core::models::ModelTable;
+use dormouse_core::settings::Settings;
+use dormouse_core::units::Tokens;
+use dormouse_engine::Notice;
+use dormouse_system::Clock;
+use find::Haystack;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a search may return, in tokens.
+const SEARCH_TOKENS: u64 = 2_000;
+
+/// A window in which nothing is refused.
+const WIDE: Tokens = Tokens(2_000_000);
+
+/// What the prompt calls the file that has everything.
+const HISTORY_FILE: &str = "/sessions/replayed.jsonl";
+
+/// Who writes the summaries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Summariser {
+    /// The simulator's persona, which quotes sentences blindly.
+    Persona,
+    /// Nobody: the engine makes extracts without a model.
+    Offline,
+}
+
+impl Summariser {
+    /// Its name in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Persona => "persona",
+            Self::Offline => "offline",
+        }
+    }
+}
+
+/// Where a fact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// In the prompt.
+    InPrompt,
+    /// A search brings it back.
+    OneCallAway,
+    /// Neither.
+    Lost,
+}
+
+/// How many facts are where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// In the prompt.
+    pub in_prompt: usize,
+    /// A search brings them back.
+    pub one_call_away: usize,
+    /// Neither.
+    pub lost: usize,
+}
+
+impl Tally {
+    /// All of them.
+    pub const fn all(&self) -> usize {
+        self.in_prompt + self.one_call_away + self.lost
+    }
+
+    /// Adds others.
+    pub fn merge(&mut self, other: &Self) {
+        self.in_prompt += other.in_prompt;
+        self.one_call_away += other.one_call_away;
+        self.lost += other.lost;
+    }
+
+    fn count(&mut self, place: Place) {
+        match place {
+            Place::InPrompt => self.in_prompt += 1,
+            Place::OneCallAway => self.one_call_away += 1,
+            Place::Lost => self.lost += 1,
+        }
+    }
+}
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct FidelityOptions {
+    /// The policy whose compactions are made.
+    pub policy: Policy,
+    /// How many.
+    pub compactions: usize,
+    /// Who writes the summaries.
+    pub summariser: Summariser,
+    /// Settings of the session.
+    pub settings: Arc<Settings>,
+}
+
+/// What of a session is still there.
+#[derive(Clone, Debug)]
+pub struct Fidelity {
+    /// Compactions that were made; fewer than asked for where there was too little to compact.
+    pub compactions: usize,
+    /// What the prompt takes at the end, system prompt and tools included.
+    pub prompt: Tokens,
+    /// The facts by kind.
+    pub kinds: BTreeMap<FactKind, Tally>,
+    /// The user's messages.
+    pub users: UserTally,
+    /// The facts that are not in the prompt, and where they are.
+    pub elsewhere: Vec<(Fact, Place)>,
+    /// Why the session ended early, if it did.
+    pub ended_early: Option<String>,
+}
+
+impl Fidelity {
+    /// All kinds together.
+    pub fn total(&self) -> Tally {
+        let mut total = Tally::default();
+        for tally in self.kinds.values() {
+            total.merge(tally);
+        }
+        total
+    }
+}
+
+/// Whether a policy's agent has the history search. The policies of other agents run on this
+/// engine for comparison, but their agents have no such search.
+pub fn has_search(policy: &Policy) -> bool {
+    matches!(policy.name, "none" | "classic" | "economic")
+}
+
+/// Runs a script with compactions and looks for its facts.
+///
+/// # Errors
+/// When the simulator or the engine cannot be set up.
+pub fn measure(
+    script: &Script,
+    facts: &Facts,
+    options: &FidelityOptions,
+    models: &Arc<ModelTable>,
+    ticks: &Arc<dyn Clock>,
+) -> Result<Fidelity, RunError> {
+    let run_options = RunOptions {
+        window: Some(WIDE),
+        offline: options.summariser == Summariser::Offline,
+        compact_after: points(script.steps.len(), options.compactions),
+        settings: Arc::clone(&options.settings),
+        ..RunOptions::new(only_by_hand(&options.policy))
+    };
+    let run = run_policy(script, &run_options, models, ticks)?;
+    let records = run.session.records().map_err(|source| RunError::Engine {
+        step: script.steps.len(),
+        source: Box::new(source),
+    })?;
+    let prompt = run.session.conversation().view().segments();
+    let haystack = Haystack::of_prompt(&prompt);
+    let history = (has_search(&options.policy) && names_history(&run)).then(|| {
+        let ratio = models.lookup(&script.model).info.bytes_per_token.text;
+        History::new(&records, bytes_of(SEARCH_TOKENS, ratio.as_f64()))
+    });
+    let mut kinds: BTreeMap<FactKind, Tally> = BTreeMap::new();
+    let mut elsewhere = Vec::new();
+    for fact in &facts.facts {
+        let place = if haystack.has(fact, facts) {
+            Place::InPrompt
+        } else if history
+            .as_ref()
+            .is_some_and(|history| history.brings_back(fact, facts))
+        {
+            Place::OneCallAway
+        } else {
+            Place::Lost
+        };
+        kinds.entry(fact.kind).or_default().count(place);
+        if place != Place::InPrompt {
+            elsewhere.push((fact.clone(), place));
+        }
+    }
+    let made = run
+        .notices
+        .iter()
+        .filter(|(_, notice)| matches!(notice, Notice::Compacted { .. }))
+        .count();
+    Ok(Fidelity {
+        compactions: made,
+        prompt: run.session.used(),
+        kinds,
+        users: users::tally(&records, &prompt),
+        elsewhere,
+        ended_early: run.lost,
+    })
+}
+
+/// The policy with nothing that happens by itself.
+fn only_by_hand(policy: &Policy) -> Policy {
+    Policy {
+        clear: ClearRule::Never,
+        notes: NotesRule::Never,
+        compact: CompactRule {
+            trigger: CompactTrigger::Never,
+            ..policy.compact
+        },
+        ..policy.clone()
+    }
+}
+
+/// Steps after which is compacted: evenly spread, the last at the end.
+fn points(steps: usize, compactions: usize) -> Vec<usize> {
+    let mut points: Vec<usize> = (1..=compactions)
+        .map(|at| (steps * at).div_ceil(compactions))
+        .collect();
+    points.dedup();
+    points
+}
+
+fn names_history(run: &PolicyRun) -> bool {
+    run.prompt_text().contains(HISTORY_FILE)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a length in bytes, far below the limits"
+)]
+fn bytes_of(tokens: u64, bytes_per_token: f64) -> usize {
+    (tokens as f64 * bytes_per_token) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn compactions_are_spread_and_the_last_is_at_the_end() {
+        assert_eq!(points(150, 1), [150]);
+        assert_eq!(points(150, 5), [30, 60, 90, 120, 150]);
+        assert_eq!(points(10, 3), [4, 7, 10]);
+        assert_eq!(points(2, 5), [1, 2]);
+        assert_eq!(points(9, 0), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn a_tally_adds_up() {
+        let mut tally = Tally::default();
+        for place in [
+            Place::InPrompt,
+            Place::InPrompt,
+            Place::OneCallAway,
+            Place::Lost,
+        ] {
+            tally.count(place);
+        }
+        let mut twice = tally;
+        twice.merge(&tally);
+        assert_eq!((tally.all(), twice.all(), twice.in_prompt), (4, 8, 4));
+    }
+
+    #[test]
+    fn only_the_own_policies_have_the_search() {
+        let names: Vec<&str> = Policy::NAMES
+            .into_iter()
+            .filter(|name| Policy::named(name).is_some_and(|policy| has_search(&policy)))
+            .collect();
+        assert_eq!(names, ["none", "classic", "economic"]);
+    }
+}

@@ -1,0 +1,213 @@
+//! The history search: what one call of a tool could bring back.
+//!
+//! # Model
+//! Every message, call and result of the log is cut into windows; each window is one text of a
+//! BM25 index. A call stands together with the beginning of its result, since how it ended is
+//! what one asks for. A query returns the best windows that fit into a budget of bytes.
+//!
+//! The queries are fixed: a template for the kind and words from around the fact, never the value.
+
+use super::facts::{Fact, FactKind, Facts};
+use super::find::{Haystack, arguments};
+use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::record::{Body, Message, MessageOrigin, Record};
+use dormouse_text::rank::Index;
+use std::collections::HashMap;
+
+/// Bytes of one window.
+const WINDOW: usize = 800;
+/// Bytes of a result that are shown with its call.
+const RESULT_HEAD: usize = 200;
+/// Windows looked at for one query; the budget ends it before.
+const MOST_HITS: usize = 64;
+
+/// The searchable history of a session.
+#[derive(Debug)]
+pub struct History {
+    texts: Vec<String>,
+    index: Index,
+    budget: usize,
+}
+
+impl History {
+    /// The history of a log. One answer has at most `budget` bytes.
+    pub fn new(records: &[Record], budget: usize) -> Self {
+        let messages = || {
+            records.iter().filter_map(|record| match &record.body {
+                Body::Message(message) => Some(message),
+                _ => None,
+            })
+        };
+        let endings = endings(messages());
+        let mut texts = Vec::new();
+        for message in messages().filter(|message| message.origin == MessageOrigin::Conversation) {
+            for block in &message.content {
+                match block.kind() {
+                    BlockKind::ToolUse => {
+                        let ending = block.call().and_then(|call| endings.get(call.as_str()));
+                        let ending = ending.map_or("", String::as_str);
+                        call_windows(&arguments(block), ending, &mut texts);
+                    }
+                    BlockKind::Text | BlockKind::ToolResult => {
+                        windows(
+                            &block.readable_text().unwrap_or_default(),
+                            WINDOW,
+                            &mut texts,
+                        );
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let index = Index::new(texts.iter().map(String::as_str));
+        Self {
+            texts,
+            index,
+            budget,
+        }
+    }
+
+    /// The best windows for a query that fit into the budget.
+    pub fn search(&self, query: &str) -> Vec<&str> {
+        let mut left = self.budget;
+        let mut found = Vec::new();
+        for hit in self.index.search(query, MOST_HITS) {
+            let Some(text) = self.texts.get(hit.document) else {
+                continue;
+            };
+            if text.len() > left {
+                break;
+            }
+            left -= text.len();
+            found.push(text.as_str());
+        }
+        found
+    }
+
+    /// Whether the fixed query for a fact brings it back.
+    pub(super) fn brings_back(&self, fact: &Fact, facts: &Facts) -> bool {
+        let found = self.search(&query(fact));
+        Haystack::of_texts(found).has(fact, facts)
+    }
+}
+
+/// The query for a fact.
+pub(super) fn query(fact: &Fact) -> String {
+    let template = match fact.kind {
+        FactKind::UserRule | FactKind::UserNumber => "",
+        FactKind::FilePath => "file",
+        FactKind::Command => "Bash command",
+        FactKind::ErrorText => "error failed",
+        FactKind::Decision => "decided",
+    };
+    let words = fact.context.join(" ");
+    format!("{template} {words}").trim().to_owned()
+}
+
+/// How each call ended.
+fn endings<'a>(messages: impl Iterator<Item = &'a Message>) -> HashMap<&'a str, String> {
+    let results = messages.flat_map(|message| &message.content);
+    results
+        .filter(|block| block.kind() == BlockKind::ToolResult)
+        .filter_map(|block| Some((block.call()?.as_str(), ending(block))))
+        .collect()
+}
+
+fn ending(result: &Block) -> String {
+    let text = result.readable_text().unwrap_or_default();
+    let head = &text[..text.floor_char_boundary(RESULT_HEAD)];
+    let sign = if result.is_error() { "failed" } else { "ok" };
+    format!("{sign}: {head}")
+}
+
+/// A call: its first window ends with how it ended.
+fn call_windows(arguments: &str, ending: &str, texts: &mut Vec<String>) {
+    let first = arguments.floor_char_boundary(WINDOW - RESULT_HEAD);
+    texts.push(format!("{}\n→ {ending}", &arguments[..first]));
+    windows(&arguments[first..], WINDOW, texts);
+}
+
+/// Cuts a text into windows, at ends of lines where there are any.
+fn windows(text: &str, size: usize, texts: &mut Vec<String>) {
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let most = rest.floor_char_boundary(size);
+        let end = if most == rest.len() {
+            most
+        } else {
+            rest[..most]
+                .rfind('\n')
+                .filter(|end| *end > 0)
+                .unwrap_or(most)
+        };
+        texts.push(rest[..end].to_owned());
+        rest = rest[end..].trim_start();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_testkit::LogBuilder;
+    use dormouse_testkit::blocks::{call, result};
+    use serde_json::json;
+
+    fn fact(kind: FactKind, value: &str, context: &[&str]) -> Fact {
+        Fact {
+            kind,
+            value: value.to_owned(),
+            ending: None,
+            context: context.iter().map(|word| (*word).to_owned()).collect(),
+            step: 1,
+        }
+    }
+
+    #[test]
+    fn a_query_finds_what_stands_beside_its_words() {
+        let mut log = LogBuilder::new();
+        log.user("The cache of the parser keeps at most 4711 entries.");
+        log.assistant(
+            "m",
+            vec![call("a", "Bash", &json!({"command": "make lint"}))],
+        );
+        log.user_blocks(vec![result("a", "Exit code 2\nwarning: unused")]);
+        log.user("Thanks, and what about the weather?");
+        let history = History::new(log.records(), 900);
+        let number = fact(
+            FactKind::UserNumber,
+            "4711",
+            &["entries", "parser", "cache"],
+        );
+        assert!(history.brings_back(&number, &Facts::default()));
+        let command = fact(FactKind::Command, "make lint", &["unused", "warning"]);
+        assert!(history.brings_back(&command, &Facts::default()));
+        let wrong = fact(FactKind::UserNumber, "4711", &["weather"]);
+        assert!(!history.brings_back(&wrong, &Facts::default()));
+        assert!(!query(&number).contains("4711"));
+    }
+
+    #[test]
+    fn answers_keep_within_the_budget() {
+        let mut log = LogBuilder::new();
+        log.user(&"a line about ducks\n".repeat(500));
+        let history = History::new(log.records(), 2_000);
+        let found = history.search("ducks");
+        let bytes: usize = found.iter().map(|text| text.len()).sum();
+        assert!(found.len() == 2 && bytes <= 2_000, "{bytes}");
+    }
+
+    #[test]
+    fn windows_lose_nothing_but_blanks() {
+        let text = "äöü ".repeat(700) + "\n" + &"x".repeat(900);
+        let mut texts = Vec::new();
+        windows(&text, WINDOW, &mut texts);
+        assert!(texts.iter().all(|text| text.len() <= WINDOW));
+        let joined: String = texts.concat();
+        let count = |text: &str| {
+            text.chars()
+                .filter(|letter| !letter.is_whitespace())
+                .count()
+        };
+        assert_eq!(count(&joined), count(&text));
+    }
+}

@@ -1,0 +1,391 @@
+//! `dormouse eval fidelity`: which facts of a session survive compactions.
+
+use super::fidelity_text;
+use crate::app::App;
+use crate::error::{Exit, Failure, Outcome, UserError};
+use crate::output::{Format, Line, Role};
+use clap::ValueEnum;
+use dormouse_context::policy::Policy;
+use dormouse_core::models::ModelTable;
+use dormouse_replay::fidelity::{
+    Facts, Fidelity, FidelityOptions, Place, Summariser, Tally, UserTally, has_search, measure,
+    mine,
+};
+use dormouse_replay::{Recording, Scenario, Script};
+use dormouse_store::LogFile;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const HELP: &str = "\
+Facts are mined from each session without a model: rules and numbers of the
+user, file paths, commands with how they ended, error texts, decisions. Then the
+session is run with compactions spread evenly over it, the last at its end, and
+every fact is looked for. It is in the prompt; or one call away, if a fixed query
+made without the fact's value brings it back from the history within 2,000
+tokens; or lost. Tables show two shares: in the prompt, and that or one call away.
+
+Summaries are written by the simulator's persona, which quotes sentences blindly,
+and by nobody (offline): what survives is what the engine itself carries along.
+
+Examples:
+  dormouse eval fidelity session.jsonl
+  dormouse eval fidelity --generated --policy economic --compactions 5
+  dormouse eval fidelity *.jsonl --json | jq '.policies[].total'
+
+JSON:
+  {\"policies\": [{\"name\", \"summariser\", \"compactions\", \"compactions_made\",
+    \"prompt_tokens\", \"kinds\": {KIND: {\"in_prompt\", \"one_call_away\", \"lost\"}}, \"total\": {the same},
+    \"user_messages\": {\"exact\", \"by_reference\", \"lost\"}}],
+   \"files\": [{\"file\", \"facts\": {KIND: count}}], \"notes\": [text],
+   \"missing\": [{\"file\", \"name\", \"summariser\", \"compactions\", \"kind\",
+    \"value\", \"step\", \"where\"}]}
+KIND is user_rule, user_number, file_path, command, error_text or decision;
+\"missing\" is there with --missing.";
+
+/// Policies that are compared unless others are named.
+const POLICIES: &str = "classic,economic,codex,opencode,openhands,gemini,qwen";
+
+/// Arguments of `eval fidelity`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct Args {
+    /// Transcripts
+    #[arg(required_unless_present = "generated", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Use a generated session, too
+    #[arg(long)]
+    generated: bool,
+    /// Requests of the generated session
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "150",
+        value_parser = clap::value_parser!(u16).range(1..=10_000),
+        requires = "generated"
+    )]
+    steps: u16,
+    /// Policies to compare
+    #[arg(long = "policy", value_name = "NAMES", value_delimiter = ',', default_value = POLICIES)]
+    policies: Vec<String>,
+    /// Numbers of compactions
+    #[arg(
+        long,
+        value_name = "COUNTS",
+        value_delimiter = ',',
+        default_value = "1,3,5",
+        value_parser = clap::value_parser!(u16).range(1..=100)
+    )]
+    compactions: Vec<u16>,
+    /// Who writes the summaries
+    #[arg(long, value_name = "WHO", default_value = "both")]
+    summariser: Who,
+    /// List the facts that are not in the prompt
+    #[arg(long)]
+    missing: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Who {
+    /// The simulator's persona
+    Persona,
+    /// Nobody
+    Offline,
+    /// One after the other
+    Both,
+}
+
+impl Who {
+    const fn summarisers(self) -> &'static [Summariser] {
+        match self {
+            Self::Persona => &[Summariser::Persona],
+            Self::Offline => &[Summariser::Offline],
+            Self::Both => &[Summariser::Persona, Summariser::Offline],
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Report {
+    pub(super) policies: Vec<PolicyReport>,
+    pub(super) files: Vec<FileReport>,
+    pub(super) notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) missing: Option<Vec<Missing>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct PolicyReport {
+    pub(super) name: &'static str,
+    pub(super) summariser: &'static str,
+    pub(super) compactions: usize,
+    pub(super) compactions_made: usize,
+    pub(super) prompt_tokens: u64,
+    pub(super) kinds: BTreeMap<&'static str, Places>,
+    pub(super) total: Places,
+    pub(super) user_messages: UserPlaces,
+}
+
+#[derive(Clone, Copy, Default, Serialize)]
+pub(super) struct Places {
+    pub(super) in_prompt: usize,
+    pub(super) one_call_away: usize,
+    pub(super) lost: usize,
+}
+
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct UserPlaces {
+    pub(super) exact: usize,
+    pub(super) by_reference: usize,
+    pub(super) lost: usize,
+}
+
+#[derive(Serialize)]
+pub(super) struct FileReport {
+    pub(super) file: String,
+    pub(super) facts: BTreeMap<&'static str, usize>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Missing {
+    pub(super) file: String,
+    pub(super) name: &'static str,
+    pub(super) summariser: &'static str,
+    pub(super) compactions: usize,
+    pub(super) kind: &'static str,
+    pub(super) value: String,
+    pub(super) step: usize,
+    #[serde(rename = "where")]
+    pub(super) place: &'static str,
+}
+
+impl From<Tally> for Places {
+    fn from(tally: Tally) -> Self {
+        Self {
+            in_prompt: tally.in_prompt,
+            one_call_away: tally.one_call_away,
+            lost: tally.lost,
+        }
+    }
+}
+
+/// A session to measure.
+struct Subject {
+    name: String,
+    script: Script,
+    facts: Facts,
+}
+
+/// Measures sessions.
+pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
+    let config = app.config()?;
+    let models = Arc::clone(&config.loaded.models);
+    let policies = policies(&args.policies)?;
+    let subjects = subjects(args, &models, app)?;
+    let settings = Arc::clone(&config.loaded.settings);
+    let mut report = Report {
+        policies: Vec::new(),
+        files: subjects.iter().map(file_report).collect(),
+        notes: notes(&policies),
+        missing: args.missing.then(Vec::new),
+    };
+    for summariser in args.summariser.summarisers() {
+        for policy in &policies {
+            if app.out.format() == Format::Text {
+                let doing = format!("{} with {} …", policy.name, summariser.name());
+                app.out.aside(Line::new().role(Role::Dim, doing));
+            }
+            for compactions in &args.compactions {
+                let options = FidelityOptions {
+                    policy: policy.clone(),
+                    compactions: usize::from(*compactions),
+                    summariser: *summariser,
+                    settings: Arc::clone(&settings),
+                };
+                one_row(&options, &subjects, &models, app, &mut report)?;
+            }
+        }
+    }
+    match app.out.format() {
+        Format::Json => Ok(app.out.json(&report)?),
+        Format::Text => fidelity_text::show(&report, app),
+    }
+}
+
+fn policies(names: &[String]) -> Result<Vec<Policy>, Failure> {
+    let known = |name: &String| {
+        Policy::named(name).ok_or_else(|| {
+            let message = format!("there is no policy `{name}`");
+            let hint = format!("policies are {}", Policy::NAMES.join(", "));
+            Failure::from(UserError::new(Exit::Usage, message).hint(hint))
+        })
+    };
+    names.iter().map(known).collect()
+}
+
+fn subjects(args: &Args, models: &Arc<ModelTable>, app: &mut App) -> Result<Vec<Subject>, Failure> {
+    let mut subjects = Vec::new();
+    for file in &args.files {
+        match script_of(file, models, app) {
+            Ok(script) => subjects.push(subject(file.display().to_string(), script)),
+            // Among many files some may be of another kind; a single one should not be.
+            Err(Unreadable::NothingMeasured(_)) if args.files.len() > 1 => {
+                app.note(&format!("`{}` cannot be replayed", file.display()));
+            }
+            Err(Unreadable::NothingMeasured(error)) => return Err(error.into()),
+            Err(Unreadable::Other(failure)) => return Err(failure),
+        }
+    }
+    if args.generated {
+        let script = generated(usize::from(args.steps));
+        subjects.push(subject("generated".to_owned(), script));
+    }
+    Ok(subjects)
+}
+
+/// The generated session with so many requests and tool output in proportion.
+fn generated(steps: usize) -> Script {
+    let whole = Scenario::default();
+    let scenario = Scenario {
+        steps,
+        tool_bytes: whole.tool_bytes / whole.steps * steps,
+        ..whole
+    };
+    scenario.script()
+}
+
+fn subject(name: String, script: Script) -> Subject {
+    Subject {
+        name,
+        facts: mine(&script),
+        script,
+    }
+}
+
+enum Unreadable {
+    NothingMeasured(UserError),
+    Other(Failure),
+}
+
+fn script_of(file: &Path, models: &Arc<ModelTable>, app: &App) -> Result<Script, Unreadable> {
+    let log =
+        LogFile::open(&*app.system.files, file).map_err(|error| Unreadable::Other(error.into()))?;
+    let read = log
+        .read_all()
+        .map_err(|error| Unreadable::Other(error.into()))?;
+    let recording = Recording::new(&read.records, models).map_err(|error| {
+        let message = format!("`{}` cannot be replayed", file.display());
+        let mut user = UserError::new(Exit::Unsuitable, message);
+        user.causes.push(error.to_string());
+        Unreadable::NothingMeasured(
+            user.hint("transcripts of Claude Code's and Dormouse's say what each response used"),
+        )
+    })?;
+    Ok(Script::of(&read.records, &recording, models))
+}
+
+/// One policy with one number of compactions, over all sessions.
+fn one_row(
+    options: &FidelityOptions,
+    subjects: &[Subject],
+    models: &Arc<ModelTable>,
+    app: &mut App,
+    report: &mut Report,
+) -> Outcome {
+    let clock = Arc::clone(&app.system.clock);
+    let (mut kinds, mut total) = (BTreeMap::new(), Tally::default());
+    let mut users = UserTally::default();
+    let (mut made, mut prompt) = (0, 0);
+    for subject in subjects {
+        let found = measure(&subject.script, &subject.facts, options, models, &clock)
+            .map_err(|error| UserError::of(Exit::Unexpected, &error))?;
+        if let Some(why) = &found.ended_early {
+            app.note(&format!("`{}` ended early: {why}", subject.name));
+        }
+        for (kind, tally) in &found.kinds {
+            let sum: &mut Tally = kinds.entry(kind.name()).or_default();
+            sum.merge(tally);
+        }
+        total.merge(&found.total());
+        users.merge(&found.users);
+        made += found.compactions;
+        prompt += found.prompt.get();
+        if let Some(missing) = &mut report.missing {
+            missing.extend(missing_of(&subject.name, options, &found));
+        }
+    }
+    report.policies.push(PolicyReport {
+        name: options.policy.name,
+        summariser: options.summariser.name(),
+        compactions: options.compactions,
+        compactions_made: made,
+        prompt_tokens: prompt / (subjects.len() as u64).max(1),
+        kinds: kinds
+            .into_iter()
+            .map(|(kind, tally)| (kind, tally.into()))
+            .collect(),
+        total: total.into(),
+        user_messages: UserPlaces {
+            exact: users.exact,
+            by_reference: users.by_reference,
+            lost: users.lost,
+        },
+    });
+    Ok(())
+}
+
+fn missing_of<'a>(
+    file: &'a str,
+    options: &'a FidelityOptions,
+    found: &'a Fidelity,
+) -> impl Iterator<Item = Missing> + 'a {
+    found.elsewhere.iter().map(|(fact, place)| Missing {
+        file: file.to_owned(),
+        name: options.policy.name,
+        summariser: options.summariser.name(),
+        compactions: options.compactions,
+        kind: fact.kind.name(),
+        value: fact.value.clone(),
+        step: fact.step,
+        place: match place {
+            Place::InPrompt => "in_prompt",
+            Place::OneCallAway => "one_call_away",
+            Place::Lost => "lost",
+        },
+    })
+}
+
+fn file_report(subject: &Subject) -> FileReport {
+    let mut facts = BTreeMap::new();
+    for fact in &subject.facts.facts {
+        *facts.entry(fact.kind.name()).or_default() += 1;
+    }
+    FileReport {
+        file: subject.name.clone(),
+        facts,
+    }
+}
+
+fn notes(policies: &[Policy]) -> Vec<String> {
+    let mut notes = vec![
+        "triggers, clearing and notes are switched off: compactions come at the same points in \
+         every policy"
+            .to_owned(),
+        "the persona quotes what was said and never what tools did: a floor for summaries, not a \
+         forecast"
+            .to_owned(),
+    ];
+    let without: Vec<&str> = policies
+        .iter()
+        .filter(|policy| !has_search(policy))
+        .map(|policy| policy.name)
+        .collect();
+    if !without.is_empty() {
+        notes.push(format!(
+            "nothing is one call away in {}: those agents have no search of their history",
+            without.join(", ")
+        ));
+    }
+    notes
+}

@@ -1,0 +1,135 @@
+//! The figures of `dormouse eval fidelity` for people.
+
+use super::fidelity::{Missing, Places, PolicyReport, Report};
+use crate::app::App;
+use crate::error::Outcome;
+use crate::output::{Cell, Column, Line, Role, Table, figures};
+use dormouse_core::units::Tokens;
+use dormouse_replay::fidelity::FactKind;
+
+/// Prints everything.
+pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
+    for file in &report.files {
+        let count: usize = file.facts.values().sum();
+        let kinds: Vec<String> = FactKind::ALL
+            .into_iter()
+            .filter_map(|kind| {
+                let count = file.facts.get(kind.name())?;
+                Some(format!("{count} {}", kind.name().replace('_', " ")))
+            })
+            .collect();
+        let facts = format!(
+            ": {} facts ({})",
+            figures::thousands(count as u64),
+            kinds.join(", ")
+        );
+        let line = Line::new().role(Role::Strong, &file.file).text(facts);
+        app.out.line(line)?;
+    }
+    for summariser in ["persona", "offline"] {
+        let rows: Vec<&PolicyReport> = report
+            .policies
+            .iter()
+            .filter(|policy| policy.summariser == summariser)
+            .collect();
+        if !rows.is_empty() {
+            app.out.blank()?;
+            app.out
+                .line(Line::new().role(Role::Strong, format!("Summaries: {summariser}")))?;
+            app.out.table(&table(&rows))?;
+        }
+    }
+    app.out.blank()?;
+    app.out.line(Line::new().role(
+        Role::Dim,
+        "per cent in the prompt / in the prompt or one call away; user messages: exact, by \
+             reference, lost; the prompt's tokens on average, system prompt and tools included",
+    ))?;
+    for note in &report.notes {
+        app.out.line(Line::new().role(Role::Dim, note))?;
+    }
+    if let Some(missing) = &report.missing {
+        show_missing(missing, app)?;
+    }
+    Ok(())
+}
+
+fn table(rows: &[&PolicyReport]) -> Table {
+    let mut table = Table::new([
+        Column::left("POLICY"),
+        Column::right("COMPACTIONS"),
+        Column::right("PROMPT"),
+        Column::right("RULES"),
+        Column::right("NUMBERS"),
+        Column::right("PATHS"),
+        Column::right("COMMANDS"),
+        Column::right("ERRORS"),
+        Column::right("DECISIONS"),
+        Column::right("ALL"),
+        Column::right("USER MESSAGES"),
+    ]);
+    for row in rows {
+        let kind = |kind: FactKind| {
+            let places = row.kinds.get(kind.name()).copied();
+            Cell::new(share(places.unwrap_or_default()))
+        };
+        let users = row.user_messages;
+        table.row([
+            Cell::with_role(Role::Strong, row.name),
+            row.compactions.into(),
+            figures::tokens(Tokens(row.prompt_tokens)).into(),
+            kind(FactKind::UserRule),
+            kind(FactKind::UserNumber),
+            kind(FactKind::FilePath),
+            kind(FactKind::Command),
+            kind(FactKind::ErrorText),
+            kind(FactKind::Decision),
+            share(row.total).into(),
+            format!("{}, {}, {}", users.exact, users.by_reference, users.lost).into(),
+        ]);
+    }
+    table
+}
+
+/// Both shares, or a dash where there was nothing to find.
+fn share(places: Places) -> String {
+    let all = places.in_prompt + places.one_call_away + places.lost;
+    if all == 0 {
+        return "–".to_owned();
+    }
+    // Rounded down: only all of them are 100.
+    let per_cent = |part: usize| part * 100 / all;
+    format!(
+        "{} / {}",
+        per_cent(places.in_prompt),
+        per_cent(places.in_prompt + places.one_call_away)
+    )
+}
+
+fn show_missing(missing: &[Missing], app: &mut App) -> Outcome {
+    let mut table = Table::new([
+        Column::left("POLICY"),
+        Column::left("SUMMARIES"),
+        Column::right("COMPACTIONS"),
+        Column::right("STEP"),
+        Column::left("KIND"),
+        Column::left("WHERE"),
+        Column::left("VALUE").gives_way(),
+    ]);
+    for fact in missing {
+        table.row([
+            fact.name.into(),
+            fact.summariser.into(),
+            fact.compactions.into(),
+            fact.step.into(),
+            fact.kind.into(),
+            fact.place.into(),
+            fact.value.as_str().into(),
+        ]);
+    }
+    if !table.is_empty() {
+        app.out.blank()?;
+        app.out.table(&table)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! `dormouse eval …`: how good the engine is at what it does.
+
+mod fidelity;
+mod fidelity_text;
+
+use crate::app::App;
+use crate::error::Outcome;
+use clap::Subcommand;
+
+/// Arguments of `eval`.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub struct Args {
+    #[command(subcommand)]
+    command: EvalCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum EvalCommand {
+    /// Measure what of a session is still there after compactions
+    Fidelity(fidelity::Args),
+}
+
+/// Does what was asked for.
+pub fn run(args: &Args, app: &mut App) -> Outcome {
+    match &args.command {
+        EvalCommand::Fidelity(args) => fidelity::run(args, app),
+    }
+}
