@@ -200,8 +200,9 @@ fn svg(session: &Played, target: Tokens) -> String {
         };
         format!("${value:.decimals$}")
     });
-    level(&mut out, size, session.window, "window");
-    level(&mut out, size, target, "classic target");
+    level(&mut out, size, session.window, "window", 4.0);
+    // Side by side: in a long window the two lie close together.
+    level(&mut out, size, target, "classic target", 100.0);
     for run in runs {
         let sizes: Vec<f64> = run
             .steps
@@ -314,7 +315,7 @@ fn grid(out: &mut String, panel: Panel, title: &str, name: &dyn Fn(f64) -> Strin
 }
 
 /// A height that matters, where it is in sight.
-fn level(out: &mut String, panel: Panel, tokens: Tokens, name: &str) {
+fn level(out: &mut String, panel: Panel, tokens: Tokens, name: &str, indent: f64) {
     let value = float(tokens.get());
     let text = format!("{name} {}", figures::tokens(tokens));
     if value > panel.up.end {
@@ -328,7 +329,7 @@ fn level(out: &mut String, panel: Panel, tokens: Tokens, name: &str) {
         out,
         "<line class=\"level\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\"/>"
     );
-    label(out, "small", (LEFT + 4.0, y + beside), &text);
+    label(out, "small", (LEFT + indent, y + beside), &text);
 }
 
 fn polyline(out: &mut String, run: &PolicyRun, what: &str, panel: Panel, values: &[f64]) {
