@@ -8,8 +8,8 @@
 //!
 //! A log refers to a file if the file's name occurs in it: names are hashes, so that reading the
 //! text finds every kind of record, also of versions to come and in lines that are torn. A log
-//! counts for its own session, and for every session that its manifests name, because a fork
-//! lives on its parent's records. Files are kept when in doubt:
+//! counts for its own session, for the session in whose folder it lies, and for every session that
+//! its manifests name, because a fork lives on its parent's records. Files are kept when in doubt:
 //! - A session that is open for writing, or whose fork is, is left alone.
 //! - A log that cannot be read to its end keeps everything in its project.
 //! - A file younger than an hour may belong to something that is just beginning.
@@ -243,20 +243,35 @@ pub fn survey(files: &dyn Files, project: &Path, hold: bool) -> Result<Survey, F
         let (in_use, guard) = usage(files, &log.path, hold);
         survey.locks.extend(guard);
         let read = read_names(files, &log.path, &wanted, &sessions);
-        let names = found.entry(log.session.clone()).or_insert(LogNames {
-            whole: true,
-            ..LogNames::default()
-        });
-        names.in_use |= in_use;
-        names.whole &= read.whole;
-        names.names.extend(read.names);
-        names.parents.extend(read.parents);
+        // A log inside a session's folder counts for that session, whatever it is called.
+        let folder = folder_of(project, &log.path);
+        for owner in BTreeSet::from([Some(log.session.clone()), folder])
+            .into_iter()
+            .flatten()
+        {
+            let names = found.entry(owner).or_insert(LogNames {
+                whole: true,
+                ..LogNames::default()
+            });
+            names.in_use |= in_use;
+            names.whole &= read.whole;
+            names.names.extend(read.names.iter().cloned());
+            names.parents.extend(read.parents.iter().cloned());
+        }
         if log.agent.is_none() {
             survey.with_log.insert(log.session);
         }
     }
     survey.logs = found;
     Ok(survey)
+}
+
+/// The session in whose folder something lies, if it lies in one.
+fn folder_of(project: &Path, path: &Path) -> Option<SessionId> {
+    let mut parts = path.strip_prefix(project).ok()?.iter();
+    let first = parts.next()?;
+    parts.next()?;
+    Some(SessionId::new(first.to_string_lossy()))
 }
 
 impl Survey {

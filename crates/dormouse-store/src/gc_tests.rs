@@ -95,6 +95,18 @@ fn a_fork_keeps_what_its_parents_hold() {
 }
 
 #[test]
+fn a_log_in_a_folder_counts_for_its_session() {
+    let machine = machine(&[
+        ("s1.jsonl", "{}\n"),
+        ("s1/forks/x.jsonl", "{\"blob\":\"beef\"}\n"),
+        ("s1/blobs/beef", "the fork's"),
+        ("s2/forks/y.jsonl", "{}\n"),
+        ("s2/blobs/beef", "the log may come back"),
+    ]);
+    assert_eq!(listed(&machine), []);
+}
+
+#[test]
 fn forks_of_forks_count_too() {
     let machine = machine(&[
         ("a.jsonl", "{}\n"),

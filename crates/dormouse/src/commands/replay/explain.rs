@@ -207,7 +207,8 @@ fn show_moment(moment: &MomentReport, again: bool, out: &mut Out) -> OutResult {
             start = Line::new().text(" ".repeat(REASONS));
         }
     }
-    if let Some(arithmetic) = &moment.arithmetic {
+    // What was done a moment ago has hardly changed the figures.
+    if let Some(arithmetic) = moment.arithmetic.as_ref().filter(|_| !again) {
         let mut start = Line::new().role(Role::Dim, format!("    {:<16}", "figures"));
         for line in lines(arithmetic, reasons) {
             out.line(start.role(Role::Dim, line))?;

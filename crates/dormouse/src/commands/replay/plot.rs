@@ -9,7 +9,7 @@
 //! # Not here
 //! Terminal charts, and anything that needs a library.
 
-use super::policies::{Played, made, running_cost};
+use super::policies::{Played, cost, made, running_cost};
 use crate::app::App;
 use crate::error::Failure;
 use crate::output::figures;
@@ -30,7 +30,7 @@ const RIGHT: f64 = 24.0;
 const PANEL: f64 = 240.0;
 const GAP: f64 = 52.0;
 /// Room of one entry of the legend.
-const ENTRY: f64 = 144.0;
+const ENTRY: f64 = 168.0;
 const ROW: f64 = 20.0;
 
 /// Light and dark colours, and the pattern of the line.
@@ -155,7 +155,7 @@ fn svg(session: &Played, target: Tokens) -> String {
         across: float(session.steps() as u64),
         up: Axis::new(float(peak.unwrap_or(0)).max(1.0), 5.0),
     };
-    let cost = Panel {
+    let money = Panel {
         top: head + PANEL + GAP,
         up: Axis::new(dearest.max(0.01), 5.0),
         ..size
@@ -192,16 +192,17 @@ fn svg(session: &Played, target: Tokens) -> String {
     grid(&mut out, size, "context, tokens", &|value| {
         figures::tokens(whole(value))
     });
-    grid(&mut out, cost, "cost so far", &|value| {
-        let decimals = if cost.up.step < 0.1 {
+    grid(&mut out, money, "cost so far", &|value| {
+        let decimals = if money.up.step < 0.1 {
             2
         } else {
-            usize::from(cost.up.step < 1.0)
+            usize::from(money.up.step < 1.0)
         };
         format!("${value:.decimals$}")
     });
-    level(&mut out, size, session.window, "window");
-    level(&mut out, size, target, "classic target");
+    level(&mut out, size, session.window, "window", 4.0);
+    // Side by side: in a long window the two lie close together.
+    level(&mut out, size, target, "classic target", 100.0);
     for run in runs {
         let sizes: Vec<f64> = run
             .steps
@@ -211,7 +212,7 @@ fn svg(session: &Played, target: Tokens) -> String {
             .collect();
         polyline(&mut out, run, "size", size, &sizes);
         marks(&mut out, run, size, &sizes);
-        polyline(&mut out, run, "cost", cost, &running_cost(run));
+        polyline(&mut out, run, "cost", money, &running_cost(run));
     }
     label(
         &mut out,
@@ -278,10 +279,10 @@ fn legend(out: &mut String, runs: &[PolicyRun], columns: f64) {
             y - 4.0,
             x + 26.0
         );
-        let name = if run.finished() {
-            format!("{} ${:.2}", run.policy, run.total.cost.as_f64())
-        } else {
-            format!("{} (lost)", run.policy)
+        let name = match cost(&run.total) {
+            _ if !run.finished() => format!("{} (lost)", run.policy),
+            Some(cost) => format!("{} ${cost:.2}", run.policy),
+            None => run.policy.to_owned(),
         };
         label(out, "", (x + 32.0, y), &name);
         x += ENTRY;
@@ -314,7 +315,7 @@ fn grid(out: &mut String, panel: Panel, title: &str, name: &dyn Fn(f64) -> Strin
 }
 
 /// A height that matters, where it is in sight.
-fn level(out: &mut String, panel: Panel, tokens: Tokens, name: &str) {
+fn level(out: &mut String, panel: Panel, tokens: Tokens, name: &str, indent: f64) {
     let value = float(tokens.get());
     let text = format!("{name} {}", figures::tokens(tokens));
     if value > panel.up.end {
@@ -328,7 +329,7 @@ fn level(out: &mut String, panel: Panel, tokens: Tokens, name: &str) {
         out,
         "<line class=\"level\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\"/>"
     );
-    label(out, "small", (LEFT + 4.0, y + beside), &text);
+    label(out, "small", (LEFT + indent, y + beside), &text);
 }
 
 fn polyline(out: &mut String, run: &PolicyRun, what: &str, panel: Panel, values: &[f64]) {

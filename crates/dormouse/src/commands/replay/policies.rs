@@ -387,7 +387,7 @@ const fn count(steps: usize) -> f64 {
 }
 
 /// Money, unless no price is known.
-fn cost(sums: &Sums) -> Option<f64> {
+pub(super) fn cost(sums: &Sums) -> Option<f64> {
     let priced = sums.requests == 0 || sums.unpriced < sums.requests;
     priced.then(|| sums.cost.as_f64())
 }
@@ -450,13 +450,13 @@ fn remarks(policies: &[PolicyReport]) -> Vec<String> {
         let (cheaper, dearer): (Vec<_>, Vec<_>) = others.partition(|(_, other)| other < cost);
         for (name, other) in &cheaper {
             remarks.push(format!(
-                "{name} is cheaper than {ours} here: ${other:.2} against ${cost:.2}, {:.1} % less.",
+                "`{name}` is cheaper than `{ours}` here: ${other:.2} against ${cost:.2}, {:.1} % less.",
                 (1.0 - other / cost) * 100.0
             ));
         }
         if cheaper.is_empty() && !dearer.is_empty() {
             remarks.push(format!(
-                "No other policy that finished is cheaper than {ours}."
+                "No other policy that finished is cheaper than `{ours}`."
             ));
         }
     }
