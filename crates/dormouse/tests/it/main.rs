@@ -6,6 +6,7 @@ mod bad_input;
 mod config;
 #[cfg(test)]
 mod errors;
+#[cfg(test)]
 mod eval;
 #[cfg(test)]
 mod gc;
