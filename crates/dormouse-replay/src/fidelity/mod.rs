@@ -16,6 +16,7 @@
 mod facts;
 mod find;
 mod search;
+mod shapes;
 mod users;
 mod words;
 
