@@ -22,6 +22,7 @@ mod asker;
 pub mod fidelity;
 mod fit;
 mod policy_run;
+mod recorded_world;
 mod recording;
 mod run;
 mod scenario;

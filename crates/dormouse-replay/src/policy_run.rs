@@ -10,11 +10,11 @@
 //! Comparing runs and showing them.
 
 use crate::asker::{Bill, ReplayAsker, Said};
+use crate::recorded_world::{LastRead, RecordedTools};
 use crate::run::Sums;
 use crate::script::{Input, Script, Step};
-use dormouse_context::compaction::{RestoredKind, RestoredPart};
 use dormouse_context::policy::Policy;
-use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::block::BlockKind;
 use dormouse_core::id::SessionId;
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::BoundaryKind;
@@ -22,14 +22,13 @@ use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
 use dormouse_engine::{
-    CompactWish, EngineError, NoHooks, Notice, Ports, Purpose, Restorer, Session, SessionConfig,
-    SessionPlace, ToolCall, ToolFuture, ToolHost, ToolTraits,
+    CompactWish, EngineError, NoHooks, Notice, Ports, Purpose, Session, SessionConfig, SessionPlace,
 };
 use dormouse_model::Params;
 use dormouse_sim::{ConfigError, SimConfig, Simulator, TokenizerConfig};
 use dormouse_store::{MemoryBlobs, MemoryLog};
 use dormouse_system::{Clock, MemorySystem};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -443,72 +442,4 @@ fn open(
         source: Box::new(source),
     })?;
     Ok(session)
-}
-
-/// Tools whose results the script has: only what the engine must know of them is asked.
-#[derive(Debug)]
-struct RecordedTools;
-
-impl ToolHost for RecordedTools {
-    fn traits(&self, tool: &str) -> ToolTraits {
-        ToolTraits {
-            declared_limit: None,
-            reads_files: matches!(tool, "Read" | "read" | "View" | "read_file"),
-        }
-    }
-
-    fn run(&self, call: ToolCall) -> ToolFuture {
-        dormouse_engine::NoTools.run(call)
-    }
-}
-
-/// The files of the session as the script last showed them.
-#[derive(Debug, Default)]
-struct LastRead(Mutex<Shown>);
-
-#[derive(Debug, Default)]
-struct Shown {
-    asked: HashMap<String, String>,
-    texts: HashMap<String, String>,
-}
-
-impl LastRead {
-    fn calls(&self, answer: &[Block]) {
-        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for block in answer {
-            let path = block
-                .input_text("file_path")
-                .or_else(|| block.input_text("path"));
-            if let Some((call, path)) = block.call().zip(path) {
-                shown.asked.insert(call.as_str().to_owned(), path);
-            }
-        }
-    }
-
-    fn results(&self, results: &[(String, dormouse_context::offload::ToolOutput)]) {
-        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (tool, output) in results {
-            if RecordedTools.traits(tool).reads_files
-                && let Some(path) = shown.asked.get(output.call.as_str()).cloned()
-            {
-                shown.texts.insert(path, output.text.clone());
-            }
-        }
-    }
-}
-
-impl Restorer for LastRead {
-    fn restore(&self, files: &[String]) -> Vec<RestoredPart> {
-        let shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        files
-            .iter()
-            .filter_map(|path| {
-                Some(RestoredPart {
-                    kind: RestoredKind::File,
-                    name: path.clone(),
-                    text: shown.texts.get(path)?.clone(),
-                })
-            })
-            .collect()
-    }
 }

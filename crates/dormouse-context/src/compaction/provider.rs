@@ -39,7 +39,7 @@ pub fn provider_boundary(
     let bytes = conversation.bytes_per_token();
     let chronicle = &conversation.state().chronicle;
     let section = evidence::user_messages(chronicle, cx.settings.user_messages, bytes, |_| false);
-    let ledger = evidence::render(chronicle, cx.settings.evidence, bytes);
+    let ledger = evidence::render_beside(chronicle, cx.settings.evidence, bytes, |_| true);
     let beside = Parts {
         summary: BEFORE.to_owned(),
         user_messages: Some(section.text).filter(|text| !text.is_empty()),

@@ -1,4 +1,6 @@
-use super::{EvidenceLimits, Form, accounts_for_all, observe, render, render_beside, user_messages};
+use super::{
+    EvidenceLimits, Form, accounts_for_all, observe, render, render_beside, user_messages,
+};
 use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::models::BytesPerToken;

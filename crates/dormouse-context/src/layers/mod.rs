@@ -13,16 +13,18 @@
 //! Tool results on their way in ([`crate::offload`]), the request itself ([`crate::plan`]), and
 //! carrying anything out.
 
+mod action;
 mod settings;
 
 #[cfg(test)]
 mod tests;
 
+pub use action::{Action, Consideration, LayersPlan};
 pub use settings::{LayerSettings, NotesSettings};
 
 use crate::bound::{RewriteVerdict, local_rewrite};
 use crate::breaker::{Allowed, Breaker};
-use crate::clear::{self, ClearInputs, ClearVerdict, Measure, Selection};
+use crate::clear::{self, ClearInputs, ClearVerdict, Measure};
 use crate::compaction::cut;
 use crate::conversation::Conversation;
 use crate::economy::{self, Estimators, Figures, Means, Outlook, Rates};
@@ -33,7 +35,6 @@ use crate::tail::Tail;
 use crate::tokens;
 use crate::window::{FloorCheck, Relief, Thresholds};
 use dormouse_core::block::BlockKind;
-use dormouse_core::id::RecordId;
 use dormouse_core::record::Trigger;
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
@@ -96,57 +97,6 @@ pub struct LayerInputs<'a> {
     pub cold: bool,
     /// The provider can compact.
     pub provider_compacts: bool,
-}
-
-/// The next thing to do.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// Clear these results.
-    Clear(Selection),
-    /// Compact.
-    Compact {
-        /// What it is for.
-        trigger: Trigger,
-        /// What may be tried.
-        allowed: Allowed,
-        /// What the policy lets stay of the tail, where it decides that by figures.
-        keep: Option<Tokens>,
-    },
-    /// Have the provider compact: a local rewrite would have to wait.
-    CompactByProvider {
-        /// What it is for.
-        trigger: Trigger,
-    },
-    /// Update the notes.
-    UpdateNotes,
-    /// Write down that compaction cannot help.
-    OpenBreaker(Breaker),
-}
-
-/// What one layer thought.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Consideration {
-    /// The layer.
-    pub layer: &'static str,
-    /// Whether it wants to act.
-    pub acts: bool,
-    /// Why, or why not.
-    pub why: String,
-}
-
-/// The plan.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LayersPlan {
-    /// The head it was made for.
-    pub head: Option<RecordId>,
-    /// What to do.
-    pub action: Option<Action>,
-    /// What every layer thought, in order.
-    pub considered: Vec<Consideration>,
-    /// Whether compaction can still make room.
-    pub relief: Relief,
-    /// Where the economic policy will tidy up next.
-    pub next_tidy_up: Option<Tokens>,
 }
 
 /// Asks all layers.

@@ -4,12 +4,12 @@
 //! the planners, plays the model and the files, and appends the records that come of it. Texts
 //! are long here, so that forgetting them pays.
 
+use crate::model_replies::{answer, restored};
 use crate::random_log::{Op, Session};
 use dormouse_context::breaker::{Allowed, Breaker, ModelPart};
 use dormouse_context::clear::{self, ClearInputs, ClearRule, ClearVerdict, Measure, Selection};
 use dormouse_context::compaction::{
-    Answer, AskFailure, CompactionJob, Effect, Event, JobContext, Outcome, REQUIRED_SECTIONS,
-    Request, RestoredKind, RestoredPart, Scope,
+    CompactionJob, Effect, Event, JobContext, Outcome, Request, Scope,
 };
 use dormouse_context::conversation::Conversation;
 use dormouse_context::economy::Prices;
@@ -468,52 +468,4 @@ impl Layered {
         }
         rewritten
     }
-}
-
-fn answer(reply: &Reply) -> Result<Answer, AskFailure> {
-    let sections = || {
-        let titles = REQUIRED_SECTIONS.iter().enumerate();
-        titles.fold(String::new(), |text, (at, title)| {
-            text + &format!("{}. {title}:\nport 8080\n", at + 1)
-        })
-    };
-    let of = |text: &str| Answer {
-        blocks: vec![Block::text(text)],
-        cut_off: false,
-    };
-    let good = of(&format!(
-        "<analysis>x</analysis><summary>{}</summary>",
-        sections()
-    ));
-    match reply {
-        Reply::Good => Ok(good),
-        Reply::Huge => Ok(of(&format!("{}{}", sections(), prose(1, 200_000)))),
-        Reply::CutOff => Ok(Answer {
-            cut_off: true,
-            ..good
-        }),
-        Reply::Calls => {
-            let call = dormouse_testkit::blocks::call("c", "Bash", &serde_json::json!({}));
-            let mut answer = good;
-            answer.blocks.push(call);
-            Ok(answer)
-        }
-        Reply::NoSections => Ok(of("<summary>nothing</summary>")),
-        Reply::TooLong(gap) => Err(AskFailure::TooLong {
-            gap: gap.map(Tokens),
-        }),
-        Reply::Broken => Err(AskFailure::Broken("broken".to_owned())),
-        Reply::Rejected => Err(AskFailure::Rejected("no".to_owned())),
-        Reply::Failed => Err(AskFailure::Failed("down".to_owned())),
-    }
-}
-
-fn restored(files: &[String]) -> Vec<RestoredPart> {
-    let part = |kind, name: &str| RestoredPart {
-        kind,
-        name: name.to_owned(),
-        text: format!("the text of {name}"),
-    };
-    let files = files.iter().map(|file| part(RestoredKind::File, file));
-    files.chain([part(RestoredKind::Plan, "plan")]).collect()
 }

@@ -14,6 +14,7 @@ mod foreign_cases;
 mod layer_properties;
 mod layered_log;
 mod material;
+mod model_replies;
 mod notes;
 mod random_log;
 mod request;

@@ -8,6 +8,7 @@
 //! Reading ([`Record::parse`]) is lenient, writing ([`encode`]) is strict. What a record does to the prompt is decided in `dormouse-context`.
 
 mod chronicle;
+mod events;
 mod layout;
 mod message;
 mod payload;
@@ -22,13 +23,14 @@ pub use chronicle::{
     Act, Chronicle, CommandFact, Decision, EarlierMessages, Entry, FileFact, Mention, MessageText,
     OpenCall, Outcome, Shelf, Sighting, Source, Speaker, UserMessage, UserMessages,
 };
+pub use events::{AgentEvent, MailEvent, StateChange};
 pub use layout::{Derived, KeptRange, LayoutRun, Manifest};
 pub use message::{Message, MessageOrigin, Role};
 pub use payload::{
-    AgentEvent, Boundary, BoundaryKind, CacheObservation, Checkpoint, ClearedBlock, Clearing,
-    ClearingPlace, FoldSpan, Folding, Fragment, FragmentKind, Lineage, MailEvent, Marker,
-    MarkerPlace, Notes, Prefix, PrefixPart, Preserved, Replacement, ReplacementDecision, Request,
-    SeqRange, SessionStart, Snip, StateChange, Trigger, Ttl, Undo, UsageReport,
+    Boundary, BoundaryKind, CacheObservation, Checkpoint, ClearedBlock, Clearing, ClearingPlace,
+    FoldSpan, Folding, Fragment, FragmentKind, Lineage, Marker, MarkerPlace, Notes, Prefix,
+    PrefixPart, Preserved, Replacement, ReplacementDecision, Request, SeqRange, SessionStart, Snip,
+    Trigger, Ttl, Undo, UsageReport,
 };
 pub use read::{LineError, LineIssue, ParsedLine, peek};
 pub use state::{

@@ -6,12 +6,11 @@
 use super::layout::Manifest;
 use crate::block::Block;
 use crate::hash::Hash;
-use crate::id::{AgentId, BlockKey, MessageId, RecordId, Seq, SessionId};
+use crate::id::{BlockKey, MessageId, RecordId, Seq, SessionId};
 use crate::json::RawJson;
 use crate::units::Tokens;
 use crate::usage::TokenUsage;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// The first record of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -427,84 +426,4 @@ pub struct Undo {
 pub struct Checkpoint {
     /// The view and the state.
     pub manifest: Manifest,
-}
-
-/// A change of session state. Each has a subtype of its own on disk.
-#[derive(Clone, Debug, PartialEq)]
-pub enum StateChange {
-    /// Memories were shown to the model.
-    Surfaced {
-        /// Which, and how large.
-        memories: Vec<(String, u64)>,
-    },
-    /// A file was read or changed.
-    ReadState {
-        /// Its path.
-        path: String,
-        /// What the tools noted; null forgets the file.
-        detail: Value,
-    },
-    /// A memory was written.
-    MemorySaved {
-        /// What and where.
-        detail: Value,
-    },
-    /// A background job has got this far.
-    Cursor {
-        /// Whose cursor.
-        name: String,
-        /// The last record it has dealt with.
-        at: Seq,
-    },
-    /// A dream ran.
-    Dream {
-        /// What it did.
-        detail: Value,
-    },
-    /// A named fact of a layer; null removes it.
-    Fact {
-        /// Its name.
-        name: String,
-        /// Its value.
-        value: Value,
-    },
-}
-
-impl StateChange {
-    /// The name on disk.
-    pub const fn subtype(&self) -> &'static str {
-        match self {
-            Self::Surfaced { .. } => "surfaced",
-            Self::ReadState { .. } => "read-state",
-            Self::MemorySaved { .. } => "memory-saved",
-            Self::Cursor { .. } => "cursor",
-            Self::Dream { .. } => "dream",
-            Self::Fact { .. } => "fact",
-        }
-    }
-}
-
-/// An agent started, changed or ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AgentEvent {
-    /// The agent.
-    pub agent: AgentId,
-    /// Whether it has ended.
-    #[serde(default)]
-    pub ended: bool,
-    /// Its lineage and whatever its owner notes.
-    #[serde(default)]
-    pub detail: Value,
-}
-
-/// A message between agents. What the model sees of it is a [`Fragment`] of its own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MailEvent {
-    /// Who sent it.
-    pub from: AgentId,
-    /// To whom.
-    pub to: AgentId,
-    /// The message and its state.
-    #[serde(default)]
-    pub detail: Value,
 }

@@ -4,8 +4,9 @@
 //! messages have the same shape. Odd types, unknown fields and unknown record kinds cost nothing;
 //! a line that is no JSON object is an error of that line alone, never of the log.
 
+use super::events::StateChange;
 use super::message::{Message, MessageOrigin, Role};
-use super::payload::{Boundary, BoundaryKind, Preserved, StateChange, Trigger};
+use super::payload::{Boundary, BoundaryKind, Preserved, Trigger};
 use super::{Body, Foreign, Record};
 use crate::block::{Block, BlockError};
 use crate::id::{AgentId, MessageId, RecordId, Seq, SessionId};

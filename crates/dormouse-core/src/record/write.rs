@@ -3,8 +3,8 @@
 //! The envelope comes first and is the one that readers of Claude Code transcripts know. Block
 //! bytes are copied into the line as they are; nothing is serialised a second time.
 
+use super::events::StateChange;
 use super::message::{Message, MessageOrigin};
-use super::payload::StateChange;
 use super::{Body, Record};
 use crate::json::ObjectWriter;
 use crate::usage::TokenUsage;

@@ -82,7 +82,7 @@ fn what_is_wrong_is_reported_and_the_rest_counts() {
             "u.toml:8: `compact` must be true or false, not `\"yes\"`",
             "u.toml:9: unknown setting `nonsense`",
             "u.toml:12: `context.window` must be a whole number from 2000 to 2000000, not `10`",
-            "u.toml:13: `context.policy` must be one of \"classic\", \"economic\", not `\"cheap\"`",
+            "u.toml:13: `context.policy` must be one of \"economic\", \"classic\", not `\"cheap\"`",
         ]
     );
 }

@@ -146,7 +146,7 @@ fn figures_have_their_documented_defaults() {
     assert_eq!(settings.get(keys::NOTES_WAIT), Duration::from_secs(15));
     assert_eq!(settings.get(keys::CACHE_TTL_PREFIX), CacheTtl::OneHour);
     assert_eq!(settings.get(keys::CACHE_TTL_MESSAGES), MessageTtl::Auto);
-    assert_eq!(settings.get(keys::CONTEXT_POLICY), Policy::Classic);
+    assert_eq!(settings.get(keys::CONTEXT_POLICY), Policy::Economic);
     assert_eq!(
         settings.get(keys::BUDGET_BACKGROUND_DAY).to_string(),
         "$1.00"
