@@ -78,6 +78,8 @@ pub enum Keep {
     Unsent,
     /// The newest rounds, up to so many tokens.
     Tail(Tokens),
+    /// The newest rounds, by the limits that the settings have for the economic policy.
+    Economic,
     /// The newest rounds, up to a share of the conversation in thousandths.
     Share(u64),
     /// The first so many messages and the newer half of the rest.
@@ -105,6 +107,8 @@ pub enum Restore {
     Nothing,
     /// By the limits of the settings.
     Settings,
+    /// By the limits that the settings have for the economic policy.
+    Economic,
     /// At most so many, so much of each, so much in all.
     Limited {
         /// Files.
@@ -231,12 +235,8 @@ impl Policy {
             compact: CompactRule {
                 trigger: CompactTrigger::Economic,
                 notes: true,
-                keep: Keep::Tail(Tokens(4_000)),
-                restore: Restore::Limited {
-                    files: 3,
-                    each: Tokens(1_500),
-                    all: Tokens(3_000),
-                },
+                keep: Keep::Economic,
+                restore: Restore::Economic,
                 ..Self::none().compact
             },
         }

@@ -116,9 +116,10 @@ impl Session {
 
     fn rule(&self, keep: Option<Tokens>) -> CompactRule {
         let rule = self.settings.policy.compact;
+        let tail = self.settings.layers.compact.economic_tail;
         match (rule.keep, keep) {
-            (Keep::Tail(most), Some(budget)) => CompactRule {
-                keep: Keep::Tail(most.min(budget)),
+            (Keep::Economic, Some(budget)) => CompactRule {
+                keep: Keep::Tail(tail.min(budget)),
                 ..rule
             },
             _ => rule,

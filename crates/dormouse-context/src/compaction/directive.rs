@@ -63,19 +63,11 @@ pub fn directive(part: &Part, instructions: &[String]) -> String {
         if at == 0 {
             text.push_str("\n\nWishes for this summary:");
         }
-        let wish = head(wish, left);
+        let wish = &wish[..wish.floor_char_boundary(left)];
         left -= wish.len();
         let _ = write!(text, "\n- {}", wish.replace('\n', "\n  "));
     }
     text
-}
-
-fn head(text: &str, bytes: usize) -> &str {
-    let mut end = text.len().min(bytes);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 /// The "Compact instructions" section of an instruction file, if it has one.

@@ -162,7 +162,10 @@ impl CompactionJob {
         let view = cx.conversation.view();
         match self.cut {
             Some(cut) => Kept::from(view, cut, cx.measure),
-            None => Kept::new(view, self.request.scope, cx.rule.keep, cx.measure),
+            None => {
+                let keep = cx.settings.kept(cx.rule.keep);
+                Kept::new(view, self.request.scope, keep, cx.measure)
+            }
         }
     }
 

@@ -166,7 +166,8 @@ impl Kept {
 
 fn tail_cut(segments: &SegmentList, rule: Keep, measure: Measure) -> usize {
     let cut = match rule {
-        Keep::Unsent => segments.len(),
+        // Whoever asks has put figures to it; without any, nothing more stays.
+        Keep::Unsent | Keep::Economic => segments.len(),
         Keep::Tail(most) => cut::tail_of(segments, most, measure),
         Keep::Share(thousandths) => {
             let all = cut::tokens_from(segments, 0, measure).get();

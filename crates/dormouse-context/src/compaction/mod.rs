@@ -53,7 +53,7 @@ pub use transcript::transcript;
 
 use crate::compaction::cut::NotesTail;
 use crate::notes;
-use crate::policy::Restore;
+use crate::policy::{Keep, Restore};
 use dormouse_core::settings::{Percent, Settings, keys};
 use dormouse_core::units::Tokens;
 
@@ -78,6 +78,10 @@ pub struct CompactSettings {
     pub notes: notes::Limits,
     /// What is shown again.
     pub restore: RestoreLimits,
+    /// What stays of the tail under the economic policy.
+    pub economic_tail: Tokens,
+    /// What is shown again under the economic policy: files, tokens of one, tokens of all.
+    pub economic_restore: (usize, Tokens, Tokens),
     /// Failures in a row after which the model is not asked by itself.
     pub breaker: u64,
 }
@@ -109,6 +113,12 @@ impl CompactSettings {
                 skill: settings.get(keys::COMPACT_RESTORE_SKILL_LIMIT),
                 all_skills: settings.get(keys::COMPACT_RESTORE_SKILLS_LIMIT),
             },
+            economic_tail: settings.get(keys::ECONOMIC_TAIL),
+            economic_restore: (
+                count(settings.get(keys::ECONOMIC_RESTORE_FILES)),
+                settings.get(keys::ECONOMIC_RESTORE_FILE_LIMIT),
+                settings.get(keys::ECONOMIC_RESTORE_FILES_LIMIT),
+            ),
             breaker: settings.get(keys::COMPACT_BREAKER),
         }
     }
@@ -121,12 +131,28 @@ impl CompactSettings {
                 files: 0,
                 ..self.restore
             },
-            Restore::Limited { files, each, all } => RestoreLimits {
-                files: files.min(self.restore.files),
-                file: each.min(self.restore.file),
-                all_files: all.min(self.restore.all_files),
-                ..self.restore
-            },
+            Restore::Limited { files, each, all } => self.limited(files, each, all),
+            Restore::Economic => {
+                let (files, each, all) = self.economic_restore;
+                self.limited(files, each, all)
+            }
+        }
+    }
+
+    fn limited(&self, files: usize, each: Tokens, all: Tokens) -> RestoreLimits {
+        RestoreLimits {
+            files: files.min(self.restore.files),
+            file: each.min(self.restore.file),
+            all_files: all.min(self.restore.all_files),
+            ..self.restore
+        }
+    }
+
+    /// What stays under a policy.
+    pub fn kept(&self, rule: Keep) -> Keep {
+        match rule {
+            Keep::Economic => Keep::Tail(self.economic_tail),
+            other => other,
         }
     }
 }

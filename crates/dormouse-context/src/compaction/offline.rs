@@ -27,10 +27,7 @@ pub fn extract<'a>(
         .into_iter()
         .filter_map(|segment| Some((voice(segment)?, readable(segment)?)))
         .collect();
-    let cost = |text: &str| {
-        let tokens = bytes.text.tokens_of(text.len() as u64).get();
-        usize::try_from(tokens).unwrap_or(usize::MAX).max(1)
-    };
+    let cost = |text: &str| cost(text, bytes);
     let whole = usize::try_from(budget.get()).unwrap_or(usize::MAX);
     let pick = |passages: &[Passage<'_>], limit: usize| {
         let budget = Budget::Measured { limit, cost: &cost };
@@ -56,10 +53,7 @@ pub fn extract<'a>(
 
 /// An earlier summary within a budget: whole if it fits, else its best sentences.
 pub fn condensed(earlier: &str, budget: Tokens, bytes: BytesPerToken) -> String {
-    let cost = |text: &str| {
-        let tokens = bytes.text.tokens_of(text.len() as u64).get();
-        usize::try_from(tokens).unwrap_or(usize::MAX).max(1)
-    };
+    let cost = |text: &str| cost(text, bytes);
     let limit = usize::try_from(budget.get()).unwrap_or(usize::MAX);
     if cost(earlier) <= limit {
         return earlier.to_owned();
@@ -69,6 +63,12 @@ pub fn condensed(earlier: &str, budget: Tokens, bytes: BytesPerToken) -> String 
         voice: Voice::Document,
     }];
     summarise(&passages, Budget::Measured { limit, cost: &cost }).text(&passages)
+}
+
+/// What a text takes, about.
+fn cost(text: &str, bytes: BytesPerToken) -> usize {
+    let tokens = bytes.text.tokens_of(text.len() as u64).get();
+    usize::try_from(tokens).unwrap_or(usize::MAX).max(1)
 }
 
 fn voice(segment: &Segment) -> Option<Voice> {
@@ -89,12 +89,6 @@ fn readable(segment: &Segment) -> Option<String> {
         _ => MOST_OF_ONE,
     };
     let mut text = segment.block.readable_text()?;
-    if text.len() > most {
-        let mut end = most;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-    }
+    text.truncate(text.floor_char_boundary(most));
     Some(text)
 }

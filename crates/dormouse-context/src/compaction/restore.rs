@@ -136,10 +136,7 @@ fn head(text: &str, room: Tokens, bytes: BytesPerToken) -> (&str, bool) {
     if text.len() <= most {
         return (text, false);
     }
-    let mut end = most;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(most);
     // A line that is longer than half of what fits is cut inside.
     let line_end = text[..end].rfind('\n').filter(|at| *at >= most / 2);
     (&text[..line_end.unwrap_or(end)], true)

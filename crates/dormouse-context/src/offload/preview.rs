@@ -84,10 +84,7 @@ fn head(text: &str, bytes: u64) -> &str {
     if text.len() <= most {
         return text;
     }
-    let mut end = most;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(most);
     // A first line that alone is longer than the preview is cut inside.
     let line_end = text[..end].rfind('\n').filter(|at| *at >= most / 2);
     &text[..line_end.unwrap_or(end)]

@@ -4,7 +4,8 @@ use super::settings;
 use crate::record::CHECKPOINT_EVERY;
 use crate::settings::choice::{CacheTtl, MessageTtl, Policy};
 use crate::settings::setting::{
-    Def, Key, Scope, Setting, Unit, choice, flag, measured, optional_tokens, percent, tokens, var,
+    Def, Key, Scope, Setting, Unit, choice, count, flag, measured, optional_tokens, percent,
+    tokens, var,
 };
 use crate::settings::value::Percent;
 use crate::units::Tokens;
@@ -59,6 +60,18 @@ settings! {
     /// Under the economic policy, share of the requests a session is expected to go on for within
     /// which a compaction has to pay for itself.
     ECONOMIC_PAYBACK: Percent = "economic.payback", percent(40);
+
+    /// Under the economic policy, most of the newest rounds that stays beside a summary.
+    ECONOMIC_TAIL: Tokens = "economic.tail", tokens(4_000);
+
+    /// Under the economic policy, how many of the files read last are restored after a compaction.
+    ECONOMIC_RESTORE_FILES: u64 = "economic.restore.files", count(3);
+
+    /// Under the economic policy, most of one file restored after a compaction.
+    ECONOMIC_RESTORE_FILE_LIMIT: Tokens = "economic.restore.file_limit", tokens(1_500);
+
+    /// Under the economic policy, most of all files restored after a compaction.
+    ECONOMIC_RESTORE_FILES_LIMIT: Tokens = "economic.restore.files_limit", tokens(3_000);
 
     /// Under the economic policy, share of the best size below which no notes are written.
     ECONOMIC_NOTES_FROM: Percent = "economic.notes_from", percent(50);
