@@ -2,9 +2,9 @@
 //!
 //! # Model
 //! Without a policy the session is sent as it was recorded and the simulator's bill is held
-//! against the recording's ([`recorded`]). With policies the real engine plays the same session
-//! once per policy ([`policies`]); what they cost is compared as tables ([`screen`]), as a plot
-//! ([`plot`]) or, for one request, as an explanation ([`explain`]).
+//! against the recording's (`recorded`). With policies the real engine plays the same session
+//! once per policy (`policies`); what they cost is compared as tables (`screen`), as a plot
+//! (`plot`) or, for one request, as an explanation (`explain`).
 //!
 //! # Not here
 //! Playing a session: `dormouse-replay`.
