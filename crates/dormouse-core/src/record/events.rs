@@ -72,7 +72,7 @@ pub struct AgentEvent {
     pub detail: Value,
 }
 
-/// A message between agents. What the model sees of it is a [`Fragment`] of its own.
+/// A message between agents. What the model sees of it is a [`super::Fragment`] of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MailEvent {
     /// Who sent it.
