@@ -160,12 +160,10 @@ impl CompactionJob {
 
     fn kept(&self, cx: &JobContext<'_>) -> Result<Kept, NothingGoes> {
         let view = cx.conversation.view();
+        let keep = cx.settings.kept(cx.rule.keep);
         match self.cut {
             Some(cut) => Kept::from(view, cut, cx.measure),
-            None => {
-                let keep = cx.settings.kept(cx.rule.keep);
-                Kept::new(view, self.request.scope, keep, cx.measure)
-            }
+            None => Kept::new(view, self.request.scope, keep, cx.measure),
         }
     }
 
