@@ -7,10 +7,11 @@ use crate::session::Session;
 use dormouse_context::breaker::{Allowed, Breaker, ModelPart};
 use dormouse_context::compaction::{
     Answer, Ask, AskFailure, AskForm, CompactionJob, Effect, Event, JobContext, Outcome, Request,
-    Scope,
+    Scope, compact_instructions,
 };
 use dormouse_context::fork::Fork;
 use dormouse_context::policy::{CompactRule, Keep};
+use dormouse_core::block::Block;
 use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::record::{Body, Boundary, BoundaryKind, Trigger};
 use dormouse_core::units::Tokens;
@@ -75,6 +76,8 @@ impl Session {
         let manual = request.trigger == Trigger::Manual;
         let trigger = request.trigger;
         let wishes = request.instructions.clone();
+        let mut request = request;
+        request.instructions.extend(self.standing_wishes());
         // A summary that is refused at the end is followed by another way; the hooks are not
         // run again for it.
         let mut said_after = None;
@@ -112,6 +115,15 @@ impl Session {
         };
         self.compaction_over(manual, &outcome)?;
         Ok(outcome)
+    }
+
+    /// What instruction files say under "Compact instructions".
+    fn standing_wishes(&self) -> Vec<String> {
+        let fragments = self.config.prefix.fragments().iter();
+        let texts = fragments.filter_map(|part| Block::parse(&part.bytes).ok()?.readable_text());
+        texts
+            .filter_map(|text| compact_instructions(&text))
+            .collect()
     }
 
     fn rule(&self, keep: Option<Tokens>) -> CompactRule {
@@ -214,6 +226,10 @@ impl Session {
                 let breaker = Breaker::of(self.conversation.state());
                 let breaker = breaker.compacted(manual, model);
                 self.append(Body::State(breaker.record()))?;
+                // The whole prompt is written again anyway: the moment to read instructions anew.
+                if let Some(prefix) = self.ports.restorer.prefix() {
+                    self.set_prefix(prefix)?;
+                }
                 self.ledger.announce("the conversation was compacted");
                 self.notes.compacted();
                 self.tell(Notice::Compacted {

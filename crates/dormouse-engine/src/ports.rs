@@ -2,6 +2,7 @@
 
 use dormouse_context::compaction::{RestoredKind, RestoredPart};
 use dormouse_context::offload::ToolOutput;
+use dormouse_context::prefix::RenderedPrefix;
 use dormouse_core::block::Block;
 use dormouse_core::id::CallId;
 use dormouse_core::record::Trigger;
@@ -138,6 +139,12 @@ impl CompactHooks for NoHooks {
 pub trait Restorer: fmt::Debug + Send + Sync {
     /// The files as they are now, newest first, then skills, plan, to-dos, agents and listings.
     fn restore(&self, files: &[String]) -> Vec<RestoredPart>;
+
+    /// System prompt, tools and instructions, rendered anew: instruction files may have changed.
+    /// `None` leaves them as they are.
+    fn prefix(&self) -> Option<Arc<RenderedPrefix>> {
+        None
+    }
 }
 
 /// Reads files from disk, and has nothing else to show.

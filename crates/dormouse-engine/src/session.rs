@@ -275,6 +275,20 @@ impl Session {
         Ledger::resumed(&shape, last, usage)
     }
 
+    /// Uses another prefix from the next request on: a break of the cache that is expected.
+    ///
+    /// # Errors
+    /// When the log or a blob cannot be written.
+    pub fn set_prefix(&mut self, prefix: Arc<RenderedPrefix>) -> Result<(), EngineError> {
+        if prefix.id() != self.config.prefix.id() {
+            self.config.prefix = prefix;
+            self.announce_prefix()?;
+            self.ledger
+                .announce("the system prompt, tools or instructions changed");
+        }
+        Ok(())
+    }
+
     /// Writes the prefix down if it is not the one in use.
     fn announce_prefix(&mut self) -> Result<(), EngineError> {
         let prefix = Arc::clone(&self.config.prefix);

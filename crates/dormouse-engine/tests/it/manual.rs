@@ -4,10 +4,12 @@ use crate::broken_summaries::summary;
 use crate::kit::{Kit, LOG, boundaries, check, prompt, prompt_text, turn};
 use crate::provider::Answer;
 use dormouse_context::compaction::Outcome;
+use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_core::block::Block;
 use dormouse_core::record::{Body, BoundaryKind, Trigger};
-use dormouse_engine::{CompactWish, EngineError, Purpose, Session};
+use dormouse_engine::{CompactWish, EngineError, Notice, Purpose, Session};
 use serde_json::json;
+use std::sync::Arc;
 
 fn from(message: u64) -> CompactWish {
     CompactWish {
@@ -55,6 +57,44 @@ async fn the_users_wish_reaches_the_model_and_the_summary_the_prompt() {
         !text.contains("Keep the list of ports."),
         "a wish is not part of the conversation"
     );
+}
+
+/// Instruction files may say what every summary should pay attention to.
+#[tokio::test]
+async fn instruction_files_have_their_say_in_every_summary() {
+    let mut kit = Kit::new();
+    let rules =
+        Block::text("# Project\n\n## Compact instructions\nKeep every port.\n\n## Style\nShort.");
+    let plain = crate::kit::prefix("You help with the work.");
+    let prefix = RenderedPrefix::new(
+        plain.tools().to_vec(),
+        plain.system().to_vec(),
+        vec![Part::block("AGENTS.md", &rules)],
+    );
+    kit.config.prefix = Arc::new(prefix);
+    let mut session = kit.open();
+    kit.talk_until(&mut session, 12_000).await;
+    session.compact(CompactWish::default()).await.unwrap();
+    let asked = kit.provider.sent_for(Purpose::Compaction).pop().unwrap();
+    assert!(asked.last_text().contains("- Keep every port."));
+    assert!(!asked.last_text().contains("Short."));
+}
+
+/// A new prefix is written down and is no surprise to the cache's ledger.
+#[tokio::test]
+async fn instructions_that_changed_are_an_expected_break() {
+    let kit = Kit::new();
+    let mut session = kit.open();
+    kit.talk_until(&mut session, 8_000).await;
+    let changed = crate::kit::prefix("You help with the work, and you are brief.");
+    session.set_prefix(Arc::new(changed)).unwrap();
+    turn(&mut session, "Go on.").await;
+    let sent = kit.provider.sent_for(Purpose::Turn).pop().unwrap();
+    assert!(sent.contains("and you are brief"));
+    let broken = |notice: &Notice| matches!(notice, Notice::CacheBroken { .. });
+    assert_eq!(kit.told(broken), 0, "{:?}", kit.notices());
+    drop(session);
+    check(&kit.open());
 }
 
 /// `from n`: what is before stays as it was, so the cached prefix survives.
