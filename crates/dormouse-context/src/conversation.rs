@@ -196,6 +196,7 @@ impl Conversation {
         state.read_files.clear();
         state.surfaced.clear();
         state.forgotten_until = state.chronicle.clock;
+        state.undone = false;
         let left = tokens::calibration(&state, &self.view.target().model);
         if let Some(notes) = &mut state.notes {
             // Growth counts from what is left.
@@ -220,6 +221,7 @@ impl Conversation {
     ) -> Result<Undo, UndoError> {
         let restored = undo::restore(path, target, self.view.target())?;
         let mut state = self.state.clone();
+        state.undone = true;
         let (before, after) = (self.weight(), view_weight(&restored.view));
         tokens::rewritten(&mut state, &before, &after, self.bytes);
         let needed = tokens::count(&state, &after, self.bytes).tokens;

@@ -39,6 +39,9 @@ use dormouse_core::record::Trigger;
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 
+/// Why nothing is rewritten that need not be.
+const UNDONE: &str = "a rewrite was undone: nothing is rewritten before it has to be";
+
 /// When the planner is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
@@ -174,6 +177,9 @@ type Found = Result<(Action, String), String>;
 impl Question<'_> {
     fn clear(&self, index: &ResultIndex, outlook: Option<&Outlook>) -> Found {
         let inputs = self.inputs;
+        if inputs.conversation.state().undone {
+            return Err(UNDONE.to_owned());
+        }
         let clearing = ClearInputs {
             view: inputs.conversation.view(),
             index,
@@ -222,6 +228,10 @@ impl Question<'_> {
         let thresholds = inputs.thresholds;
         if !thresholds.auto_compact {
             return Err("automatic compaction is switched off".to_owned());
+        }
+        let undone = inputs.conversation.state().undone;
+        if undone && self.used < thresholds.blocking_limit {
+            return Err(UNDONE.to_owned());
         }
         let (trigger, why) = self.due(outlook)?;
         // Said here, so that nobody is told about a try that could only wait.

@@ -57,6 +57,8 @@ pub struct FoldedState {
     pub chronicle: Chronicle,
     /// The chronicle's clock at the last compaction: what it knew by then may have been forgotten.
     pub forgotten_until: u64,
+    /// The user took a rewrite back: nothing is rewritten by itself until it has to be.
+    pub undone: bool,
 }
 
 /// How far the session notes got.

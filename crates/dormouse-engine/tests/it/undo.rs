@@ -1,6 +1,6 @@
 //! Rewrites can be taken back, byte for byte.
 
-use crate::kit::{Kit, prompt, prompt_text, prose, turn};
+use crate::kit::{Kit, boundaries, prompt, prompt_text, prose, turn};
 use crate::provider::Answer;
 use dormouse_context::undo::UndoError;
 use dormouse_engine::{CompactWish, EngineError, Notice, Purpose};
@@ -39,6 +39,29 @@ async fn what_was_said_since_stays() {
     assert_eq!(now.len(), before.len() + 2);
     assert!(prompt_text(&session).contains("Said after the summary."));
     turn(&mut session, "Go on.").await;
+}
+
+/// Whoever takes a compaction back does not want it again with the next request.
+#[tokio::test]
+async fn what_was_undone_is_not_done_again_at_once() {
+    let kit = Kit::new();
+    let mut session = kit.open();
+    kit.talk_until_compacted(&mut session).await;
+    session.undo(None).unwrap();
+    let target = session.thresholds().autocompact_target;
+    assert!(session.used() >= target, "it is as full as it was");
+    turn(&mut session, "Go on.").await;
+    assert_eq!(boundaries(&session).len(), 1);
+    // When there is no more room it has to be.
+    for _ in 0..10 {
+        kit.provider
+            .next(Purpose::Turn, Answer::text(&prose(5, 8_000)));
+        turn(&mut session, "And on.").await;
+        if boundaries(&session).len() > 1 {
+            break;
+        }
+    }
+    assert_eq!(boundaries(&session).len(), 2);
 }
 
 #[tokio::test]
@@ -120,7 +143,7 @@ async fn an_undone_compaction_is_not_judged() {
     turn(&mut session, "As before?").await;
     assert_eq!(kit.told(|n| matches!(n, Notice::CannotCompact { .. })), 0);
     kit.set(&["notes=off"]);
-    turn(&mut session, "Go on.").await;
+    session.compact(CompactWish::default()).await.unwrap();
     assert_eq!(
         crate::kit::boundaries(&session).len(),
         2,
