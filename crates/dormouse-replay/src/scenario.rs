@@ -100,7 +100,7 @@ impl Scenario {
                 Vec::new(),
             )),
             permille: 1_000,
-            project: "/work/project".to_owned(),
+            project: "/home/project".to_owned(),
         }
     }
 }
@@ -139,7 +139,7 @@ impl Call {
         let (tool, input) = match dice.roll(4) {
             0 | 1 => (
                 "Read",
-                json!({ "file_path": format!("/work/project/{path}") }),
+                json!({ "file_path": format!("/home/project/{path}") }),
             ),
             2 => {
                 let command = format!("cargo test -p {} {}_{}", dice.word(), dice.word(), at);
@@ -150,7 +150,7 @@ impl Call {
             }
             _ => (
                 "Grep",
-                json!({ "pattern": dice.word(), "path": "/work/project/src" }),
+                json!({ "pattern": dice.word(), "path": "/home/project/src" }),
             ),
         };
         Self {
