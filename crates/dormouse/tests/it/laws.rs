@@ -20,11 +20,12 @@ use std::process::Command;
 
 /// Crates that do no IO, read no clock and no environment. Those that do not exist yet are
 /// bound from the day they do.
-const PURE: [&str; 5] = [
+const PURE: [&str; 6] = [
     "dormouse-core",
     "dormouse-context",
     "dormouse-memory",
     "dormouse-guard",
+    "dormouse-recall",
     "dormouse-text",
 ];
 

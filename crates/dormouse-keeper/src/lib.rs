@@ -1,0 +1,4 @@
+//! The imperative shell around memory.
+//!
+//! # Not here
+//! Deciding: `dormouse-memory`'s. Files: `dormouse-memdir`'s.
