@@ -3,6 +3,7 @@
 //! # Not here
 //! What the files mean is `dormouse-memory`'s.
 
+mod consolidate;
 mod dir;
 mod disk;
 mod error;
@@ -15,6 +16,9 @@ mod past;
 mod pending;
 mod place;
 
+pub use consolidate::{
+    ConsolidationLock, Holder, LockStatus, ReleaseError, Remark, TakeError, Taken,
+};
 pub use dir::{Look, MemoryDir, Skipped};
 pub use error::MemdirError;
 pub use git::Repository;
