@@ -170,6 +170,7 @@ impl Kit {
             tools: Arc::clone(&self.tools) as _,
             hooks: Arc::clone(&self.hooks) as _,
             restorer: Arc::new(DiskRestorer::new(Arc::clone(&system.files), hidden)),
+            companion: Arc::new(NoCompanion),
             settings: Arc::new(move || Arc::clone(&settings.lock().unwrap())),
             notices: Arc::new(move |notice| notices.lock().unwrap().push(notice)),
             system,
