@@ -7,3 +7,5 @@
 //! # Not here
 //! No file, clock or environment is read; no model is called. `dormouse-memdir` keeps the directory
 //! on disk, `dormouse-keeper` calls models.
+
+pub mod tool;
