@@ -4,8 +4,24 @@
 //! A [`snapshot::Snapshot`] of the directory goes in, a [`transaction::Transaction`] comes out:
 //! the same shape for a user's edit, an extraction, a dream and an undo. A store applies it.
 //!
+//! - [`topic`]: one memory, a file with front matter that is edited without touching the rest.
+//! - [`index`]: `MEMORY.md`, loaded within limits, checked for drift, generated.
+//! - [`trust`]: who said it, and how far it is believed.
+//! - [`snapshot`], [`transaction`], [`journal`]: the directory as a value, changes to it, and their
+//!   history.
+//! - [`write`](mod@write): what people and programs want done, as transactions.
+//! - [`manifest`]: the list of memories as a prompt shows it.
+//!
 //! # Not here
 //! No file, clock or environment is read; no model is called. `dormouse-memdir` keeps the directory
 //! on disk, `dormouse-keeper` calls models.
 
+pub mod index;
+pub mod journal;
+pub mod manifest;
+pub mod snapshot;
 pub mod tool;
+pub mod topic;
+pub mod transaction;
+pub mod trust;
+pub mod write;

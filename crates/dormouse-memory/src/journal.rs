@@ -1,0 +1,171 @@
+//! The history of the directory.
+//!
+//! # Model
+//! An [`Entry`] says who changed which files when and why, each file by the hash of what it held
+//! before and after; the contents lie beside the journal under their hashes. Undoing is a
+//! transaction that puts the contents before back, and it has an entry of its own: history grows,
+//! it is not rewritten. Only purging removes contents, never entries.
+//!
+//! # Not here
+//! Where journal and contents lie (`dormouse-memdir`).
+
+use crate::snapshot::Snapshot;
+use crate::transaction::{Author, Expected, Operation, Transaction};
+use crate::trust::Origin;
+use bytes::Bytes;
+use dormouse_core::hash::Hash;
+use dormouse_core::units::Millis;
+use dormouse_guard::paths::SafePath;
+use serde::{Deserialize, Serialize};
+
+/// The format of entries; a newer one is not understood.
+pub const FORMAT: u32 = 1;
+
+/// What happened to one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The file.
+    pub path: SafePath,
+    /// What it held before; `None` if it did not exist.
+    pub before: Option<Hash>,
+    /// What it held after; `None` if it was deleted.
+    pub after: Option<Hash>,
+}
+
+/// One change of the directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Its id; ids sort in the order they were made.
+    pub id: String,
+    /// When.
+    pub time: Millis,
+    /// Who.
+    pub author: Author,
+    /// Why.
+    pub reason: String,
+    /// Where it came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Origin>,
+    /// The entry it took back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<String>,
+    /// The files.
+    pub changes: Vec<Change>,
+}
+
+impl Entry {
+    /// The entry of a transaction on a snapshot.
+    pub fn of(transaction: &Transaction, snapshot: &Snapshot, id: String, time: Millis) -> Self {
+        let change = |operation: &Operation| Change {
+            path: operation.path.clone(),
+            before: snapshot
+                .get(&operation.path)
+                .map(|file| Hash::of(&file.content)),
+            after: operation.content.as_deref().map(Hash::of),
+        };
+        Self {
+            format: FORMAT,
+            id,
+            time,
+            author: transaction.author,
+            reason: transaction.reason.clone(),
+            source: transaction.source.clone(),
+            undoes: transaction.undoes.clone(),
+            changes: transaction.operations.iter().map(change).collect(),
+        }
+    }
+}
+
+/// Why an entry cannot be taken back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UndoError {
+    /// What a file held is no longer there.
+    #[error("what `{0}` held before was purged; it cannot be brought back")]
+    Purged(SafePath),
+    /// It was taken back already.
+    #[error("entry {0} was undone already, by {1}")]
+    Already(String, String),
+}
+
+/// The transaction that takes an entry back. It expects the files as the entry left them, so that
+/// nothing newer is lost.
+pub fn undo(
+    entry: &Entry,
+    history: &[Entry],
+    mut content: impl FnMut(Hash) -> Option<Bytes>,
+) -> Result<Transaction, UndoError> {
+    if let Some(by) = undone_by(&entry.id, history) {
+        return Err(UndoError::Already(entry.id.clone(), by.to_owned()));
+    }
+    let mut transaction = Transaction::by(Author::User, format!("undo: {}", entry.reason));
+    transaction.undoes = Some(entry.id.clone());
+    for change in &entry.changes {
+        let before = match change.before {
+            Some(hash) => match content(hash) {
+                Some(bytes) => Some(bytes),
+                None => return Err(UndoError::Purged(change.path.clone())),
+            },
+            None => None,
+        };
+        transaction.operations.push(Operation {
+            path: change.path.clone(),
+            expected: change.after.map_or(Expected::Absent, Expected::Is),
+            content: before,
+        });
+    }
+    Ok(transaction)
+}
+
+/// The entry that took `id` back and still stands.
+pub fn undone_by<'a>(id: &str, history: &'a [Entry]) -> Option<&'a str> {
+    let by = history
+        .iter()
+        .rev()
+        .find(|entry| entry.undoes.as_deref() == Some(id))?;
+    // An undo that was itself undone took nothing back.
+    undone_by(&by.id, history).is_none().then_some(&by.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::StoredFile;
+    use pretty_assertions::assert_eq;
+    use std::collections::HashMap;
+
+    #[test]
+    fn undoing_restores_every_byte_and_can_itself_be_undone() {
+        let path = SafePath::parse("a.md").unwrap();
+        let mut before = Snapshot::new();
+        before.insert(
+            path.clone(),
+            StoredFile {
+                content: "old".into(),
+                modified: Millis(0),
+            },
+        );
+        let mut change = Transaction::by(Author::Agent, "edit");
+        change.put(&before, path, "new");
+        let blobs: HashMap<Hash, Bytes> = ["old", "new"]
+            .map(|text| (Hash::of(text.as_bytes()), text.into()))
+            .into();
+        let content = |hash| blobs.get(&hash).cloned();
+        let first = Entry::of(&change, &before, "1".into(), Millis(1));
+        let after = change.applied(&before, Millis(1));
+        let back = undo(&first, std::slice::from_ref(&first), content).unwrap();
+        assert_eq!(back.check(&after), Ok(()));
+        let restored = back.applied(&after, Millis(2));
+        assert_eq!(restored.version(), before.version());
+        let second = Entry::of(&back, &after, "2".into(), Millis(2));
+        let history = [first.clone(), second.clone()];
+        let already = Err(UndoError::Already("1".into(), "2".into()));
+        assert_eq!(undo(&first, &history, content), already);
+        let again = undo(&second, &history, content).unwrap();
+        assert_eq!(
+            again.applied(&restored, Millis(3)).version(),
+            after.version()
+        );
+    }
+}

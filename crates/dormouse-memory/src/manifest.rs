@@ -1,0 +1,85 @@
+//! The list of memories, as a prompt shows it.
+
+use crate::topic::Kind;
+use dormouse_core::units::Millis;
+use dormouse_guard::paths::SafePath;
+
+/// Lines of a manifest at most; recall ranks all memories whatever a manifest shows.
+pub const MOST_LINES: usize = 200;
+
+/// One memory of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The file.
+    pub path: SafePath,
+    /// What it is about.
+    pub kind: Option<Kind>,
+    /// When it changed last.
+    pub modified: Millis,
+    /// What it says of itself.
+    pub description: String,
+}
+
+/// The list, newest first, with a last line that says how many are missing.
+pub fn render(mut lines: Vec<Line>) -> String {
+    lines.sort_by(|a, b| {
+        b.modified
+            .cmp(&a.modified)
+            .then_with(|| a.path.cmp(&b.path))
+    });
+    let more = lines.len().saturating_sub(MOST_LINES);
+    let mut text = String::new();
+    for line in lines.iter().take(MOST_LINES) {
+        text.push_str(&render_line(line));
+        text.push('\n');
+    }
+    if more > 0 {
+        text.push_str(&format!(
+            "({more} older memories are not listed; search finds them.)\n"
+        ));
+    }
+    text
+}
+
+/// `- [type] file.md (time): description`.
+pub fn render_line(line: &Line) -> String {
+    let kind = line.kind.map_or("untyped", Kind::name);
+    let at = jiff::Timestamp::from_millisecond(line.modified.0)
+        .map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+        .unwrap_or_default();
+    let text = format!("- [{kind}] {} ({at}): {}", line.path, line.description);
+    text.trim_end_matches([' ', ':']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn line(name: &str, at: i64) -> Line {
+        Line {
+            path: SafePath::parse(name).unwrap(),
+            kind: Some(Kind::Feedback),
+            modified: Millis(at),
+            description: "how to test".into(),
+        }
+    }
+
+    #[test]
+    fn a_line_has_type_file_time_and_description() {
+        let text = render_line(&line("a.md", 1_774_872_000_000));
+        assert_eq!(
+            text,
+            "- [feedback] a.md (2026-03-30T12:00:00Z): how to test"
+        );
+    }
+
+    #[test]
+    fn the_newest_come_first_and_the_rest_is_counted() {
+        let lines = (0..205).map(|at| line(&format!("f{at}.md"), at)).collect();
+        let text = render(lines);
+        assert!(text.starts_with("- [feedback] f204.md"));
+        assert!(text.ends_with("(5 older memories are not listed; search finds them.)\n"));
+        assert_eq!(text.lines().count(), MOST_LINES + 1);
+    }
+}

@@ -1,0 +1,440 @@
+//! A change to the memory directory, as a value.
+//!
+//! # Model
+//! A transaction lists what each file should hold, and what it must hold for that to be right
+//! ([`Expected`]). It is applied whole or not at all. [`Transaction::vet`] is the one gate that
+//! every change passes, whoever makes it: what automation may not do, it may not do through any door.
+//!
+//! # Not here
+//! Applying it to a disk (`dormouse-memdir`); whether a change is wise (`write`, `extract`, `dream`).
+
+use crate::snapshot::{self, INDEX, Snapshot, StoredFile};
+use crate::trust::Origin;
+use bytes::Bytes;
+use dormouse_core::hash::Hash;
+use dormouse_core::units::Millis;
+use dormouse_guard::paths::SafePath;
+use dormouse_guard::secrets;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A memory is a page, not an archive.
+pub const MOST_BYTES: usize = 100 * 1024;
+/// A directory of more files than this takes no new ones.
+pub const MOST_FILES: usize = 200_000;
+
+/// Who makes a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Author {
+    /// The user, by a command or by approving.
+    User,
+    /// The agent of the conversation.
+    Agent,
+    /// Layer 5.
+    Extractor,
+    /// Layer 6.
+    Dream,
+    /// An importer that the user called.
+    Import,
+    /// A file that was changed without Dormouse.
+    Outside,
+}
+
+impl Author {
+    /// Whether nobody asked for the change: such changes need a source and leave pinned files alone.
+    pub const fn is_automation(self) -> bool {
+        matches!(self, Self::Extractor | Self::Dream)
+    }
+
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Agent => "agent",
+            Self::Extractor => "extractor",
+            Self::Dream => "dream",
+            Self::Import => "import",
+            Self::Outside => "outside",
+        }
+    }
+}
+
+impl fmt::Display for Author {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a file must hold for a change to be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Expected {
+    /// Anything, or nothing.
+    Any,
+    /// It must not exist.
+    Absent,
+    /// These bytes.
+    Is(Hash),
+}
+
+impl Expected {
+    /// What a snapshot holds now.
+    pub fn now(snapshot: &Snapshot, path: &SafePath) -> Self {
+        snapshot
+            .get(path)
+            .map_or(Self::Absent, |file| Self::Is(Hash::of(&file.content)))
+    }
+
+    /// Whether a file's content is what was expected.
+    pub fn holds(self, content: Option<&[u8]>) -> bool {
+        match (self, content) {
+            (Self::Any, _) | (Self::Absent, None) => true,
+            (Self::Is(hash), Some(content)) => Hash::of(content) == hash,
+            (Self::Absent, Some(_)) | (Self::Is(_), None) => false,
+        }
+    }
+}
+
+/// What one file should hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// The file.
+    pub path: SafePath,
+    /// What it must hold before.
+    pub expected: Expected,
+    /// What it shall hold; `None` deletes it.
+    pub content: Option<Bytes>,
+}
+
+/// A change to the directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// Who makes it.
+    pub author: Author,
+    /// Why, for people.
+    pub reason: String,
+    /// Where it comes from; automation must have one. A user's command is its own source.
+    pub source: Option<Origin>,
+    /// The entry of the journal that it takes back.
+    pub undoes: Option<String>,
+    /// What is to be done, each file at most once.
+    pub operations: Vec<Operation>,
+}
+
+/// Why a transaction may not be applied at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A file is named twice.
+    #[error("`{0}` is changed twice in one step; change each file once")]
+    Twice(SafePath),
+    /// The file is Dormouse's own.
+    #[error("`{0}` is hidden: memories are files whose names do not begin with a dot")]
+    Hidden(SafePath),
+    /// The file is no Markdown.
+    #[error("`{0}` is not a Markdown file; a memory's name ends in `.md`")]
+    NotMarkdown(SafePath),
+    /// Automation touches a pinned file.
+    #[error("`{0}` is pinned; only the user changes pinned memories (`dormouse memory unpin`)")]
+    Pinned(SafePath),
+    /// Automation has no source.
+    #[error("`{0}` has no source in a log; a memory that nobody asked for needs one")]
+    NoSource(SafePath),
+    /// There is a credential in it.
+    #[error(
+        "`{path}` line {line} holds a credential ({rule}); memories never hold secrets: leave it out, name where it is kept instead"
+    )]
+    Secret {
+        /// The file.
+        path: SafePath,
+        /// The rule that found it.
+        rule: &'static str,
+        /// The line.
+        line: usize,
+    },
+    /// It is too long.
+    #[error(
+        "`{path}` would have {bytes} bytes; a memory has at most {MOST_BYTES}: split it, or keep the text elsewhere and say where"
+    )]
+    TooLong {
+        /// The file.
+        path: SafePath,
+        /// How long it would be.
+        bytes: usize,
+    },
+    /// It is no text.
+    #[error("`{0}` is not UTF-8 text")]
+    NotText(SafePath),
+    /// Two names that some file systems take for one.
+    #[error("`{path}` and `{other}` are the same name on some file systems; use the existing one")]
+    SameName {
+        /// The new file.
+        path: SafePath,
+        /// The one that exists.
+        other: SafePath,
+    },
+    /// The directory is full.
+    #[error("the directory holds {MOST_FILES} files already; forget or dream before adding more")]
+    Full,
+}
+
+/// Files that are not what a transaction expects.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("changed in the meantime: {}", names(.0))]
+pub struct Conflict(pub Vec<SafePath>);
+
+fn names(paths: &[SafePath]) -> String {
+    let names: Vec<&str> = paths.iter().map(SafePath::as_str).collect();
+    names.join(", ")
+}
+
+impl Transaction {
+    /// A transaction of the user's.
+    pub fn by(author: Author, reason: impl Into<String>) -> Self {
+        Self {
+            author,
+            reason: reason.into(),
+            source: None,
+            undoes: None,
+            operations: Vec::new(),
+        }
+    }
+
+    /// Adds: this file shall hold this, given what the snapshot holds.
+    pub fn put(&mut self, snapshot: &Snapshot, path: SafePath, content: impl Into<Bytes>) {
+        let expected = Expected::now(snapshot, &path);
+        let content = Some(content.into());
+        self.operations.push(Operation {
+            path,
+            expected,
+            content,
+        });
+    }
+
+    /// Adds: this file shall go, given what the snapshot holds.
+    pub fn delete(&mut self, snapshot: &Snapshot, path: SafePath) {
+        let expected = Expected::now(snapshot, &path);
+        self.operations.push(Operation {
+            path,
+            expected,
+            content: None,
+        });
+    }
+
+    /// Whether nothing is to be done.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Whether the change may be made at all. Reading what stays is allowed to be odd; what is
+    /// written is not.
+    pub fn vet(&self, snapshot: &Snapshot) -> Result<(), Refusal> {
+        let mut growth = snapshot.len();
+        for (at, operation) in self.operations.iter().enumerate() {
+            let path = &operation.path;
+            if self.operations[..at]
+                .iter()
+                .any(|other| other.path == *path)
+            {
+                return Err(Refusal::Twice(path.clone()));
+            }
+            if !snapshot::belongs(path) {
+                return Err(Refusal::Hidden(path.clone()));
+            }
+            if self.author.is_automation() && snapshot::is_pinned(path) {
+                return Err(Refusal::Pinned(path.clone()));
+            }
+            let Some(content) = &operation.content else {
+                continue;
+            };
+            let new = snapshot.get(path).is_none();
+            growth += usize::from(new);
+            if new && let Some(other) = self.twin(snapshot, path) {
+                return Err(Refusal::SameName {
+                    path: path.clone(),
+                    other,
+                });
+            }
+            self.vet_content(path, content)?;
+        }
+        if growth > MOST_FILES && growth > snapshot.len() {
+            return Err(Refusal::Full);
+        }
+        Ok(())
+    }
+
+    fn vet_content(&self, path: &SafePath, content: &[u8]) -> Result<(), Refusal> {
+        let markdown = path.as_str().to_lowercase().ends_with(".md");
+        if !markdown {
+            return Err(Refusal::NotMarkdown(path.clone()));
+        }
+        let Ok(text) = std::str::from_utf8(content) else {
+            return Err(Refusal::NotText(path.clone()));
+        };
+        // Daily logs and indexes grow by nature; their readers have limits of their own.
+        if snapshot::is_topic(path) && content.len() > MOST_BYTES {
+            let (path, bytes) = (path.clone(), content.len());
+            return Err(Refusal::TooLong { path, bytes });
+        }
+        if self.author.is_automation() && self.source.is_none() && path.file_name() != INDEX {
+            return Err(Refusal::NoSource(path.clone()));
+        }
+        match secrets::scan(text).first() {
+            Some(found) => Err(Refusal::Secret {
+                path: path.clone(),
+                rule: found.rule,
+                line: found.line,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Another file of the same name to some file systems, that stays.
+    fn twin(&self, snapshot: &Snapshot, path: &SafePath) -> Option<SafePath> {
+        let goes = |other: &SafePath| {
+            self.operations
+                .iter()
+                .any(|done| done.path == *other && done.content.is_none())
+        };
+        let same =
+            |other: &&SafePath| *other != path && other.same_on_any_disk(path) && !goes(other);
+        let there = snapshot.files().map(|(other, _)| other).find(same);
+        let new = || {
+            let puts = self.operations.iter().filter(|done| done.content.is_some());
+            puts.map(|done| &done.path).find(same)
+        };
+        there.or_else(new).cloned()
+    }
+
+    /// Whether the files hold what is expected.
+    pub fn check(&self, snapshot: &Snapshot) -> Result<(), Conflict> {
+        let wrong = self.operations.iter().filter(|operation| {
+            let content = snapshot.get(&operation.path).map(|file| &*file.content);
+            !operation.expected.holds(content)
+        });
+        let wrong: Vec<SafePath> = wrong.map(|operation| operation.path.clone()).collect();
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(Conflict(wrong))
+        }
+    }
+
+    /// The directory afterwards.
+    #[must_use]
+    pub fn applied(&self, snapshot: &Snapshot, now: Millis) -> Snapshot {
+        let mut after = snapshot.clone();
+        for operation in &self.operations {
+            match &operation.content {
+                Some(content) => {
+                    let file = StoredFile {
+                        content: content.clone(),
+                        modified: now,
+                    };
+                    after.insert(operation.path.clone(), file);
+                }
+                None => {
+                    after.remove(&operation.path);
+                }
+            }
+        }
+        after
+    }
+
+    /// Leaves out what changes nothing.
+    pub fn without_idle(mut self, snapshot: &Snapshot) -> Self {
+        self.operations.retain(|operation| {
+            let now = snapshot.get(&operation.path).map(|file| &file.content);
+            now != operation.content.as_ref()
+        });
+        self
+    }
+}
+
+/// What a change from one directory to another is, file by file.
+pub fn between(before: &Snapshot, after: &Snapshot, author: Author, reason: &str) -> Transaction {
+    let mut change = Transaction::by(author, reason);
+    for (path, file) in after.files() {
+        if before
+            .get(path)
+            .is_none_or(|old| old.content != file.content)
+        {
+            change.put(before, path.clone(), file.content.clone());
+        }
+    }
+    for (path, _) in before.files() {
+        if after.get(path).is_none() {
+            change.delete(before, path.clone());
+        }
+    }
+    change
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn path(text: &str) -> SafePath {
+        SafePath::parse(text).unwrap()
+    }
+
+    fn with(files: &[(&str, &'static str)]) -> Snapshot {
+        let mut snapshot = Snapshot::new();
+        for (name, text) in files {
+            let file = StoredFile {
+                content: (*text).into(),
+                modified: Millis(0),
+            };
+            snapshot.insert(path(name), file);
+        }
+        snapshot
+    }
+
+    #[test]
+    fn automation_needs_a_source_and_leaves_pins_alone() {
+        let snapshot = with(&[("pinned/a.md", "x")]);
+        let mut change = Transaction::by(Author::Dream, "tidy");
+        change.put(&snapshot, path("b.md"), "y");
+        assert_eq!(change.vet(&snapshot), Err(Refusal::NoSource(path("b.md"))));
+        let mut change = Transaction::by(Author::Dream, "tidy");
+        change.delete(&snapshot, path("pinned/a.md"));
+        assert_eq!(
+            change.vet(&snapshot),
+            Err(Refusal::Pinned(path("pinned/a.md")))
+        );
+        change.author = Author::User;
+        assert_eq!(change.vet(&snapshot), Ok(()));
+    }
+
+    #[test]
+    fn nobody_writes_hidden_files_or_other_kinds() {
+        let snapshot = Snapshot::new();
+        for (name, refusal) in [
+            (".inbox/a.md", Refusal::Hidden(path(".inbox/a.md"))),
+            ("run.sh", Refusal::NotMarkdown(path("run.sh"))),
+        ] {
+            let mut change = Transaction::by(Author::User, "");
+            change.put(&snapshot, path(name), "x");
+            assert_eq!(change.vet(&snapshot), Err(refusal));
+        }
+    }
+
+    #[test]
+    fn a_change_that_comes_too_late_is_a_conflict() {
+        let before = with(&[("a.md", "1")]);
+        let mut change = Transaction::by(Author::User, "");
+        change.put(&before, path("a.md"), "2");
+        change.put(&before, path("b.md"), "3");
+        assert_eq!(change.check(&before), Ok(()));
+        let after = change.applied(&before, Millis(5));
+        assert_eq!(
+            change.check(&after),
+            Err(Conflict(vec![path("a.md"), path("b.md")]))
+        );
+        assert_eq!(
+            between(&before, &after, Author::User, "").operations,
+            change.operations
+        );
+    }
+}
