@@ -20,6 +20,7 @@ pub mod index;
 pub mod journal;
 pub mod manifest;
 pub mod snapshot;
+pub mod tool;
 pub mod topic;
 pub mod transaction;
 pub mod trust;

@@ -1,0 +1,96 @@
+//! The files a command is carried out on.
+
+use super::standin::SafePath;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// A snapshot of the files below the root. `None` for a directory means the root, which always
+/// exists.
+pub trait Tree {
+    /// What lies at a path.
+    fn find(&self, path: &SafePath) -> Option<Entry>;
+
+    /// The names directly inside a directory, in order. Nothing for what is no directory.
+    fn list(&self, directory: Option<&SafePath>) -> Vec<(String, Entry)>;
+
+    /// The content of a file.
+    fn read(&self, path: &SafePath) -> Option<Bytes>;
+}
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A file.
+    File {
+        /// Its length.
+        bytes: u64,
+    },
+    /// A directory.
+    Directory,
+}
+
+/// Files by path; directories are what the paths imply.
+impl Tree for BTreeMap<SafePath, Bytes> {
+    fn find(&self, path: &SafePath) -> Option<Entry> {
+        if let Some(content) = self.get(path) {
+            return Some(Entry::File {
+                bytes: content.len() as u64,
+            });
+        }
+        self.keys()
+            .any(|file| inside(file, Some(path)).is_some())
+            .then_some(Entry::Directory)
+    }
+
+    fn list(&self, directory: Option<&SafePath>) -> Vec<(String, Entry)> {
+        let mut entries = BTreeMap::new();
+        for (file, content) in self {
+            let Some(rest) = inside(file, directory) else {
+                continue;
+            };
+            match rest.split_once('/') {
+                Some((name, _)) => entries.insert(name.to_owned(), Entry::Directory),
+                None => entries.insert(
+                    rest.to_owned(),
+                    Entry::File {
+                        bytes: content.len() as u64,
+                    },
+                ),
+            };
+        }
+        entries.into_iter().collect()
+    }
+
+    fn read(&self, path: &SafePath) -> Option<Bytes> {
+        self.get(path).cloned()
+    }
+}
+
+/// The path of a file relative to a directory it lies in.
+fn inside<'a>(file: &'a SafePath, directory: Option<&SafePath>) -> Option<&'a str> {
+    match directory {
+        None => Some(file.as_str()),
+        Some(directory) => file
+            .as_str()
+            .strip_prefix(directory.as_str())?
+            .strip_prefix('/'),
+    }
+}
+
+/// Every file at or below a path, in order. Names no path may have are left out.
+pub(super) fn files_below(tree: &dyn Tree, path: &SafePath) -> Vec<SafePath> {
+    let mut found = Vec::new();
+    let mut open = vec![path.clone()];
+    while let Some(next) = open.pop() {
+        match tree.find(&next) {
+            Some(Entry::File { .. }) => found.push(next),
+            Some(Entry::Directory) => {
+                let inner = tree.list(Some(&next));
+                open.extend(inner.iter().filter_map(|(name, _)| next.join(name).ok()));
+            }
+            None => {}
+        }
+    }
+    found.sort();
+    found
+}
