@@ -159,7 +159,12 @@ impl Searcher {
     /// How many documents differ from the base: those that are gone and those that are new.
     pub fn changed(&self) -> usize {
         let gone = self.gone.iter().filter(|gone| **gone).count();
-        let new: usize = self.parts.iter().skip(1).map(|part| part.segment.len()).sum();
+        let new: usize = self
+            .parts
+            .iter()
+            .skip(1)
+            .map(|part| part.segment.len())
+            .sum();
         gone + new
     }
 
@@ -180,7 +185,11 @@ impl Searcher {
 
     /// The segment of a document, and its number there.
     pub(crate) fn place(&self, document: u32) -> (Option<&Part>, u32) {
-        let part = self.parts.iter().rev().find(|part| part.first_document <= document);
+        let part = self
+            .parts
+            .iter()
+            .rev()
+            .find(|part| part.first_document <= document);
         (part, document - part.map_or(0, |part| part.first_document))
     }
 
@@ -204,12 +213,16 @@ impl Searcher {
     /// The documents that are left.
     pub(crate) fn documents(&self) -> impl Iterator<Item = u32> + '_ {
         let numbered = (0_u32..).zip(&self.gone);
-        numbered.filter(|(_, gone)| !**gone).map(|(document, _)| document)
+        numbered
+            .filter(|(_, gone)| !**gone)
+            .map(|(document, _)| document)
     }
 
     fn measure(&mut self) {
-        let entries: Vec<(u32, DocumentEntry)> =
-            self.documents().map(|document| (document, self.entry(document))).collect();
+        let entries: Vec<(u32, DocumentEntry)> = self
+            .documents()
+            .map(|document| (document, self.entry(document)))
+            .collect();
         self.live = u32::try_from(entries.len()).unwrap_or(NONE);
         let total: u64 = entries.iter().map(|(_, entry)| u64::from(entry.body)).sum();
         let average = average(total, entries.len());
@@ -252,12 +265,18 @@ impl Searcher {
         let total = lengths.iter().map(|length| u64::from(*length)).sum();
         let average = average(total, lengths.len());
         let b = self.weights.parent_length;
-        let norms = lengths.iter().map(|length| norm(*length, average, b)).collect();
+        let norms = lengths
+            .iter()
+            .map(|length| norm(*length, average, b))
+            .collect();
         Family { parent, norms }
     }
 
     fn passages(&self, entries: &[(u32, DocumentEntry)]) -> Passages {
-        let all = self.parts.last().map_or(0, |part| part.first_unit + part.segment.units());
+        let all = self
+            .parts
+            .last()
+            .map_or(0, |part| part.first_unit + part.segment.units());
         let mut passages = Passages {
             before: vec![NONE; all as usize],
             behind: vec![NONE; all as usize],
@@ -283,7 +302,10 @@ impl Searcher {
             if let [before, behind] = pair
                 && before.0 == behind.0
             {
-                let (last, first) = (self.units_of(before.3).end - 1, self.units_of(behind.3).start);
+                let (last, first) = (
+                    self.units_of(before.3).end - 1,
+                    self.units_of(behind.3).start,
+                );
                 passages.join(last, first);
             }
         }
@@ -291,15 +313,24 @@ impl Searcher {
         let length = |unit: u32| lengths.get(unit as usize).copied().unwrap_or_default();
         let whole: Vec<u32> = (0..all)
             .map(|unit| {
-                let neighbours = [passages.before[unit as usize], passages.behind[unit as usize]];
+                let neighbours = [
+                    passages.before[unit as usize],
+                    passages.behind[unit as usize],
+                ];
                 length(unit) + neighbours.into_iter().map(length).sum::<u32>()
             })
             .collect();
         let live = |unit: &usize| passages.document[*unit] != NONE;
-        let total = (0..whole.len()).filter(live).map(|unit| u64::from(whole[unit])).sum();
+        let total = (0..whole.len())
+            .filter(live)
+            .map(|unit| u64::from(whole[unit]))
+            .sum();
         let average = average(total, self.live_units as usize);
         let b = self.weights.passage_length;
-        passages.norms = whole.iter().map(|length| norm(*length, average, b)).collect();
+        passages.norms = whole
+            .iter()
+            .map(|length| norm(*length, average, b))
+            .collect();
         passages
     }
 

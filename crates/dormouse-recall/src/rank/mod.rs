@@ -73,7 +73,13 @@ impl Searcher {
             let deviation = deviation(scratch.parents.iter().copied());
             parent_share = weights.parent * share(spread, deviation);
         }
-        let Scratch { documents, passages, parents, ranked, .. } = scratch;
+        let Scratch {
+            documents,
+            passages,
+            parents,
+            ranked,
+            ..
+        } = scratch;
         ranked.clear();
         for document in self.documents() {
             let at = document as usize;
@@ -92,8 +98,9 @@ impl Searcher {
             ranked.push((score, document));
         }
         self.keep_best(ranked, CANDIDATES.max(query.top));
-        let lookups: Vec<Lookup> =
-            (0..self.parts.len()).map(|part| Lookup::new(&plan, part)).collect();
+        let lookups: Vec<Lookup> = (0..self.parts.len())
+            .map(|part| Lookup::new(&plan, part))
+            .collect();
         for (score, document) in ranked.iter_mut() {
             *score += weights.near * self.nearness(*document, &plan, &lookups);
             *score += spread * self.priors(*document, query.now);

@@ -26,7 +26,10 @@ impl Lookup {
     }
 
     fn word(&self, number: u32) -> Option<usize> {
-        let place = self.entries.binary_search_by_key(&number, |entry| entry.0).ok()?;
+        let place = self
+            .entries
+            .binary_search_by_key(&number, |entry| entry.0)
+            .ok()?;
         self.entries.get(place).map(|entry| entry.1)
     }
 }
@@ -51,7 +54,9 @@ impl Searcher {
                 place += REACH;
                 continue;
             }
-            let Some(word) = lookup.word(number) else { continue };
+            let Some(word) = lookup.word(number) else {
+                continue;
+            };
             seen[word] = Some(place);
             if let Some(before) = word.checked_sub(1)
                 && let Some(at) = seen[before]

@@ -41,7 +41,11 @@ impl Searcher {
         let weights = &self.weights;
         let terms = self.analyser.query(query);
         for term in &terms {
-            let factor = if term.stop_word { weights.stop_word } else { 1.0 };
+            let factor = if term.stop_word {
+                weights.stop_word
+            } else {
+                1.0
+            };
             let rarity = self.rarity_of_nothing();
             if let Some(first) = known.get(&term.text) {
                 let again = plan.words[*first].clone();
@@ -54,7 +58,9 @@ impl Searcher {
             known.insert(term.text.clone(), word);
             let planned = self.planned(&term.text, factor, word);
             plan.words.push(Word {
-                rarity: planned.as_ref().map_or(rarity * factor, |planned| planned.weight),
+                rarity: planned
+                    .as_ref()
+                    .map_or(rarity * factor, |planned| planned.weight),
                 stop_word: term.stop_word,
             });
             match planned {
@@ -73,7 +79,8 @@ impl Searcher {
                     let joined = format!("{}{}", first.text, second.text);
                     let word = known.get(&first.text).copied().unwrap_or_default();
                     if !known.contains_key(&joined) {
-                        plan.terms.extend(self.planned(&joined, weights.joined, word));
+                        plan.terms
+                            .extend(self.planned(&joined, weights.joined, word));
                     }
                 }
             }
@@ -82,8 +89,11 @@ impl Searcher {
     }
 
     fn planned(&self, term: &str, factor: f32, word: usize) -> Option<Planned> {
-        let numbers: Vec<Option<u32>> =
-            self.parts.iter().map(|part| part.segment.find(term)).collect();
+        let numbers: Vec<Option<u32>> = self
+            .parts
+            .iter()
+            .map(|part| part.segment.find(term))
+            .collect();
         self.planned_numbers(numbers, factor, word)
     }
 
@@ -132,8 +142,9 @@ impl Searcher {
                     break;
                 }
                 if text.len() <= term.len() + 4 {
-                    let numbers =
-                        found.entry(text.to_vec()).or_insert_with(|| vec![None; self.parts.len()]);
+                    let numbers = found
+                        .entry(text.to_vec())
+                        .or_insert_with(|| vec![None; self.parts.len()]);
                     numbers[index] = Some(number);
                 }
             }

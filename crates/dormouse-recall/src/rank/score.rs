@@ -1,7 +1,7 @@
 //! The passes over the postings: documents, passages, wholes.
 
-use super::plan::{Plan, Planned, rarity};
 use super::Scratch;
+use super::plan::{Plan, Planned, rarity};
 use crate::searcher::{Family, NONE, Passages, Searcher};
 
 impl Searcher {
@@ -30,7 +30,11 @@ impl Searcher {
             let mut last = NONE;
             let mut counts = [0.0; 3];
             for posting in part.segment.postings(*number).iter() {
-                let document = if single { posting.unit } else { part.segment.unit(posting.unit).0 };
+                let document = if single {
+                    posting.unit
+                } else {
+                    part.segment.unit(posting.unit).0
+                };
                 if document != last {
                     self.report(last, part.first_document, counts, &mut found);
                     (last, counts) = (document, [0.0; 3]);
@@ -62,7 +66,13 @@ impl Searcher {
     /// What the best unit of each document is worth together with its neighbours.
     pub(super) fn score_passages(&self, passages: &Passages, plan: &Plan, scratch: &mut Scratch) {
         let units = passages.document.len();
-        let Scratch { units: scores, counts, touched, passages: best, .. } = scratch;
+        let Scratch {
+            units: scores,
+            counts,
+            touched,
+            passages: best,
+            ..
+        } = scratch;
         scores.clear();
         scores.resize(units, 0.0);
         counts.resize(units, 0.0);
@@ -71,13 +81,21 @@ impl Searcher {
                 let Some(number) = number else { continue };
                 for posting in part.segment.postings(*number).iter() {
                     let unit = (posting.unit + part.first_unit) as usize;
-                    if passages.document.get(unit).is_none_or(|document| *document == NONE) {
+                    if passages
+                        .document
+                        .get(unit)
+                        .is_none_or(|document| *document == NONE)
+                    {
                         continue;
                     }
                     let count = f32::from(posting.body)
                         + f32::from(posting.name)
                         + f32::from(posting.description);
-                    for near in [unit, passages.before[unit] as usize, passages.behind[unit] as usize] {
+                    for near in [
+                        unit,
+                        passages.before[unit] as usize,
+                        passages.behind[unit] as usize,
+                    ] {
                         if let Some(sum) = counts.get_mut(near) {
                             if *sum == 0.0 {
                                 touched.push(near);
@@ -104,7 +122,12 @@ impl Searcher {
     /// What the whole of each piece is worth, by parent.
     pub(super) fn score_parents(&self, family: &Family, plan: &Plan, scratch: &mut Scratch) {
         let parents = family.norms.len();
-        let Scratch { parents: scores, counts, touched, .. } = scratch;
+        let Scratch {
+            parents: scores,
+            counts,
+            touched,
+            ..
+        } = scratch;
         scores.clear();
         scores.resize(parents, 0.0);
         if counts.len() < parents {

@@ -203,7 +203,10 @@ impl Builder {
                 postings.extend_from_slice(&count.unit.to_le_bytes());
                 postings.push(count.body);
                 postings.push(count.name << 4 | count.description);
-                let document = self.units.get(count.unit as usize).map(|unit| unit.document);
+                let document = self
+                    .units
+                    .get(count.unit as usize)
+                    .map(|unit| unit.document);
                 let document = document.ok_or(TooLarge)?;
                 having += u32::from(document != last);
                 last = document;

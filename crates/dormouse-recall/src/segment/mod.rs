@@ -21,8 +21,8 @@ mod build;
 mod open;
 
 pub use build::TooLarge;
-pub use open::{OpenError, Segment};
 pub(crate) use open::{DocumentEntry, Posting, Postings};
+pub use open::{OpenError, Segment};
 
 /// The first bytes of every segment.
 const MAGIC: [u8; 4] = *b"DMRI";
