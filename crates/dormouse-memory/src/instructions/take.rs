@@ -1,0 +1,382 @@
+//! Taking one file with all it includes.
+
+use super::load::{Loader, normal};
+use super::markdown::Mention;
+use super::parts::{File, Loaded, Scope, Waiting};
+use super::prepare::{Prepared, prepare};
+use super::render::cut_marker;
+use super::report::{Outcome, ReportLine, tokens};
+use super::rules::{Patterns, Rule};
+use super::source::SourceResult;
+use dormouse_core::hash::Hash;
+use dormouse_core::units::Tokens;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Most bytes of a file that is read at all.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Most files of a session, rules included.
+const MOST_FILES: usize = 1_000;
+
+/// A file that is there by its name, before anything is known of it.
+pub(super) struct Found {
+    path: PathBuf,
+    scope: Scope,
+    /// Its real path may be below this directory; `None` for files of the user's own and of the
+    /// machine, which may be anywhere.
+    within: Option<PathBuf>,
+    /// Rules: what their patterns are relative to.
+    base: Option<PathBuf>,
+    included_by: Option<Includer>,
+}
+
+/// The file with the include.
+#[derive(Clone)]
+struct Includer {
+    path: PathBuf,
+    /// Whether it may include what lies outside the project.
+    is_trusted: bool,
+    depth: u64,
+}
+
+impl Found {
+    /// A file of the user's own or of the machine.
+    pub(super) fn own(path: &Path, scope: Scope) -> Self {
+        Self {
+            path: path.to_owned(),
+            scope,
+            within: None,
+            base: None,
+            included_by: None,
+        }
+    }
+
+    /// A file in a directory of a project.
+    pub(super) fn inside(path: &Path, directory: &Path, scope: Scope) -> Self {
+        Self {
+            within: Some(directory.to_owned()),
+            ..Self::own(path, scope)
+        }
+    }
+
+    /// The same as a rule.
+    pub(super) fn rule(self, base: &Path) -> Self {
+        Self {
+            base: Some(base.to_owned()),
+            ..self
+        }
+    }
+
+    /// Whether it was looked for by its name.
+    fn is_named(&self) -> bool {
+        self.base.is_none() && self.included_by.is_none()
+    }
+}
+
+/// A load under way.
+pub(super) struct Taking<'a> {
+    with: Loader<'a>,
+    project: PathBuf,
+    pub(super) loaded: Loaded,
+    /// Rules with patterns: their includes come last, so that what always holds is not theirs.
+    rules: Vec<(Found, PathBuf, Prepared, u64, Patterns)>,
+    /// Where files go at the moment.
+    files: Vec<File>,
+    /// Contents of the files with a name of their own, by where and whose they are: a project may
+    /// have the same text as `AGENTS.md` and as `CLAUDE.md`.
+    texts: BTreeSet<(Option<PathBuf>, Scope, Hash)>,
+    count: usize,
+}
+
+impl<'a> Taking<'a> {
+    pub(super) fn new(with: Loader<'a>, project: PathBuf, mut loaded: Loaded) -> Self {
+        Self {
+            with,
+            project,
+            files: std::mem::take(&mut loaded.always),
+            count: loaded.seen.len(),
+            loaded,
+            rules: Vec::new(),
+            texts: BTreeSet::new(),
+        }
+    }
+
+    /// Takes a file and what it includes. Whether a file is there, taken or not.
+    pub(super) fn take(&mut self, found: Found) -> bool {
+        let Some(real) = self.with.source.real_path(&found.path) else {
+            return false;
+        };
+        if self.loaded.seen.contains(&real) {
+            self.note(&found, 0, Tokens::ZERO, Outcome::Repeat);
+            return true;
+        }
+        if !self.may_read(&found, &real) {
+            self.note(&found, 0, Tokens::ZERO, Outcome::Waiting);
+            self.loaded.waiting.push(Waiting {
+                real,
+                path: found.path,
+                included_by: found.included_by.map(|includer| includer.path),
+            });
+            return true;
+        }
+        if self.count >= MOST_FILES {
+            if self.count == MOST_FILES {
+                self.note(&found, 0, Tokens::ZERO, Outcome::TooMany);
+                self.count += 1;
+            }
+            return true;
+        }
+        let (bytes, prepared) = match self.with.source.read(&found.path, MOST_BYTES) {
+            SourceResult::Missing => return false,
+            SourceResult::TooLarge { bytes } => {
+                self.note(&found, bytes, Tokens::ZERO, Outcome::TooLarge);
+                return true;
+            }
+            SourceResult::NotText => {
+                self.note(&found, 0, Tokens::ZERO, Outcome::NotText);
+                return true;
+            }
+            // The link may have been turned since; then the next load will see it.
+            SourceResult::Content { real: now, .. } if now != real => return false,
+            SourceResult::Content { bytes, .. } => {
+                let length = bytes.len() as u64;
+                if found.is_named() {
+                    let text = (found.within.clone(), found.scope, Hash::of(&bytes));
+                    if !self.texts.insert(text) {
+                        self.note(&found, length, Tokens::ZERO, Outcome::Repeat);
+                        return true;
+                    }
+                }
+                let Some(prepared) = prepare(&bytes, self.with.limits.file_chars) else {
+                    self.note(&found, length, Tokens::ZERO, Outcome::NotText);
+                    return true;
+                };
+                (length, prepared)
+            }
+        };
+        self.count += 1;
+        match &found.base {
+            Some(base) if !prepared.patterns.is_empty() => {
+                let patterns = Patterns::new(base, prepared.patterns.clone());
+                self.rules.push((found, real, prepared, bytes, patterns));
+            }
+            _ => self.add(&found, real, prepared, bytes, None),
+        }
+        true
+    }
+
+    /// Puts the rules behind what always holds.
+    pub(super) fn finish(mut self) -> Loaded {
+        let always = std::mem::take(&mut self.files);
+        let seen = self.loaded.seen.clone();
+        for (found, real, prepared, bytes, patterns) in std::mem::take(&mut self.rules) {
+            if seen.contains(&real) {
+                self.note(&found, bytes, Tokens::ZERO, Outcome::Repeat);
+                continue;
+            }
+            if patterns.is_useless() {
+                let problems = patterns.problems;
+                self.note(
+                    &found,
+                    bytes,
+                    Tokens::ZERO,
+                    Outcome::BadPatterns { problems },
+                );
+                continue;
+            }
+            // Another rule may include the same file and hold when this one does not.
+            self.loaded.seen.clone_from(&seen);
+            self.add(&found, real, prepared, bytes, Some(&patterns));
+            self.loaded.rules.push(Rule {
+                files: std::mem::take(&mut self.files),
+                patterns,
+            });
+        }
+        self.loaded.seen = seen;
+        self.loaded.always = always;
+        self.loaded
+    }
+
+    /// Adds a file, then what it includes.
+    fn add(
+        &mut self,
+        found: &Found,
+        real: PathBuf,
+        prepared: Prepared,
+        bytes: u64,
+        patterns: Option<&Patterns>,
+    ) {
+        self.loaded.seen.insert(real.clone());
+        let mentions = match whole_path(found, &prepared.text) {
+            Some(mention) => vec![mention],
+            None => prepared.mentions,
+        };
+        // The file's own place comes before those it includes, but what it is depends on them.
+        let (place, row) = (self.files.len(), self.loaded.report.len());
+        let includer = Includer {
+            path: found.path.clone(),
+            is_trusted: found.within.is_none() && !real.starts_with(&self.project),
+            depth: 1 + found.included_by.as_ref().map_or(0, |outer| outer.depth),
+        };
+        let mut own = String::new();
+        let mut from = 0;
+        for mention in mentions {
+            if self.include(found, &includer, &mention) {
+                own.push_str(&prepared.text[from..mention.range.start]);
+                from = mention.range.end;
+            }
+        }
+        own.push_str(&prepared.text[from..]);
+        let says_nothing = own.trim_matches(|letter: char| {
+            letter.is_whitespace() || matches!(letter, '-' | '*' | '.' | ',')
+        });
+        let outcome = if prepared.text.trim().is_empty() && prepared.cut_from.is_none() {
+            Outcome::Empty
+        } else if says_nothing.is_empty() && prepared.cut_from.is_none() {
+            Outcome::OnlyIncludes
+        } else {
+            match (patterns, prepared.cut_from) {
+                (Some(patterns), _) => Outcome::Conditional {
+                    patterns: patterns.written.clone(),
+                },
+                (None, Some(of)) => Outcome::Cut {
+                    shown: prepared.text.chars().count() as u64,
+                    of,
+                },
+                (None, None) => Outcome::Loaded,
+            }
+        };
+        let mut cost = Tokens::ZERO;
+        if !matches!(outcome, Outcome::Empty | Outcome::OnlyIncludes) {
+            let text = match prepared.cut_from {
+                Some(of) => cut_marker(&prepared.text, of, &found.path),
+                None => prepared.text,
+            };
+            cost = tokens(&text);
+            self.files.insert(
+                place,
+                File {
+                    path: found.path.clone(),
+                    real,
+                    scope: found.scope,
+                    included_by: found.included_by.as_ref().map(|outer| outer.path.clone()),
+                    hash: Hash::of(text.as_bytes()),
+                    text,
+                },
+            );
+        }
+        let line = line(found, bytes, cost, outcome);
+        self.loaded.report.insert(row, line);
+    }
+
+    /// Includes what a mention names. Whether it is a file.
+    fn include(&mut self, outer: &Found, includer: &Includer, mention: &Mention) -> bool {
+        let directory = outer.path.parent().unwrap_or(Path::new("/"));
+        let candidates = mention.candidates();
+        for written in &candidates {
+            let path = match written.strip_prefix("~/") {
+                Some(rest) => match &self.with.places.user_home {
+                    Some(home) => home.join(rest),
+                    None => continue,
+                },
+                None => directory.join(written),
+            };
+            let found = Found {
+                path: normal(&path),
+                scope: outer.scope,
+                within: outer.within.clone(),
+                base: None,
+                included_by: Some(includer.clone()),
+            };
+            if includer.depth > self.with.limits.include_depth {
+                if self.is_new_file(&found.path) {
+                    self.note(&found, 0, Tokens::ZERO, Outcome::TooDeep);
+                    return false;
+                }
+            } else if self.take(found) {
+                return true;
+            }
+        }
+        self.note_missing(outer, includer, &candidates);
+        false
+    }
+
+    /// A path that begins like one, and not like a name, is worth a line if nothing is there.
+    fn note_missing(&mut self, outer: &Found, includer: &Includer, candidates: &[String]) {
+        let Some(written) = candidates.get(1).or(candidates.first()) else {
+            return;
+        };
+        if ["./", "../", "~/", "/"]
+            .iter()
+            .any(|start| written.starts_with(start))
+        {
+            let found = Found {
+                path: PathBuf::from(written),
+                scope: outer.scope,
+                within: None,
+                base: None,
+                included_by: Some(includer.clone()),
+            };
+            self.note(&found, 0, Tokens::ZERO, Outcome::Missing);
+        }
+    }
+
+    /// Whether a file is there that is not loaded yet. Files outside the project count without
+    /// being read.
+    fn is_new_file(&self, path: &Path) -> bool {
+        let real = self.with.source.real_path(path);
+        real.is_some_and(|real| {
+            let outside = !real.starts_with(&self.project);
+            let is_file = || {
+                let read = self.with.source.read(path, MOST_BYTES);
+                !matches!(read, SourceResult::Missing)
+            };
+            !self.loaded.seen.contains(&real) && (outside || is_file())
+        })
+    }
+
+    fn may_read(&self, found: &Found, real: &Path) -> bool {
+        let inside = |directory: &PathBuf| {
+            let directory = self.with.source.real_path(directory);
+            directory.is_some_and(|directory| real.starts_with(directory))
+        };
+        let expected = match &found.included_by {
+            Some(includer) => includer.is_trusted,
+            None => found.within.as_ref().is_none_or(inside),
+        };
+        expected || real.starts_with(&self.project) || self.with.approvals.0.contains(real)
+    }
+
+    fn note(&mut self, found: &Found, bytes: u64, tokens: Tokens, outcome: Outcome) {
+        let line = line(found, bytes, tokens, outcome);
+        self.loaded.report.push(line);
+    }
+}
+
+fn line(found: &Found, bytes: u64, tokens: Tokens, outcome: Outcome) -> ReportLine {
+    ReportLine {
+        path: found.path.clone(),
+        scope: found.scope,
+        included_by: found.included_by.as_ref().map(|outer| outer.path.clone()),
+        bytes,
+        tokens,
+        outcome,
+    }
+}
+
+/// A link in a repository that was checked out where there are no links is a file that holds nothing
+/// but the path of another one.
+fn whole_path(found: &Found, text: &str) -> Option<Mention> {
+    /// Longest path a link may hold.
+    const LONGEST: usize = 255;
+    let is_path = text.len() <= LONGEST
+        && !text.starts_with(['@', '/'])
+        && !found.path.ends_with(text)
+        && text.ends_with(".md")
+        && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
+    (found.is_named() && is_path).then(|| Mention {
+        range: 0..text.len(),
+        written: text.to_owned(),
+    })
+}
