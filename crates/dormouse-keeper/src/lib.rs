@@ -2,3 +2,5 @@
 //!
 //! # Not here
 //! Deciding: `dormouse-memory`'s. Files: `dormouse-memdir`'s.
+
+pub mod budget;

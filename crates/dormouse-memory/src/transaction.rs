@@ -342,6 +342,7 @@ impl Transaction {
     }
 
     /// Leaves out what changes nothing.
+    #[must_use]
     pub fn without_idle(mut self, snapshot: &Snapshot) -> Self {
         self.operations.retain(|operation| {
             let now = snapshot.get(&operation.path).map(|file| &file.content);

@@ -2,7 +2,8 @@
 
 use crate::files::Files;
 use crate::memory::MemorySystem;
-use crate::real::{RealClock, RealEnvironment, RealFiles, RealIds};
+use crate::processes::Processes;
+use crate::real::{RealClock, RealEnvironment, RealFiles, RealIds, RealProcesses};
 use crate::world::{Clock, Environment, Ids};
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ pub struct System {
     pub env: Arc<dyn Environment>,
     /// Fresh ids.
     pub ids: Arc<dyn Ids>,
+    /// Which processes run.
+    pub processes: Arc<dyn Processes>,
 }
 
 impl System {
@@ -27,6 +30,7 @@ impl System {
             clock: Arc::new(RealClock::new()),
             env: Arc::new(RealEnvironment),
             ids: Arc::new(RealIds),
+            processes: Arc::new(RealProcesses),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Time, environment and ids that a test decides, and the bundle with all levers.
 
 use super::files::MemoryFiles;
+use super::processes::MemoryProcesses;
 use crate::system::System;
 use crate::world::{Clock, Environment, EnvironmentError, Ids, Ticks};
 use dormouse_core::units::Millis;
@@ -168,6 +169,8 @@ pub struct MemorySystem {
     pub env: MapEnvironment,
     /// Its ids.
     pub ids: SequentialIds,
+    /// Its processes.
+    pub processes: MemoryProcesses,
 }
 
 impl MemorySystem {
@@ -182,6 +185,7 @@ impl MemorySystem {
             clock,
             env,
             ids: SequentialIds::default(),
+            processes: MemoryProcesses::new(),
         }
     }
 
@@ -192,6 +196,7 @@ impl MemorySystem {
             clock: Arc::new(self.clock.clone()),
             env: Arc::new(self.env.clone()),
             ids: Arc::new(self.ids.clone()),
+            processes: Arc::new(self.processes.clone()),
         }
     }
 }

@@ -1,0 +1,163 @@
+//! The index against the files there are.
+
+use super::{Entry, LONGEST_LINE, entries, line};
+use crate::snapshot::{PINNED, Snapshot};
+use crate::topic::{Kind, Topic};
+use dormouse_guard::paths::SafePath;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A memory as the index lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The file.
+    pub path: SafePath,
+    /// Its name, or the file's.
+    pub title: String,
+    /// Its description.
+    pub hook: String,
+    /// What it is about.
+    pub kind: Option<Kind>,
+}
+
+/// Where index and files disagree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drift {
+    /// Lines whose file does not exist.
+    pub dangling: Vec<Entry>,
+    /// Files without a line.
+    pub unlisted: Vec<SafePath>,
+    /// Lines that point to a file that an earlier line points to.
+    pub repeated: Vec<Entry>,
+    /// Lines that are longer than they should be.
+    pub long: Vec<Entry>,
+}
+
+impl Drift {
+    /// Whether index and files agree. A long line is a matter of taste.
+    pub fn is_none(&self) -> bool {
+        self.dangling.is_empty() && self.unlisted.is_empty() && self.repeated.is_empty()
+    }
+}
+
+/// All memories of a snapshot, as the index would list them. Overtaken ones have no place in it.
+pub fn listed(snapshot: &Snapshot) -> Vec<Listed> {
+    let current = snapshot.topics().filter_map(|(path, file)| {
+        let topic = Topic::read(&file.text());
+        topic.superseded_by.is_none().then(|| Listed {
+            path: path.clone(),
+            title: title(path, &topic),
+            hook: topic.description.clone(),
+            kind: topic.kind,
+        })
+    });
+    current.collect()
+}
+
+/// The name of a memory for people.
+fn title(path: &SafePath, topic: &Topic) -> String {
+    if topic.name.is_empty() {
+        let name = path.file_name();
+        return name
+            .get(..name.len().saturating_sub(3))
+            .unwrap_or(name)
+            .to_owned();
+    }
+    topic.name.clone()
+}
+
+/// Compares the index of a snapshot with its files.
+pub fn drift(snapshot: &Snapshot) -> Drift {
+    let text = snapshot.index();
+    let topics: BTreeSet<&str> = snapshot.topics().map(|(path, _)| path.as_str()).collect();
+    let mut seen = BTreeSet::new();
+    let mut drift = Drift::default();
+    for entry in entries(&text) {
+        let target = entry
+            .target
+            .split('#')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        if text[entry.range.clone()].trim_end().chars().count() > LONGEST_LINE {
+            drift.long.push(entry.clone());
+        }
+        if !exists(snapshot, &target) {
+            drift.dangling.push(entry);
+        } else if !seen.insert(target) {
+            drift.repeated.push(entry);
+        }
+    }
+    let unlisted = listed(snapshot).into_iter().map(|listed| listed.path);
+    let missing = |path: &SafePath| topics.contains(path.as_str()) && !seen.contains(path.as_str());
+    drift.unlisted = unlisted.filter(missing).collect();
+    drift
+}
+
+/// A line may point to any file of the directory: a log, an index of a folder.
+fn exists(snapshot: &Snapshot, target: &str) -> bool {
+    SafePath::parse(target).is_ok_and(|path| snapshot.get(&path).is_some())
+}
+
+/// The index with what drifted mended and everything else as it was.
+pub fn reconciled(snapshot: &Snapshot) -> String {
+    let text = snapshot.index();
+    let drift = drift(snapshot);
+    let gone: BTreeSet<usize> = drift
+        .dangling
+        .iter()
+        .chain(&drift.repeated)
+        .map(|entry| entry.line)
+        .collect();
+    let mut out = String::with_capacity(text.len());
+    for (number, old) in text.split_inclusive('\n').enumerate() {
+        if !gone.contains(&(number + 1)) {
+            out.push_str(old);
+        }
+    }
+    if !drift.unlisted.is_empty() && !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    let all: BTreeMap<SafePath, Listed> = listed(snapshot)
+        .into_iter()
+        .map(|listed| (listed.path.clone(), listed))
+        .collect();
+    for path in &drift.unlisted {
+        if let Some(listed) = all.get(path) {
+            out.push_str(&line(&listed.title, path.as_str(), &listed.hook));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// An index made of the files alone: pinned ones first, then by type.
+pub fn generated(snapshot: &Snapshot) -> String {
+    let mut all = listed(snapshot);
+    let pinned = |listed: &Listed| listed.path.components().next() == Some(PINNED);
+    let order = |listed: &Listed| {
+        let kind = listed.kind.map_or(Kind::ALL.len(), |kind| kind as usize);
+        (!pinned(listed), kind)
+    };
+    all.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.path.cmp(&b.path)));
+    let mut out = String::from("# Memory\n");
+    let mut heading = "";
+    for listed in &all {
+        let own = match listed.kind {
+            _ if pinned(listed) => "Pinned",
+            Some(Kind::User) => "User",
+            Some(Kind::Feedback) => "How to work",
+            Some(Kind::Project) => "Project",
+            Some(Kind::Reference) => "Where things are",
+            None => "Other",
+        };
+        if own != heading {
+            heading = own;
+            out.push_str("\n## ");
+            out.push_str(own);
+            out.push_str("\n\n");
+        }
+        out.push_str(&line(&listed.title, listed.path.as_str(), &listed.hook));
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,158 @@
+//! `MEMORY.md`: the list of memories that is always in the prompt.
+//!
+//! # Model
+//! One line a memory, `- [Title](file.md) — hook`. People and other tools put headings and remarks
+//! between the lines; those are theirs and stay. Loading cuts ([`load`]); everything else works on
+//! lines: reading them ([`entries`]), putting one in or taking one out ([`with_entry`],
+//! [`without`]), comparing with the files there are ([`drift`]), and mending ([`reconciled`]).
+//!
+//! # Not here
+//! The content of memories never stands in the index.
+
+mod drift;
+mod load;
+#[cfg(test)]
+mod tests;
+
+pub use drift::{Drift, Listed, drift, generated, listed, reconciled};
+pub use load::{Cut, Limits, Loaded, load, nearness};
+
+use std::ops::Range;
+
+/// Characters of a line at most.
+pub const LONGEST_LINE: usize = 150;
+
+/// A line that points to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What the link says.
+    pub title: String,
+    /// Where it leads, as it is written.
+    pub target: String,
+    /// What stands behind it.
+    pub hook: String,
+    /// The line, with its newline.
+    pub range: Range<usize>,
+    /// Its number, from 1.
+    pub line: usize,
+}
+
+/// The lines that point to files of the directory; links to other places are not among them.
+pub fn entries(text: &str) -> Vec<Entry> {
+    let mut at = 0;
+    let mut found = Vec::new();
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let range = at..at + line.len();
+        at = range.end;
+        if let Some((title, target, hook)) = parse(line) {
+            found.push(Entry {
+                title,
+                target,
+                hook,
+                range,
+                line: number + 1,
+            });
+        }
+    }
+    found
+}
+
+/// Takes a line apart: a bullet, a link, what stands behind it.
+fn parse(line: &str) -> Option<(String, String, String)> {
+    let rest = line.trim_start();
+    let rest = rest.strip_prefix(['-', '*', '+'])?;
+    let rest = rest.trim_start().strip_prefix('[')?;
+    let (title, rest) = rest.split_once("](")?;
+    let (target, hook) = rest.split_once(')')?;
+    let target = target.trim().trim_start_matches("./");
+    let elsewhere = target.contains("://") || target.starts_with(['/', '#', '~']);
+    if target.is_empty() || elsewhere {
+        return None;
+    }
+    let hook = hook.trim().trim_start_matches(['—', '–', '-', ':']).trim();
+    Some((title.trim().to_owned(), target.to_owned(), hook.to_owned()))
+}
+
+/// The line of a memory, cut to [`LONGEST_LINE`] characters.
+pub fn line(title: &str, target: &str, hook: &str) -> String {
+    let title = flat(title).replace(['[', ']'], "");
+    let mut line = format!("- [{title}]({target})");
+    let hook = flat(hook);
+    if !hook.is_empty() {
+        line.push_str(" — ");
+        line.push_str(&hook);
+    }
+    if line.chars().count() <= LONGEST_LINE {
+        return line;
+    }
+    shortened(&line, target)
+}
+
+/// Cuts a line behind its link; the link itself must stay whole.
+fn shortened(line: &str, target: &str) -> String {
+    let link = format!("]({target})");
+    let least = line
+        .find(&link)
+        .map_or(line.len(), |at| line[..at + link.len()].chars().count());
+    let most = LONGEST_LINE.saturating_sub(1).max(least);
+    if line.chars().count() <= most + 1 && most == least {
+        return line.to_owned();
+    }
+    let mut cut: String = line.chars().take(most).collect();
+    if cut.chars().count() > least {
+        if let Some(space) = cut
+            .rfind(' ')
+            .filter(|at| cut[..*at].chars().count() >= least)
+        {
+            cut.truncate(space);
+        }
+        cut = cut.trim_end_matches([' ', '—', ',', ';', ':']).to_owned();
+        cut.push('…');
+    }
+    cut
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The index with a memory's line put in: in place of the line it had, else at the end.
+pub fn with_entry(text: &str, title: &str, target: &str, hook: &str) -> String {
+    let line = line(title, target, hook);
+    if let Some(old) = entries(text)
+        .into_iter()
+        .find(|entry| entry.target == target)
+    {
+        let mut out = text[..old.range.start].to_owned();
+        out.push_str(&line);
+        out.push_str(if text[old.range.clone()].ends_with("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        });
+        out.push_str(&text[old.range.end..]);
+        return out;
+    }
+    let mut out = text.to_owned();
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push('\n');
+    }
+    out.push_str(&line);
+    out.push('\n');
+    out
+}
+
+/// The index without the lines that point to a file.
+pub fn without(text: &str, target: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for entry in entries(text)
+        .into_iter()
+        .filter(|entry| entry.target == target)
+    {
+        out.push_str(&text[at..entry.range.start]);
+        at = entry.range.end;
+    }
+    out.push_str(&text[at..]);
+    out
+}

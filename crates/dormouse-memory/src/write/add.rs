@@ -1,0 +1,300 @@
+//! Adding a memory, or finding that it is there.
+
+use super::{listed, put_index, supersede_in};
+use crate::index;
+use crate::snapshot::{Snapshot, is_pinned};
+use crate::topic::{self, Field, Kind, Topic, Triggers};
+use crate::transaction::{Author, Transaction};
+use crate::trust::{Origin, Trust};
+use dormouse_guard::paths::SafePath;
+use dormouse_text::duplicates::{Likeness, NEAR, Sketch};
+
+/// Bytes of a file's name before its ending.
+const LONGEST_NAME: usize = 60;
+
+/// A memory that is to be added.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewMemory {
+    /// What it is about.
+    pub kind: Option<Kind>,
+    /// Its name.
+    pub name: String,
+    /// One line that recall reads.
+    pub description: String,
+    /// The text.
+    pub body: String,
+    /// Where it comes from.
+    pub origin: Option<Origin>,
+    /// How far it is believed.
+    pub trust: Option<Trust>,
+    /// When it applies.
+    pub triggers: Triggers,
+    /// The last day it holds.
+    pub valid_until: Option<String>,
+    /// Who wrote it (team memory).
+    pub author: Option<String>,
+}
+
+/// Where a memory belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// A file of its own.
+    Create(SafePath),
+    /// It is there.
+    Known(SafePath),
+    /// A file that says nearly the same.
+    Merge(SafePath),
+    /// A file of its own, and one that says something else about the same.
+    Contradict {
+        /// Its own.
+        path: SafePath,
+        /// The other.
+        other: SafePath,
+    },
+}
+
+impl Placement {
+    /// The file that has the memory in the end.
+    pub const fn path(&self) -> &SafePath {
+        match self {
+            Self::Create(path)
+            | Self::Known(path)
+            | Self::Merge(path)
+            | Self::Contradict { path, .. } => path,
+        }
+    }
+}
+
+/// A memory that was placed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Added {
+    /// Where.
+    pub placement: Placement,
+    /// What is to be done; nothing if it is there already.
+    pub transaction: Transaction,
+}
+
+/// The file of a memory.
+pub fn render(memory: &NewMemory) -> String {
+    let mut fields = vec![
+        Field::Name(memory.name.clone()),
+        Field::Description(memory.description.clone()),
+    ];
+    fields.extend(memory.kind.map(Field::Kind));
+    fields.extend(memory.origin.clone().map(Field::Origin));
+    fields.extend(memory.trust.map(Field::Trust));
+    fields.push(Field::Triggers(memory.triggers.clone()));
+    fields.push(Field::ValidUntil(memory.valid_until.clone()));
+    fields.extend(memory.author.clone().map(Field::Author));
+    let body = format!("{}\n", memory.body.trim_end());
+    topic::edit(&body, &fields)
+}
+
+/// Where a memory belongs, given what there is.
+pub fn place(snapshot: &Snapshot, memory: &NewMemory) -> Placement {
+    let sketch = Sketch::new(&statement(&memory.description, &memory.body));
+    let mut best: Option<(Likeness, f64, SafePath)> = None;
+    for (path, file) in snapshot.topics() {
+        let text = file.text();
+        let topic = Topic::read(&text);
+        if topic.superseded_by.is_some() {
+            continue;
+        }
+        let other = Sketch::new(&statement(&topic.description, &text[topic.body..]));
+        let Some(likeness) = sketch.likeness(&other, NEAR) else {
+            continue;
+        };
+        let overlap = sketch.overlap(&other).jaccard;
+        let better = best
+            .as_ref()
+            .is_none_or(|(known, most, _)| (likeness, overlap) > (*known, *most));
+        if better {
+            best = Some((likeness, overlap, path.clone()));
+        }
+    }
+    match best {
+        Some((Likeness::Exact | Likeness::Same, _, path)) => Placement::Known(path),
+        Some((Likeness::Near, _, path)) => Placement::Merge(path),
+        Some((Likeness::Variant, _, other)) => Placement::Contradict {
+            path: free_path(snapshot, memory),
+            other,
+        },
+        None => Placement::Create(free_path(snapshot, memory)),
+    }
+}
+
+/// What two memories are compared by: a description that repeats the body adds nothing.
+fn statement(description: &str, body: &str) -> String {
+    let body = body.trim();
+    if body.is_empty() {
+        description.to_owned()
+    } else {
+        body.to_owned()
+    }
+}
+
+/// Adds a memory: a new file, a merge, or nothing.
+pub fn add(snapshot: &Snapshot, memory: &NewMemory, author: Author, reason: &str) -> Added {
+    let placement = place(snapshot, memory);
+    let mut transaction = Transaction::by(author, reason);
+    transaction.source.clone_from(&memory.origin);
+    let untouchable = |path: &SafePath| author.is_automation() && is_pinned(path);
+    match &placement {
+        Placement::Known(_) => {}
+        Placement::Merge(path) if untouchable(path) => {
+            return Added {
+                placement: Placement::Known(path.clone()),
+                transaction,
+            };
+        }
+        Placement::Merge(path) => merge_into(&mut transaction, snapshot, path, memory),
+        Placement::Create(path) => {
+            create(&mut transaction, snapshot, path, memory, &snapshot.index());
+        }
+        Placement::Contradict { path, other } => {
+            let overtakes = memory.trust == Some(Trust::User) && !untouchable(other);
+            let mut index_text = snapshot.index();
+            let mut memory = memory.clone();
+            if overtakes {
+                index_text = supersede_in(&mut transaction, snapshot, other, path, &index_text);
+            }
+            let mut text = render(&memory);
+            if !overtakes {
+                text = topic::edit(&text, &[Field::Contradicts(vec![other.to_string()])]);
+                memory
+                    .description
+                    .clone_from(&Topic::read(&text).description);
+            }
+            let index_text = listed(&index_text, path, &text);
+            transaction.put(snapshot, path.clone(), text);
+            put_index(&mut transaction, snapshot, index_text);
+        }
+    }
+    Added {
+        placement,
+        transaction,
+    }
+}
+
+fn create(
+    transaction: &mut Transaction,
+    snapshot: &Snapshot,
+    path: &SafePath,
+    memory: &NewMemory,
+    index_text: &str,
+) {
+    let text = render(memory);
+    let index_text = listed(index_text, path, &text);
+    transaction.put(snapshot, path.clone(), text);
+    put_index(transaction, snapshot, index_text);
+}
+
+/// Adds the lines that the file does not have yet. Trust falls to the least of both.
+fn merge_into(
+    transaction: &mut Transaction,
+    snapshot: &Snapshot,
+    path: &SafePath,
+    memory: &NewMemory,
+) {
+    let Some(file) = snapshot.get(path) else {
+        return;
+    };
+    let text = file.text();
+    let topic = Topic::read(&text);
+    let has = |line: &str| text.lines().any(|old| same_words(old, line));
+    let new: Vec<&str> = memory
+        .body
+        .lines()
+        .filter(|line| !line.trim().is_empty() && !has(line))
+        .collect();
+    if new.is_empty() {
+        return;
+    }
+    let mut merged = text.trim_end().to_owned();
+    merged.push_str("\n\n");
+    merged.push_str(&new.join("\n"));
+    merged.push('\n');
+    let least = match (topic.trust, memory.trust) {
+        (Some(old), Some(new)) => Some(old.min(new)),
+        // A file that says nothing of its trust is the user's own.
+        (None, Some(new)) if new < Trust::User => Some(new),
+        (old, _) => old,
+    };
+    if let Some(least) = least.filter(|least| Some(*least) != topic.trust) {
+        merged = topic::edit(&merged, &[Field::Trust(least)]);
+    }
+    let index_text = listed(&snapshot.index(), path, &merged);
+    transaction.put(snapshot, path.clone(), merged);
+    put_index(transaction, snapshot, index_text);
+}
+
+fn same_words(a: &str, b: &str) -> bool {
+    let fold = |text: &str| {
+        let words = text.split(|c: char| !c.is_alphanumeric());
+        let words: Vec<String> = words
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect();
+        words.join(" ")
+    };
+    fold(a) == fold(b)
+}
+
+/// A name nobody has: the type, then the words of the name.
+fn free_path(snapshot: &Snapshot, memory: &NewMemory) -> SafePath {
+    let mut name = String::new();
+    if let Some(kind) = memory.kind {
+        name.push_str(kind.name());
+    }
+    let own = if memory.name.trim().is_empty() {
+        &memory.description
+    } else {
+        &memory.name
+    };
+    for word in own.split(|c: char| !c.is_ascii_alphanumeric()) {
+        if word.is_empty() || (name.is_empty() && word.len() > LONGEST_NAME) {
+            continue;
+        }
+        if name.len() + word.len() + 1 > LONGEST_NAME {
+            break;
+        }
+        // `feedback_feedback_tests.md` helps nobody.
+        if !name.is_empty() && name.eq_ignore_ascii_case(word) {
+            continue;
+        }
+        if !name.is_empty() {
+            name.push('_');
+        }
+        name.push_str(&word.to_lowercase());
+    }
+    if name.is_empty() {
+        name.push_str("memory");
+    }
+    free_name(snapshot, &name)
+}
+
+fn free_name(snapshot: &Snapshot, name: &str) -> SafePath {
+    let taken = |path: &SafePath| {
+        snapshot
+            .files()
+            .any(|(other, _)| other.same_on_any_disk(path))
+            || index::entries(&snapshot.index())
+                .iter()
+                .any(|entry| entry.target == path.as_str())
+    };
+    let mut number = 1_usize;
+    loop {
+        let ending = if number == 1 {
+            String::new()
+        } else {
+            format!("_{number}")
+        };
+        // Lower-case letters, digits and `_` only: always a path.
+        if let Ok(path) = SafePath::parse(&format!("{name}{ending}.md"))
+            && !taken(&path)
+        {
+            return path;
+        }
+        number += 1;
+    }
+}

@@ -1,0 +1,224 @@
+//! Changing, moving and dropping memories.
+
+use super::{listed, put_index};
+use crate::index;
+use crate::snapshot::{INDEX, PINNED, Snapshot, is_pinned, is_topic};
+use crate::topic::{self, Field};
+use crate::transaction::{Author, Transaction};
+use dormouse_guard::paths::{PathRefusal, SafePath};
+
+/// Why a wish makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// There is no such memory.
+    #[error("there is no memory `{0}`; `dormouse memory list` shows what there is")]
+    Missing(SafePath),
+    /// It is no memory.
+    #[error("`{0}` is not a memory; only topic files can be changed this way")]
+    NotTopic(SafePath),
+    /// It is where it should go already.
+    #[error("`{0}` is pinned already")]
+    AlreadyPinned(SafePath),
+    /// It is not pinned.
+    #[error("`{0}` is not pinned")]
+    NotPinned(SafePath),
+    /// The place it should go to is taken.
+    #[error("`{0}` exists already; rename one of the two first")]
+    Taken(SafePath),
+    /// The name cannot be used.
+    #[error(transparent)]
+    Path(#[from] PathRefusal),
+}
+
+fn text_of(snapshot: &Snapshot, path: &SafePath) -> Result<String, WriteError> {
+    let file = snapshot
+        .get(path)
+        .ok_or_else(|| WriteError::Missing(path.clone()))?;
+    if !is_topic(path) {
+        return Err(WriteError::NotTopic(path.clone()));
+    }
+    Ok(file.text().into_owned())
+}
+
+/// Gives a memory, or a new file, a new text.
+pub fn retext(
+    snapshot: &Snapshot,
+    path: &SafePath,
+    text: &str,
+    author: Author,
+    reason: &str,
+) -> Transaction {
+    let mut transaction = Transaction::by(author, reason);
+    transaction.put(snapshot, path.clone(), text.to_owned());
+    if is_topic(path) {
+        put_index(
+            &mut transaction,
+            snapshot,
+            listed(&snapshot.index(), path, text),
+        );
+    }
+    transaction.without_idle(snapshot)
+}
+
+/// Changes the front matter of a memory.
+pub fn edit(
+    snapshot: &Snapshot,
+    path: &SafePath,
+    fields: &[Field],
+    author: Author,
+    reason: &str,
+) -> Result<Transaction, WriteError> {
+    let text = topic::edit(&text_of(snapshot, path)?, fields);
+    Ok(retext(snapshot, path, &text, author, reason))
+}
+
+/// Drops a memory and its line, and marks what depended on it.
+pub fn forget(
+    snapshot: &Snapshot,
+    path: &SafePath,
+    author: Author,
+    reason: &str,
+) -> Result<Transaction, WriteError> {
+    text_of(snapshot, path)?;
+    let mut transaction = Transaction::by(author, reason);
+    transaction.delete(snapshot, path.clone());
+    flag_dependents(
+        &mut transaction,
+        snapshot,
+        path,
+        &format!("{path} was forgotten"),
+    );
+    let index_text = index::without(&snapshot.index(), path.as_str());
+    put_index(&mut transaction, snapshot, index_text);
+    Ok(transaction)
+}
+
+/// Marks a memory as overtaken by another. Both stay.
+pub fn supersede(
+    snapshot: &Snapshot,
+    old: &SafePath,
+    new: &SafePath,
+    author: Author,
+    reason: &str,
+) -> Result<Transaction, WriteError> {
+    text_of(snapshot, old)?;
+    text_of(snapshot, new)?;
+    let mut transaction = Transaction::by(author, reason);
+    let index_text = supersede_in(&mut transaction, snapshot, old, new, &snapshot.index());
+    put_index(&mut transaction, snapshot, index_text);
+    Ok(transaction)
+}
+
+/// Marks `old` as overtaken within a transaction; the index without its line.
+pub(crate) fn supersede_in(
+    transaction: &mut Transaction,
+    snapshot: &Snapshot,
+    old: &SafePath,
+    new: &SafePath,
+    index_text: &str,
+) -> String {
+    if let Some(file) = snapshot.get(old) {
+        let text = topic::edit(&file.text(), &[Field::SupersededBy(Some(new.to_string()))]);
+        transaction.put(snapshot, old.clone(), text);
+        flag_dependents(
+            transaction,
+            snapshot,
+            old,
+            &format!("{old} was overtaken by {new}"),
+        );
+    }
+    index::without(index_text, old.as_str())
+}
+
+/// The memories that link to a file, `[[name]]` or `[[name.md]]`.
+pub fn dependents<'a>(snapshot: &'a Snapshot, path: &SafePath) -> Vec<&'a SafePath> {
+    let bare = path.as_str().strip_suffix(".md").unwrap_or(path.as_str());
+    let links = [format!("[[{bare}]]"), format!("[[{bare}.md]]")];
+    let others = snapshot.topics().filter(|(other, _)| *other != path);
+    others
+        .filter(|(_, file)| {
+            let text = file.text();
+            links.iter().any(|link| text.contains(link.as_str()))
+        })
+        .map(|(other, _)| other)
+        .collect()
+}
+
+/// Automation leaves pinned files unmarked.
+fn flag_dependents(transaction: &mut Transaction, snapshot: &Snapshot, path: &SafePath, why: &str) {
+    for other in dependents(snapshot, path) {
+        let theirs = transaction.author.is_automation() && is_pinned(other);
+        let changed = transaction
+            .operations
+            .iter()
+            .any(|done| done.path == *other);
+        if theirs || changed {
+            continue;
+        }
+        if let Some(file) = snapshot.get(other) {
+            let text = topic::edit(&file.text(), &[Field::Review(Some(why.to_owned()))]);
+            transaction.put(snapshot, other.clone(), text);
+        }
+    }
+}
+
+/// Moves a memory to where automation does not reach.
+pub fn pin(snapshot: &Snapshot, path: &SafePath) -> Result<Transaction, WriteError> {
+    if is_pinned(path) {
+        return Err(WriteError::AlreadyPinned(path.clone()));
+    }
+    let to = SafePath::parse(&format!("{PINNED}/{path}"))?;
+    moved(snapshot, path, &to, "pin")
+}
+
+/// Moves it back.
+pub fn unpin(snapshot: &Snapshot, path: &SafePath) -> Result<Transaction, WriteError> {
+    let bare = path
+        .as_str()
+        .strip_prefix(PINNED)
+        .and_then(|rest| rest.strip_prefix('/'));
+    let Some(bare) = bare else {
+        return Err(WriteError::NotPinned(path.clone()));
+    };
+    moved(snapshot, path, &SafePath::parse(bare)?, "unpin")
+}
+
+fn moved(
+    snapshot: &Snapshot,
+    from: &SafePath,
+    to: &SafePath,
+    reason: &str,
+) -> Result<Transaction, WriteError> {
+    let text = text_of(snapshot, from)?;
+    if snapshot.get(to).is_some() {
+        return Err(WriteError::Taken(to.clone()));
+    }
+    let mut transaction = Transaction::by(Author::User, format!("{reason} {from}"));
+    transaction.delete(snapshot, from.clone());
+    transaction.put(snapshot, to.clone(), text.clone());
+    let index_text = snapshot.index();
+    let entry = index::entries(&index_text)
+        .into_iter()
+        .find(|entry| entry.target == from.as_str());
+    let index_text = match entry {
+        Some(entry) => {
+            // The line stays where it is and points to the new place.
+            let line = index::line(&entry.title, to.as_str(), &entry.hook);
+            let end = if index_text[entry.range.clone()].ends_with('\n') {
+                "\n"
+            } else {
+                ""
+            };
+            let (head, tail) = (
+                &index_text[..entry.range.start],
+                &index_text[entry.range.end..],
+            );
+            format!("{head}{line}{end}{tail}")
+        }
+        None => listed(&index_text, to, &text),
+    };
+    if to.as_str() != INDEX {
+        put_index(&mut transaction, snapshot, index_text);
+    }
+    Ok(transaction)
+}
