@@ -166,10 +166,7 @@ impl Loader<'_> {
             let path = directory.join(&entry.name);
             if entry.is_directory {
                 self.walk(&path, levels - 1, visited, files);
-            } else if path
-                .extension()
-                .is_some_and(|end| end.eq_ignore_ascii_case("md"))
-            {
+            } else if is_markdown(&path) {
                 files.push(path);
             }
         }
@@ -247,6 +244,11 @@ fn between(top: &Path, file: &Path) -> Vec<PathBuf> {
         .collect();
     directories.reverse();
     directories
+}
+
+pub(super) fn is_markdown(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("md"))
 }
 
 /// The path without `.` and `..`, as text.

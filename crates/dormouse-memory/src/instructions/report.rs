@@ -18,7 +18,8 @@ pub struct ReportLine {
     pub included_by: Option<PathBuf>,
     /// Its bytes on disk, as far as known.
     pub bytes: u64,
-    /// What it costs in the prompt, estimated; nothing if it is not in it.
+    /// What it costs in the prompt, estimated; what a rule will cost when it holds. Nothing for
+    /// what is left out.
     pub tokens: Tokens,
     /// What was done with it, and why.
     pub outcome: Outcome,
@@ -75,7 +76,7 @@ impl fmt::Display for Outcome {
             Self::BadPatterns { problems } => {
                 write!(f, "never loaded: {}", problems.join("; "))
             }
-            Self::OnlyIncludes => f.write_str("only names other files, which are loaded"),
+            Self::OnlyIncludes => f.write_str("only names other files"),
             Self::Empty => f.write_str("empty"),
             Self::Repeat => f.write_str("skipped: loaded already"),
             Self::Waiting => f.write_str("skipped: outside the project and not approved"),

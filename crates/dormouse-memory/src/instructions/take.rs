@@ -1,6 +1,6 @@
 //! Taking one file with all it includes.
 
-use super::load::{Loader, normal};
+use super::load::{Loader, is_markdown, normal};
 use super::markdown::Mention;
 use super::parts::{File, Loaded, Scope, Waiting};
 use super::prepare::{Prepared, prepare};
@@ -74,13 +74,23 @@ impl Found {
     }
 }
 
+/// A file that was read.
+struct Opened {
+    found: Found,
+    real: PathBuf,
+    bytes: u64,
+    prepared: Prepared,
+}
+
 /// A load under way.
 pub(super) struct Taking<'a> {
     with: Loader<'a>,
     project: PathBuf,
     pub(super) loaded: Loaded,
     /// Rules with patterns: their includes come last, so that what always holds is not theirs.
-    rules: Vec<(Found, PathBuf, Prepared, u64, Patterns)>,
+    rules: Vec<(Opened, Patterns)>,
+    /// The patterns of the rule whose files are being taken.
+    condition: Option<Vec<String>>,
     /// Where files go at the moment.
     files: Vec<File>,
     /// Contents of the files with a name of their own, by where and whose they are: a project may
@@ -98,6 +108,7 @@ impl<'a> Taking<'a> {
             count: loaded.seen.len(),
             loaded,
             rules: Vec::new(),
+            condition: None,
             texts: BTreeSet::new(),
         }
     }
@@ -107,87 +118,98 @@ impl<'a> Taking<'a> {
         let Some(real) = self.with.source.real_path(&found.path) else {
             return false;
         };
-        if self.loaded.seen.contains(&real) {
-            self.note(&found, 0, Tokens::ZERO, Outcome::Repeat);
+        if let Some(outcome) = self.obstacle(&found, &real) {
+            self.note(&found, 0, outcome);
             return true;
         }
-        if !self.may_read(&found, &real) {
-            self.note(&found, 0, Tokens::ZERO, Outcome::Waiting);
-            self.loaded.waiting.push(Waiting {
-                real,
-                path: found.path,
-                included_by: found.included_by.map(|includer| includer.path),
-            });
+        if self.count > MOST_FILES {
             return true;
         }
-        if self.count >= MOST_FILES {
-            if self.count == MOST_FILES {
-                self.note(&found, 0, Tokens::ZERO, Outcome::TooMany);
-                self.count += 1;
-            }
-            return true;
-        }
-        let (bytes, prepared) = match self.with.source.read(&found.path, MOST_BYTES) {
+        let bytes = match self.with.source.read(&found.path, MOST_BYTES) {
             SourceResult::Missing => return false,
+            // The link was turned just now; the next load will see where it leads.
+            SourceResult::Content { real: now, .. } if now != real => return false,
+            SourceResult::Content { bytes, .. } => bytes,
             SourceResult::TooLarge { bytes } => {
-                self.note(&found, bytes, Tokens::ZERO, Outcome::TooLarge);
+                self.note(&found, bytes, Outcome::TooLarge);
                 return true;
             }
             SourceResult::NotText => {
-                self.note(&found, 0, Tokens::ZERO, Outcome::NotText);
+                self.note(&found, 0, Outcome::NotText);
                 return true;
             }
-            // The link may have been turned since; then the next load will see it.
-            SourceResult::Content { real: now, .. } if now != real => return false,
-            SourceResult::Content { bytes, .. } => {
-                let length = bytes.len() as u64;
-                if found.is_named() {
-                    let text = (found.within.clone(), found.scope, Hash::of(&bytes));
-                    if !self.texts.insert(text) {
-                        self.note(&found, length, Tokens::ZERO, Outcome::Repeat);
-                        return true;
-                    }
-                }
-                let Some(prepared) = prepare(&bytes, self.with.limits.file_chars) else {
-                    self.note(&found, length, Tokens::ZERO, Outcome::NotText);
-                    return true;
-                };
-                (length, prepared)
-            }
+        };
+        let length = bytes.len() as u64;
+        if self.is_copy(&found, &bytes) {
+            self.note(&found, length, Outcome::Repeat);
+            return true;
+        }
+        let Some(prepared) = prepare(&bytes, self.with.limits.file_chars) else {
+            self.note(&found, length, Outcome::NotText);
+            return true;
         };
         self.count += 1;
-        match &found.base {
-            Some(base) if !prepared.patterns.is_empty() => {
-                let patterns = Patterns::new(base, prepared.patterns.clone());
-                self.rules.push((found, real, prepared, bytes, patterns));
+        let opened = Opened {
+            found,
+            real,
+            bytes: length,
+            prepared,
+        };
+        match &opened.found.base {
+            Some(base) if !opened.prepared.patterns.is_empty() => {
+                let patterns = Patterns::new(base, opened.prepared.patterns.clone());
+                self.rules.push((opened, patterns));
             }
-            _ => self.add(&found, real, prepared, bytes, None),
+            _ => self.add(opened),
         }
         true
+    }
+
+    /// Why a file is not even read.
+    fn obstacle(&mut self, found: &Found, real: &Path) -> Option<Outcome> {
+        if self.loaded.seen.contains(real) {
+            return Some(Outcome::Repeat);
+        }
+        if !self.may_read(found, real) {
+            let includer = found.included_by.as_ref();
+            self.loaded.waiting.push(Waiting {
+                real: real.to_owned(),
+                path: found.path.clone(),
+                included_by: includer.map(|includer| includer.path.clone()),
+            });
+            return Some(Outcome::Waiting);
+        }
+        // Said once; the others are silently left out.
+        (self.count == MOST_FILES).then(|| {
+            self.count += 1;
+            Outcome::TooMany
+        })
+    }
+
+    fn is_copy(&mut self, found: &Found, bytes: &[u8]) -> bool {
+        let text = || (found.within.clone(), found.scope, Hash::of(bytes));
+        found.is_named() && !self.texts.insert(text())
     }
 
     /// Puts the rules behind what always holds.
     pub(super) fn finish(mut self) -> Loaded {
         let always = std::mem::take(&mut self.files);
         let seen = self.loaded.seen.clone();
-        for (found, real, prepared, bytes, patterns) in std::mem::take(&mut self.rules) {
-            if seen.contains(&real) {
-                self.note(&found, bytes, Tokens::ZERO, Outcome::Repeat);
+        for (opened, patterns) in std::mem::take(&mut self.rules) {
+            if seen.contains(&opened.real) {
+                self.note(&opened.found, opened.bytes, Outcome::Repeat);
                 continue;
             }
             if patterns.is_useless() {
                 let problems = patterns.problems;
-                self.note(
-                    &found,
-                    bytes,
-                    Tokens::ZERO,
-                    Outcome::BadPatterns { problems },
-                );
+                let outcome = Outcome::BadPatterns { problems };
+                self.note(&opened.found, opened.bytes, outcome);
                 continue;
             }
             // Another rule may include the same file and hold when this one does not.
             self.loaded.seen.clone_from(&seen);
-            self.add(&found, real, prepared, bytes, Some(&patterns));
+            self.condition = Some(patterns.written.clone());
+            self.add(opened);
             self.loaded.rules.push(Rule {
                 files: std::mem::take(&mut self.files),
                 patterns,
@@ -199,25 +221,48 @@ impl<'a> Taking<'a> {
     }
 
     /// Adds a file, then what it includes.
-    fn add(
-        &mut self,
-        found: &Found,
-        real: PathBuf,
-        prepared: Prepared,
-        bytes: u64,
-        patterns: Option<&Patterns>,
-    ) {
+    fn add(&mut self, opened: Opened) {
+        let Opened {
+            found,
+            real,
+            bytes,
+            prepared,
+        } = opened;
         self.loaded.seen.insert(real.clone());
-        let mentions = match whole_path(found, &prepared.text) {
-            Some(mention) => vec![mention],
-            None => prepared.mentions,
-        };
-        // The file's own place comes before those it includes, but what it is depends on them.
+        // The file's place comes before those of its includes, but what it is depends on them.
         let (place, row) = (self.files.len(), self.loaded.report.len());
+        let says_more = self.add_includes(&found, &real, &prepared);
+        let outcome = self.outcome(&prepared, says_more);
+        let mut line = line(&found, bytes, outcome);
+        if !matches!(line.outcome, Outcome::Empty | Outcome::OnlyIncludes) {
+            let text = match prepared.cut_from {
+                Some(of) => cut_marker(&prepared.text, of, &found.path),
+                None => prepared.text,
+            };
+            line.tokens = tokens(&text);
+            let file = File {
+                path: found.path,
+                real,
+                scope: found.scope,
+                included_by: line.included_by.clone(),
+                hash: Hash::of(text.as_bytes()),
+                text,
+            };
+            self.files.insert(place, file);
+        }
+        self.loaded.report.insert(row, line);
+    }
+
+    /// Adds what a file includes. Whether the file says anything besides.
+    fn add_includes(&mut self, found: &Found, real: &Path, prepared: &Prepared) -> bool {
         let includer = Includer {
             path: found.path.clone(),
             is_trusted: found.within.is_none() && !real.starts_with(&self.project),
             depth: 1 + found.included_by.as_ref().map_or(0, |outer| outer.depth),
+        };
+        let mentions = match whole_path(found, &prepared.text) {
+            Some(mention) => vec![mention],
+            None => prepared.mentions.clone(),
         };
         let mut own = String::new();
         let mut from = 0;
@@ -228,46 +273,25 @@ impl<'a> Taking<'a> {
             }
         }
         own.push_str(&prepared.text[from..]);
-        let says_nothing = own.trim_matches(|letter: char| {
-            letter.is_whitespace() || matches!(letter, '-' | '*' | '.' | ',')
-        });
-        let outcome = if prepared.text.trim().is_empty() && prepared.cut_from.is_none() {
-            Outcome::Empty
-        } else if says_nothing.is_empty() && prepared.cut_from.is_none() {
-            Outcome::OnlyIncludes
-        } else {
-            match (patterns, prepared.cut_from) {
-                (Some(patterns), _) => Outcome::Conditional {
-                    patterns: patterns.written.clone(),
-                },
-                (None, Some(of)) => Outcome::Cut {
-                    shown: prepared.text.chars().count() as u64,
-                    of,
-                },
-                (None, None) => Outcome::Loaded,
-            }
-        };
-        let mut cost = Tokens::ZERO;
-        if !matches!(outcome, Outcome::Empty | Outcome::OnlyIncludes) {
-            let text = match prepared.cut_from {
-                Some(of) => cut_marker(&prepared.text, of, &found.path),
-                None => prepared.text,
-            };
-            cost = tokens(&text);
-            self.files.insert(
-                place,
-                File {
-                    path: found.path.clone(),
-                    real,
-                    scope: found.scope,
-                    included_by: found.included_by.as_ref().map(|outer| outer.path.clone()),
-                    hash: Hash::of(text.as_bytes()),
-                    text,
-                },
-            );
+        // The marks of a list of files say nothing either.
+        own.contains(|letter: char| {
+            !letter.is_whitespace() && !matches!(letter, '-' | '*' | '.' | ',')
+        })
+    }
+
+    fn outcome(&self, prepared: &Prepared, says_more: bool) -> Outcome {
+        match (&self.condition, prepared.cut_from) {
+            (_, None) if prepared.text.trim().is_empty() => Outcome::Empty,
+            (_, None) if !says_more => Outcome::OnlyIncludes,
+            (Some(patterns), _) => Outcome::Conditional {
+                patterns: patterns.clone(),
+            },
+            (None, Some(of)) => Outcome::Cut {
+                shown: prepared.text.chars().count() as u64,
+                of,
+            },
+            (None, None) => Outcome::Loaded,
         }
-        let line = line(found, bytes, cost, outcome);
-        self.loaded.report.insert(row, line);
     }
 
     /// Includes what a mention names. Whether it is a file.
@@ -291,7 +315,7 @@ impl<'a> Taking<'a> {
             };
             if includer.depth > self.with.limits.include_depth {
                 if self.is_new_file(&found.path) {
-                    self.note(&found, 0, Tokens::ZERO, Outcome::TooDeep);
+                    self.note(&found, 0, Outcome::TooDeep);
                     return false;
                 }
             } else if self.take(found) {
@@ -318,7 +342,7 @@ impl<'a> Taking<'a> {
                 base: None,
                 included_by: Some(includer.clone()),
             };
-            self.note(&found, 0, Tokens::ZERO, Outcome::Missing);
+            self.note(&found, 0, Outcome::Missing);
         }
     }
 
@@ -348,19 +372,19 @@ impl<'a> Taking<'a> {
         expected || real.starts_with(&self.project) || self.with.approvals.0.contains(real)
     }
 
-    fn note(&mut self, found: &Found, bytes: u64, tokens: Tokens, outcome: Outcome) {
-        let line = line(found, bytes, tokens, outcome);
-        self.loaded.report.push(line);
+    fn note(&mut self, found: &Found, bytes: u64, outcome: Outcome) {
+        self.loaded.report.push(line(found, bytes, outcome));
     }
 }
 
-fn line(found: &Found, bytes: u64, tokens: Tokens, outcome: Outcome) -> ReportLine {
+/// A line about a file that costs nothing.
+fn line(found: &Found, bytes: u64, outcome: Outcome) -> ReportLine {
     ReportLine {
         path: found.path.clone(),
         scope: found.scope,
         included_by: found.included_by.as_ref().map(|outer| outer.path.clone()),
         bytes,
-        tokens,
+        tokens: Tokens::ZERO,
         outcome,
     }
 }
@@ -373,7 +397,7 @@ fn whole_path(found: &Found, text: &str) -> Option<Mention> {
     let is_path = text.len() <= LONGEST
         && !text.starts_with(['@', '/'])
         && !found.path.ends_with(text)
-        && text.ends_with(".md")
+        && is_markdown(Path::new(text))
         && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
     (found.is_named() && is_path).then(|| Mention {
         range: 0..text.len(),

@@ -22,7 +22,6 @@ mod command;
 mod edit;
 mod place;
 mod remove;
-mod standin;
 mod text;
 mod tree;
 mod view;

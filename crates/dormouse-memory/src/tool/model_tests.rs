@@ -1,8 +1,8 @@
 //! Random commands against a model of a file tree that is too simple to be wrong.
 
-use super::standin::SafePath;
 use super::{Change, Overwrite, answer};
 use bytes::Bytes;
+use dormouse_guard::paths::SafePath;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

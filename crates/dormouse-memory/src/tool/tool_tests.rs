@@ -1,6 +1,6 @@
-use super::standin::SafePath;
 use super::{Answer, Change, Overwrite, Tree, answer};
 use bytes::Bytes;
+use dormouse_guard::paths::SafePath;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
