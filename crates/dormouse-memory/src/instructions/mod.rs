@@ -11,7 +11,9 @@
 //! managed → user → each directory from the project's root (without a project, from the file
 //! system's) down to the working directory → local files of the same directories → memory index.
 //! An included file follows the file that includes it. A file counts once, by the path without
-//! links, at its first place.
+//! links, at its first place. `AGENTS.md` and `CLAUDE.md` of one directory also count once if they
+//! hold the same text, or if one holds nothing but the path of the other: that is what becomes of a
+//! link where a repository is checked out without links.
 //!
 //! # What is refused
 //! A project may have been written by anybody. A file outside of it, reached by an include or a
@@ -44,5 +46,4 @@ pub use rules::Rule;
 pub use source::{Listed, Source, SourceResult};
 
 #[cfg(test)]
-#[path = "load_tests.rs"]
-mod load_tests;
+mod tests;

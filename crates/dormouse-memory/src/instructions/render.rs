@@ -10,8 +10,11 @@ const LATER: &str = include_str!("later.md");
 /// What every heading of ours begins with, and no line of a file does.
 const HEADING: &str = "# Instructions from ";
 
-/// The name of the tag around what a client says.
+/// The tag around what a client says.
 const TAG: &str = "system-reminder";
+
+/// The names of all tags that bound what the client itself says.
+const BOUNDARIES: [&str; 2] = [TAG, "conversation-summary"];
 
 /// The fragment a prompt begins with; `None` if there is nothing to say.
 pub fn render(loaded: &Loaded) -> Option<String> {
@@ -101,15 +104,17 @@ fn harmless(text: &str) -> String {
     out
 }
 
-/// Breaks the reminder's tags, however they are written.
+/// Breaks the client's tags, however they are written.
 fn untagged(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
         let is_tag = letter == '<' && {
             let rest = text[at + 1..].trim_start();
             let rest = rest.strip_prefix('/').unwrap_or(rest).trim_start();
-            rest.get(..TAG.len())
-                .is_some_and(|name| name.eq_ignore_ascii_case(TAG))
+            BOUNDARIES.iter().any(|tag| {
+                rest.get(..tag.len())
+                    .is_some_and(|name| name.eq_ignore_ascii_case(tag))
+            })
         };
         out.push(if is_tag { '‹' } else { letter });
     }

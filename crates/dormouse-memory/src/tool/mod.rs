@@ -63,9 +63,4 @@ pub fn execute(command: &Command, tree: &dyn Tree, overwrite: Overwrite) -> Answ
 }
 
 #[cfg(test)]
-#[path = "tool_tests.rs"]
 mod tests;
-
-#[cfg(test)]
-#[path = "model_tests.rs"]
-mod model_tests;

@@ -117,15 +117,20 @@ fn inside<'a>(file: &'a SafePath, directory: Option<&SafePath>) -> Option<&'a st
 /// Every file at or below a path, in order. Names no path may have are left out.
 pub(super) fn files_below(tree: &dyn Tree, path: &SafePath) -> Vec<SafePath> {
     let mut found = Vec::new();
-    let mut open = vec![path.clone()];
-    while let Some(next) = open.pop() {
-        match tree.find(&next) {
-            Some(Entry::File { .. }) => found.push(next),
-            Some(Entry::Directory) => {
-                let inner = tree.list(Some(&next));
-                open.extend(inner.iter().filter_map(|(name, _)| next.join(name).ok()));
+    let mut open: Vec<(SafePath, Entry)> = tree
+        .find(path)
+        .map(|entry| (path.clone(), entry))
+        .into_iter()
+        .collect();
+    while let Some((next, entry)) = open.pop() {
+        match entry {
+            Entry::File { .. } => found.push(next),
+            Entry::Directory => {
+                let inner = tree.list(Some(&next)).into_iter();
+                open.extend(
+                    inner.filter_map(|(name, entry)| Some((next.join(&name).ok()?, entry))),
+                );
             }
-            None => {}
         }
     }
     found.sort();
