@@ -11,6 +11,9 @@ pub trait Source {
     /// What lies in a directory, in any order; nothing if it is none or cannot be read.
     fn list(&self, directory: &Path) -> Vec<Listed>;
 
+    /// Whether a regular file is there. Nothing of it is read.
+    fn is_file(&self, path: &Path) -> bool;
+
     /// The absolute path without links, `.` and `..`; `None` if nothing is there.
     fn real_path(&self, path: &Path) -> Option<PathBuf>;
 }

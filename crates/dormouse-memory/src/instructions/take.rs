@@ -115,6 +115,9 @@ impl<'a> Taking<'a> {
 
     /// Takes a file and what it includes. Whether a file is there, taken or not.
     pub(super) fn take(&mut self, found: Found) -> bool {
+        if !self.with.source.is_file(&found.path) {
+            return false;
+        }
         let Some(real) = self.with.source.real_path(&found.path) else {
             return false;
         };
@@ -326,12 +329,13 @@ impl<'a> Taking<'a> {
         false
     }
 
-    /// A path that begins like one, and not like a name, is worth a line if nothing is there.
+    /// A path that begins like one is worth a line if nothing is there. A name may belong to a
+    /// person, and `@/` is what many projects write for their own sources.
     fn note_missing(&mut self, outer: &Found, includer: &Includer, candidates: &[String]) {
         let Some(written) = candidates.get(1).or(candidates.first()) else {
             return;
         };
-        if ["./", "../", "~/", "/"]
+        if ["./", "../", "~/"]
             .iter()
             .any(|start| written.starts_with(start))
         {
@@ -346,18 +350,10 @@ impl<'a> Taking<'a> {
         }
     }
 
-    /// Whether a file is there that is not loaded yet. Files outside the project count without
-    /// being read.
+    /// Whether a file is there that is not loaded yet.
     fn is_new_file(&self, path: &Path) -> bool {
         let real = self.with.source.real_path(path);
-        real.is_some_and(|real| {
-            let outside = !real.starts_with(&self.project);
-            let is_file = || {
-                let read = self.with.source.read(path, MOST_BYTES);
-                !matches!(read, SourceResult::Missing)
-            };
-            !self.loaded.seen.contains(&real) && (outside || is_file())
-        })
+        self.with.source.is_file(path) && real.is_some_and(|real| !self.loaded.seen.contains(&real))
     }
 
     fn may_read(&self, found: &Found, real: &Path) -> bool {

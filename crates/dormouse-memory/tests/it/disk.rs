@@ -10,9 +10,8 @@ pub(crate) struct Disk(pub(crate) Arc<dyn Files>);
 
 impl Source for Disk {
     fn read(&self, path: &Path, limit: u64) -> SourceResult {
-        match self.0.metadata(path) {
-            Ok(facts) if facts.kind == FileKind::File => {}
-            Ok(_) | Err(_) => return SourceResult::Missing,
+        if !self.is_file(path) {
+            return SourceResult::Missing;
         }
         match (self.0.real_path(path), self.0.read(path, limit)) {
             (Ok(real), Ok(bytes)) => SourceResult::Content { real, bytes },
@@ -31,6 +30,11 @@ impl Source for Disk {
             })
         };
         entries.into_iter().filter_map(listed).collect()
+    }
+
+    fn is_file(&self, path: &Path) -> bool {
+        let facts = self.0.metadata(path);
+        facts.is_ok_and(|facts| facts.kind == FileKind::File)
     }
 
     fn real_path(&self, path: &Path) -> Option<PathBuf> {

@@ -1,5 +1,7 @@
 //! Tests on real files and real material.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod disk;
 mod instructions;
 mod material;

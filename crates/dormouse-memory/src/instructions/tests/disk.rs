@@ -72,6 +72,11 @@ impl Source for Disk {
             .collect()
     }
 
+    fn is_file(&self, path: &Path) -> bool {
+        let real = self.real_path(path);
+        real.is_some_and(|real| self.files.contains_key(&real))
+    }
+
     fn real_path(&self, path: &Path) -> Option<PathBuf> {
         let mut real = PathBuf::new();
         for component in path.components() {

@@ -144,9 +144,14 @@ fn includes_end_at_the_depth_limit() {
 #[test]
 fn what_cannot_be_taken_is_reported() {
     let mut disk = Disk::new(&[
-        ("/p/CLAUDE.md", "@x.bin @./none.md @nobody @big.md @dir"),
+        (
+            "/p/CLAUDE.md",
+            "@x.bin @./none.md @nobody @big.md @dir @/lib @/ui/x @/",
+        ),
         ("/p/AGENTS.md", "<!-- nothing but this -->"),
         ("/p/dir/file", ""),
+        ("/lib/x", ""),
+        ("/home/u/x", ""),
     ]);
     disk.put("/p/x.bin", b"\x89PNG\0");
     disk.put("/p/big.md", &vec![b'x'; 5 * 1024 * 1024]);
