@@ -17,6 +17,7 @@
 //! on disk, `dormouse-keeper` calls models.
 
 pub mod index;
+pub mod instructions;
 pub mod journal;
 pub mod manifest;
 pub mod snapshot;
