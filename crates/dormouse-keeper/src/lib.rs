@@ -4,3 +4,5 @@
 //! Deciding: `dormouse-memory`'s. Files: `dormouse-memdir`'s.
 
 pub mod budget;
+pub mod client;
+pub mod side;

@@ -133,6 +133,9 @@ impl Root {
             match open_at_once(start, names, flags, mode) {
                 // An old kernel, or a sandbox that does not know the call.
                 Err(Errno::NOSYS | Errno::PERM) => {}
+                Err(Errno::NOTDIR) if ends_in_link(start, names) => {
+                    return Err(link_in_the_way());
+                }
                 result => return result.map_err(explain),
             }
         }
@@ -208,6 +211,15 @@ fn open_at_once(
             result => return result,
         }
     }
+}
+
+/// Whether a path that is no directory is a link. The kernel reports both alike.
+#[cfg(target_os = "linux")]
+fn ends_in_link(start: BorrowedFd<'_>, names: &[&OsStr]) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    open_at_once(start, names, flags, Mode::empty())
+        .and_then(rustix::fs::fstat)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
 /// Refuses everything but a regular file with a single name.
