@@ -128,9 +128,9 @@ impl<'a> Taking<'a> {
         if self.count > MOST_FILES {
             return true;
         }
-        let bytes = match self.with.source.read(&found.path, MOST_BYTES) {
+        let bytes = match self.with.source.read(&real, MOST_BYTES) {
             SourceResult::Missing => return false,
-            // The link was turned just now; the next load will see where it leads.
+            // A link was put there just now; the next load will judge where it leads.
             SourceResult::Content { real: now, .. } if now != real => return false,
             SourceResult::Content { bytes, .. } => bytes,
             SourceResult::TooLarge { bytes } => {

@@ -119,9 +119,9 @@ fn agent_memories_are_no_instructions() {
 
 #[test]
 fn naughty_contents_and_includes_do_no_harm() {
-    let folder = tempfile::tempdir().unwrap();
-    let disk = Disk(System::real().files);
-    let root = disk.0.real_path(folder.path()).unwrap();
+    let disk = Disk(System::memory().files);
+    let root = PathBuf::from("/project");
+    disk.0.create_dir_all(&root, Access::Shared).unwrap();
     let put = |name: &str, text: &str| {
         let path = root.join(name);
         disk.0

@@ -315,3 +315,16 @@ fn directories_below_are_loaded_when_a_file_there_is_read() {
     assert_eq!(paths(&found), ["/p/CLAUDE.md"]);
     assert_eq!(found.report.len(), 6, "{:?}", report(&found));
 }
+
+#[test]
+fn there_is_an_end_to_the_number_of_files() {
+    let mut disk = Disk::default();
+    for index in 0..1_100 {
+        let path = format!("/p/.claude/rules/{index:04}.md");
+        disk.put(&path, format!("rule {index}").as_bytes());
+    }
+    let found = loaded(&disk);
+    assert_eq!(found.always.len(), 1_000);
+    assert_eq!(found.report.len(), 1_001);
+    assert_eq!(found.report[1_000].outcome, Outcome::TooMany);
+}
