@@ -10,6 +10,7 @@
 //! - [`snapshot`], [`transaction`], [`journal`]: the directory as a value, changes to it, and their
 //!   history.
 //! - [`write`](mod@write): what people and programs want done, as transactions.
+//! - [`surface`]: what recall brings into a conversation, and how it is shown.
 //! - [`manifest`]: the list of memories as a prompt shows it.
 //!
 //! # Not here
@@ -20,6 +21,7 @@ pub mod index;
 pub mod journal;
 pub mod manifest;
 pub mod snapshot;
+pub mod surface;
 pub mod topic;
 pub mod transaction;
 pub mod trust;
