@@ -5,4 +5,6 @@
 
 pub mod budget;
 pub mod client;
+pub mod instructions;
 pub mod side;
+pub mod tree;
