@@ -2,3 +2,7 @@
 //!
 //! # Not here
 //! Deciding: `dormouse-memory`'s. Files: `dormouse-memdir`'s.
+
+pub mod budget;
+pub mod client;
+pub mod side;

@@ -10,7 +10,11 @@
 //! - [`snapshot`], [`transaction`], [`journal`]: the directory as a value, changes to it, and their
 //!   history.
 //! - [`write`](mod@write): what people and programs want done, as transactions.
+//! - [`surface`]: what recall brings into a conversation, and how it is shown.
 //! - [`manifest`]: the list of memories as a prompt shows it.
+//! - [`surface`]: which memories are brought into a conversation, and how they are shown.
+//! - [`instructions`]: `AGENTS.md`, `CLAUDE.md` and what they include.
+//! - [`tool`]: the provider's memory tool.
 //!
 //! # Not here
 //! No file, clock or environment is read; no model is called. `dormouse-memdir` keeps the directory
@@ -18,9 +22,12 @@
 
 pub mod extract;
 pub mod index;
+pub mod instructions;
 pub mod journal;
 pub mod manifest;
 pub mod snapshot;
+pub mod surface;
+pub mod tool;
 pub mod topic;
 pub mod transaction;
 pub mod trust;
