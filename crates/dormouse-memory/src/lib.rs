@@ -20,6 +20,7 @@
 //! No file, clock or environment is read; no model is called. `dormouse-memdir` keeps the directory
 //! on disk, `dormouse-keeper` calls models.
 
+pub mod extract;
 pub mod index;
 pub mod instructions;
 pub mod journal;
