@@ -16,6 +16,8 @@
 //! No file, clock or environment is read; no model is called. `dormouse-memdir` keeps the directory
 //! on disk, `dormouse-keeper` calls models.
 
+pub mod daily;
+pub mod dream;
 pub mod index;
 pub mod journal;
 pub mod manifest;
