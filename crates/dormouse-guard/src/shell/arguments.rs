@@ -18,11 +18,14 @@ pub(super) struct Row {
     pub(super) name: &'static str,
     /// The flags, separated by spaces: `-i` or `--quiet` alone, `-n=` with a value, `--color?=`
     /// with or without one (only attached), `-f@` with the path of a file it reads, `-#` for a
-    /// number such as `-5`.
+    /// number such as `-5`. A row of `*` takes everything as an operand.
     pub(super) flags: &'static str,
     /// What else may follow.
     pub(super) operands: Operands,
 }
+
+/// Flags of a command that has none it could be hurt by.
+const EVERYTHING: &str = "*";
 
 /// What may follow besides flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +128,10 @@ struct Reading<'a, 'b> {
 
 impl<'a> Reading<'a, '_> {
     fn run(&mut self) -> Result<(), Reason> {
+        // The command prints whatever it gets.
+        if self.row.flags == EVERYTHING {
+            self.parsed.operands.extend(self.rest.by_ref());
+        }
         while let Some(word) = self.rest.next() {
             let text = word.text.as_str();
             if text == "--" {
@@ -173,6 +180,10 @@ impl<'a> Reading<'a, '_> {
             });
         }
         let letters = &word.text[1..];
+        if letters.len() > 1 && self.row.shape(&word.text) == Some(Shape::Alone) {
+            self.flag(&word.text, None);
+            return Ok(());
+        }
         if self.row.takes_number() && letters.bytes().all(|byte| byte.is_ascii_digit()) {
             return Ok(());
         }

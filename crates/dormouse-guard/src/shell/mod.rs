@@ -3,8 +3,9 @@
 //! # Model
 //! A list of what is allowed, never of what is forbidden. A line passes when
 //! 1. its characters hide nothing ([`characters`]);
-//! 2. a real parser finds nothing but simple commands joined by `|`, `&&`, `||` and `;`, with no
-//!    redirection to a file ([`structure`]);
+//! 2. a reader of quotes and a real parser agree on its words ([`lexer`]), and the parser finds
+//!    nothing but simple commands joined by `|`, `&&`, `||` and `;`, with no redirection to a file
+//!    ([`structure`]);
 //! 3. each word means what it says: no substitution, no variable, no expansion that could turn
 //!    into a flag ([`word`]);
 //! 4. each command is in the table, with flags that are in its row, spelled out ([`commands`]);
@@ -21,6 +22,7 @@
 mod arguments;
 mod characters;
 mod commands;
+mod lexer;
 mod places;
 mod policy;
 mod reason;
@@ -37,8 +39,6 @@ use structure::Simple;
 pub const LONGEST_LINE: usize = 8 * 1024;
 /// The most commands in one line.
 pub const MOST_COMMANDS: usize = 64;
-/// The most brackets and backquotes in one line: a parser goes one level deeper for each.
-pub const MOST_BRACKETS: usize = 256;
 /// The most shells within shells (`sh -c "sh -c …"`).
 pub const MOST_SHELLS: usize = 2;
 

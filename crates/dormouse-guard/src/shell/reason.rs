@@ -1,6 +1,6 @@
 //! Why a command line is refused.
 
-use super::{LONGEST_LINE, MOST_BRACKETS, MOST_COMMANDS};
+use super::{LONGEST_LINE, MOST_COMMANDS};
 use serde::Serialize;
 
 /// Why a command line is refused. The message says what, and the remedy where there is one.
@@ -22,9 +22,6 @@ pub enum Reason {
         /// How many there are.
         count: usize,
     },
-    /// Too many brackets.
-    #[error("the line has more than {MOST_BRACKETS} brackets and backquotes")]
-    TooManyBrackets,
     /// Shells in shells.
     #[error("shells start shells too many times over; write the command itself")]
     TooManyShells,

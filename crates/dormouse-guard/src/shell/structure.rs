@@ -1,6 +1,10 @@
 //! From a line to its simple commands, by a parser of the shell language.
+//!
+//! What the parser makes of the line is taken apart by exhaustive matches, so that a new kind of
+//! command or redirection in a later version of it is a question the compiler asks.
 
 use super::MOST_COMMANDS;
+use super::lexer;
 use super::places;
 use super::policy::Policy;
 use super::reason::Reason;
@@ -21,153 +25,182 @@ pub(super) struct Simple {
 
 /// The simple commands of a line, if there is nothing else in it.
 pub(super) fn read(line: &str, policy: &Policy) -> Result<Vec<Simple>, Reason> {
+    let words = lexer::words(line)?;
     let options = ParserOptions::default();
     let program = Parser::new(line.as_bytes(), &options)
         .parse_program()
         .map_err(|error| Reason::Unparsable {
             detail: error.to_string(),
         })?;
-    let mut commands = Vec::new();
+    let mut reading = Reading {
+        policy,
+        commands: Vec::new(),
+        words: Vec::new(),
+    };
     for list in &program.complete_commands {
-        read_list(list, policy, &mut commands)?;
+        reading.list(list)?;
     }
-    match commands.len() {
+    if reading.words != words {
+        return Err(Reason::Unparsable {
+            detail: "two readers understand it differently".to_owned(),
+        });
+    }
+    match reading.commands.len() {
         0 => Err(Reason::Empty),
-        1..=MOST_COMMANDS => Ok(commands),
+        1..=MOST_COMMANDS => Ok(reading.commands),
         count => Err(Reason::TooManyCommands { count }),
     }
 }
 
-fn read_list(list: &CompoundList, policy: &Policy, into: &mut Vec<Simple>) -> Result<(), Reason> {
-    for item in &list.0 {
-        if matches!(item.1, SeparatorOperator::Async) {
-            return Err(Reason::Background);
-        }
-        read_pipeline(&item.0.first, policy, into)?;
-        for more in &item.0.additional {
-            let (AndOr::And(pipeline) | AndOr::Or(pipeline)) = more;
-            read_pipeline(pipeline, policy, into)?;
-        }
-    }
-    Ok(())
+struct Reading<'a> {
+    policy: &'a Policy,
+    commands: Vec<Simple>,
+    /// Every word seen, as it is written, in the order of the line.
+    words: Vec<String>,
 }
 
-fn read_pipeline(
-    pipeline: &Pipeline,
-    policy: &Policy,
-    into: &mut Vec<Simple>,
-) -> Result<(), Reason> {
-    if pipeline.timed.is_some() {
-        return Err(Reason::Timing);
-    }
-    if pipeline.bang {
-        return Err(Reason::Negation);
-    }
-    for command in &pipeline.seq {
-        into.push(read_command(command, policy)?);
-    }
-    Ok(())
-}
-
-fn read_command(command: &Command, policy: &Policy) -> Result<Simple, Reason> {
-    let what = match command {
-        Command::Simple(simple) => return read_simple(simple, policy),
-        Command::Function(_) => "a function",
-        Command::ExtendedTest(..) => "a test in `[[ ]]`",
-        Command::Compound(compound, _) => match compound {
-            CompoundCommand::Arithmetic(_) | CompoundCommand::ArithmeticForClause(_) => {
-                "arithmetic"
+impl Reading<'_> {
+    fn list(&mut self, list: &CompoundList) -> Result<(), Reason> {
+        for item in &list.0 {
+            if matches!(item.1, SeparatorOperator::Async) {
+                return Err(Reason::Background);
             }
-            CompoundCommand::BraceGroup(_) => "a group in `{ }`",
-            CompoundCommand::Subshell(_) => "a subshell in `( )`",
-            CompoundCommand::CaseClause(_) | CompoundCommand::IfClause(_) => "a condition",
-            CompoundCommand::ForClause(_)
-            | CompoundCommand::WhileClause(_)
-            | CompoundCommand::UntilClause(_) => "a loop",
-            CompoundCommand::Coprocess(_) => "a coprocess",
-        },
-    };
-    Err(Reason::Compound { what })
-}
-
-fn read_simple(simple: &SimpleCommand, policy: &Policy) -> Result<Simple, Reason> {
-    let mut words = Vec::new();
-    for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
-        if let Item::AssignmentWord(assignment, _) = item {
-            let name = assignment.name.to_string();
-            return Err(Reason::Assignment { name });
-        }
-        read_item(item, policy, &mut words)?;
-    }
-    let name = simple.word_or_name.as_ref().ok_or(Reason::Empty)?;
-    let name = Word::read(&name.value)?;
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    if !name.plain || name.glob || name.home || !name.text.bytes().all(is_plain) {
-        return Err(Reason::HiddenCommand { name: name.text });
-    }
-    for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
-        read_item(item, policy, &mut words)?;
-    }
-    Ok(Simple {
-        name: name.text,
-        words,
-    })
-}
-
-fn read_item(item: &Item, policy: &Policy, words: &mut Vec<Word>) -> Result<(), Reason> {
-    match item {
-        // After the command name, `a=b` is a word like any other.
-        Item::Word(word) | Item::AssignmentWord(_, word) => words.push(Word::read(&word.value)?),
-        Item::ProcessSubstitution(..) => {
-            return Err(Reason::Compound {
-                what: "a process substitution",
-            });
-        }
-        Item::IoRedirect(redirect) => check_redirect(redirect, policy)?,
-    }
-    Ok(())
-}
-
-fn check_redirect(redirect: &IoRedirect, policy: &Policy) -> Result<(), Reason> {
-    let refused = || Reason::Redirection {
-        redirection: redirect.to_string(),
-    };
-    match redirect {
-        IoRedirect::HereDocument(..) => Err(Reason::HereDocument {
-            what: "a here document",
-        }),
-        IoRedirect::HereString(..) => Err(Reason::HereDocument {
-            what: "a here string",
-        }),
-        IoRedirect::OutputAndError(word, _) if word.value == NOWHERE => Ok(()),
-        IoRedirect::File(fd, Kind::Write | Kind::Append, Target::Filename(word))
-            if matches!(fd, None | Some(1 | 2)) && word.value == NOWHERE =>
-        {
-            Ok(())
-        }
-        IoRedirect::File(fd, Kind::DuplicateOutput, target)
-            if matches!(fd, None | Some(1 | 2)) && is_output(target) =>
-        {
-            Ok(())
-        }
-        IoRedirect::File(None | Some(0), Kind::Read, Target::Filename(word)) => {
-            let word = Word::read(&word.value)?;
-            if word.glob {
-                return Err(Reason::Glob { word: word.text });
+            self.pipeline(&item.0.first)?;
+            for more in &item.0.additional {
+                let (AndOr::And(pipeline) | AndOr::Or(pipeline)) = more;
+                self.pipeline(pipeline)?;
             }
-            places::check_contents(&word, policy)
         }
-        IoRedirect::OutputAndError(..) | IoRedirect::File(..) => Err(refused()),
+        Ok(())
     }
+
+    fn pipeline(&mut self, pipeline: &Pipeline) -> Result<(), Reason> {
+        if pipeline.timed.is_some() {
+            return Err(Reason::Timing);
+        }
+        if pipeline.bang {
+            return Err(Reason::Negation);
+        }
+        for command in &pipeline.seq {
+            let simple = self.command(command)?;
+            self.commands.push(simple);
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, command: &Command) -> Result<Simple, Reason> {
+        let what = match command {
+            Command::Simple(simple) => return self.simple(simple),
+            Command::Function(_) => "a function",
+            Command::ExtendedTest(..) => "a test in `[[ ]]`",
+            Command::Compound(compound, _) => match compound {
+                CompoundCommand::Arithmetic(_) | CompoundCommand::ArithmeticForClause(_) => {
+                    "arithmetic"
+                }
+                CompoundCommand::BraceGroup(_) => "a group in `{ }`",
+                CompoundCommand::Subshell(_) => "a subshell in `( )`",
+                CompoundCommand::CaseClause(_) | CompoundCommand::IfClause(_) => "a condition",
+                CompoundCommand::ForClause(_)
+                | CompoundCommand::WhileClause(_)
+                | CompoundCommand::UntilClause(_) => "a loop",
+                CompoundCommand::Coprocess(_) => "a coprocess",
+            },
+        };
+        Err(Reason::Compound { what })
+    }
+
+    fn simple(&mut self, simple: &SimpleCommand) -> Result<Simple, Reason> {
+        let mut words = Vec::new();
+        for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
+            if let Item::AssignmentWord(assignment, _) = item {
+                let name = assignment.name.to_string();
+                return Err(Reason::Assignment { name });
+            }
+            self.item(item, &mut words)?;
+        }
+        let name = simple.word_or_name.as_ref().ok_or(Reason::Empty)?;
+        let name = self.word(&name.value)?;
+        let is_plain =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        if !name.plain || name.glob || name.home || !name.text.bytes().all(is_plain) {
+            return Err(Reason::HiddenCommand { name: name.text });
+        }
+        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+            self.item(item, &mut words)?;
+        }
+        Ok(Simple {
+            name: name.text,
+            words,
+        })
+    }
+
+    fn item(&mut self, item: &Item, words: &mut Vec<Word>) -> Result<(), Reason> {
+        match item {
+            // After the command name, `a=b` is a word like any other.
+            Item::Word(word) | Item::AssignmentWord(_, word) => words.push(self.word(&word.value)?),
+            Item::ProcessSubstitution(..) => {
+                return Err(Reason::Compound {
+                    what: "a process substitution",
+                });
+            }
+            Item::IoRedirect(redirect) => self.redirect(redirect)?,
+        }
+        Ok(())
+    }
+
+    fn redirect(&mut self, redirect: &IoRedirect) -> Result<(), Reason> {
+        let refused = || Reason::Redirection {
+            redirection: redirect.to_string(),
+        };
+        match redirect {
+            IoRedirect::HereDocument(..) => Err(Reason::HereDocument {
+                what: "a here document",
+            }),
+            IoRedirect::HereString(..) => Err(Reason::HereDocument {
+                what: "a here string",
+            }),
+            IoRedirect::OutputAndError(word, _) => {
+                self.words.push(word.value.clone());
+                allow_if(word.value == NOWHERE, refused)
+            }
+            IoRedirect::File(fd, kind, target) => {
+                let word = match target {
+                    Target::Filename(word) | Target::Duplicate(word) => word.value.clone(),
+                    Target::Fd(fd) => fd.to_string(),
+                    Target::ProcessSubstitution(..) => return Err(refused()),
+                };
+                self.words.push(word.clone());
+                let to_output = matches!(fd, None | Some(1 | 2));
+                match kind {
+                    Kind::Write | Kind::Append => allow_if(to_output && word == NOWHERE, refused),
+                    Kind::DuplicateOutput => {
+                        // `|&` is read as if `2>&1` stood before it.
+                        allow_if(to_output && matches!(word.as_str(), "1" | "2"), refused)
+                    }
+                    Kind::Read if matches!(fd, None | Some(0)) => {
+                        let word = Word::read(&word)?;
+                        if word.glob {
+                            return Err(Reason::Glob { word: word.text });
+                        }
+                        places::check_contents(&word, self.policy)
+                    }
+                    Kind::Read | Kind::ReadAndWrite | Kind::Clobber | Kind::DuplicateInput => {
+                        Err(refused())
+                    }
+                }
+            }
+        }
+    }
+
+    fn word(&mut self, raw: &str) -> Result<Word, Reason> {
+        self.words.push(raw.to_owned());
+        Word::read(raw)
+    }
+}
+
+fn allow_if(allowed: bool, refused: impl Fn() -> Reason) -> Result<(), Reason> {
+    if allowed { Ok(()) } else { Err(refused()) }
 }
 
 /// Where output may go and is gone.
 const NOWHERE: &str = "/dev/null";
-
-fn is_output(target: &Target) -> bool {
-    match target {
-        Target::Fd(fd) => matches!(fd, 1 | 2),
-        Target::Duplicate(word) => matches!(word.value.as_str(), "1" | "2"),
-        Target::Filename(_) | Target::ProcessSubstitution(..) => false,
-    }
-}

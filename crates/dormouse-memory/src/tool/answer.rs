@@ -1,7 +1,7 @@
 //! What comes of a command.
 
-use super::standin::SafePath;
 use bytes::Bytes;
+use dormouse_guard::paths::SafePath;
 
 /// What a command answers, and what it changes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use super::answer::{Answer, Change};
 use super::command::Overwrite;
 use super::place::Place;
-use super::standin::SafePath;
 use super::text::{lines, number};
 use super::tree::{Entry, Tree};
 use super::view::{MOST_CHARS, as_text};
 use bytes::Bytes;
+use dormouse_guard::paths::SafePath;
 
 /// Lines shown before and after a replacement.
 const AROUND: usize = 4;

@@ -22,7 +22,6 @@ mod command;
 mod edit;
 mod place;
 mod remove;
-mod standin;
 mod text;
 mod tree;
 mod view;
@@ -64,9 +63,4 @@ pub fn execute(command: &Command, tree: &dyn Tree, overwrite: Overwrite) -> Answ
 }
 
 #[cfg(test)]
-#[path = "tool_tests.rs"]
 mod tests;
-
-#[cfg(test)]
-#[path = "model_tests.rs"]
-mod model_tests;

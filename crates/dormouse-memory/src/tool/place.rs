@@ -1,7 +1,7 @@
 //! A path as the model writes it.
 
-use super::standin::SafePath;
 use super::text::shorten;
+use dormouse_guard::paths::SafePath;
 use std::fmt;
 
 /// Where the memory begins, as the model sees it.
@@ -33,8 +33,11 @@ impl Place {
         };
         let below = below.ok_or_else(|| refused(&format!("it is not below {ROOT}")))?;
         let below = below.strip_suffix('/').unwrap_or(below);
+        if below.starts_with('/') {
+            return Err(refused("it has an empty component"));
+        }
         let path = SafePath::parse(below).map_err(|refusal| refused(&refusal.to_string()))?;
-        if path.components().any(is_hidden) {
+        if path.is_hidden() {
             return Err(refused("names that begin with a dot are reserved"));
         }
         Ok(Self(Some(path)))
@@ -59,9 +62,4 @@ impl fmt::Display for Place {
             Some(path) => write!(f, "{ROOT}/{path}"),
         }
     }
-}
-
-/// Whether a name is left out of listings and out of the model's reach.
-pub(super) fn is_hidden(name: &str) -> bool {
-    name.starts_with('.')
 }

@@ -3,8 +3,8 @@
 use super::answer::{Answer, Change};
 use super::edit::check_free;
 use super::place::Place;
-use super::standin::SafePath;
 use super::tree::{Tree, files_below};
+use dormouse_guard::paths::SafePath;
 
 pub(super) fn delete(tree: &dyn Tree, place: &Place) -> Result<Answer, String> {
     let path = place

@@ -2,11 +2,11 @@
 
 use super::answer::Answer;
 use super::command::LineRange;
-use super::place::{Place, is_hidden};
-use super::standin::SafePath;
+use super::place::Place;
 use super::text::{grouped, human_size, lines, number, remark};
 use super::tree::{Entry, Tree};
 use bytes::Bytes;
+use dormouse_guard::paths::SafePath;
 use std::path::Path;
 
 /// Most characters of content in an answer, as the tool's description tells the model.
@@ -75,7 +75,7 @@ fn collect(
 ) -> u64 {
     let mut total = 0;
     for (name, entry) in tree.list(directory) {
-        if is_hidden(&name) || name == "node_modules" {
+        if name.starts_with('.') || name == "node_modules" {
             continue;
         }
         let path = match directory {

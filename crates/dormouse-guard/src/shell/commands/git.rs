@@ -59,7 +59,7 @@ const ROWS: &[Row] = &[
     row("git diff-tree", DIFF, Operands::Contents),
     row(
         "git status",
-        "-s -b -v -u?= -z --short --branch --show-stash --porcelain?= --long --verbose --untracked-files?= \
+        "-s -b -v -u -uno -uall -unormal -z --short --branch --show-stash --porcelain?= --long --verbose --untracked-files?= \
         --ignore-submodules?= --ignored?= --column?= --no-column --ahead-behind --no-ahead-behind --renames \
         --no-renames --find-renames?=",
         Operands::Contents,

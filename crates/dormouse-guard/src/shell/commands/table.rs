@@ -267,7 +267,7 @@ pub(super) const ROWS: &[Row] = &[
         "-L -P --logical --physical --help --version",
         Operands::None,
     ),
-    row("echo", "-n -e -E", Operands::Text),
+    row("echo", "*", Operands::Text),
     row("printf", "", Operands::PrintFormat),
     row("true", "", Operands::None),
     row("false", "", Operands::None),

@@ -1,8 +1,8 @@
 //! Random commands against a model of a file tree that is too simple to be wrong.
 
-use super::standin::SafePath;
-use super::{Change, Overwrite, answer};
+use crate::tool::{Change, Overwrite, answer};
 use bytes::Bytes;
+use dormouse_guard::paths::SafePath;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -132,6 +132,6 @@ proptest! {
     fn any_text_anywhere_is_answered(text in any::<String>(), field in 0..9_usize, command in 0..6_usize) {
         let tree: BTreeMap<SafePath, Bytes> =
             [(SafePath::parse("a.md").unwrap(), Bytes::from(text.clone()))].into();
-        super::tests::throw(&tree, &text, field, command);
+        super::throw(&tree, &text, field, command);
     }
 }
