@@ -195,7 +195,7 @@ impl Found<'_> {
     /// Notes lines, `mark` being what stands between name, number and text. `false` if there is no
     /// room.
     fn note(&mut self, first: Option<u64>, bytes: &[u8], mark: char) -> bool {
-        for (line, number) in bytes.trim_ascii_end_of_line().zip(first.unwrap_or(0)..) {
+        for (line, number) in lines_of(bytes).zip(first.unwrap_or(0)..) {
             if self.lines.len() == self.room {
                 self.cut = true;
                 return false;
@@ -218,15 +218,9 @@ impl Found<'_> {
 }
 
 /// The lines of a match, of which there are several if it spans them.
-trait MatchedLines {
-    fn trim_ascii_end_of_line(&self) -> impl Iterator<Item = &[u8]>;
-}
-
-impl MatchedLines for [u8] {
-    fn trim_ascii_end_of_line(&self) -> impl Iterator<Item = &[u8]> {
-        let whole = self.strip_suffix(b"\n").unwrap_or(self);
-        whole.split(|byte| *byte == b'\n')
-    }
+fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    whole.split(|byte| *byte == b'\n')
 }
 
 impl Sink for Found<'_> {

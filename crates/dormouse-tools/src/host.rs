@@ -11,7 +11,7 @@ use bytes::Bytes;
 use dormouse_context::offload::ToolOutput;
 use dormouse_engine::{ToolCall, ToolFuture, ToolHost, ToolTraits};
 use dormouse_guard::paths::SafePath;
-use dormouse_system::{Clock, Sandbox, System};
+use dormouse_system::{Clock, Files, Sandbox, System};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,6 +52,7 @@ pub struct ForkTools {
 #[derive(Debug)]
 pub(crate) struct Workshop {
     pub(crate) places: Places,
+    pub(crate) files: Arc<dyn Files>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) sandbox: Arc<dyn Sandbox>,
     pub(crate) writes: Arc<dyn MemoryWrites>,
@@ -76,6 +77,7 @@ impl ForkTools {
         Self {
             workshop: Arc::new(Workshop {
                 places,
+                files: Arc::clone(&system.files),
                 clock: Arc::clone(&system.clock),
                 sandbox: Arc::clone(&system.sandbox),
                 writes,

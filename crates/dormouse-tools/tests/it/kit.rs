@@ -93,6 +93,19 @@ impl Kit {
         }
     }
 
+    /// Other tools in the same scene, with another working directory. The scene must outlive them.
+    pub(crate) fn working_in(&self, working: &str) -> Self {
+        let other = Self::new();
+        let roots = Roots {
+            working: self.path(working),
+            memory: self.path("memory"),
+            readable: Vec::new(),
+        };
+        let writes = Arc::clone(&other.notes) as Arc<dyn MemoryWrites>;
+        let tools = ForkTools::new(&System::real(), roots, writes);
+        Self { tools, ..other }
+    }
+
     /// A path of the whole scene.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.place.path().join(name)

@@ -143,3 +143,86 @@ fn the_time_limit_is_bounded() {
         .collect();
     assert_eq!(limits, [30_000, 7, 120_000]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_does_not_lead_a_line_outside() {
+    let kit = Kit::new();
+    std::os::unix::fs::symlink("../outside/secret", kit.path("project/link")).unwrap();
+    std::os::unix::fs::symlink("../outside", kit.path("project/links")).unwrap();
+    for command in [
+        "cat link",
+        "cat links/secret",
+        "grep -r precious .",
+        "ls links/",
+    ] {
+        let output = kit.call("Bash", &json!({ "command": command }));
+        if !output.text.contains("sandbox") {
+            assert!(
+                !output.text.contains("precious"),
+                "{command}: {}",
+                output.text
+            );
+            assert!(
+                !output.text.contains("secret\n"),
+                "{command}: {}",
+                output.text
+            );
+        }
+    }
+}
+
+#[test]
+fn git_tells_about_the_repository_around_and_about_second_trees() {
+    let kit = Kit::new();
+    let git = |arguments: &[&str]| {
+        let done = std::process::Command::new("git")
+            .args(["-c", "user.name=n", "-c", "user.email=e", "-C"])
+            .arg(kit.path("project"))
+            .args(arguments)
+            .output();
+        done.is_ok_and(|output| output.status.success())
+    };
+    kit.put("project/src/a.rs", "one\n");
+    let prepared = git(&["init", "-q"])
+        && git(&["add", "."])
+        && git(&["commit", "-q", "-m", "first"])
+        && git(&["worktree", "add", "-q", "../second"]);
+    if !prepared {
+        eprintln!("skipped: there is no git to prepare a repository");
+        return;
+    }
+    let run = |kit: &Kit, command: &str| kit.says("Bash", &json!({ "command": command }));
+    assert!(run(&kit, "git log --oneline").ends_with("first"));
+    for working in ["project/src", "second"] {
+        let inner = kit.working_in(working);
+        assert!(
+            run(&inner, "git log --oneline").ends_with("first"),
+            "{working}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_pretends_to_name_a_repository_opens_nothing() {
+    let sandbox = ScriptedSandbox::default();
+    sandbox.print("ls", "");
+    let system = System {
+        sandbox: Arc::new(sandbox.clone()),
+        ..System::real()
+    };
+    let kit = Kit::on(&system);
+    kit.put("outside/.git/HEAD", "ref: refs/heads/main\n");
+    for place in ["outside", "outside/.git", "missing"] {
+        kit.put("project/.git", format!("gitdir: {}\n", kit.text(place)));
+        kit.says("Bash", &json!({ "command": "ls" }));
+    }
+    assert_eq!(sandbox.readable().len(), 3);
+    for readable in sandbox.readable() {
+        let outside = kit.path("outside");
+        assert!(
+            !readable.iter().any(|path| path.starts_with(&outside)),
+            "{readable:?}"
+        );
+    }
+}
