@@ -14,6 +14,6 @@ mod segment;
 
 pub use analyse::language_of;
 pub use document::Document;
-pub use rank::{Hit, Query, Scratch, Weights};
+pub use rank::{CONFIDENT, Hit, Mixed, Query, Scratch, Weights, confident};
 pub use searcher::Searcher;
 pub use segment::{OpenError, Segment, TooLarge};

@@ -6,7 +6,8 @@ mod plan;
 mod score;
 mod weights;
 
-pub use weights::Weights;
+pub use confidence::{CONFIDENT, confident};
+pub use weights::{Mixed, Weights};
 
 use crate::searcher::Searcher;
 use confidence::Evidence;
@@ -105,8 +106,8 @@ impl Searcher {
             looks.push((score, *document, look));
         }
         looks.sort_unstable_by(|a, b| self.order((a.0, a.1), (b.0, b.1)));
+        let evidence = Evidence::new(self, &plan, looks.iter().map(|look| look.0));
         looks.truncate(query.top);
-        let evidence = Evidence::new(self, &plan);
         looks
             .iter()
             .map(|(score, document, look)| Hit {
