@@ -8,6 +8,7 @@ mod analyse;
 mod bytes;
 mod cues;
 mod document;
+pub mod evaluation;
 mod rank;
 mod searcher;
 mod segment;
