@@ -1,6 +1,6 @@
 //! What a text claims, in a form that can be looked for in another text.
 
-use super::phrases::{Phrases, visible};
+use super::phrases::{Phrases, listed, visible};
 use crate::topic::Topic;
 use dormouse_text::atoms::{Shape, atoms};
 use dormouse_text::dates::{Days, dates};
@@ -35,7 +35,7 @@ pub(super) fn claims(content: &str, known: &str) -> Vec<Claim> {
     let mut found = Vec::new();
     let mut push = |text: &str, place: Place| {
         let words = Phrases::of(text);
-        let is_known = !known.is_empty() && old.has(&[words.as_str()]);
+        let is_known = !known.is_empty() && old.has(words.as_str());
         if words.count() > 0 && !is_known {
             let text = text.to_owned();
             found.push(Claim { text, place });
@@ -80,110 +80,16 @@ pub(super) fn labelled(line: &str, before: Place) -> (Place, &str) {
 }
 
 /// Words that say that something is a memory, not what it says.
-const ABOUT: [&str; 62] = [
-    "user",
-    "users",
-    "user's",
-    "prefers",
-    "prefer",
-    "preferred",
-    "preference",
-    "preferences",
-    "wants",
-    "want",
-    "likes",
-    "asked",
-    "asks",
-    "said",
-    "says",
-    "stated",
-    "states",
-    "explicitly",
-    "requested",
-    "agent",
-    "assistant",
-    "rule",
-    "rules",
-    "always",
-    "should",
-    "must",
-    "needs",
-    "need",
-    "ensure",
-    "make",
-    "sure",
-    "whenever",
-    "when",
-    "apply",
-    "applies",
-    "use",
-    "used",
-    "using",
-    "uses",
-    "instead",
-    "rather",
-    "team",
-    "project",
-    "please",
-    "work",
-    "working",
-    "keep",
-    "any",
-    "all",
-    "also",
-    "only",
-    "via",
-    "per",
-    "benutzer",
-    "nutzer",
-    "möchte",
-    "will",
-    "bevorzugt",
-    "immer",
-    "soll",
-    "verwenden",
-    "nutzen",
-];
+const ABOUT: &str = "user|users|user's|prefers|prefer|preferred|preference|preferences|wants|want|likes|\
+    asked|asks|said|says|stated|states|explicitly|requested|agent|assistant|rule|rules|\
+    always|should|must|needs|need|ensure|make|sure|whenever|when|apply|applies|use|used|\
+    using|uses|instead|rather|team|project|please|work|working|keep|any|all|also|only|\
+    via|per|benutzer|nutzer|möchte|will|bevorzugt|immer|soll|verwenden|nutzen";
 
 /// Words that turn a statement round; a new clause begins with them.
-const TURNS: [&str; 36] = [
-    "not",
-    "no",
-    "never",
-    "none",
-    "don't",
-    "dont",
-    "doesn't",
-    "didn't",
-    "won't",
-    "can't",
-    "cannot",
-    "isn't",
-    "aren't",
-    "wasn't",
-    "shouldn't",
-    "mustn't",
-    "wouldn't",
-    "haven't",
-    "without",
-    "stop",
-    "stopped",
-    "avoid",
-    "avoids",
-    "nor",
-    "neither",
-    "nie",
-    "niemals",
-    "ohne",
-    "statt",
-    "kein",
-    "keine",
-    "keinen",
-    "keiner",
-    "keinem",
-    "pas",
-    "jamais",
-];
+const TURNS: &str = "not|no|never|none|don't|dont|doesn't|didn't|won't|can't|cannot|isn't|aren't|wasn't|\
+    shouldn't|mustn't|wouldn't|haven't|without|stop|stopped|avoid|avoids|nor|neither|\
+    nie|niemals|ohne|statt|kein|keine|keinen|keiner|keinem|pas|jamais";
 
 /// Reads texts the same way, so that their words can be compared.
 #[derive(Debug)]
@@ -213,14 +119,13 @@ impl Reader {
     }
 
     fn terms(&self, text: &str) -> BTreeSet<String> {
-        let about: Vec<String> = ABOUT
-            .iter()
+        let about: Vec<String> = ABOUT.split('|')
             .flat_map(|word| self.stemmed.terms(word))
             .collect();
         let mut terms = BTreeSet::new();
         self.stemmed.each(text, |term, _| {
             let small = term.chars().count() < 2;
-            if !small && !about.iter().any(|word| word == term) && !TURNS.contains(&term) {
+            if !small && !about.iter().any(|word| word == term) && !listed(TURNS, term) {
                 terms.insert(term.to_owned());
             }
         });
@@ -254,7 +159,7 @@ impl Reader {
         for part in text.split(ends) {
             let words = Phrases::of(part);
             // German puts "nicht" last.
-            let whole = words.has(&["nicht"]);
+            let whole = words.has("nicht");
             let mut clause = (whole, String::new());
             let all: Vec<&str> = words.words().collect();
             for (at, word) in all.iter().enumerate() {
@@ -299,7 +204,7 @@ pub(super) fn exact(text: &str, today: Date) -> Vec<String> {
         }
         let digits = word.bytes().any(|byte| byte.is_ascii_digit());
         let capital = word.chars().next().is_some_and(char::is_uppercase);
-        let known = ABOUT.contains(&word.to_lowercase().as_str());
+        let known = listed(ABOUT, word.to_lowercase().as_str());
         let proper = capital && !opens && !known && word.chars().count() > 1;
         let named = atom.shape.is_name() && atom.shape != Shape::Word;
         if (digits || proper || named) && !known {

@@ -18,18 +18,8 @@ const LONGEST: usize = 150;
 
 /// What splits a rule from its reason.
 const REASONS: [&str; 12] = [
-    " because ",
-    " since ",
-    " so that ",
-    ", otherwise ",
-    " otherwise ",
-    " due to ",
-    ", weil ",
-    " weil ",
-    ", sonst ",
-    " damit ",
-    ", as ",
-    " denn ",
+    " because ", " since ", " so that ", ", otherwise ", " otherwise ", " due to ", ", weil ", " weil ", ", sonst ",
+    " damit ", ", as ", " denn ",
 ];
 
 /// The memory that a sentence makes.
@@ -146,10 +136,7 @@ fn application(hit: &Hit, last: Option<Date>, commands: &[String]) -> String {
 }
 
 fn name(statement: &str) -> String {
-    const SMALL: [&str; 14] = [
-        "the", "a", "an", "to", "of", "in", "on", "please", "that", "and", "der", "die", "das",
-        "ein",
-    ];
+    const SMALL: &str = "the|a|an|to|of|in|on|please|that|and|der|die|das|ein";
     let words = Phrases::of(statement);
     let words: Vec<&str> = words
         .words()
