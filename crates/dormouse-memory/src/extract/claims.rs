@@ -148,40 +148,55 @@ impl Reader {
         }
     }
 
+    /// Cuts a text into clauses, each of which says one thing or its contrary.
     fn clauses(&self, text: &str) -> Vec<(bool, BTreeSet<String>)> {
+        let ends = |c: char| ",;:—–().!?\n".contains(c);
         let mut found = Vec::new();
-        let ends = |c: char| {
-            matches!(
-                c,
-                ',' | ';' | ':' | '—' | '–' | '(' | ')' | '.' | '!' | '?' | '\n'
-            )
-        };
         for part in text.split(ends) {
             let words = Phrases::of(part);
             // German puts "nicht" last.
             let whole = words.has("nicht");
-            let mut clause = (whole, String::new());
-            let all: Vec<&str> = words.words().collect();
-            for (at, word) in all.iter().enumerate() {
-                let next = all.get(at + 1).copied().unwrap_or_default();
-                let turns = TURNS.contains(word)
-                    || matches!((*word, next), ("instead", "of") | ("rather", "than"));
-                if turns || matches!(*word, "but" | "aber" | "sondern") {
-                    found.push(std::mem::replace(
-                        &mut clause,
-                        (turns || whole, String::new()),
-                    ));
-                }
-                clause.1.push_str(word);
-                clause.1.push(' ');
+            for (turned, words) in turns(&words.words().collect::<Vec<_>>()) {
+                found.push((turned || whole, self.terms(&words)));
             }
-            found.push(clause);
         }
-        let read = found
-            .into_iter()
-            .map(|(turned, words)| (turned, self.terms(&words)));
-        read.filter(|(_, terms)| !terms.is_empty()).collect()
+        found.retain(|(_, terms)| !terms.is_empty());
+        found
     }
+}
+
+/// Words that a clause ends before.
+const JOINTS: &str = "but|because|since|so|weil|aber|sondern|damit|while|although|unless|therefore";
+/// Words in front of a "not" that make it turn the whole clause.
+const PREDICATES: &str = "must|should|do|does|did|is|are|was|were|may|can|will|would|could|be|to|we|you|i|they|has|have";
+
+/// Cuts the words between two marks into clauses. "Tests must not mock" is one thing that is turned
+/// round; "spaces, not tabs" is two.
+fn turns(words: &[&str]) -> Vec<(bool, String)> {
+    let mut found: Vec<(bool, Vec<&str>)> = vec![(false, Vec::new())];
+    for (at, word) in words.iter().enumerate() {
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        let before = at.checked_sub(1).map_or("", |before| words[before]);
+        let contrast = matches!((*word, next), ("instead", "of") | ("rather", "than"))
+            || listed("not|no|without|ohne|statt|nor|kein|keine|keinen", word) && !listed(PREDICATES, before);
+        let Some((_, current)) = found.last_mut() else {
+            continue;
+        };
+        if listed(JOINTS, word) {
+            found.push((false, Vec::new()));
+        } else if contrast {
+            found.push((true, vec![*word]));
+        } else if listed(TURNS, word) {
+            // What stands before "and" is a clause of its own.
+            let joint = current.iter().rposition(|word| listed("and|or|und|oder", word));
+            let rest = current.split_off(joint.unwrap_or(0));
+            found.push((true, rest));
+        } else {
+            current.push(word);
+        }
+    }
+    let joined = found.into_iter().map(|(turned, words)| (turned, words.join(" ")));
+    joined.collect()
 }
 
 /// Lower case, one blank between words.

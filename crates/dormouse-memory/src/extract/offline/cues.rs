@@ -99,9 +99,22 @@ fn hit(cue: Cue, kind: Kind, statement: &str) -> Option<Hit> {
     })
 }
 
+/// Whether a sentence needs something at hand to be understood. The project itself is always there.
+fn points_at_something(words: &Phrases) -> bool {
+    let mut plain = format!(" {} ", words.as_str());
+    for whole in "this project|this repo|this repository|this codebase|this team|this company|\
+                  diesem projekt|diesem repo"
+        .split('|')
+    {
+        plain = plain.replace(&format!(" {whole} "), " ");
+    }
+    plain.split(' ').any(|word| listed(AT_HAND, word))
+}
+
 /// Drops what people begin sentences with.
 fn without_opener(text: &str) -> &str {
-    const OPENERS: &str = "please|ok|okay|also|and|oh|btw|by the way|one more thing|hey|so|fyi|for the record|\
+    const OPENERS: &str = "could you|can you|would you|will you|i want you to|i'd like you to|kannst du|könntest du|\
+        please|ok|okay|also|and|oh|btw|by the way|one more thing|hey|so|fyi|for the record|\
         just so you know|heads up|quick note|important|note|bitte|übrigens|achtung|\
         für die zukunft|again|seriously|one rule|rule";
     let mut rest = text.trim_start();
@@ -169,7 +182,7 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
         i want you to never|you should never|immer|ab jetzt|ab sofort|in zukunft|künftig|\
         grundsätzlich|wir verwenden immer|we only|only ever|let's always|let's never|\
         from here on|each time|before every|after every|before each|wenn du";
-    let points = words.words().any(|word| listed(AT_HAND, word));
+    let points = points_at_something(words);
     let demands =
         words.starts(DEMAND) || (words.starts("if|when") && words.has("always|never"));
     if demands {
@@ -256,7 +269,7 @@ fn correction(text: &str) -> Option<Hit> {
     let rest = behind(text, CUES)?;
     let rest = without_opener(rest);
     let words = Phrases::of(rest);
-    let points = words.words().any(|word| listed(AT_HAND, word));
+    let points = points_at_something(&words);
     let replaces = words.has("instead of|rather than|not|statt|sondern|instead");
     let ours = words.starts("we|our|the team|wir|unser|always|never|use|nutze|verwende|in this project|here we");
     ((replaces || ours) && ours && (!points || words.has(STANDING)))
@@ -271,7 +284,9 @@ fn confirmation(text: &str) -> Option<Hit> {
             from now on|that's how|that's exactly how|the right way|was the right call|\
             is the right call|right call|weiter so|mach das immer|so machen wir|immer so|\
             bleib dabei|stick with|stick to|please keep");
-    if !confirms(&words) || !keeps {
+    let all: Vec<&str> = words.words().collect();
+    let goes_on = |pair: &[&str]| pair[0] == "keep" && pair[1].ends_with("ing");
+    if !confirms(&words) || !(keeps || all.windows(2).any(goes_on)) {
         return None;
     }
     let rest = behind(

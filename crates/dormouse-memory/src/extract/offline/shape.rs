@@ -3,7 +3,7 @@
 use super::cues::{Cue, Hit};
 use super::triggers::triggers_for;
 use crate::extract::attribute::day;
-use crate::extract::phrases::Phrases;
+use crate::extract::phrases::{Phrases, listed};
 use crate::extract::span::Span;
 use crate::topic::Kind;
 use crate::trust::Trust;
@@ -140,7 +140,7 @@ fn name(statement: &str) -> String {
     let words = Phrases::of(statement);
     let words: Vec<&str> = words
         .words()
-        .filter(|word| !SMALL.contains(word))
+        .filter(|word| !listed(SMALL, word))
         .take(NAME_WORDS)
         .collect();
     words.join(" ")
