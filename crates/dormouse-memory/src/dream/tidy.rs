@@ -101,7 +101,7 @@ fn shortened(old: &str, entry: &index::Entry) -> String {
     if old.trim_end().chars().count() <= LONGEST_LINE {
         return old.to_owned();
     }
-    let end = &old[old.trim_end().len()..];
+    let end = &old[old.trim_end_matches(['\r', '\n']).len()..];
     let short = index::line(&entry.title, &entry.target, &entry.hook);
     // A long link cannot be cut.
     if short.chars().count() < old.trim_end().chars().count() {
