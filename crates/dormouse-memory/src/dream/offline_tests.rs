@@ -175,6 +175,19 @@ fn what_is_over_loses_its_line_and_keeps_its_file() {
 }
 
 #[test]
+fn a_long_line_is_cut_at_a_clause_if_its_file_says_the_same() {
+    let hook = "Ann owns the release train and the calendar that goes with it; Bob reviews migrations on Mondays and every other change to the schema of the billing database and of the archive that belongs to it";
+    let known = memory("A", "project", &format!("{hook}."));
+    let index = format!("- [A](a.md) — {hook}\n- [B](b.md) — {hook}\n");
+    let other = memory("B", "project", "Unrelated.");
+    let before = with(&[("MEMORY.md", &index), ("a.md", &known), ("b.md", &other)]);
+    let expected = format!(
+        "- [A](a.md) — Ann owns the release train and the calendar that goes with it…\n- [B](b.md) — {hook}\n"
+    );
+    assert_eq!(dream(&before).after.index(), expected);
+}
+
+#[test]
 fn an_index_that_cannot_hold_all_holds_what_matters_most() {
     let mut before = Snapshot::new();
     for number in 0..300 {
