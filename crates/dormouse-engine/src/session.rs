@@ -3,7 +3,7 @@
 use crate::error::EngineError;
 use crate::notes::NotesKeeper;
 use crate::notice::Notice;
-use crate::ports::{Asker, CompactHooks, Restorer, ToolHost};
+use crate::ports::{Asker, CompactHooks, Companion, Restorer, ToolHost};
 use dormouse_context::clear::Measure;
 use dormouse_context::conversation::Conversation;
 use dormouse_context::economy::{Prices, Prior, Rates};
@@ -66,6 +66,8 @@ pub struct Ports {
     pub hooks: Arc<dyn CompactHooks>,
     /// What is shown again after them.
     pub restorer: Arc<dyn Restorer>,
+    /// Whoever adds memories to the conversation.
+    pub companion: Arc<dyn Companion>,
     /// The settings.
     pub settings: SettingsSource,
     /// Where notices go.

@@ -17,9 +17,9 @@ pub struct FrontMatter {
 
 /// A key at the left edge, with everything up to the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) range: Range<usize>,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) range: Range<usize>,
 }
 
 /// Cuts a file into front matter and body; the body begins at the number given.
@@ -86,7 +86,7 @@ impl FrontMatter {
 
     /// The keys at the left edge with their lines. Comments and blank lines before a key belong to
     /// nobody and stay where they are.
-    pub(super) fn entries(&self, text: &str) -> Vec<Entry> {
+    pub(crate) fn entries(&self, text: &str) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut at = self.inner.start;
         // Lines behind the last key that belong to it: indented ones, and list items.

@@ -57,8 +57,10 @@ impl Placement {
     /// The file that has the memory in the end.
     pub const fn path(&self) -> &SafePath {
         match self {
-            Self::Create(path) | Self::Known(path) | Self::Merge(path) => path,
-            Self::Contradict { path, .. } => path,
+            Self::Create(path)
+            | Self::Known(path)
+            | Self::Merge(path)
+            | Self::Contradict { path, .. } => path,
         }
     }
 }

@@ -1,0 +1,8 @@
+//! The guard against real material and against itself.
+
+#[cfg(test)]
+mod material;
+#[cfg(test)]
+mod shell_cases;
+#[cfg(test)]
+mod shell_corpus;

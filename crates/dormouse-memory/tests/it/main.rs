@@ -1,0 +1,8 @@
+//! Tests on real files and real material.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod disk;
+mod instructions;
+mod material;
+mod memory_tool;

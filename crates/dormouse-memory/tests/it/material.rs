@@ -1,0 +1,28 @@
+//! Real material beside the workspace, where there is any.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "the material lies on the disk, and a skipped test says so"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A folder of the material. `None`, with a message, if it is not there.
+pub(crate) fn folder(name: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
+    let path = root.join("../shared/material").join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("skipped: no material at ../shared/material/{name}");
+    None
+}
+
+/// Strings that break parsers.
+pub(crate) fn naughty_strings() -> Vec<String> {
+    let Some(path) = folder("security/blns-mit/blns.json") else {
+        return Vec::new();
+    };
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
