@@ -93,9 +93,13 @@ fn needles_of(term: &str) -> Vec<Finder<'static>> {
             needles.push(escaped);
         }
         if capital == first {
-            // A script without capitals: the whole term is a better needle than one character.
-            needles[0] = term.to_ascii_lowercase();
-            needles.truncate(2);
+            // In a script without capitals, more than one character makes a better needle.
+            let caseless = |c: &char| !c.is_lowercase() && !c.is_uppercase();
+            let start: String = term.chars().take_while(caseless).collect();
+            if !start.is_empty() {
+                needles[0] = start;
+                needles.truncate(2);
+            }
         }
     }
     needles.sort();
