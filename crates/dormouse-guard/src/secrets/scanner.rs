@@ -135,7 +135,6 @@ impl Scanner {
             };
             let rule = prepared.rule;
             if bits_per_byte(secret.as_str()) >= rule.floor
-                && !filter::is_placeholder(secret.as_str())
                 && filter::meets(rule.demand, secret.as_str())
             {
                 let range = window.start + secret.start()..window.start + secret.end();
