@@ -64,6 +64,8 @@ const WORDS: [&str; 14] = [
     "false",
     "undefined",
 ];
+/// What marks a place where a program puts the password in.
+const INSERTIONS: [&str; 7] = ["#{", "%s", "%(", "()", "::", "://", "env."];
 /// A name made of words has few digits; keys have many.
 const LEAST_DIGITS: usize = 2;
 /// Without digits, capitals must be everywhere: their share of the letters, in a hundred.
@@ -136,7 +138,7 @@ fn is_password(text: &str) -> bool {
     let others = text.bytes().any(|byte| !byte.is_ascii_alphabetic());
     letters
         && others
-        && !reads_like_code(text)
+        && !INSERTIONS.iter().any(|mark| text.contains(mark))
         && !is_made_of_words(text)
         && !WORDS.iter().any(|word| plain.contains(word))
 }

@@ -84,27 +84,3 @@ impl Random {
         }
     }
 }
-
-/// The longest group that captures, or the whole.
-pub(crate) fn captured(pattern: &Hir) -> &Hir {
-    let mut groups = Vec::new();
-    collect(pattern, &mut groups);
-    let longest = groups
-        .into_iter()
-        .max_by_key(|group| group.properties().minimum_len());
-    longest.unwrap_or(pattern)
-}
-
-fn collect<'a>(pattern: &'a Hir, groups: &mut Vec<&'a Hir>) {
-    match pattern.kind() {
-        HirKind::Capture(group) => {
-            groups.push(&group.sub);
-            collect(&group.sub, groups);
-        }
-        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
-            parts.iter().for_each(|part| collect(part, groups));
-        }
-        HirKind::Repetition(repetition) => collect(&repetition.sub, groups),
-        _ => {}
-    }
-}

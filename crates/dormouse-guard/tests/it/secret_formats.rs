@@ -2,10 +2,10 @@
 //! widely used scanner. No key stands in any file.
 
 use crate::material;
-use crate::random::{Random, captured};
+use crate::random::Random;
 use dormouse_guard::secrets::{redact, scan};
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::Hir;
+use regex_syntax::hir::{Hir, HirKind};
 use serde::Deserialize;
 
 /// Keys made from each format.
@@ -51,6 +51,32 @@ fn entropy(text: &str) -> f64 {
         .map(|count| f64::from(*count) / total)
         .map(|share| -share * share.log2())
         .sum()
+}
+
+/// The longest group that captures, or the whole.
+fn captured(pattern: &Hir) -> &Hir {
+    let mut groups = Vec::new();
+    collect(pattern, &mut groups);
+    let longest = groups
+        .into_iter()
+        .max_by_key(|group| group.properties().minimum_len());
+    longest.unwrap_or(pattern)
+}
+
+fn collect<'a>(pattern: &'a Hir, groups: &mut Vec<&'a Hir>) {
+    match pattern.kind() {
+        HirKind::Capture(group) => {
+            groups.push(&group.sub);
+            collect(&group.sub, groups);
+        }
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+            for part in parts {
+                collect(part, groups);
+            }
+        }
+        HirKind::Repetition(repetition) => collect(&repetition.sub, groups),
+        _ => {}
+    }
 }
 
 /// Whether the key shows what it is without a name beside it.

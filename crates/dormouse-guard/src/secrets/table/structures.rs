@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
     token(
         "password-in-url",
         &["://"],
-        r#"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@"'`<>]{0,64}:(?P<secret>[^\s/:@"'`<>$]{6,100})@[\w.-]"#,
+        r#"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@"'`<>]{0,64}:(?P<secret>[^\s/:@"'`<>$(){}\[\]\\]{6,100})@[\w.-]"#,
     )
     .floor(2.0)
     .demand(Demand::Password),
