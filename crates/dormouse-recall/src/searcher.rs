@@ -31,8 +31,12 @@ pub struct Searcher {
     pub(crate) live: u32,
     /// Units that are left.
     pub(crate) live_units: u32,
+    /// The share of documents with something beside them.
+    pub(crate) context: f32,
     /// How a document's length marks down its words; by document.
     pub(crate) norms: Vec<f32>,
+    /// Documents that sound like standing instructions, and how much.
+    pub(crate) rules: Vec<(u32, f32)>,
     /// There if some documents are long or have neighbours.
     pub(crate) passages: Option<Passages>,
     /// There if some documents are pieces of something.
@@ -137,6 +141,8 @@ impl Searcher {
             parts,
             live: first_document,
             live_units: first_unit,
+            context: 0.0,
+            rules: Vec::new(),
             norms: Vec::new(),
             passages: None,
             family: None,
@@ -159,7 +165,12 @@ impl Searcher {
     /// How many documents differ from the base: those that are gone and those that are new.
     pub fn changed(&self) -> usize {
         let gone = self.gone.iter().filter(|gone| **gone).count();
-        let new: usize = self.parts.iter().skip(1).map(|part| part.segment.len()).sum();
+        let new: usize = self
+            .parts
+            .iter()
+            .skip(1)
+            .map(|part| part.segment.len())
+            .sum();
         gone + new
     }
 
@@ -169,6 +180,7 @@ impl Searcher {
             return &[];
         };
         let (part, local) = self.place(document);
+        let part = self.parts.get(part);
         part.map_or(&[], |part| part.segment.payload(local as usize))
     }
 
@@ -178,24 +190,27 @@ impl Searcher {
         left.map(|(document, _)| (document, self.payload(document)))
     }
 
-    /// The segment of a document, and its number there.
-    pub(crate) fn place(&self, document: u32) -> (Option<&Part>, u32) {
-        let part = self.parts.iter().rev().find(|part| part.first_document <= document);
-        (part, document - part.map_or(0, |part| part.first_document))
+    /// The part of a document, and its number there.
+    pub(crate) fn place(&self, document: u32) -> (usize, u32) {
+        let part = self
+            .parts
+            .iter()
+            .rposition(|part| part.first_document <= document);
+        let part = part.unwrap_or_default();
+        let first = self.parts.get(part).map_or(0, |part| part.first_document);
+        (part, document - first)
     }
 
     pub(crate) fn entry(&self, document: u32) -> DocumentEntry {
         let (part, local) = self.place(document);
-        match part {
-            Some(part) => part.segment.document(local),
-            None => DocumentEntry::default(),
-        }
+        let part = self.parts.get(part);
+        part.map_or_else(DocumentEntry::default, |part| part.segment.document(local))
     }
 
     /// The units of a document, numbered through.
     pub(crate) fn units_of(&self, document: u32) -> Range<u32> {
         let (part, local) = self.place(document);
-        part.map_or(0..0, |part| {
+        self.parts.get(part).map_or(0..0, |part| {
             let units = part.segment.units_of(local);
             units.start + part.first_unit..units.end + part.first_unit
         })
@@ -204,34 +219,40 @@ impl Searcher {
     /// The documents that are left.
     pub(crate) fn documents(&self) -> impl Iterator<Item = u32> + '_ {
         let numbered = (0_u32..).zip(&self.gone);
-        numbered.filter(|(_, gone)| !**gone).map(|(document, _)| document)
+        numbered
+            .filter(|(_, gone)| !**gone)
+            .map(|(document, _)| document)
     }
 
     fn measure(&mut self) {
-        let entries: Vec<(u32, DocumentEntry)> =
-            self.documents().map(|document| (document, self.entry(document))).collect();
+        let entries: Vec<(u32, DocumentEntry)> = self
+            .documents()
+            .map(|document| (document, self.entry(document)))
+            .collect();
         self.live = u32::try_from(entries.len()).unwrap_or(NONE);
-        let total: u64 = entries.iter().map(|(_, entry)| u64::from(entry.body)).sum();
-        let average = average(total, entries.len());
-        let b = self.weights.length;
-        self.norms = vec![1.0; self.gone.len()];
-        for (document, entry) in &entries {
-            self.norms[*document as usize] = norm(entry.body, average, b);
-        }
-        let units: u32 = entries
+        let rules = entries.iter().filter(|(_, entry)| entry.standing > 0.0);
+        self.rules = rules
+            .map(|(document, entry)| (*document, entry.standing))
+            .collect();
+        let units = entries
             .iter()
-            .map(|(document, _)| {
-                let units = self.units_of(*document);
-                units.end - units.start
-            })
-            .sum();
-        self.live_units = units;
+            .map(|(document, _)| self.units_of(*document).len());
+        self.live_units = u32::try_from(units.sum::<usize>()).unwrap_or(NONE);
         let has_parents = entries.iter().any(|(_, entry)| entry.parent != 0);
-        if units > self.live || has_parents {
-            self.passages = Some(self.passages(&entries));
+        if self.live_units > self.live || has_parents {
+            let passages = self.passages(&entries);
+            self.context = passages.context(self.live);
+            self.passages = Some(passages);
         }
         if has_parents {
             self.family = Some(self.family(&entries));
+        }
+        let total = entries.iter().map(|(_, entry)| u64::from(entry.body)).sum();
+        let average = average(total, entries.len());
+        let b = self.weights.length.at(self.context);
+        self.norms = vec![1.0; self.gone.len()];
+        for (document, entry) in &entries {
+            self.norms[*document as usize] = norm(entry.body, average, b);
         }
     }
 
@@ -251,13 +272,19 @@ impl Searcher {
         }
         let total = lengths.iter().map(|length| u64::from(*length)).sum();
         let average = average(total, lengths.len());
-        let b = self.weights.parent_length;
-        let norms = lengths.iter().map(|length| norm(*length, average, b)).collect();
+        let b = self.weights.passage_length;
+        let norms = lengths
+            .iter()
+            .map(|length| norm(*length, average, b))
+            .collect();
         Family { parent, norms }
     }
 
     fn passages(&self, entries: &[(u32, DocumentEntry)]) -> Passages {
-        let all = self.parts.last().map_or(0, |part| part.first_unit + part.segment.units());
+        let all = self
+            .parts
+            .last()
+            .map_or(0, |part| part.first_unit + part.segment.units());
         let mut passages = Passages {
             before: vec![NONE; all as usize],
             behind: vec![NONE; all as usize],
@@ -282,8 +309,12 @@ impl Searcher {
         for pair in pieces.windows(2) {
             if let [before, behind] = pair
                 && before.0 == behind.0
+                && before.1 + 1 == behind.1
             {
-                let (last, first) = (self.units_of(before.3).end - 1, self.units_of(behind.3).start);
+                let (last, first) = (
+                    self.units_of(before.3).end - 1,
+                    self.units_of(behind.3).start,
+                );
                 passages.join(last, first);
             }
         }
@@ -291,15 +322,24 @@ impl Searcher {
         let length = |unit: u32| lengths.get(unit as usize).copied().unwrap_or_default();
         let whole: Vec<u32> = (0..all)
             .map(|unit| {
-                let neighbours = [passages.before[unit as usize], passages.behind[unit as usize]];
+                let neighbours = [
+                    passages.before[unit as usize],
+                    passages.behind[unit as usize],
+                ];
                 length(unit) + neighbours.into_iter().map(length).sum::<u32>()
             })
             .collect();
         let live = |unit: &usize| passages.document[*unit] != NONE;
-        let total = (0..whole.len()).filter(live).map(|unit| u64::from(whole[unit])).sum();
+        let total = (0..whole.len())
+            .filter(live)
+            .map(|unit| u64::from(whole[unit]))
+            .sum();
         let average = average(total, self.live_units as usize);
         let b = self.weights.passage_length;
-        passages.norms = whole.iter().map(|length| norm(*length, average, b)).collect();
+        passages.norms = whole
+            .iter()
+            .map(|length| norm(*length, average, b))
+            .collect();
         passages
     }
 
@@ -312,6 +352,25 @@ impl Searcher {
 }
 
 impl Passages {
+    /// The share of documents with something beside them.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "numbers of documents are far below 2^23"
+    )]
+    fn context(&self, documents: u32) -> f32 {
+        let mut count = 0;
+        let mut last = NONE;
+        let neighbours = self.before.iter().zip(&self.behind);
+        for (document, (before, behind)) in self.document.iter().zip(neighbours) {
+            let beside = *before != NONE || *behind != NONE;
+            if *document != NONE && *document != last && beside {
+                count += 1;
+                last = *document;
+            }
+        }
+        count as f32 / documents.max(1) as f32
+    }
+
     fn join(&mut self, before: u32, behind: u32) {
         self.behind[before as usize] = behind;
         self.before[behind as usize] = before;
@@ -338,6 +397,6 @@ fn average(total: u64, count: usize) -> f64 {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a ratio near one")]
-fn norm(length: u32, average: f64, b: f64) -> f32 {
-    (1.0 - b + b * f64::from(length) / average) as f32
+fn norm(length: u32, average: f64, b: f32) -> f32 {
+    1.0 - b + b * (f64::from(length) / average) as f32
 }

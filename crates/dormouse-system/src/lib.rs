@@ -1,8 +1,8 @@
 //! The one door between synchronous code and the outside world.
 //!
 //! # Model
-//! Five ports, each a small object-safe trait: [`Files`], [`Clock`], [`Environment`], [`Ids`] and
-//! [`Processes`]. [`System`] bundles one of each. Every port comes twice: the real thing, and an in-memory twin
+//! Six ports, each a small object-safe trait: [`Files`], [`Clock`], [`Environment`], [`Ids`],
+//! [`Processes`] and [`Sandbox`]. [`System`] bundles one of each. Every port comes twice: the real thing, and an in-memory twin
 //! that a test can steer. The twin of the files also knows what a disk does badly: it loses what
 //! was not synced, fills up, tears writes and refuses access, all on command ([`Fault`]).
 //!
@@ -13,7 +13,7 @@
 //!
 //! # Not here
 //! - No formats: what the bytes mean is the store's business.
-//! - No waiting, unless the name says so ([`Files::lock_waiting`]): nothing else blocks for a lock,
+//! - No waiting, unless the name says so ([`Files::lock_waiting`], [`Sandbox::run`]): nothing else blocks for a lock,
 //!   sleeps or retries, except a write that came out short.
 //! - No asynchronous code, no network.
 //! - No judgement whether a path may be touched; that is decided before it gets here. What is
@@ -24,6 +24,7 @@ mod files;
 mod memory;
 mod processes;
 mod real;
+mod sandbox;
 mod system;
 mod world;
 
@@ -34,9 +35,10 @@ pub use files::{
 };
 pub use memory::{
     Fault, ManualClock, MapEnvironment, MemoryFiles, MemoryProcesses, MemorySystem, Performed,
-    SequentialIds, Survives,
+    ScriptedSandbox, SequentialIds, Survives,
 };
 pub use processes::{ProcessId, ProcessStart, Processes};
-pub use real::{RealClock, RealEnvironment, RealFiles, RealIds, RealProcesses};
+pub use real::{RealClock, RealEnvironment, RealFiles, RealIds, RealProcesses, RealSandbox};
+pub use sandbox::{Confinement, End, Finished, Program, Sandbox, SandboxError, Task};
 pub use system::System;
 pub use world::{Clock, Environment, EnvironmentError, Ids, Ticks};

@@ -3,7 +3,8 @@
 use crate::files::Files;
 use crate::memory::MemorySystem;
 use crate::processes::Processes;
-use crate::real::{RealClock, RealEnvironment, RealFiles, RealIds, RealProcesses};
+use crate::real::{RealClock, RealEnvironment, RealFiles, RealIds, RealProcesses, RealSandbox};
+use crate::sandbox::Sandbox;
 use crate::world::{Clock, Environment, Ids};
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub struct System {
     pub ids: Arc<dyn Ids>,
     /// Which processes run.
     pub processes: Arc<dyn Processes>,
+    /// Programs that may only read.
+    pub sandbox: Arc<dyn Sandbox>,
 }
 
 impl System {
@@ -31,6 +34,7 @@ impl System {
             env: Arc::new(RealEnvironment),
             ids: Arc::new(RealIds),
             processes: Arc::new(RealProcesses),
+            sandbox: Arc::new(RealSandbox),
         }
     }
 

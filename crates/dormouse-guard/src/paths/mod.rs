@@ -14,6 +14,8 @@
 mod directory;
 mod refusal;
 mod rules;
+
+pub(crate) use rules::is_invisible;
 mod safe_path;
 
 pub use directory::{DirectoryRefusal, check_directory};

@@ -1,4 +1,5 @@
-//! Words that stand next to each other in the query and in the document.
+//! The words of a candidate, one after the other: which of the query it has, and which of them
+//! stand together as they do in the query.
 
 use super::plan::Plan;
 use crate::searcher::Searcher;
@@ -6,66 +7,131 @@ use crate::segment::GAP;
 
 /// Farthest apart, in words.
 const REACH: usize = 6;
+/// What two words in the other order count.
+const REVERSED: f32 = 0.5;
+/// Bits of the filter in front of the lookup.
+const FILTER: u32 = 1024;
 
 /// The words of the query as numbers of one part's terms.
-#[derive(Debug, Default)]
-pub(super) struct Lookup {
-    /// Sorted by number.
-    entries: Vec<(u32, usize)>,
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// Number, place in the query, share; sorted by number.
+    entries: Vec<(u32, usize, f32)>,
+    /// Most words of a document are none of the query's, which this tells at once.
+    filter: [bool; FILTER as usize],
 }
 
-impl Lookup {
+/// What was seen of a document.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Look {
+    /// What words standing together are worth.
+    pub(super) near: f32,
+    /// What the words found are worth, without stop words.
+    pub(super) covered: f32,
+}
+
+/// Memory for looking, used again for the next document.
+#[derive(Debug, Default)]
+pub(super) struct Eyes {
+    /// By word of the query: where it was seen last.
+    seen: Vec<Option<usize>>,
+    /// By word: the best share of it that was seen.
+    share: Vec<f32>,
+    /// By pair: how close at best.
+    close: Vec<f32>,
+}
+
+impl Wanted {
     pub(super) fn new(plan: &Plan, part: usize) -> Self {
-        let mut entries: Vec<(u32, usize)> = plan
-            .terms
-            .iter()
-            .filter_map(|term| Some((term.numbers.get(part).copied().flatten()?, term.word)))
+        let terms = plan.terms.iter();
+        let mut entries: Vec<(u32, usize, f32)> = terms
+            .flat_map(|term| term.lookups.iter().map(|lookup| (lookup, term.word)))
+            .filter(|(lookup, _)| lookup.part == part)
+            .map(|(lookup, word)| (lookup.number, word, lookup.share))
             .collect();
-        entries.sort_unstable();
-        Self { entries }
+        entries.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.total_cmp(&a.2)));
+        entries.dedup_by_key(|entry| entry.0);
+        let mut filter = [false; FILTER as usize];
+        for (number, ..) in &entries {
+            filter[(number % FILTER) as usize] = true;
+        }
+        Self { entries, filter }
     }
 
-    fn word(&self, number: u32) -> Option<usize> {
-        let place = self.entries.binary_search_by_key(&number, |entry| entry.0).ok()?;
-        self.entries.get(place).map(|entry| entry.1)
+    fn word(&self, number: u32) -> Option<(usize, f32)> {
+        if !self.filter[(number % FILTER) as usize] {
+            return None;
+        }
+        let found = self.entries.binary_search_by_key(&number, |entry| entry.0);
+        let (_, word, share) = self.entries.get(found.ok()?)?;
+        Some((*word, *share))
     }
 }
 
 impl Searcher {
-    /// What a document's words add by standing together as in the query.
-    pub(super) fn nearness(&self, document: u32, plan: &Plan, lookups: &[Lookup]) -> f32 {
-        let (Some(part), local) = self.place(document) else {
-            return 0.0;
+    /// Reads a document with the query in mind.
+    pub(super) fn look(
+        &self,
+        document: u32,
+        plan: &Plan,
+        wanted: &[Wanted],
+        eyes: &mut Eyes,
+    ) -> Look {
+        let (part, local) = self.place(document);
+        let (Some(part), Some(wanted)) = (self.parts.get(part), wanted.get(part)) else {
+            return Look::default();
         };
-        let index = usize::from(part.first_document > 0 && lookups.len() > 1);
-        let Some(lookup) = lookups.get(index) else {
-            return 0.0;
-        };
-        let words = plan.words.len();
-        let mut best = vec![0.0_f32; words];
-        let mut seen: Vec<Option<usize>> = vec![None; words];
+        eyes.open(plan);
         let mut place = 0;
         for number in part.segment.words(part.segment.units_of(local)) {
             place += 1;
             if number == GAP {
                 place += REACH;
-                continue;
-            }
-            let Some(word) = lookup.word(number) else { continue };
-            seen[word] = Some(place);
-            if let Some(before) = word.checked_sub(1)
-                && let Some(at) = seen[before]
-            {
-                best[word] = best[word].max(closeness(place - at));
-            }
-            if let Some(at) = seen.get(word + 1).copied().flatten() {
-                best[word + 1] = best[word + 1].max(0.5 * closeness(place - at));
+            } else if let Some((word, share)) = wanted.word(number) {
+                eyes.see(plan, word, share, place);
             }
         }
-        let pairs = plan.words.windows(2).zip(&best[1..]);
-        pairs
-            .map(|(pair, close)| pair[0].rarity.min(pair[1].rarity) * close)
-            .sum()
+        eyes.sum(plan)
+    }
+}
+
+impl Eyes {
+    fn open(&mut self, plan: &Plan) {
+        self.seen.clear();
+        self.seen.resize(plan.words.len(), None);
+        self.share.clear();
+        self.share.resize(plan.words.len(), 0.0);
+        self.close.clear();
+        self.close.resize(plan.pairs.len(), 0.0);
+    }
+
+    fn see(&mut self, plan: &Plan, word: usize, share: f32, place: usize) {
+        self.seen[word] = Some(place);
+        self.share[word] = self.share[word].max(share);
+        for (pair, close) in plan.pairs.iter().zip(&mut self.close) {
+            let (other, order) = match word {
+                _ if word == pair.1 => (pair.0, 1.0),
+                _ if word == pair.0 => (pair.1, REVERSED),
+                _ => continue,
+            };
+            if let Some(at) = self.seen[other] {
+                *close = close.max(share * order * closeness(place - at));
+            }
+        }
+    }
+
+    fn sum(&self, plan: &Plan) -> Look {
+        let pairs = plan.pairs.iter().zip(&self.close);
+        let speaking = plan.words.iter().zip(&self.share);
+        let speaking = speaking.filter(|(word, _)| !word.stop_word);
+        Look {
+            near: pairs
+                .map(|(pair, close)| {
+                    plan.words[pair.0].rarity.min(plan.words[pair.1].rarity) * close
+                })
+                .sum(),
+            covered: speaking.map(|(word, share)| word.rarity * share).sum(),
+        }
     }
 }
 

@@ -1,13 +1,18 @@
 //! From a query to the terms that are looked up, each with its weight.
 
+use super::score::rarity;
+use crate::analyse::{QueryTerm, Sort};
 use crate::searcher::Searcher;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-/// A term of the query that occurs.
+/// How many letters longer or shorter another form of a word may be.
+const VARIANT_LETTERS: usize = 6;
+
+/// A word of the query that occurs, or something that stands for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
-    /// Its number in each part.
-    pub(crate) numbers: Vec<Option<u32>>,
+    /// Where to look: the word itself first, then its relatives.
+    pub(crate) lookups: Vec<Lookup>,
     /// What it counts among documents: rarity, less for stop words and stand-ins.
     pub(crate) weight: f32,
     /// The same among units.
@@ -18,12 +23,21 @@ pub(crate) struct Planned {
     pub(crate) word: usize,
 }
 
+/// A term of one part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lookup {
+    pub(crate) part: usize,
+    pub(crate) number: u32,
+    /// What one occurrence counts.
+    pub(crate) share: f32,
+}
+
 /// A word of the query.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
+    pub(crate) stop_word: bool,
     /// How much the query loses without it.
     pub(crate) rarity: f32,
-    pub(crate) stop_word: bool,
 }
 
 /// What to look up.
@@ -32,130 +46,203 @@ pub(crate) struct Plan {
     pub(crate) terms: Vec<Planned>,
     /// The words in order; those of an identifier without the identifier.
     pub(crate) words: Vec<Word>,
+    pub(crate) pairs: Vec<(usize, usize)>,
+}
+
+/// In how many documents and units something is.
+#[derive(Clone, Copy, Default)]
+struct Having {
+    documents: usize,
+    units: usize,
 }
 
 impl Searcher {
     pub(crate) fn plan(&self, query: &str) -> Plan {
         let mut plan = Plan::default();
-        let mut known: HashMap<String, usize> = HashMap::new();
-        let weights = &self.weights;
+        let mut known: HashMap<String, Word> = HashMap::new();
         let terms = self.analyser.query(query);
         for term in &terms {
-            let factor = if term.stop_word { weights.stop_word } else { 1.0 };
-            let rarity = self.rarity_of_nothing();
-            if let Some(first) = known.get(&term.text) {
-                let again = plan.words[*first].clone();
-                if !term.whole {
-                    plan.words.push(again);
+            if let Some(again) = known.get(&term.text) {
+                if term.sort == Sort::Stem {
+                    plan.words.push(*again);
                 }
                 continue;
             }
-            let word = plan.words.len();
-            known.insert(term.text.clone(), word);
-            let planned = self.planned(&term.text, factor, word);
-            plan.words.push(Word {
-                rarity: planned.as_ref().map_or(rarity * factor, |planned| planned.weight),
+            let place = plan
+                .words
+                .len()
+                .saturating_sub(usize::from(term.sort != Sort::Stem));
+            let planned = self.planned(term, place);
+            let nowhere = self.factor(term) * self.rarity(0);
+            let rarity = planned.as_ref().map_or(nowhere, |planned| planned.weight);
+            let word = Word {
+                rarity,
                 stop_word: term.stop_word,
-            });
-            match planned {
-                Some(planned) => plan.terms.push(planned),
-                None if !term.stop_word && weights.alike > 0.0 => {
-                    self.alike(&term.text, word, &mut plan);
-                }
-                None => {}
+            };
+            known.insert(term.text.clone(), word);
+            if term.sort == Sort::Stem {
+                plan.words.push(word);
             }
+            plan.terms.extend(planned);
         }
-        if weights.joined > 0.0 {
-            for pair in terms.windows(2) {
-                if let [first, second] = pair
-                    && !(first.stop_word && second.stop_word)
-                {
-                    let joined = format!("{}{}", first.text, second.text);
-                    let word = known.get(&first.text).copied().unwrap_or_default();
-                    if !known.contains_key(&joined) {
-                        plan.terms.extend(self.planned(&joined, weights.joined, word));
-                    }
-                }
-            }
-        }
+        self.joined(&terms, &known, &mut plan);
+        plan.pairs = (1..plan.words.len()).map(|word| (word - 1, word)).collect();
+        let content: Vec<usize> = (0..plan.words.len())
+            .filter(|word| !plan.words[*word].stop_word)
+            .collect();
+        plan.pairs.extend(
+            content
+                .windows(2)
+                .map(|pair| (pair[0], pair[1]))
+                .filter(|pair| pair.0 + 1 != pair.1),
+        );
         plan
     }
 
-    fn planned(&self, term: &str, factor: f32, word: usize) -> Option<Planned> {
-        let numbers: Vec<Option<u32>> =
-            self.parts.iter().map(|part| part.segment.find(term)).collect();
-        self.planned_numbers(numbers, factor, word)
+    fn factor(&self, term: &QueryTerm) -> f32 {
+        let sort = if term.sort == Sort::Form {
+            self.weights.form
+        } else {
+            1.0
+        };
+        let word = if term.stop_word {
+            self.weights.stop_word.at(self.context)
+        } else {
+            1.0
+        };
+        sort * word
     }
 
-    fn planned_numbers(
+    fn planned(&self, term: &QueryTerm, word: usize) -> Option<Planned> {
+        let mut factor = self.factor(term);
+        let (mut lookups, mut having) = self.find(&term.text, 1.0);
+        if !term.stop_word && term.sort == Sort::Stem {
+            let absent = having.documents == 0;
+            let mut relatives = Having::default();
+            for (text, share) in self.relatives(&term.text, absent) {
+                let (found, some) = self.find(&text, share);
+                lookups.extend(found);
+                relatives.documents += some.documents;
+                relatives.units += some.units;
+            }
+            if absent {
+                having = relatives;
+                factor *= self.weights.alike;
+            }
+        }
+        self.weighed(lookups, having, factor, word)
+    }
+
+    fn weighed(
         &self,
-        numbers: Vec<Option<u32>>,
+        lookups: Vec<Lookup>,
+        having: Having,
         factor: f32,
         word: usize,
     ) -> Option<Planned> {
-        let (mut documents, mut units) = (0, 0);
-        for (part, number) in self.parts.iter().zip(&numbers) {
-            if let Some(number) = number {
-                let (some, more) = part.having(&part.segment.postings(*number));
-                documents += some as usize;
-                units += more;
-            }
-        }
-        (documents > 0).then(|| Planned {
-            numbers,
-            weight: factor * rarity(self.live as usize, documents),
-            unit_weight: factor * rarity(self.live_units as usize, units),
+        (having.documents > 0).then(|| Planned {
+            lookups,
+            weight: factor * self.rarity(having.documents),
+            unit_weight: factor * rarity(self.live_units as usize, having.units),
             factor,
             word,
         })
     }
 
-    /// The rarity of a word that no document has.
-    fn rarity_of_nothing(&self) -> f32 {
-        rarity(self.live as usize, 0)
+    /// What a word counts that so many documents have.
+    pub(super) fn rarity(&self, having: usize) -> f32 {
+        let power = self.weights.rarity.at(self.context);
+        rarity(self.live as usize, having).powf(power)
     }
 
-    /// Terms that begin like one that is nowhere.
-    fn alike(&self, term: &str, word: usize, plan: &mut Plan) {
-        let letters = term.chars().count();
-        if letters < 5 || !term.chars().all(char::is_alphabetic) {
+    fn find(&self, term: &str, share: f32) -> (Vec<Lookup>, Having) {
+        let mut lookups = Vec::new();
+        let mut having = Having::default();
+        for (index, part) in self.parts.iter().enumerate() {
+            if let Some(number) = part.segment.find(term) {
+                let (documents, units) = part.having(&part.segment.postings(number));
+                having.documents += documents as usize;
+                having.units += units;
+                lookups.push(Lookup {
+                    part: index,
+                    number,
+                    share,
+                });
+            }
+        }
+        (lookups, having)
+    }
+
+    /// Two words of the query written as one.
+    fn joined(&self, terms: &[QueryTerm], known: &HashMap<String, Word>, plan: &mut Plan) {
+        let share = self.weights.joined;
+        if share <= 0.0 {
             return;
         }
-        let keep = (letters * 3).div_ceil(4).max(4);
+        let mut place = 0;
+        for pair in terms.windows(2) {
+            let [first, second] = pair else { continue };
+            place += usize::from(first.sort == Sort::Stem);
+            if first.stop_word
+                || second.stop_word
+                || first.sort != Sort::Stem
+                || second.sort != Sort::Stem
+            {
+                continue;
+            }
+            let text = format!("{}{}", first.text, second.text);
+            if !known.contains_key(&text) {
+                let (lookups, having) = self.find(&text, 1.0);
+                plan.terms
+                    .extend(self.weighed(lookups, having, share, place - 1));
+            }
+        }
+    }
+
+    /// Terms that mean about the same as one, with what they count.
+    fn relatives(&self, term: &str, absent: bool) -> BTreeMap<String, f32> {
+        let mut found = BTreeMap::new();
+        if self.weights.variant > 0.0 || absent {
+            self.variants(term, absent, &mut found);
+        }
+        found
+    }
+
+    /// Terms that begin alike: longer forms, shorter forms, and for one that is nowhere those that
+    /// share most of it.
+    fn variants(&self, term: &str, absent: bool, found: &mut BTreeMap<String, f32>) {
+        let letters = term.chars().count();
+        if letters < 4 || !term.chars().all(char::is_alphabetic) {
+            return;
+        }
+        let share = if absent { 1.0 } else { self.weights.variant };
+        let keep = if absent {
+            (letters * 3).div_ceil(4).max(4)
+        } else {
+            letters
+        };
         let stem: String = term.chars().take(keep).collect();
-        let mut found: HashMap<Vec<u8>, Vec<Option<u32>>> = HashMap::new();
-        for (index, part) in self.parts.iter().enumerate() {
+        for part in &self.parts {
             let first = part.segment.first_at_least(&stem);
             for number in first..part.segment.terms() {
-                let text = part.segment.term_text(number);
-                if !text.starts_with(stem.as_bytes()) {
+                let Ok(text) = std::str::from_utf8(part.segment.term_text(number)) else {
+                    break;
+                };
+                if !text.starts_with(&stem) {
                     break;
                 }
-                if text.len() <= term.len() + 4 {
-                    let numbers =
-                        found.entry(text.to_vec()).or_insert_with(|| vec![None; self.parts.len()]);
-                    numbers[index] = Some(number);
+                let longer = text.chars().count().saturating_sub(letters);
+                let fine = longer <= VARIANT_LETTERS && text.chars().all(char::is_alphabetic);
+                if fine && text != term {
+                    found.entry(text.to_owned()).or_insert(share);
                 }
             }
         }
-        let mut found: Vec<_> = found.into_iter().collect();
-        found.sort();
-        let share = self.weights.alike;
-        plan.terms.extend(
-            found
-                .into_iter()
-                .filter_map(|(_, numbers)| self.planned_numbers(numbers, share, word)),
-        );
+        if !absent {
+            for length in letters.saturating_sub(VARIANT_LETTERS).max(4)..letters {
+                let short: String = term.chars().take(length).collect();
+                found.entry(short).or_insert(share);
+            }
+        }
     }
-}
-
-/// How much it says that a text has a word. Never below zero, also for a word that all have.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    reason = "counts are far below 2^52, and the result is a small number"
-)]
-pub(crate) fn rarity(all: usize, having: usize) -> f32 {
-    let (all, having) = (all as f64, having as f64);
-    ((all - having + 0.5).max(0.0) / (having + 0.5)).ln_1p() as f32
 }

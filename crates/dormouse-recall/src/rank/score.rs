@@ -1,43 +1,70 @@
 //! The passes over the postings: documents, passages, wholes.
 
-use super::plan::{Plan, Planned, rarity};
 use super::Scratch;
+use super::plan::{Plan, Planned};
 use crate::searcher::{Family, NONE, Passages, Searcher};
 
 impl Searcher {
     /// Adds up what each document is worth by its own words.
     pub(super) fn score_documents(&self, plan: &Plan, scratch: &mut Scratch) {
-        let scores = &mut scratch.documents;
+        let Scratch {
+            documents: scores,
+            counts,
+            touched,
+            ..
+        } = scratch;
         scores.clear();
         scores.resize(self.gone.len(), 0.0);
+        if counts.len() < scores.len() {
+            counts.resize(scores.len(), 0.0);
+        }
         let weights = &self.weights;
         for term in &plan.terms {
+            let several = term.lookups.len() > self.parts.len().min(1);
             self.each_document(term, |document, name, description, body| {
                 let norm = self.norms.get(document).copied().unwrap_or(1.0);
                 let count = weights.name * name + weights.description * description + body / norm;
-                if let Some(score) = scores.get_mut(document) {
+                if several {
+                    if let Some(sum) = counts.get_mut(document) {
+                        if *sum == 0.0 {
+                            touched.push(document);
+                        }
+                        *sum += count;
+                    }
+                } else if let Some(score) = scores.get_mut(document) {
                     *score += term.weight * saturated(count, weights.saturation);
                 }
             });
+            for document in touched.drain(..) {
+                let count = std::mem::take(&mut counts[document]);
+                scores[document] += term.weight * saturated(count, weights.saturation);
+            }
         }
     }
 
-    /// Calls `found` with every document left that has the term, and the counts in its fields.
+    /// Calls `found` with every document left that has the term or a relative, and the counts in
+    /// its fields; once per term it is looked up by.
     fn each_document(&self, term: &Planned, mut found: impl FnMut(usize, f32, f32, f32)) {
-        for (part, number) in self.parts.iter().zip(&term.numbers) {
-            let Some(number) = number else { continue };
+        for lookup in &term.lookups {
+            let Some(part) = self.parts.get(lookup.part) else {
+                continue;
+            };
             let single = part.segment.units() as usize == part.segment.len();
             let mut last = NONE;
             let mut counts = [0.0; 3];
-            for posting in part.segment.postings(*number).iter() {
-                let document = if single { posting.unit } else { part.segment.unit(posting.unit).0 };
+            for posting in part.segment.postings(lookup.number).iter() {
+                let document = if single {
+                    posting.unit
+                } else {
+                    part.segment.unit(posting.unit).0
+                };
                 if document != last {
                     self.report(last, part.first_document, counts, &mut found);
                     (last, counts) = (document, [0.0; 3]);
                 }
-                counts[0] += f32::from(posting.name);
-                counts[1] += f32::from(posting.description);
-                counts[2] += f32::from(posting.body);
+                counts[0] += lookup.share * f32::from(posting.name);
+                counts[1] += lookup.share * f32::from(posting.description);
+                counts[2] += lookup.share * 0.25 * f32::from(posting.body);
             }
             self.report(last, part.first_document, counts, &mut found);
         }
@@ -62,22 +89,41 @@ impl Searcher {
     /// What the best unit of each document is worth together with its neighbours.
     pub(super) fn score_passages(&self, passages: &Passages, plan: &Plan, scratch: &mut Scratch) {
         let units = passages.document.len();
-        let Scratch { units: scores, counts, touched, passages: best, .. } = scratch;
+        let Scratch {
+            units: scores,
+            counts,
+            touched,
+            passages: best,
+            ..
+        } = scratch;
         scores.clear();
         scores.resize(units, 0.0);
-        counts.resize(units, 0.0);
+        if counts.len() < units {
+            counts.resize(units, 0.0);
+        }
         for term in &plan.terms {
-            for (part, number) in self.parts.iter().zip(&term.numbers) {
-                let Some(number) = number else { continue };
-                for posting in part.segment.postings(*number).iter() {
+            for lookup in &term.lookups {
+                let Some(part) = self.parts.get(lookup.part) else {
+                    continue;
+                };
+                for posting in part.segment.postings(lookup.number).iter() {
                     let unit = (posting.unit + part.first_unit) as usize;
-                    if passages.document.get(unit).is_none_or(|document| *document == NONE) {
+                    if passages
+                        .document
+                        .get(unit)
+                        .is_none_or(|document| *document == NONE)
+                    {
                         continue;
                     }
-                    let count = f32::from(posting.body)
+                    let count = 0.25 * f32::from(posting.body)
                         + f32::from(posting.name)
                         + f32::from(posting.description);
-                    for near in [unit, passages.before[unit] as usize, passages.behind[unit] as usize] {
+                    let count = lookup.share * count;
+                    for near in [
+                        unit,
+                        passages.before[unit] as usize,
+                        passages.behind[unit] as usize,
+                    ] {
                         if let Some(sum) = counts.get_mut(near) {
                             if *sum == 0.0 {
                                 touched.push(near);
@@ -104,7 +150,12 @@ impl Searcher {
     /// What the whole of each piece is worth, by parent.
     pub(super) fn score_parents(&self, family: &Family, plan: &Plan, scratch: &mut Scratch) {
         let parents = family.norms.len();
-        let Scratch { parents: scores, counts, touched, .. } = scratch;
+        let Scratch {
+            parents: scores,
+            counts,
+            touched,
+            ..
+        } = scratch;
         scores.clear();
         scores.resize(parents, 0.0);
         if counts.len() < parents {
@@ -154,4 +205,15 @@ pub(super) fn deviation(scores: impl Iterator<Item = f32>) -> f32 {
     let mean = sum as f64 / count;
     let variance = squares as f64 / count - mean * mean;
     (variance.max(0.0).sqrt() / ONE) as f32
+}
+
+/// How much it says that a text has a word. Never below zero, also for a word that all have.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "counts are far below 2^52, and the result is a small number"
+)]
+pub(super) fn rarity(all: usize, having: usize) -> f32 {
+    let (all, having) = (all as f64, having as f64);
+    ((all - having + 0.5).max(0.0) / (having + 0.5)).ln_1p() as f32
 }

@@ -1,7 +1,7 @@
 //! Writing a segment.
 
 use super::{CHECKED_FROM, GAP, HEADER, MAGIC, SECTIONS, Segment, VERSION};
-use crate::analyse::{Analyser, Term, UnitEvent};
+use crate::analyse::{Analyser, Sort, Term, UnitEvent};
 use crate::cues;
 use crate::document::Document;
 use dormouse_text::words::Language;
@@ -86,8 +86,8 @@ impl Builder {
             (Field::Description, document.description),
         ] {
             analyser.each(text, |term| {
-                full |= self.count(term, field).is_err();
-                lengths[field as usize] += 1;
+                full |= self.count(term, field, 1).is_err();
+                lengths[field as usize] += u32::from(term.sort != Sort::Form);
             });
             if !text.is_empty() {
                 self.words.push(GAP);
@@ -95,11 +95,16 @@ impl Builder {
         }
         analyser.units(document.body, |event| match event {
             UnitEvent::Next => full |= self.open_unit().is_err(),
-            UnitEvent::Term(term) => {
-                full |= self.count(term, Field::Body).is_err();
-                lengths[Field::Body as usize] += 1;
+            UnitEvent::Term(term, count) => {
+                full |= self.count(term, Field::Body, count).is_err();
+                let length = if term.sort == Sort::Form {
+                    0
+                } else {
+                    u32::from(count)
+                };
+                lengths[Field::Body as usize] += length;
                 if let Some(unit) = self.units.last_mut() {
-                    unit.length += 1;
+                    unit.length += length;
                 }
             }
         });
@@ -134,7 +139,7 @@ impl Builder {
         Ok(())
     }
 
-    fn count(&mut self, term: Term<'_>, field: Field) -> Result<(), TooLarge> {
+    fn count(&mut self, term: Term<'_>, field: Field, count: u8) -> Result<(), TooLarge> {
         let number = match self.numbers.get(term.text) {
             Some(number) => *number,
             None => {
@@ -147,7 +152,7 @@ impl Builder {
                 number
             }
         };
-        if !term.whole {
+        if term.sort == Sort::Stem {
             self.words.push(number);
         }
         let unit = fits(self.units.len().saturating_sub(1))?;
@@ -164,7 +169,7 @@ impl Builder {
             match field {
                 Field::Name => last.name = (last.name + 1).min(15),
                 Field::Description => last.description = (last.description + 1).min(15),
-                Field::Body => last.body = last.body.saturating_add(1),
+                Field::Body => last.body = last.body.saturating_add(count),
             }
         }
         Ok(())
@@ -203,7 +208,10 @@ impl Builder {
                 postings.extend_from_slice(&count.unit.to_le_bytes());
                 postings.push(count.body);
                 postings.push(count.name << 4 | count.description);
-                let document = self.units.get(count.unit as usize).map(|unit| unit.document);
+                let document = self
+                    .units
+                    .get(count.unit as usize)
+                    .map(|unit| unit.document);
                 let document = document.ok_or(TooLarge)?;
                 having += u32::from(document != last);
                 last = document;

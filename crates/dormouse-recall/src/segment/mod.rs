@@ -21,8 +21,8 @@ mod build;
 mod open;
 
 pub use build::TooLarge;
+pub(crate) use open::{DocumentEntry, Postings};
 pub use open::{OpenError, Segment};
-pub(crate) use open::{DocumentEntry, Posting, Postings};
 
 /// The first bytes of every segment.
 const MAGIC: [u8; 4] = *b"DMRI";

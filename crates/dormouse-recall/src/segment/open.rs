@@ -92,7 +92,9 @@ impl<'a> Postings<'a> {
         let unit = |record: &[u8; POSTING]| u32_at(record, 0);
         let from = records.partition_point(|record| unit(record) < units.start);
         let rest = records.get(from..).unwrap_or_default();
-        rest.iter().take_while(|record| unit(record) < units.end).count()
+        rest.iter()
+            .take_while(|record| unit(record) < units.end)
+            .count()
     }
 }
 
@@ -139,7 +141,11 @@ impl Segment {
             && holds(UNITS, segment.units, UNIT)
             && holds(TERMS, segment.terms, TERM)
             && holds(PAYLOAD_ENDS, segment.documents, 4);
-        if whole { Ok(segment) } else { Err(OpenError::Damaged) }
+        if whole {
+            Ok(segment)
+        } else {
+            Err(OpenError::Damaged)
+        }
     }
 
     /// How many documents there are.
@@ -160,7 +166,9 @@ impl Segment {
     /// What the caller stored with a document; nothing if there is no such document.
     pub fn payload(&self, document: usize) -> &[u8] {
         let ends = self.section(PAYLOAD_ENDS);
-        let start = document.checked_sub(1).map_or(0, |before| u32_at(ends, 4 * before));
+        let start = document
+            .checked_sub(1)
+            .map_or(0, |before| u32_at(ends, 4 * before));
         let end = u32_at(ends, 4 * document);
         let range = start as usize..end as usize;
         self.section(PAYLOADS).get(range).unwrap_or_default()
@@ -172,7 +180,10 @@ impl Segment {
 
     pub(crate) fn document(&self, document: u32) -> DocumentEntry {
         let start = document as usize * DOCUMENT;
-        let entry = self.section(DOCUMENTS).get(start..start + DOCUMENT).unwrap_or_default();
+        let entry = self
+            .section(DOCUMENTS)
+            .get(start..start + DOCUMENT)
+            .unwrap_or_default();
         DocumentEntry {
             first_unit: u32_at(entry, 0),
             name: u16_at(entry, 4).into(),
@@ -212,7 +223,9 @@ impl Segment {
         let end = units.end.checked_sub(1).map_or(0, end_of);
         let words = self.section(WORDS).get(start * WORD..end * WORD);
         let (words, _) = words.unwrap_or_default().as_chunks::<WORD>();
-        words.iter().map(|[a, b, c]| u32::from_le_bytes([*a, *b, *c, 0]))
+        words
+            .iter()
+            .map(|[a, b, c]| u32::from_le_bytes([*a, *b, *c, 0]))
     }
 
     /// The number of a term.
@@ -264,7 +277,9 @@ impl Segment {
     }
 
     fn section(&self, section: usize) -> &[u8] {
-        self.bytes.get(self.sections[section].clone()).unwrap_or_default()
+        self.bytes
+            .get(self.sections[section].clone())
+            .unwrap_or_default()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::files::MemoryFiles;
 use super::processes::MemoryProcesses;
+use super::sandbox::ScriptedSandbox;
 use crate::system::System;
 use crate::world::{Clock, Environment, EnvironmentError, Ids, Ticks};
 use dormouse_core::units::Millis;
@@ -171,6 +172,8 @@ pub struct MemorySystem {
     pub ids: SequentialIds,
     /// Its processes.
     pub processes: MemoryProcesses,
+    /// Its programs.
+    pub sandbox: ScriptedSandbox,
 }
 
 impl MemorySystem {
@@ -186,6 +189,7 @@ impl MemorySystem {
             env,
             ids: SequentialIds::default(),
             processes: MemoryProcesses::new(),
+            sandbox: ScriptedSandbox::default(),
         }
     }
 
@@ -197,6 +201,7 @@ impl MemorySystem {
             env: Arc::new(self.env.clone()),
             ids: Arc::new(self.ids.clone()),
             processes: Arc::new(self.processes.clone()),
+            sandbox: Arc::new(self.sandbox.clone()),
         }
     }
 }

@@ -8,8 +8,8 @@
 //!
 //! Kernels without that ability (and sandboxes that hide it) are served name by name: each
 //! directory is opened from the one above it and must not be a link. That is just as safe against
-//! links, but knows another file system only by its number, so a directory of the same file system
-//! mounted elsewhere passes.
+//! links, but knows another file system only by the number its directories have, so a directory of
+//! the same file system mounted elsewhere passes, and so does a single file.
 //!
 //! [`names_beneath`]: crate::files::names_beneath
 
@@ -133,6 +133,9 @@ impl Root {
             match open_at_once(start, names, flags, mode) {
                 // An old kernel, or a sandbox that does not know the call.
                 Err(Errno::NOSYS | Errno::PERM) => {}
+                Err(Errno::NOTDIR) if ends_in_link(start, names) => {
+                    return Err(link_in_the_way());
+                }
                 result => return result.map_err(explain),
             }
         }
@@ -173,12 +176,22 @@ impl Root {
             flags
         };
         match rustix::fs::openat(directory, name, flags, mode) {
-            Ok(opened) if device_of(&rustix::fs::fstat(&opened)?) == self.device => Ok(opened),
-            Ok(_) => Err(explain(Errno::XDEV)),
+            Ok(opened) if self.leads_elsewhere(&opened)? => Err(explain(Errno::XDEV)),
+            Ok(opened) => Ok(opened),
             // A link that is opened as a directory is reported as no directory.
             Err(Errno::NOTDIR) if is_link(directory, name) => Err(explain(Errno::LOOP)),
             Err(error) => Err(explain(error)),
         }
+    }
+}
+
+impl Root {
+    /// Only directories are asked: an overlay shows its files with the numbers of the file systems
+    /// that lie beneath it.
+    fn leads_elsewhere(&self, opened: &OwnedFd) -> io::Result<bool> {
+        let stat = rustix::fs::fstat(opened)?;
+        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        Ok(is_directory && device_of(&stat) != self.device)
     }
 }
 
@@ -208,6 +221,15 @@ fn open_at_once(
             result => return result,
         }
     }
+}
+
+/// Whether a path that is no directory is a link. The kernel reports both alike.
+#[cfg(target_os = "linux")]
+fn ends_in_link(start: BorrowedFd<'_>, names: &[&OsStr]) -> bool {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    open_at_once(start, names, flags, Mode::empty())
+        .and_then(rustix::fs::fstat)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
 /// Refuses everything but a regular file with a single name.
