@@ -1,8 +1,8 @@
 //! Aligned tables.
 //!
 //! Columns are as wide as their widest cell, two spaces apart; numbers stand right. Where the
-//! width of the screen is known, one column may be marked to give way, and others to be left out
-//! where that is not enough. The last column is never padded. A row can be followed by notes, indented lines that belong to it.
+//! width of the screen is known, columns may be marked to give way, the widest first, and others to
+//! be left out where that is not enough. The last column is never padded. A row can be followed by notes, indented lines that belong to it.
 
 use super::line::{Paint, Role, painted};
 use super::text::{clipped, printable, width};
@@ -166,23 +166,33 @@ impl Table {
         let Some(limit) = limit else {
             return (shown, widths);
         };
-        let flexible = self.columns.iter().position(|column| column.gives_way);
         loop {
             let gaps = GAP.len() * shown.len().saturating_sub(1);
             let total = shown.iter().map(|at| widths[*at]).sum::<usize>() + gaps;
             let over = total.saturating_sub(limit);
-            let slack = flexible.map_or(0, |at| widths[at].saturating_sub(NARROWEST));
+            let flexible = shown.iter().filter(|at| self.columns[**at].gives_way);
+            let slack: usize = flexible
+                .map(|at| widths[*at].saturating_sub(NARROWEST))
+                .sum();
             let expendable = shown.iter().rposition(|at| self.columns[*at].can_go);
             match expendable {
                 Some(at) if over > slack => {
                     shown.remove(at);
                 }
                 _ => {
-                    if let Some(flexible) = flexible {
-                        widths[flexible] -= over.min(slack);
-                    }
+                    self.narrow(&shown, &mut widths, over.min(slack));
                     return (shown, widths);
                 }
+            }
+        }
+    }
+
+    /// Takes `over` from the columns that give way, each time from the widest of them.
+    fn narrow(&self, shown: &[usize], widths: &mut [usize], over: usize) {
+        for _ in 0..over {
+            let flexible = shown.iter().filter(|at| self.columns[**at].gives_way);
+            if let Some(widest) = flexible.copied().max_by_key(|at| widths[*at]) {
+                widths[widest] -= 1;
             }
         }
     }
@@ -258,6 +268,20 @@ mod tests {
         assert_eq!(narrow[1], "dormouse         1,234  sleeps");
         assert_eq!(narrow[4], "a rather long…       1");
         assert_eq!(table.render(Some(5), Paint::Off)[4], "a rathe…       1");
+    }
+
+    #[test]
+    fn of_several_columns_the_widest_gives_way_first() {
+        let mut table = Table::new([
+            Column::left("FILE").gives_way(),
+            Column::right("N"),
+            Column::left("TEXT").gives_way(),
+        ]);
+        table.row(["abcdefghijkl".into(), 1.into(), "x".repeat(40).into()]);
+        let row = |limit| table.render(Some(limit), Paint::Off)[1].clone();
+        assert_eq!(row(30), "abcdefghijkl  1  xxxxxxxxxxxx…");
+        assert_eq!(row(25), "abcdefghi…  1  xxxxxxxxx…");
+        assert_eq!(row(10), "abcdefg…  1  xxxxxxx…");
     }
 
     #[test]

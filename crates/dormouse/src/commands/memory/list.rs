@@ -16,7 +16,7 @@ JSON: {\"directory\", \"memories\": [{\"path\", \"name\", \"description\", \"typ
 /// Arguments of `memory list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(super) struct Args {
     /// Only memories of this type: user, feedback, project, reference
     #[arg(long = "type", value_name = "TYPE", value_parser = parse_kind)]
     kind: Option<Kind>,
@@ -96,9 +96,9 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         )?);
     }
     let mut table = Table::new([
-        Column::left("file"),
+        Column::left("file").gives_way(),
         Column::left("type").can_go(),
-        Column::right("age"),
+        Column::left("changed").can_go(),
         Column::left("description").gives_way(),
     ]);
     for row in &listing.memories {
