@@ -15,7 +15,7 @@ const NARROWEST: usize = 8;
 /// A column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    title: &'static str,
+    title: String,
     align: Align,
     gives_way: bool,
     can_go: bool,
@@ -29,9 +29,9 @@ enum Align {
 
 impl Column {
     /// A column of text.
-    pub const fn left(title: &'static str) -> Self {
+    pub fn left(title: &str) -> Self {
         Self {
-            title,
+            title: title.to_owned(),
             align: Align::Left,
             gives_way: false,
             can_go: false,
@@ -39,7 +39,7 @@ impl Column {
     }
 
     /// A column of numbers.
-    pub const fn right(title: &'static str) -> Self {
+    pub fn right(title: &str) -> Self {
         Self {
             align: Align::Right,
             ..Self::left(title)
@@ -137,7 +137,7 @@ impl Table {
         if self.columns.iter().any(|column| !column.title.is_empty()) {
             let head = self.columns.iter();
             let head: Vec<Cell> = head
-                .map(|column| Cell::with_role(Role::Dim, column.title))
+                .map(|column| Cell::with_role(Role::Dim, &column.title))
                 .collect();
             lines.push(self.render_row(&head, &shown, &widths, paint));
         }
@@ -153,7 +153,7 @@ impl Table {
         let mut widths: Vec<usize> = self
             .columns
             .iter()
-            .map(|column| width(column.title))
+            .map(|column| width(&column.title))
             .collect();
         for entry in &self.entries {
             if let Entry::Row(cells) = entry {
