@@ -17,7 +17,8 @@ const NARROWEST: usize = 8;
 pub struct Column {
     title: String,
     align: Align,
-    gives_way: bool,
+    /// How far it gives way before other columns are left out.
+    gives_way: Option<usize>,
     can_go: bool,
 }
 
@@ -33,7 +34,7 @@ impl Column {
         Self {
             title: title.to_owned(),
             align: Align::Left,
-            gives_way: false,
+            gives_way: None,
             can_go: false,
         }
     }
@@ -48,8 +49,14 @@ impl Column {
 
     /// Cells of this column are cut short if the screen is too narrow.
     #[must_use]
-    pub const fn gives_way(mut self) -> Self {
-        self.gives_way = true;
+    pub const fn gives_way(self) -> Self {
+        self.gives_way_until(NARROWEST)
+    }
+
+    /// The same, but columns that can go are left out before this one has less than `least`.
+    #[must_use]
+    pub const fn gives_way_until(mut self, least: usize) -> Self {
+        self.gives_way = Some(least);
         self
     }
 
@@ -170,9 +177,9 @@ impl Table {
             let gaps = GAP.len() * shown.len().saturating_sub(1);
             let total = shown.iter().map(|at| widths[*at]).sum::<usize>() + gaps;
             let over = total.saturating_sub(limit);
-            let flexible = shown.iter().filter(|at| self.columns[**at].gives_way);
-            let slack: usize = flexible
-                .map(|at| widths[*at].saturating_sub(NARROWEST))
+            let slack: usize = shown
+                .iter()
+                .filter_map(|at| Some(widths[*at].saturating_sub(self.columns[*at].gives_way?)))
                 .sum();
             let expendable = shown.iter().rposition(|at| self.columns[*at].can_go);
             match expendable {
@@ -180,7 +187,7 @@ impl Table {
                     shown.remove(at);
                 }
                 _ => {
-                    self.narrow(&shown, &mut widths, over.min(slack));
+                    self.narrow(&shown, &mut widths, over);
                     return (shown, widths);
                 }
             }
@@ -190,10 +197,14 @@ impl Table {
     /// Takes `over` from the columns that give way, each time from the widest of them.
     fn narrow(&self, shown: &[usize], widths: &mut [usize], over: usize) {
         for _ in 0..over {
-            let flexible = shown.iter().filter(|at| self.columns[**at].gives_way);
-            if let Some(widest) = flexible.copied().max_by_key(|at| widths[*at]) {
-                widths[widest] -= 1;
-            }
+            let flexible = shown
+                .iter()
+                .copied()
+                .filter(|at| self.columns[*at].gives_way.is_some() && widths[*at] > NARROWEST);
+            let Some(widest) = flexible.max_by_key(|at| widths[*at]) else {
+                return;
+            };
+            widths[widest] -= 1;
         }
     }
 
@@ -282,6 +293,16 @@ mod tests {
         assert_eq!(row(30), "abcdefghijkl  1  xxxxxxxxxxxx…");
         assert_eq!(row(25), "abcdefghi…  1  xxxxxxxxx…");
         assert_eq!(row(10), "abcdefg…  1  xxxxxxx…");
+
+        let mut table = Table::new([
+            Column::left("FILE").gives_way_until(12),
+            Column::right("NUMBER").can_go(),
+        ]);
+        table.row(["abcdefghijkl".into(), 1.into()]);
+        let row = |limit| table.render(Some(limit), Paint::Off)[1].clone();
+        assert_eq!(row(20), "abcdefghijkl       1");
+        assert_eq!(row(19), "abcdefghijkl");
+        assert_eq!(row(10), "abcdefghi…");
     }
 
     #[test]

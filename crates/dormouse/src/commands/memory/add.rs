@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Format, Line, Role};
 use dormouse_core::settings::{Settings, keys};
+use dormouse_guard::secrets;
 use dormouse_memory::index::{Limits, nearness};
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::topic::{Kind, Triggers};
@@ -62,6 +63,7 @@ pub(super) struct Args {
 /// Adds.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let text = text(args)?;
+    refuse_secrets(args, &text)?;
     let memory = memory(args, &text, app.system.clock.now(), which);
     let mut found = find(which, app)?;
     let mut placement = None;
@@ -145,6 +147,27 @@ fn text(args: &Args) -> Result<String, Failure> {
         return Err(error.hint("dormouse memory add 'TEXT'").into());
     }
     Ok(text)
+}
+
+/// A file is named by its text, and so is the error about the file: what must not be kept must not
+/// be shown either.
+fn refuse_secrets(args: &Args, text: &str) -> Outcome {
+    let given = [
+        ("the text", Some(text)),
+        ("--name", args.name.as_deref()),
+        ("--description", args.description.as_deref()),
+    ];
+    for (what, text) in given {
+        if let Some(found) = text.and_then(|text| secrets::scan(text).into_iter().next()) {
+            let message = format!(
+                "line {} of {what} holds a credential ({}); nothing was remembered",
+                found.line, found.rule
+            );
+            let hint = "leave it out and name the place where it is kept instead";
+            return Err(UserError::new(Exit::Refused, message).hint(hint).into());
+        }
+    }
+    Ok(())
 }
 
 /// Standard input as text.

@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
 /// Says how to take a change back.
 pub(super) fn undo_hint(app: &mut App) -> Outcome {
     let line = Line::new()
-        .role(Role::Hint, "dormouse memory undo")
+        .role(Role::Hint, "`dormouse memory undo`")
         .text(" takes it back.");
     Ok(app.out.line(line)?)
 }

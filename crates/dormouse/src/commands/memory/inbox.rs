@@ -103,11 +103,11 @@ pub(super) fn list(args: &Args, which: &Which, app: &mut App) -> Outcome {
         app.out.blank()?;
     }
     let hint = Line::new()
-        .role(Role::Hint, "dormouse memory approve ID")
+        .role(Role::Hint, "`dormouse memory approve ID`")
         .text(" or ");
     Ok(app
         .out
-        .line(hint.role(Role::Hint, "dormouse memory reject ID"))?)
+        .line(hint.role(Role::Hint, "`dormouse memory reject ID`"))?)
 }
 
 fn short(id: &str) -> &str {

@@ -71,11 +71,11 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         None => "written by hand".to_owned(),
     });
     if let Some(origin) = &topic.origin {
-        let session = origin.session.as_deref().unwrap_or("an unknown session");
-        about.push(format!(
-            "said by the {} in {session}",
-            origin.speaker.name()
-        ));
+        let said = format!("said by the {}", origin.speaker.name());
+        about.push(match &origin.session {
+            Some(session) => format!("{said} in {session}"),
+            None => said,
+        });
     }
     if let Some(by) = &topic.superseded_by {
         about.push(format!("overtaken by {by}"));
