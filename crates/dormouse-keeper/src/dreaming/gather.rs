@@ -8,7 +8,7 @@ use super::SharedTask;
 use dormouse_core::record::Record;
 use dormouse_engine::{ToolCall, ToolFuture, ToolHost, ToolTraits};
 use dormouse_memory::dream::{Excerpt, TaskEvent};
-use dormouse_memory::extract::spans;
+use dormouse_memory::extract::{Span, spans};
 use dormouse_memory::trust::Trust;
 use dormouse_system::Clock;
 use dormouse_tools::ForkTools;
@@ -74,25 +74,13 @@ fn excerpts_of(text: &str) -> Vec<Excerpt> {
     let mut found = Vec::new();
     let mut rest = String::new();
     for line in text.lines() {
-        match record(line) {
-            Some(record) => found.extend(
-                spans(std::slice::from_ref(&record), None)
-                    .into_iter()
-                    .filter_map(|span| {
-                        let at = jiff::Timestamp::from_millisecond(span.time.0).ok();
-                        let day = at.map(|at| at.to_zoned(jiff::tz::TimeZone::UTC).date());
-                        Some(Excerpt {
-                            trust: span.trust()?,
-                            text: span.text,
-                            day: day.filter(|_| span.time.0 > 0),
-                        })
-                    }),
-            ),
-            None => {
-                rest.push_str(line);
-                rest.push('\n');
-            }
-        }
+        let Some(record) = record(line) else {
+            rest.push_str(line);
+            rest.push('\n');
+            continue;
+        };
+        let said = spans(std::slice::from_ref(&record), None);
+        found.extend(said.into_iter().filter_map(excerpt));
     }
     if !rest.trim().is_empty() {
         found.push(Excerpt {
@@ -102,6 +90,17 @@ fn excerpts_of(text: &str) -> Vec<Excerpt> {
         });
     }
     found
+}
+
+/// What somebody said; fragments are nobody's words.
+fn excerpt(span: Span) -> Option<Excerpt> {
+    let at = jiff::Timestamp::from_millisecond(span.time.0).ok();
+    let day = at.map(|at| at.to_zoned(jiff::tz::TimeZone::UTC).date());
+    Some(Excerpt {
+        trust: span.trust()?,
+        text: span.text,
+        day: day.filter(|_| span.time.0 > 0),
+    })
 }
 
 /// A line of a transcript; tools put names and numbers in front of it.

@@ -28,9 +28,9 @@ use dormouse_core::usage::TokenUsage;
 use dormouse_engine::Notice;
 use dormouse_memdir::{MemdirError, ReleaseError, TakeError, Taken};
 use dormouse_memory::dream::{
-    Brief, CheckLimits, Declared, Draft, Dropped, Effect, Ending, Event, FileTimes, GateLimits,
-    Gates, LastDream, Objection, OfflineFacts, Reason, Report, Stated, Task, TaskEvent, Writing,
-    check, directive, offline, rebase,
+    Brief, CheckLimits, Declared, Draft, Dropped, Effect, Ending, Event, GateLimits, Gates,
+    LastDream, Objection, OfflineFacts, Reason, Report, Stated, Task, TaskEvent, Writing, check,
+    directive, offline, rebase,
 };
 use dormouse_memory::journal::Entry;
 use dormouse_memory::snapshot::Snapshot;
@@ -210,7 +210,7 @@ impl Keeper {
             Ok(_) if wish.without_model => self.by_rules(&before, "no model was wanted".to_owned()),
             Ok(model) => self.by_model(model, &before, since, task).await?,
         };
-        let limits = CheckLimits::from_settings(&settings, self.today(), self.writing());
+        let limits = CheckLimits::from_settings(&settings, self.today(), Writing::default());
         let checked = check(&before, &result.after, &result.declared, &limits);
         let transaction = checked.map_err(DreamError::Refused)?;
         let mut dreamt = Dreamt {
@@ -249,21 +249,14 @@ impl Keeper {
         }
     }
 
-    fn writing(&self) -> Writing {
-        Writing {
-            file_times: FileTimes::Ignored,
-            ..Writing::default()
-        }
-    }
-
     fn by_rules(&self, before: &Snapshot, why: String) -> Dream {
         let settings = self.settings();
-        let limits = CheckLimits::from_settings(&settings, self.today(), self.writing());
+        let limits = CheckLimits::from_settings(&settings, self.today(), Writing::default());
         let draft: Draft = offline(
             before,
             &OfflineFacts {
                 today: self.today(),
-                writing: self.writing(),
+                writing: Writing::default(),
                 index: limits.index,
             },
         );
@@ -303,7 +296,7 @@ impl Keeper {
             .transcripts
             .first()
             .map(|place| place.display().to_string());
-        let limits = CheckLimits::from_settings(&settings, self.today(), self.writing());
+        let limits = CheckLimits::from_settings(&settings, self.today(), Writing::default());
         let brief = directive(&Brief {
             staging: &staging.path().display().to_string(),
             transcripts: place.as_deref(),
