@@ -18,6 +18,7 @@ use dormouse_core::record::{Record, StateChange};
 use dormouse_core::settings::{Consent, Settings, keys};
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::{EngineError, ForkLimits, ForkRun, Session};
+use dormouse_guard::paths::SafePath;
 use dormouse_memdir::MemdirError;
 use dormouse_memory::extract::gate::{Circumstances, Decision, Skip, decide};
 use dormouse_memory::extract::judge::Proposed;
@@ -73,12 +74,7 @@ pub struct Extracted {
 impl Extracted {
     /// The line for the user, if anything was saved.
     pub fn notice(&self) -> Option<String> {
-        let names: Vec<&str> = self
-            .written
-            .saved
-            .iter()
-            .map(|path| path.as_str())
-            .collect();
+        let names: Vec<&str> = self.written.saved.iter().map(SafePath::as_str).collect();
         let saved = (!names.is_empty()).then(|| format!("Memory saved: {}", names.join(", ")));
         let waiting = match self.written.waiting.len() {
             0 => None,
@@ -162,7 +158,7 @@ impl Extractor {
         let until = records.last().map(|record| record.seq);
         match (decision, until) {
             (Decision::Skip(Skip::DirectWrite), Some(until)) => {
-                session.dealt_with(CURSOR, until)?
+                session.dealt_with(CURSOR, until)?;
             }
             (Decision::Run, Some(until)) => {
                 let job = self.job(session, &settings, until);
@@ -301,7 +297,7 @@ impl Keeper {
         let until = job.directive_until;
         let settings = self.settings();
         if let Err(why) = self.background_model() {
-            return self.extract_by_rules(job.evidence, Some(until), &why);
+            return self.extract_by_rules(&job.evidence, Some(until), &why);
         }
         let writes = JudgedWrites::new(self.memory.clone(), job.evidence.clone());
         let roots = Roots {
@@ -331,7 +327,7 @@ impl Keeper {
                 // What people said in so many words is kept at once; for the rest the model is asked
                 // again after the next turn, from the same place.
                 let why = format!("the model failed: {}", chain(&error));
-                self.extract_by_rules(job.evidence, None, &why)
+                self.extract_by_rules(&job.evidence, None, &why)
             }
         }
     }
@@ -342,7 +338,7 @@ impl Keeper {
     /// When the directory cannot be written.
     pub fn extract_by_rules(
         &self,
-        evidence: Evidence,
+        evidence: &Evidence,
         until: Option<Seq>,
         why: &str,
     ) -> Result<Extracted, MemdirError> {

@@ -15,7 +15,7 @@ const NARROWEST: usize = 8;
 /// A column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    title: String,
+    title: &'static str,
     align: Align,
     /// How far it gives way before other columns are left out.
     gives_way: Option<usize>,
@@ -30,9 +30,9 @@ enum Align {
 
 impl Column {
     /// A column of text.
-    pub fn left(title: &str) -> Self {
+    pub const fn left(title: &'static str) -> Self {
         Self {
-            title: title.to_owned(),
+            title,
             align: Align::Left,
             gives_way: None,
             can_go: false,
@@ -40,7 +40,7 @@ impl Column {
     }
 
     /// A column of numbers.
-    pub fn right(title: &str) -> Self {
+    pub const fn right(title: &'static str) -> Self {
         Self {
             align: Align::Right,
             ..Self::left(title)
@@ -144,7 +144,7 @@ impl Table {
         if self.columns.iter().any(|column| !column.title.is_empty()) {
             let head = self.columns.iter();
             let head: Vec<Cell> = head
-                .map(|column| Cell::with_role(Role::Dim, &column.title))
+                .map(|column| Cell::with_role(Role::Dim, column.title))
                 .collect();
             lines.push(self.render_row(&head, &shown, &widths, paint));
         }
@@ -160,7 +160,7 @@ impl Table {
         let mut widths: Vec<usize> = self
             .columns
             .iter()
-            .map(|column| width(&column.title))
+            .map(|column| width(column.title))
             .collect();
         for entry in &self.entries {
             if let Entry::Row(cells) = entry {
