@@ -8,7 +8,9 @@ pub mod export;
 pub mod gc;
 pub mod log;
 pub mod memory;
+pub mod recall;
 pub mod replay;
+pub mod search;
 pub mod sessions;
 pub mod sim;
 pub mod usage;
@@ -27,6 +29,8 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Sessions(args)) => sessions::run(args, app),
         Some(Command::Log(args)) => log::run(args, app),
         Some(Command::Memory(args)) => memory::run(args, app),
+        Some(Command::Recall(args)) => recall::run(args, app),
+        Some(Command::Search(args)) => search::run(args, app),
         Some(Command::View(args)) => view::run(args, app),
         Some(Command::Usage(args)) => usage::run(args, app),
         Some(Command::Replay(args)) => replay::run(args, app),
