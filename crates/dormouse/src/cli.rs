@@ -2,8 +2,8 @@
 //! beside the command.
 
 use crate::commands::{
-    completions, config, context, dream, eval, export, extract, gc, log, memory, replay, sessions,
-    sim, usage, view,
+    completions, config, context, dream, eval, export, extract, gc, log, memory, recall, replay,
+    search, sessions, sim, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -119,6 +119,10 @@ pub enum Command {
     Dream(dream::Args),
     /// Draw memories from a recorded session
     Extract(extract::Args),
+    /// Show which memories a question would bring in
+    Recall(recall::Args),
+    /// Search memories, then what was said in sessions
+    Search(search::Args),
     /// Show and document settings, trust folders
     Config(config::Args),
     /// Show and remove what nothing refers to any more

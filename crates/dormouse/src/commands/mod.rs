@@ -11,7 +11,9 @@ pub mod gc;
 mod keeper;
 pub mod log;
 pub mod memory;
+pub mod recall;
 pub mod replay;
+pub mod search;
 pub mod sessions;
 pub mod sim;
 pub mod usage;
@@ -32,6 +34,8 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Memory(args)) => memory::run(args, app),
         Some(Command::Dream(args)) => dream::run(args, app),
         Some(Command::Extract(args)) => extract::run(args, app),
+        Some(Command::Recall(args)) => recall::run(args, app),
+        Some(Command::Search(args)) => search::run(args, app),
         Some(Command::View(args)) => view::run(args, app),
         Some(Command::Usage(args)) => usage::run(args, app),
         Some(Command::Replay(args)) => replay::run(args, app),
