@@ -112,7 +112,8 @@ fn disparages(words: &Phrases) -> bool {
     // Nobody says these of a thing.
     const PERSONAL: &str = "idiot|idiots|incompetent|lazy|clueless|moron|morons|arrogant|ignorant|pathetic|jerk|\
         unfähig|inkompetent|faul|loser|losers|dumbass|dumm";
-    const BAD: &str = "stupid|dumb|useless|sloppy|terrible|careless|toxic|awful|annoying|hopeless|nervig";
+    const BAD: &str =
+        "stupid|dumb|useless|sloppy|terrible|careless|toxic|awful|annoying|hopeless|nervig";
     const PEOPLE: &str = "he|she|they|user|colleague|colleagues|boss|manager|people|guy|guys|team|who|developer|\
         developers|intern|engineer|engineers|er|sie|chef|kollege|kollegin|kollegen|coworker|client|customer";
     const CANNOT: &str = "bad at|terrible at|struggles with|does not understand|doesn't understand|has no clue|\
@@ -170,17 +171,22 @@ fn is_task(words: &Phrases) -> bool {
 
 fn is_structure(text: &str, words: &Phrases, kind: Option<Kind>) -> bool {
     // A rule says what to do; only what describes is looked at.
-    let rule = words.starts("always|never|don't|do not|avoid|use|prefer|when|put|keep|stop") || words.has("must|should|don't|never|always|because|since|weil|nie|immer");
-    let architecture = words.has("architecture|codebase is|code base is|monorepo with|is structured|is organised|\
+    let rule = words.starts("always|never|don't|do not|avoid|use|prefer|when|put|keep|stop")
+        || words.has("must|should|don't|never|always|because|since|weil|nie|immer");
+    let architecture = words.has(
+        "architecture|codebase is|code base is|monorepo with|is structured|is organised|\
             is organized|layered|hexagonal|consists of|is implemented in|is implemented as|\
             is built with|is built on|is written in|depends on the|module structure|\
             directory structure|folder structure|project structure|the entry point|\
             is defined in|are defined in|architektur|besteht aus|singleton|repository pattern|\
-            factory pattern|dependency injection");
+            factory pattern|dependency injection",
+    );
     let path = atoms(text).any(|atom| is_path(&text[atom.range.clone()], atom.shape));
-    let located = words.has("is in|are in|lives in|live in|located in|located at|is at|defined in|\
+    let located = words.has(
+        "is in|are in|lives in|live in|located in|located at|is at|defined in|\
             can be found in|under|liegt in|liegen in|contains|handles|implements|file is|\
-            resides in|stored in|is found");
+            resides in|stored in|is found",
+    );
     if rule && kind != Some(Kind::Project) {
         return false;
     }
