@@ -128,6 +128,8 @@ pub struct Session {
     pub(crate) notes: NotesKeeper,
     /// The provider's compaction of this turn was already answered by a shorter prompt.
     pub(crate) recovered: bool,
+    /// Records that somebody who watches has not dealt with yet.
+    pub(crate) watched: Option<Vec<Record>>,
 }
 
 /// The settings in use, read once per change.
@@ -198,6 +200,7 @@ impl Session {
             layers: LayerState::default(),
             notes: NotesKeeper::default(),
             recovered: false,
+            watched: None,
         };
         if opened == Opened::New {
             let project = session.place.project.clone();
@@ -313,6 +316,11 @@ impl Session {
     /// Its cache ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// The model it talks to.
+    pub fn model(&self) -> &str {
+        &self.config.model
     }
 
     /// The policy in use.

@@ -99,7 +99,8 @@ impl MemoryDir {
             let mut look = self.read_all()?;
             if let Some(overlay) = self.disk.overlay_since(head)? {
                 for (path, file) in overlay {
-                    look.skipped.retain(|skipped| skipped.path != path.as_path());
+                    look.skipped
+                        .retain(|skipped| skipped.path != path.as_path());
                     match file {
                         Some(file) => look.snapshot.insert(path, file),
                         None => look.snapshot.remove(&path),
@@ -295,7 +296,9 @@ impl Unread {
 }
 
 fn safe_path(path: &Path) -> std::result::Result<SafePath, Unread> {
-    let text = path.to_str().ok_or_else(|| Unread::Skip("the name is no text".to_owned()))?;
+    let text = path
+        .to_str()
+        .ok_or_else(|| Unread::Skip("the name is no text".to_owned()))?;
     SafePath::parse(text).map_err(|refusal| Unread::Skip(refusal.to_string()))
 }
 

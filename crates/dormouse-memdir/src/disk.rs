@@ -78,10 +78,7 @@ impl Disk {
         self.said(self.files.open(path).optional())
     }
 
-    pub(crate) fn said_by_file<T>(
-        &self,
-        result: std::result::Result<T, FileError>,
-    ) -> Result<T> {
+    pub(crate) fn said_by_file<T>(&self, result: std::result::Result<T, FileError>) -> Result<T> {
         self.said(result)
     }
 
@@ -134,7 +131,9 @@ impl Disk {
     pub(crate) fn list_names(&self, path: &Path) -> Result<Vec<String>> {
         let entries = self.said(self.files.list(path).optional())?;
         let names = entries.unwrap_or_default().into_iter();
-        Ok(names.filter_map(|entry| entry.name.into_string().ok()).collect())
+        Ok(names
+            .filter_map(|entry| entry.name.into_string().ok())
+            .collect())
     }
 
     /// The files that may be memories: nothing hidden, nothing but Markdown.

@@ -106,7 +106,9 @@ pub enum MemdirError {
     #[error("nothing in the inbox is called `{0}`; `dormouse memory inbox` lists what waits")]
     NoItem(String),
     /// The inbox is full.
-    #[error("{0} writes wait for approval already; approve or reject some first (`dormouse memory inbox`)")]
+    #[error(
+        "{0} writes wait for approval already; approve or reject some first (`dormouse memory inbox`)"
+    )]
     InboxFull(usize),
     /// A value could not be written down.
     #[error("failed to write `{}`", path.display())]

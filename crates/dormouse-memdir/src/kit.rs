@@ -1,7 +1,7 @@
 //! What the unit tests of this crate share.
 
-use crate::disk::Disk;
 use crate::dir::MemoryDir;
+use crate::disk::Disk;
 use bytes::Bytes;
 use dormouse_guard::paths::SafePath;
 use dormouse_system::{Access, MemorySystem};

@@ -110,7 +110,11 @@ impl Disk {
     /// The entries that were added since the journal had this head; `None` if not all of them can
     /// be understood. Of a change that may be under way, the journal is asked in the same moment
     /// whether it is older than that.
-    pub(crate) fn entries_since(&self, head: u64, under_way: Option<&str>) -> Result<Option<Since>> {
+    pub(crate) fn entries_since(
+        &self,
+        head: u64,
+        under_way: Option<&str>,
+    ) -> Result<Option<Since>> {
         let Some(journal) = self.open(Path::new(JOURNAL))? else {
             return Ok((head == 0).then(Since::default));
         };
@@ -120,7 +124,9 @@ impl Disk {
         }
         let from = if under_way.is_some() { 0 } else { head };
         let text = self.said_by_file(journal.read_range(from, length - from))?;
-        let split = usize::try_from(head - from).unwrap_or(usize::MAX).min(text.len());
+        let split = usize::try_from(head - from)
+            .unwrap_or(usize::MAX)
+            .min(text.len());
         let (before, after) = text.split_at(split);
         let history = History::read(after);
         let since = Since {
@@ -159,7 +165,10 @@ impl Disk {
         let text = self.journal()?;
         let last = |path: &&SafePath| {
             mentioning(&text, path.as_str()).find_map(|entry| {
-                let change = entry.changes.into_iter().find(|change| change.path == **path);
+                let change = entry
+                    .changes
+                    .into_iter()
+                    .find(|change| change.path == **path);
                 change.map(|change| change.after)
             })
         };
@@ -198,7 +207,9 @@ fn knows(journal: &[u8], id: &str) -> bool {
 
 /// The entries with a string in them, newest first. Lines without it are not parsed.
 fn mentioning<'a>(text: &'a [u8], needle: &str) -> impl Iterator<Item = Entry> + 'a {
-    let needle = serde_json::to_string(needle).unwrap_or_default().into_bytes();
+    let needle = serde_json::to_string(needle)
+        .unwrap_or_default()
+        .into_bytes();
     complete_lines(text)
         .rev()
         .filter(move |line| contains(line, &needle))

@@ -90,9 +90,8 @@ impl Disk {
             overlay.extend(files);
         }
         let ended = |entry: &Entry| {
-            let line = |done: &Entry| {
-                done.id == entry.id || done.undoes.as_deref() == Some(&*entry.id)
-            };
+            let line =
+                |done: &Entry| done.id == entry.id || done.undoes.as_deref() == Some(&*entry.id);
             since.over || since.entries.iter().any(line)
         };
         if let Some(entry) = pending.filter(|entry| !ended(entry)) {

@@ -13,6 +13,8 @@
 //! - [`surface`]: what recall brings into a conversation, and how it is shown.
 //! - [`manifest`]: the list of memories as a prompt shows it.
 //! - [`surface`]: which memories are brought into a conversation, and how they are shown.
+//! - [`extract`]: what of a conversation becomes a memory, and where it comes from.
+//! - [`dream`]: memories merged, corrected and pruned, and the check of such a change.
 //! - [`instructions`]: `AGENTS.md`, `CLAUDE.md` and what they include.
 //! - [`tool`]: the provider's memory tool.
 //!
@@ -20,6 +22,8 @@
 //! No file, clock or environment is read; no model is called. `dormouse-memdir` keeps the directory
 //! on disk, `dormouse-keeper` calls models.
 
+pub mod daily;
+pub mod dream;
 pub mod extract;
 pub mod index;
 pub mod instructions;

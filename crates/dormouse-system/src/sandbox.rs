@@ -25,8 +25,15 @@ use std::time::Duration;
 
 /// Runs programs that may only read.
 pub trait Sandbox: fmt::Debug + Send + Sync {
-    /// Runs a task to its end, which its time limit brings about at the latest.
+    /// Runs a task to its end, which its time limit brings about at the latest. It can read
+    /// whatever the user can.
     fn run(&self, task: &Task) -> Result<Finished, SandboxError>;
+
+    /// Like [`Self::run`], but where the kernel can do it the program reads nothing but these files
+    /// and directories and what is below them, and the system's own programs and settings: a link
+    /// in a project cannot lead it to the user's keys. Nothing in these directories can be started
+    /// as a program, and git does not see the user's own settings.
+    fn run_below(&self, task: &Task, readable: &[PathBuf]) -> Result<Finished, SandboxError>;
 }
 
 /// What to run, and within which limits.

@@ -257,7 +257,11 @@ pub fn wrote_memory(
                     .iter()
                     .any(|block| block.kind() == BlockKind::ToolUse && writes(block))
         }
-        Body::State(StateChange::MemorySaved { .. }) => true,
+        // What extraction or a dream saved was not written by the main agent.
+        Body::State(StateChange::MemorySaved { detail }) => detail
+            .get("author")
+            .and_then(serde_json::Value::as_str)
+            .is_none_or(|author| !matches!(author, "extractor" | "dream")),
         _ => false,
     })
 }

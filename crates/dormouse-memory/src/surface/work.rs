@@ -59,7 +59,7 @@ impl Work {
     /// Adds the simple commands of a command line.
     pub fn add_command_line(&mut self, line: &str) {
         let simple = line.split(['\n', ';', '|', '&']).filter_map(simple_command);
-        for command in simple {
+        for command in simple.take(MOST_KEPT) {
             note(&mut self.commands, &command);
         }
     }

@@ -17,9 +17,9 @@ pub struct FrontMatter {
 
 /// A key at the left edge, with everything up to the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) range: Range<usize>,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) range: Range<usize>,
 }
 
 /// Cuts a file into front matter and body; the body begins at the number given.
@@ -78,7 +78,14 @@ impl FrontMatter {
         let value = |entry: Entry| {
             let lines = &text[entry.range];
             let (_, value) = lines.split_once(':')?;
-            let value = value.trim().trim_matches(['"', '\'']);
+            let value = value.trim();
+            // What Dormouse itself wrote is readable by itself, whatever stands around it.
+            if value.starts_with(['[', '{'])
+                && let Ok(structured) = serde_saphyr::from_str::<Value>(value)
+            {
+                return Some((entry.key, structured));
+            }
+            let value = value.trim_matches(['"', '\'']);
             Some((entry.key, Value::String(value.to_owned())))
         };
         entries.into_iter().filter_map(value).collect()
@@ -86,7 +93,7 @@ impl FrontMatter {
 
     /// The keys at the left edge with their lines. Comments and blank lines before a key belong to
     /// nobody and stay where they are.
-    pub(super) fn entries(&self, text: &str) -> Vec<Entry> {
+    pub(crate) fn entries(&self, text: &str) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut at = self.inner.start;
         // Lines behind the last key that belong to it: indented ones, and list items.

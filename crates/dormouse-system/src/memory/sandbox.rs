@@ -4,6 +4,7 @@ use super::world::locked;
 use crate::sandbox::{Confinement, End, Finished, Program, Sandbox, SandboxError, Task};
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// Answers by script, and remembers what it was asked. Clones share both.
@@ -16,6 +17,7 @@ pub struct ScriptedSandbox {
 struct Script {
     answers: BTreeMap<String, Finished>,
     ran: Vec<Task>,
+    readable: Vec<Vec<PathBuf>>,
 }
 
 impl ScriptedSandbox {
@@ -40,6 +42,11 @@ impl ScriptedSandbox {
     pub fn ran(&self) -> Vec<Task> {
         locked(&self.inner).ran.clone()
     }
+
+    /// What each task that ran below some directories was allowed to read, in order.
+    pub fn readable(&self) -> Vec<Vec<PathBuf>> {
+        locked(&self.inner).readable.clone()
+    }
 }
 
 impl Sandbox for ScriptedSandbox {
@@ -58,6 +65,11 @@ impl Sandbox for ScriptedSandbox {
                 source: io::ErrorKind::NotFound.into(),
             }),
         }
+    }
+
+    fn run_below(&self, task: &Task, readable: &[PathBuf]) -> Result<Finished, SandboxError> {
+        locked(&self.inner).readable.push(readable.to_vec());
+        self.run(task)
     }
 }
 
@@ -80,5 +92,14 @@ mod tests {
         let error = sandbox.run(&task("rm")).unwrap_err();
         assert_eq!(error.to_string(), "failed to start `rm` in `/`");
         assert_eq!(sandbox.ran(), [task("ls"), task("rm")]);
+        let below = ["/a".into()];
+        assert_eq!(
+            sandbox.run_below(&task("ls"), &below).unwrap().stdout,
+            "a\n"
+        );
+        assert_eq!(
+            (sandbox.readable(), sandbox.ran().len()),
+            (vec![below.to_vec()], 3)
+        );
     }
 }

@@ -8,8 +8,8 @@
 //!
 //! Kernels without that ability (and sandboxes that hide it) are served name by name: each
 //! directory is opened from the one above it and must not be a link. That is just as safe against
-//! links, but knows another file system only by its number, so a directory of the same file system
-//! mounted elsewhere passes.
+//! links, but knows another file system only by the number its directories have, so a directory of
+//! the same file system mounted elsewhere passes, and so does a single file.
 //!
 //! [`names_beneath`]: crate::files::names_beneath
 
@@ -176,12 +176,22 @@ impl Root {
             flags
         };
         match rustix::fs::openat(directory, name, flags, mode) {
-            Ok(opened) if device_of(&rustix::fs::fstat(&opened)?) == self.device => Ok(opened),
-            Ok(_) => Err(explain(Errno::XDEV)),
+            Ok(opened) if self.leads_elsewhere(&opened)? => Err(explain(Errno::XDEV)),
+            Ok(opened) => Ok(opened),
             // A link that is opened as a directory is reported as no directory.
             Err(Errno::NOTDIR) if is_link(directory, name) => Err(explain(Errno::LOOP)),
             Err(error) => Err(explain(error)),
         }
+    }
+}
+
+impl Root {
+    /// Only directories are asked: an overlay shows its files with the numbers of the file systems
+    /// that lie beneath it.
+    fn leads_elsewhere(&self, opened: &OwnedFd) -> io::Result<bool> {
+        let stat = rustix::fs::fstat(opened)?;
+        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        Ok(is_directory && device_of(&stat) != self.device)
     }
 }
 

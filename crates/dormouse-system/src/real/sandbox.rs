@@ -16,7 +16,7 @@
 use crate::sandbox::{Confinement, End, Finished, Program, Sandbox, SandboxError, Task};
 use std::ffi::OsString;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +32,25 @@ const CHUNK: usize = 16 * 1024;
 
 /// Where programs are looked for if this process does not say.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Where programs, their libraries and the machine's settings lie.
+#[cfg(target_os = "linux")]
+const SYSTEM: [&str; 14] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/snap",
+    "/dev/zero",
+    "/dev/urandom",
+];
 
 /// What every program finds in its environment. For git: no lock files for the sake of speed, no
 /// pager, no question, no download, and no program that the repository's settings name.
@@ -54,44 +73,63 @@ pub struct RealSandbox;
 
 impl Sandbox for RealSandbox {
     fn run(&self, task: &Task) -> Result<Finished, SandboxError> {
-        let (confinement, mut child) = start(task)?;
-        let group = child.id();
-        let kept = Arc::new(Mutex::new(Kept::new(task.output_limit)));
-        let (report, reports) = mpsc::channel();
-        let streams: [(Option<Box<dyn Read + Send>>, Stream); 2] = [
-            (child.stdout.take().map(|s| Box::new(s) as _), Stream::Out),
-            (child.stderr.take().map(|s| Box::new(s) as _), Stream::Error),
-        ];
-        let watched = watch(child, report.clone()).and_then(|()| {
-            for (source, stream) in streams {
-                drain(source, stream, &kept, report.clone())?;
-            }
-            Ok(())
-        });
-        drop(report);
-        if let Err(error) = watched {
-            kill_group(group);
-            return Err(SandboxError::Watch(error));
-        }
-        let end = await_end(&reports, group, task.time_limit);
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Finished {
-            end,
-            stdout: mem::take(&mut kept.stdout).into(),
-            stderr: mem::take(&mut kept.stderr).into(),
-            dropped: kept.dropped,
-            confinement,
-        })
+        finish(task, start(task, None)?)
+    }
+
+    fn run_below(&self, task: &Task, readable: &[PathBuf]) -> Result<Finished, SandboxError> {
+        finish(task, start(task, Some(readable.to_vec()))?)
     }
 }
 
+/// Sees a started program to its end.
+fn finish(task: &Task, started: (Confinement, Child)) -> Result<Finished, SandboxError> {
+    let (confinement, mut child) = started;
+    let group = child.id();
+    let kept = Arc::new(Mutex::new(Kept::new(task.output_limit)));
+    let (report, reports) = mpsc::channel();
+    let streams: [(Option<Box<dyn Read + Send>>, Stream); 2] = [
+        (child.stdout.take().map(|s| Box::new(s) as _), Stream::Out),
+        (child.stderr.take().map(|s| Box::new(s) as _), Stream::Error),
+    ];
+    let watched = watch(child, report.clone()).and_then(|()| {
+        for (source, stream) in streams {
+            drain(source, stream, &kept, report.clone())?;
+        }
+        Ok(())
+    });
+    drop(report);
+    if let Err(error) = watched {
+        kill_group(group);
+        return Err(SandboxError::Watch(error));
+    }
+    let end = await_end(&reports, group, task.time_limit);
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(Finished {
+        end,
+        stdout: mem::take(&mut kept.stdout).into(),
+        stderr: mem::take(&mut kept.stderr).into(),
+        dropped: kept.dropped,
+        confinement,
+    })
+}
+
 /// Starts the program from a thread that gave up its rights.
-fn start(task: &Task) -> Result<(Confinement, Child), SandboxError> {
+fn start(
+    task: &Task,
+    readable: Option<Vec<PathBuf>>,
+) -> Result<(Confinement, Child), SandboxError> {
     let mut command = command(task);
+    if readable.is_some() {
+        // They may lie, or lead, where the program cannot read, and git would give up.
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null");
+    }
     let name = command.get_program().to_string_lossy().into_owned();
     let starter = thread::Builder::new()
         .name("sandbox".to_owned())
-        .spawn(move || (confine_this_thread(), command.spawn()))
+        .spawn(move || {
+            let confinement = confine_this_thread(readable.as_deref());
+            (confinement, command.spawn())
+        })
         .map_err(SandboxError::Watch)?;
     let (confinement, child) = starter
         .join()
@@ -145,9 +183,9 @@ fn search_path(path: Option<OsString>) -> OsString {
 }
 
 #[cfg(target_os = "linux")]
-fn confine_this_thread() -> Confinement {
+fn confine_this_thread(readable: Option<&[PathBuf]>) -> Confinement {
     use landlock::RulesetStatus;
-    match restrict() {
+    match restrict(readable) {
         Ok(RulesetStatus::FullyEnforced) => Confinement::Full,
         Ok(RulesetStatus::PartiallyEnforced) => Confinement::Partial(
             "this kernel's Landlock knows only a part of the restrictions (6.12 knows all)"
@@ -161,7 +199,9 @@ fn confine_this_thread() -> Confinement {
 }
 
 #[cfg(target_os = "linux")]
-fn restrict() -> Result<landlock::RulesetStatus, landlock::RulesetError> {
+fn restrict(
+    readable: Option<&[PathBuf]>,
+) -> Result<landlock::RulesetStatus, landlock::RulesetError> {
     use landlock::{
         ABI, Access as _, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
         RulesetCreatedAttr as _, Scope, path_beneath_rules,
@@ -172,8 +212,22 @@ fn restrict() -> Result<landlock::RulesetStatus, landlock::RulesetError> {
         .handle_access(AccessFs::from_all(WANTED))?
         .handle_access(AccessNet::from_all(WANTED))?
         .scope(Scope::from_all(WANTED))?
-        .create()?
-        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(WANTED)))?;
+        .create()?;
+    // What does not exist is left out of the rules.
+    let rules = match readable {
+        None => rules.add_rules(path_beneath_rules(["/"], AccessFs::from_read(WANTED)))?,
+        Some(readable) => {
+            let programs = search_path(env::var_os("PATH"));
+            let contents = AccessFs::ReadFile | AccessFs::ReadDir;
+            rules
+                .add_rules(path_beneath_rules(SYSTEM, AccessFs::from_read(WANTED)))?
+                .add_rules(path_beneath_rules(
+                    env::split_paths(&programs),
+                    AccessFs::from_read(WANTED),
+                ))?
+                .add_rules(path_beneath_rules(readable, contents))?
+        }
+    };
     let nowhere = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
     let rules = match PathFd::new("/dev/null") {
         Ok(null) => rules.add_rule(PathBeneath::new(null, nowhere))?,
@@ -183,7 +237,7 @@ fn restrict() -> Result<landlock::RulesetStatus, landlock::RulesetError> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn confine_this_thread() -> Confinement {
+fn confine_this_thread(_: Option<&[PathBuf]>) -> Confinement {
     Confinement::None("only Linux can confine a program".to_owned())
 }
 

@@ -110,6 +110,59 @@ fn nobody_is_reached_over_the_network() {
 }
 
 #[test]
+fn nothing_is_read_but_what_was_said() {
+    let directory = TempDir::new().unwrap();
+    let (inner, outer) = (directory.path().join("in"), directory.path().join("out"));
+    for place in [&inner, &outer] {
+        RealFiles.create_dir_all(place, Access::Private).unwrap();
+        RealFiles
+            .replace(&place.join("note"), b"hello", Access::Private)
+            .unwrap();
+    }
+    std::os::unix::fs::symlink("../out/note", inner.join("link")).unwrap();
+    let readable = [inner.clone()];
+    let run = |line: &str| {
+        RealSandbox
+            .run_below(&task(&inner, line), &readable)
+            .unwrap()
+    };
+    assert_eq!(run("cat note && ls").stdout, "hellolink\nnote\n");
+    for line in [
+        "cat link",
+        "cat ../out/note",
+        "ls ../out",
+        "cp /bin/ls x; ./x",
+    ] {
+        let finished = run(line);
+        if confined(&finished) {
+            assert_ne!(finished.end, End::Exit(0), "{line}");
+            assert_eq!(finished.stdout, "", "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_may_be_read_may_not_be_started() {
+    let directory = TempDir::new().unwrap();
+    let script = directory.path().join("script");
+    RealFiles
+        .replace(&script, b"#!/bin/sh\necho started\n", Access::Private)
+        .unwrap();
+    let mode = rustix::fs::Mode::from_raw_mode(0o700);
+    rustix::fs::chmod(&script, mode).unwrap();
+    let line = task(directory.path(), "./script");
+    assert_eq!(RealSandbox.run(&line).unwrap().stdout, "started\n");
+    let readable = [directory.path().to_owned()];
+    let finished = RealSandbox.run_below(&line, &readable).unwrap();
+    if confined(&finished) {
+        assert_eq!(
+            (finished.end, &*finished.stdout),
+            (End::Exit(126), &b""[..])
+        );
+    }
+}
+
+#[test]
 fn this_process_keeps_its_rights() {
     let directory = TempDir::new().unwrap();
     run(directory.path(), "true");

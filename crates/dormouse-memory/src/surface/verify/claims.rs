@@ -9,11 +9,13 @@ use std::ops::Range;
 
 /// Claims that are looked at: the rest of a longer text adds little and costs a look each.
 pub(super) const MOST_CLAIMS: usize = 40;
+/// What stands farther from a word than so many bytes says nothing about it.
+const REACH: usize = 300;
 /// What is longer is no name.
 const LONGEST: usize = 256;
 
-/// Words that say that a thing is *not* there, or not yet: such a line claims nothing that could
-/// be looked up. The last ones are the beginnings of German words.
+/// Words that say that a thing is *not* there, or not yet: such a sentence claims nothing
+/// that could be looked up. The last ones are the beginnings of German words.
 const ABSENT: [&str; 27] = [
     "deleted",
     "removed",
@@ -36,7 +38,7 @@ const ABSENT: [&str; 27] = [
     "doesn't exist",
     "missing",
     "never ",
-    "example",
+    "for example",
     "e.g.",
     "gelöscht",
     "entfernt",
@@ -72,7 +74,7 @@ pub struct Claim {
 }
 
 /// The claims of a text in order, each thing once. Fenced code is an example and claims nothing,
-/// nor does a line that says that something is gone or not there yet.
+/// nor does a sentence that says that something is gone or not there yet.
 pub fn claims(text: &str) -> Vec<Claim> {
     let mut found = Vec::new();
     let mut known = BTreeSet::new();
@@ -81,14 +83,19 @@ pub fn claims(text: &str) -> Vec<Claim> {
     for line in text.split_inclusive('\n') {
         let start = at;
         at += line.len();
-        if fences.cover(line) || is_about_absence(line) {
+        if fences.cover(line) {
             continue;
         }
+        let mut ticks = Backticks::new(line);
         for atom in atoms(line) {
+            let quoted = ticks.surround(&atom.range);
             let word = &line[atom.range.clone()];
-            let Some((kind, name)) = claim_of(word, atom.shape, quoted(line, &atom.range)) else {
+            let Some((kind, name)) = claim_of(word, atom.shape, quoted) else {
                 continue;
             };
+            if is_about_absence(sentence(line, &atom.range)) {
+                continue;
+            }
             if name.len() > LONGEST || !known.insert((kind, name.clone())) {
                 continue;
             }
@@ -105,14 +112,49 @@ pub fn claims(text: &str) -> Vec<Claim> {
     found
 }
 
-fn is_about_absence(line: &str) -> bool {
-    let lower = line.to_lowercase().replace('’', "'");
+/// The sentence of a line that a word stands in.
+fn sentence<'a>(line: &'a str, word: &Range<usize>) -> &'a str {
+    let ends = [". ", "; ", "! ", "? "];
+    let before = &line[line.floor_char_boundary(word.start.saturating_sub(REACH))..word.start];
+    let reach = line.len().min(word.end + REACH);
+    let after = &line[word.end..line.floor_char_boundary(reach)];
+    let start = ends.iter().filter_map(|end| before.rfind(end));
+    let start = word.start - before.len() + start.max().map_or(0, |at| at + 1);
+    let end = ends.iter().filter_map(|end| after.find(end));
+    let end = word.end + end.min().unwrap_or(after.len());
+    &line[start..end]
+}
+
+fn is_about_absence(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase().replace('’', "'");
     ABSENT.iter().any(|word| lower.contains(word))
 }
 
-/// Whether a word stands in backticks, alone or with others.
-fn quoted(line: &str, range: &Range<usize>) -> bool {
-    line[..range.start].matches('`').count() % 2 == 1 && line[range.end..].contains('`')
+/// Follows the backticks of a line from word to word.
+struct Backticks<'a> {
+    line: &'a str,
+    last: usize,
+    at: usize,
+    open: bool,
+}
+
+impl<'a> Backticks<'a> {
+    fn new(line: &'a str) -> Self {
+        Self {
+            line,
+            last: line.rfind('`').unwrap_or(0),
+            at: 0,
+            open: false,
+        }
+    }
+
+    /// Whether the next word stands in backticks, alone or with others.
+    fn surround(&mut self, word: &Range<usize>) -> bool {
+        let between = &self.line[self.at..word.start];
+        self.open ^= between.matches('`').count() % 2 == 1;
+        self.at = word.start;
+        self.open && self.last >= word.end
+    }
 }
 
 fn claim_of(word: &str, shape: Shape, quoted: bool) -> Option<(ClaimKind, String)> {

@@ -43,13 +43,21 @@ fn prose_examples_and_what_is_gone_claim_nothing() {
         "Runs on Node.js and GitHub.",
         "```\nsrc/a.rs\n```\n",
         "`src/old.rs` was deleted in March.",
-        "Never create README.md files.",
+        "Never create README.md files. We plan more.",
         "paths such as src/*.rs and <folder>/x.rs",
         "version 1.2.3 of 2026-03-01",
         "",
     ] {
         assert_eq!(found(text), [], "{text}");
     }
+}
+
+#[test]
+fn the_next_sentence_claims_again() {
+    assert_eq!(
+        found("`src/old.rs` was deleted. `src/new.rs` is used"),
+        [claim(ClaimKind::Path, "src/new.rs")]
+    );
 }
 
 #[test]

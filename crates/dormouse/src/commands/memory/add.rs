@@ -69,8 +69,18 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let mut near = None;
     let settings = found.config.loaded.settings.clone();
     let entry = found.update(app, |snapshot| {
-        let added = write::add(snapshot, &memory, Author::User, &format!("add: {}", memory.name));
-        near = warning(&settings, &added.transaction.applied(snapshot, dormouse_core::units::Millis(0)));
+        let added = write::add(
+            snapshot,
+            &memory,
+            Author::User,
+            &format!("add: {}", memory.name),
+        );
+        near = warning(
+            &settings,
+            &added
+                .transaction
+                .applied(snapshot, dormouse_core::units::Millis(0)),
+        );
         placement = Some(added.placement);
         Ok(added.transaction)
     })?;
@@ -85,7 +95,8 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     };
     if app.out.format() == Format::Json {
         let entry = entry.map(|entry| entry.id);
-        let report = json!({"path": placement.path(), "placement": word, "other": other, "entry": entry});
+        let report =
+            json!({"path": placement.path(), "placement": word, "other": other, "entry": entry});
         app.out.json(&report)?;
     } else {
         let path = placement.path();
@@ -93,8 +104,12 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         app.out.line(match &placement {
             Placement::Create(_) => done("Remembered").text(format!(": {path}")),
             Placement::Known(_) => done("Known already").text(format!(": {path}")),
-            Placement::Merge(_) if entry.is_none() => done("Known already").text(format!(": {path}")),
-            Placement::Merge(_) => done("Added to").text(format!(" {path}, which says nearly the same")),
+            Placement::Merge(_) if entry.is_none() => {
+                done("Known already").text(format!(": {path}"))
+            }
+            Placement::Merge(_) => {
+                done("Added to").text(format!(" {path}, which says nearly the same"))
+            }
             Placement::Contradict { other, .. } => {
                 done("Remembered").text(format!(": {path}. It overtakes {other}, which is kept."))
             }
@@ -136,11 +151,16 @@ fn text(args: &Args) -> Result<String, Failure> {
 /// Standard input as text.
 pub(super) fn read_input() -> Result<String, Failure> {
     let mut text = String::new();
-    let read = std::io::stdin().lock().take(MOST_BYTES + 1).read_to_string(&mut text);
+    let read = std::io::stdin()
+        .lock()
+        .take(MOST_BYTES + 1)
+        .read_to_string(&mut text);
     read.map_err(|error| UserError::of(Exit::Unreadable, &error).hint("give it as UTF-8 text"))?;
     if text.len() as u64 > MOST_BYTES {
         let error = UserError::new(Exit::Unsuitable, "standard input has more than 1 MiB");
-        return Err(error.hint("a memory is a page; keep the text elsewhere and say where").into());
+        return Err(error
+            .hint("a memory is a page; keep the text elsewhere and say where")
+            .into());
     }
     Ok(text)
 }
@@ -157,7 +177,12 @@ fn memory(args: &Args, text: &str, now: dormouse_core::units::Millis, which: &Wh
         name: args.name.clone().unwrap_or_else(|| shortened(&first)),
         description: args.description.clone().unwrap_or_else(|| first.clone()),
         body: text.trim().to_owned(),
-        origin: Some(Origin { session: None, message: None, speaker: Speaker::User, time: now }),
+        origin: Some(Origin {
+            session: None,
+            message: None,
+            speaker: Speaker::User,
+            time: now,
+        }),
         trust: Some(Trust::User),
         triggers,
         valid_until: args.until.map(|day| day.to_string()),
@@ -192,7 +217,9 @@ fn guessed(text: &str) -> Kind {
     let begins = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
     if begins(&["i am ", "i'm ", "i prefer", "i like", "i work", "my "]) {
         Kind::User
-    } else if begins(&["always", "never", "don't", "do not", "use ", "prefer", "avoid", "please", "stop "]) {
+    } else if begins(&[
+        "always", "never", "don't", "do not", "use ", "prefer", "avoid", "please", "stop ",
+    ]) {
         Kind::Feedback
     } else if lower.contains("http://") || lower.contains("https://") {
         Kind::Reference
@@ -209,7 +236,10 @@ mod tests {
     fn a_text_gets_a_name_and_a_type() {
         assert_eq!(guessed("Never mock the database"), Kind::Feedback);
         assert_eq!(guessed("I prefer tabs"), Kind::User);
-        assert_eq!(guessed("Bugs are at https://example.org/bugs"), Kind::Reference);
+        assert_eq!(
+            guessed("Bugs are at https://example.org/bugs"),
+            Kind::Reference
+        );
         assert_eq!(guessed("The freeze begins on Thursday"), Kind::Project);
         assert_eq!(first_sentence("# One. Two.\nThree"), "One");
         assert!(shortened(&"word ".repeat(40)).len() <= NAME_CHARS);

@@ -77,15 +77,23 @@ fn check_index(snapshot: &Snapshot, settings: &Settings, report: &mut Report) {
     };
     for entry in &drift.dangling {
         let what = format!("points to {}, which does not exist", entry.target);
-        report.problems.push(line(entry.line, what, "dormouse memory index"));
+        report
+            .problems
+            .push(line(entry.line, what, "dormouse memory index"));
     }
     for entry in &drift.repeated {
         let what = format!("points to {} once more", entry.target);
-        report.problems.push(line(entry.line, what, "dormouse memory index"));
+        report
+            .problems
+            .push(line(entry.line, what, "dormouse memory index"));
     }
     for entry in &drift.long {
         let what = format!("is longer than {} characters", index::LONGEST_LINE);
-        report.remarks.push(line(entry.line, what, "shorten the line; detail belongs into the file"));
+        report.remarks.push(line(
+            entry.line,
+            what,
+            "shorten the line; detail belongs into the file",
+        ));
     }
     for path in &drift.unlisted {
         report.problems.push(Finding {
@@ -131,33 +139,54 @@ fn check_file(path: &str, text: &str, topic: bool, report: &mut Report) {
         report.remarks.push(remark("is very long", "split it"));
     }
     if split(text).0.is_none() {
-        report.remarks.push(remark("has no front matter", "dormouse memory edit NAME --description TEXT --type TYPE"));
+        report.remarks.push(remark(
+            "has no front matter",
+            "dormouse memory edit NAME --description TEXT --type TYPE",
+        ));
         return;
     }
     let read = Topic::read(text);
     if read.description.is_empty() {
-        report.remarks.push(remark("has no description, so recall finds it only by its text", "dormouse memory edit NAME --description TEXT"));
+        report.remarks.push(remark(
+            "has no description, so recall finds it only by its text",
+            "dormouse memory edit NAME --description TEXT",
+        ));
     }
     if read.kind.is_none() {
-        report.remarks.push(remark("has no type that is known", "dormouse memory edit NAME --type TYPE"));
+        report.remarks.push(remark(
+            "has no type that is known",
+            "dormouse memory edit NAME --type TYPE",
+        ));
     }
 }
 
 fn show(report: &Report, app: &mut App) -> Outcome {
-    let lists = [(Role::Error, &report.problems), (Role::Dim, &report.remarks)];
+    let lists = [
+        (Role::Error, &report.problems),
+        (Role::Dim, &report.remarks),
+    ];
     for (role, list) in lists {
         for finding in list {
             let place = match finding.line {
                 Some(line) => format!("{}:{line}", finding.path),
                 None => finding.path.clone(),
             };
-            app.out.line(Line::new().role(role, place).text(format!(" {}", finding.what)))?;
-            app.out.line(Line::new().text("  ").role(Role::Hint, finding.remedy))?;
+            app.out.line(
+                Line::new()
+                    .role(role, place)
+                    .text(format!(" {}", finding.what)),
+            )?;
+            app.out
+                .line(Line::new().text("  ").role(Role::Hint, finding.remedy))?;
         }
     }
     if report.problems.is_empty() {
         let count = super::forget::count(report.memories, "memory", "memories");
-        app.out.line(Line::new().role(Role::Good, "No problems").text(format!(" in {count}.")))?;
+        app.out.line(
+            Line::new()
+                .role(Role::Good, "No problems")
+                .text(format!(" in {count}.")),
+        )?;
     }
     Ok(())
 }

@@ -7,13 +7,23 @@ use similar::{ChangeTag, TextDiff};
 const AROUND: usize = 2;
 
 /// Shows what became of a file. Nothing on one side is a file that did not or does not exist.
-pub(super) fn show(out: &mut Out, path: &str, before: Option<&str>, after: Option<&str>) -> OutResult {
+pub(super) fn show(
+    out: &mut Out,
+    path: &str,
+    before: Option<&str>,
+    after: Option<&str>,
+) -> OutResult {
     let what = match (before, after) {
         (None, _) => "new",
         (_, None) => "deleted",
         _ => "changed",
     };
-    out.line(Line::new().role(Role::Strong, path).text("  ").role(Role::Dim, what))?;
+    out.line(
+        Line::new()
+            .role(Role::Strong, path)
+            .text("  ")
+            .role(Role::Dim, what),
+    )?;
     let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
     for (at, group) in diff.grouped_ops(AROUND).iter().enumerate() {
         if at > 0 {

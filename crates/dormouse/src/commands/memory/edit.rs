@@ -50,7 +50,10 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let snapshot = found.snapshot(app)?;
     let path = names::find(&snapshot, &args.memory)?;
     let expected = Expected::now(&snapshot, &path);
-    let old = snapshot.get(&path).map(|file| file.text().into_owned()).unwrap_or_default();
+    let old = snapshot
+        .get(&path)
+        .map(|file| file.text().into_owned())
+        .unwrap_or_default();
     let fields = fields(args)?;
     let new = if fields.is_empty() && args.text.is_none() {
         in_editor(&old, app)?
@@ -73,13 +76,18 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         Ok(change)
     })?;
     if app.out.format() == Format::Json {
-        let report = json!({"path": path, "changed": entry.is_some(), "entry": entry.map(|entry| entry.id)});
+        let report =
+            json!({"path": path, "changed": entry.is_some(), "entry": entry.map(|entry| entry.id)});
         return Ok(app.out.json(&report)?);
     }
     if entry.is_none() {
         return Ok(app.out.line(format!("{path} stays as it was."))?);
     }
-    app.out.line(Line::new().role(Role::Good, "Changed").text(format!(": {path}")))?;
+    app.out.line(
+        Line::new()
+            .role(Role::Good, "Changed")
+            .text(format!(": {path}")),
+    )?;
     undo_hint(app)
 }
 
@@ -115,29 +123,54 @@ fn with_body(text: &str, body: &str) -> String {
 /// Lets the user change a text.
 fn in_editor(text: &str, app: &App) -> Result<String, Failure> {
     let env = &app.system.env;
-    let editor = env.text("VISUAL").or_else(|| env.text("EDITOR")).filter(|name| !name.trim().is_empty());
+    let editor = env
+        .text("VISUAL")
+        .or_else(|| env.text("EDITOR"))
+        .filter(|name| !name.trim().is_empty());
     let Some(editor) = editor else {
         let error = UserError::new(Exit::Usage, "no editor is set");
         let hint = "set EDITOR, or use --name, --description, --type, --until or --text";
         return Err(error.hint(hint).into());
     };
     let failed = |error: std::io::Error| -> Failure {
-        UserError::of(Exit::Unexpected, &error).hint(format!("the editor is `{editor}`")).into()
+        UserError::of(Exit::Unexpected, &error)
+            .hint(format!("the editor is `{editor}`"))
+            .into()
     };
-    let file = tempfile::Builder::new().prefix("memory-").suffix(".md").tempfile().map_err(failed)?;
+    let file = tempfile::Builder::new()
+        .prefix("memory-")
+        .suffix(".md")
+        .tempfile()
+        .map_err(failed)?;
     let files = &app.system.files;
-    files.replace(file.path(), text.as_bytes(), dormouse_system::Access::Private)?;
+    files.replace(
+        file.path(),
+        text.as_bytes(),
+        dormouse_system::Access::Private,
+    )?;
     // The variable may hold options, as in `code --wait`.
     let mut words = editor.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or_default());
-    let status = command.args(words).arg(file.path()).status().map_err(failed)?;
+    let status = command
+        .args(words)
+        .arg(file.path())
+        .status()
+        .map_err(failed)?;
     if !status.success() {
-        let error = UserError::new(Exit::Unexpected, format!("the editor `{editor}` failed ({status})"));
+        let error = UserError::new(
+            Exit::Unexpected,
+            format!("the editor `{editor}` failed ({status})"),
+        );
         return Err(error.hint("the memory stays as it was").into());
     }
-    let bytes = files.read(file.path(), dormouse_memory::transaction::MOST_BYTES as u64 * 2)?;
+    let bytes = files.read(
+        file.path(),
+        dormouse_memory::transaction::MOST_BYTES as u64 * 2,
+    )?;
     String::from_utf8(bytes.to_vec()).map_err(|_| {
-        UserError::new(Exit::Unsuitable, "the edited text is not UTF-8").hint("the memory stays as it was").into()
+        UserError::new(Exit::Unsuitable, "the edited text is not UTF-8")
+            .hint("the memory stays as it was")
+            .into()
     })
 }
 

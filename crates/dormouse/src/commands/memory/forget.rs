@@ -44,7 +44,11 @@ pub struct PinArgs {
 
 /// A number with its noun.
 pub(super) fn count(number: usize, one: &str, many: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+    if number == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{number} {many}")
+    }
 }
 
 /// Forgets.
@@ -53,7 +57,10 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let mut forgotten = Vec::new();
     let mut entries = Vec::new();
     for name in &args.names {
-        let reason = args.reason.clone().unwrap_or_else(|| format!("forget {name}"));
+        let reason = args
+            .reason
+            .clone()
+            .unwrap_or_else(|| format!("forget {name}"));
         let mut path = None;
         let entry = found.update(app, |snapshot| {
             let file = names::find(snapshot, name)?;
@@ -75,17 +82,25 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         return Ok(app.out.json(&report)?);
     }
     for path in &forgotten {
-        app.out.line(Line::new().role(Role::Good, "Forgotten").text(format!(": {path}")))?;
+        app.out.line(
+            Line::new()
+                .role(Role::Good, "Forgotten")
+                .text(format!(": {path}")),
+        )?;
     }
     if args.purge {
-        return Ok(app.out.line("What they held is gone from the journal too.")?);
+        return Ok(app
+            .out
+            .line("What they held is gone from the journal too.")?);
     }
     undo_hint(app)
 }
 
 /// Says how to take a change back.
 pub(super) fn undo_hint(app: &mut App) -> Outcome {
-    let line = Line::new().role(Role::Hint, "dormouse memory undo").text(" takes it back.");
+    let line = Line::new()
+        .role(Role::Hint, "dormouse memory undo")
+        .text(" takes it back.");
     Ok(app.out.line(line)?)
 }
 
@@ -121,7 +136,9 @@ fn moved(
         return Ok(app.out.json(&report)?);
     }
     let path = path.map(|path| path.to_string()).unwrap_or_default();
-    Ok(app.out.line(Line::new().role(Role::Good, done).text(format!(": {path}")))?)
+    Ok(app
+        .out
+        .line(Line::new().role(Role::Good, done).text(format!(": {path}")))?)
 }
 
 impl From<WriteError> for Failure {

@@ -15,7 +15,9 @@ const SHORT_ID: usize = 13;
 
 /// Arguments of `memory log`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "JSON: {\"directory\", \"entries\": [{\"id\", \"time\", \"author\", \"reason\", \"source\", \"undoes\", \"undone_by\", \"changes\": [{\"path\", \"before\", \"after\"}]}]}, newest first.")]
+#[command(
+    after_help = "JSON: {\"directory\", \"entries\": [{\"id\", \"time\", \"author\", \"reason\", \"source\", \"undoes\", \"undone_by\", \"changes\": [{\"path\", \"before\", \"after\"}]}]}, newest first."
+)]
 pub struct LogArgs {
     /// Only changes of this memory
     #[arg(value_name = "NAME")]
@@ -27,7 +29,9 @@ pub struct LogArgs {
 
 /// Arguments of `memory diff`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "JSON: {\"id\", \"changes\": [{\"path\", \"before\", \"after\"}]} with the texts.")]
+#[command(
+    after_help = "JSON: {\"id\", \"changes\": [{\"path\", \"before\", \"after\"}]} with the texts."
+)]
 pub struct DiffArgs {
     /// The entry, as `memory log` shows it; the newest if none is given
     #[arg(value_name = "ENTRY")]
@@ -36,7 +40,9 @@ pub struct DiffArgs {
 
 /// Arguments of `memory undo`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "An undo is a change too and can be undone. What was changed again since is not lost: then nothing is undone.\n\nJSON: {\"undone\", \"entry\"}")]
+#[command(
+    after_help = "An undo is a change too and can be undone. What was changed again since is not lost: then nothing is undone.\n\nJSON: {\"undone\", \"entry\"}"
+)]
 pub struct UndoArgs {
     /// The entry, as `memory log` shows it; the newest that is not undone if none is given
     #[arg(value_name = "ENTRY")]
@@ -48,7 +54,7 @@ fn history(which: &Which, app: &mut App) -> Result<Option<(MemoryDir, Vec<Entry>
     let Some(dir) = found.existing(app)? else {
         return Ok(None);
     };
-    let entries = dir.history()?;
+    let entries = dir.history()?.entries;
     Ok(Some((dir, entries)))
 }
 
@@ -62,10 +68,20 @@ pub(super) fn log(args: &LogArgs, which: &Which, app: &mut App) -> Outcome {
         None => None,
     };
     let touches = |entry: &&Entry| {
-        let changes = |path: &String| entry.changes.iter().any(|change| change.path.as_str() == path);
+        let changes = |path: &String| {
+            entry
+                .changes
+                .iter()
+                .any(|change| change.path.as_str() == path)
+        };
         wanted.as_ref().is_none_or(changes)
     };
-    let shown: Vec<&Entry> = entries.iter().rev().filter(touches).take(args.limit).collect();
+    let shown: Vec<&Entry> = entries
+        .iter()
+        .rev()
+        .filter(touches)
+        .take(args.limit)
+        .collect();
     if app.out.format() == Format::Json {
         let rows: Vec<_> = shown
             .iter()
@@ -77,7 +93,9 @@ pub(super) fn log(args: &LogArgs, which: &Which, app: &mut App) -> Outcome {
             })
             .collect();
         let directory = dir.root().display().to_string();
-        return Ok(app.out.json(&json!({"directory": directory, "entries": rows}))?);
+        return Ok(app
+            .out
+            .json(&json!({"directory": directory, "entries": rows}))?);
     }
     if shown.is_empty() {
         return nothing(app);
@@ -92,7 +110,11 @@ pub(super) fn log(args: &LogArgs, which: &Which, app: &mut App) -> Outcome {
     ]);
     for entry in shown {
         let undone = undone_by(&entry.id, &entries).is_some();
-        let reason = if undone { format!("(undone) {}", entry.reason) } else { entry.reason.clone() };
+        let reason = if undone {
+            format!("(undone) {}", entry.reason)
+        } else {
+            entry.reason.clone()
+        };
         let role = if undone { Role::Dim } else { Role::Plain };
         table.row([
             Cell::with_role(Role::Strong, short(&entry.id)),
@@ -116,7 +138,9 @@ fn nothing(app: &mut App) -> Outcome {
 fn past_name(dir: &MemoryDir, entries: &[Entry], name: &str) -> Result<String, Failure> {
     let known = |path: &str| path == name || path.strip_suffix(".md") == Some(name);
     let past = entries.iter().rev().flat_map(|entry| &entry.changes);
-    let past = past.map(|change| change.path.as_str()).find(|path| known(path));
+    let past = past
+        .map(|change| change.path.as_str())
+        .find(|path| known(path));
     match past {
         Some(path) => Ok(path.to_owned()),
         None => Ok(names::find(&dir.snapshot()?, name)?.to_string()),
@@ -144,14 +168,19 @@ fn files(changes: &[Change]) -> String {
 
 /// The entry that a person means.
 fn entry<'a>(entries: &'a [Entry], wanted: &str) -> Result<&'a Entry, Failure> {
-    let found: Vec<&Entry> = entries.iter().filter(|entry| entry.id.starts_with(wanted)).collect();
+    let found: Vec<&Entry> = entries
+        .iter()
+        .filter(|entry| entry.id.starts_with(wanted))
+        .collect();
     match found.as_slice() {
         [one] => Ok(one),
         [] => Err(MemdirError::NoEntry(wanted.to_owned()).into()),
         many => {
             let message = format!("`{wanted}` could be any of {} entries", many.len());
             let error = UserError::new(Exit::Usage, message);
-            Err(error.hint("give more of the id: `dormouse memory log --json`").into())
+            Err(error
+                .hint("give more of the id: `dormouse memory log --json`")
+                .into())
         }
     }
 }
@@ -177,7 +206,11 @@ pub(super) fn diff(args: &DiffArgs, which: &Which, app: &mut App) -> Outcome {
     };
     let mut changes = Vec::new();
     for change in &chosen.changes {
-        changes.push((change.path.to_string(), text(change.before)?, text(change.after)?));
+        changes.push((
+            change.path.to_string(),
+            text(change.before)?,
+            text(change.after)?,
+        ));
     }
     if app.out.format() == Format::Json {
         let rows: Vec<_> = changes
@@ -188,7 +221,12 @@ pub(super) fn diff(args: &DiffArgs, which: &Which, app: &mut App) -> Outcome {
     }
     let age = figures::age(app.system.clock.now(), chosen.time);
     let about = format!("{} ago by {}: {}", age, chosen.author, chosen.reason);
-    app.out.line(Line::new().role(Role::Strong, short(&chosen.id)).text("  ").text(about))?;
+    app.out.line(
+        Line::new()
+            .role(Role::Strong, short(&chosen.id))
+            .text("  ")
+            .text(about),
+    )?;
     for (path, before, after) in &changes {
         app.out.blank()?;
         differences::show(&mut app.out, path, before.as_deref(), after.as_deref())?;
@@ -209,7 +247,9 @@ pub(super) fn undo(args: &UndoArgs, which: &Which, app: &mut App) -> Outcome {
         return Ok(app.out.json(&report)?);
     }
     let what = files(&chosen.changes);
-    let line = Line::new().role(Role::Good, "Undone").text(format!(": {} ({what})", chosen.reason));
+    let line = Line::new()
+        .role(Role::Good, "Undone")
+        .text(format!(": {} ({what})", chosen.reason));
     Ok(app.out.line(line)?)
 }
 

@@ -5,9 +5,10 @@ use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Cell, Column, Format, Line, Role, Table, figures};
 use dormouse_memdir::{Item, MemoryDir};
+use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::topic::{self, Field, Topic};
 use dormouse_memory::transaction::{Author, Transaction};
-use dormouse_memory::snapshot::Snapshot;
+use dormouse_memory::trust::Trust;
 use dormouse_memory::write::retext;
 use serde_json::json;
 
@@ -70,7 +71,11 @@ pub(super) fn list(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let now = app.system.clock.now();
     if args.full {
         for item in &inbox.items {
-            app.out.line(Line::new().role(Role::Strong, short(&item.id)).text(format!("  {}", item.path)))?;
+            app.out.line(
+                Line::new()
+                    .role(Role::Strong, short(&item.id))
+                    .text(format!("  {}", item.path)),
+            )?;
             app.out.paragraph(Role::Dim, &item.waits_because, 2)?;
             for line in item.content.lines() {
                 app.out.line(format!("  {line}"))?;
@@ -97,8 +102,12 @@ pub(super) fn list(args: &Args, which: &Which, app: &mut App) -> Outcome {
         app.out.table(&table)?;
         app.out.blank()?;
     }
-    let hint = Line::new().role(Role::Hint, "dormouse memory approve ID").text(" or ");
-    Ok(app.out.line(hint.role(Role::Hint, "dormouse memory reject ID"))?)
+    let hint = Line::new()
+        .role(Role::Hint, "dormouse memory approve ID")
+        .text(" or ");
+    Ok(app
+        .out
+        .line(hint.role(Role::Hint, "dormouse memory reject ID"))?)
 }
 
 fn short(id: &str) -> &str {
@@ -113,13 +122,18 @@ fn chosen(args: &DecideArgs, dir: &MemoryDir) -> Result<Vec<Item>, Failure> {
     }
     let mut chosen = Vec::new();
     for wanted in &args.ids {
-        let mut found = items.iter().filter(|item| item.id.starts_with(wanted.as_str()));
+        let mut found = items
+            .iter()
+            .filter(|item| item.id.starts_with(wanted.as_str()));
         match (found.next(), found.next()) {
             (Some(item), None) => chosen.push(item.clone()),
             (None, _) => return Err(dormouse_memdir::MemdirError::NoItem(wanted.clone()).into()),
             (Some(_), Some(_)) => {
-                let error = UserError::new(Exit::Usage, format!("`{wanted}` could be several items"));
-                return Err(error.hint("give more of the id: `dormouse memory inbox --json`").into());
+                let error =
+                    UserError::new(Exit::Usage, format!("`{wanted}` could be several items"));
+                return Err(error
+                    .hint("give more of the id: `dormouse memory inbox --json`")
+                    .into());
             }
         }
     }
@@ -132,13 +146,15 @@ pub(super) fn approve(args: &DecideArgs, which: &Which, app: &mut App) -> Outcom
     let dir = find(which, app)?.open(app)?;
     let chosen = chosen(args, &dir)?;
     for item in &chosen {
-        dir.approve(&item.id, |item, snapshot| Ok::<_, Failure>(approved(item, snapshot)))?;
+        dir.approve(&item.id, |item, snapshot| {
+            Ok::<_, Failure>(approved(item, snapshot))
+        })?;
     }
     told("approved", "Approved", &chosen, app)
 }
 
 fn approved(item: &Item, snapshot: &Snapshot) -> Transaction {
-    let text = topic::edit(&item.content, &[Field::Approved]);
+    let text = topic::edit(&item.content, &[Field::Trust(Trust::User)]);
     let reason = format!("approved: {}", item.reason);
     let mut change = retext(snapshot, &item.path, &text, Author::User, &reason);
     change.source.clone_from(&item.origin);
@@ -162,14 +178,21 @@ pub(super) fn reject(args: &DecideArgs, which: &Which, app: &mut App) -> Outcome
 
 fn told(key: &str, word: &str, items: &[Item], app: &mut App) -> Outcome {
     if app.out.format() == Format::Json {
-        let rows: Vec<_> = items.iter().map(|item| json!({"id": item.id, "path": item.path})).collect();
+        let rows: Vec<_> = items
+            .iter()
+            .map(|item| json!({"id": item.id, "path": item.path}))
+            .collect();
         return Ok(app.out.json(&json!({key: rows}))?);
     }
     if items.is_empty() {
         return Ok(app.out.line("Nothing waits for approval.")?);
     }
     for item in items {
-        app.out.line(Line::new().role(Role::Good, word).text(format!(": {}", item.path)))?;
+        app.out.line(
+            Line::new()
+                .role(Role::Good, word)
+                .text(format!(": {}", item.path)),
+        )?;
     }
     Ok(())
 }

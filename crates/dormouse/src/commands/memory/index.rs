@@ -33,7 +33,13 @@ pub struct Args {
 /// Mends the index.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let mut found = find(which, app)?;
-    let make = |snapshot: &Snapshot| if args.rebuild { generated(snapshot) } else { reconciled(snapshot) };
+    let make = |snapshot: &Snapshot| {
+        if args.rebuild {
+            generated(snapshot)
+        } else {
+            reconciled(snapshot)
+        }
+    };
     let snapshot = found.snapshot(app)?;
     let (before, after) = (snapshot.index(), make(&snapshot));
     let changed = before != after && !(snapshot.is_empty() && before.is_empty());
@@ -58,8 +64,11 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     diff::show(&mut app.out, INDEX, Some(&before), Some(&after))?;
     app.out.blank()?;
     if args.dry_run {
-        return Ok(app.out.line("Nothing was changed; without --dry-run it is.")?);
+        return Ok(app
+            .out
+            .line("Nothing was changed; without --dry-run it is.")?);
     }
-    app.out.line(Line::new().role(Role::Good, "Mended").text("."))?;
+    app.out
+        .line(Line::new().role(Role::Good, "Mended").text("."))?;
     undo_hint(app)
 }

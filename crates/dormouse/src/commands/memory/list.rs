@@ -87,7 +87,8 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         return Ok(app.out.json(&listing)?);
     }
     if listing.memories.is_empty() {
-        app.out.line(format!("There are no memories in {}.", listing.directory))?;
+        app.out
+            .line(format!("There are no memories in {}.", listing.directory))?;
         return Ok(app.out.line(
             Line::new()
                 .role(Role::Hint, "dormouse memory add 'TEXT'")
@@ -112,10 +113,20 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     app.out.table(&table)?;
     app.out.blank()?;
     let count = super::forget::count(listing.memories.len(), "memory", "memories");
-    Ok(app.out.line(Line::new().role(Role::Dim, format!("{count} in {}", listing.directory)))?)
+    Ok(app
+        .out
+        .line(Line::new().role(Role::Dim, format!("{count} in {}", listing.directory)))?)
 }
 
 fn shown(row: &Row) -> String {
-    let text = if row.description.is_empty() { &row.name } else { &row.description };
-    if row.over { format!("(overtaken) {text}") } else { text.clone() }
+    let text = if row.description.is_empty() {
+        &row.name
+    } else {
+        &row.description
+    };
+    if row.over {
+        format!("(overtaken) {text}")
+    } else {
+        text.clone()
+    }
 }

@@ -10,7 +10,12 @@ const MOST_NAMED: usize = 5;
 
 /// The memory that a name means: its file, with or without ending or folder, or its own name.
 pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, Failure> {
-    let exact = [name.to_owned(), format!("{name}.md"), format!("pinned/{name}"), format!("pinned/{name}.md")];
+    let exact = [
+        name.to_owned(),
+        format!("{name}.md"),
+        format!("pinned/{name}"),
+        format!("pinned/{name}.md"),
+    ];
     for wanted in &exact {
         let found = snapshot.topics().find(|(path, _)| path.as_str() == wanted);
         if let Some((path, _)) = found {

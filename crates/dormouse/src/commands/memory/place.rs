@@ -52,12 +52,22 @@ pub(crate) fn find(which: &Which, app: &mut App) -> Result<Found, Failure> {
             UserError::of(Exit::Refused, &why).hint("name a directory made for memories")
         })?;
         let access = Access::Private;
-        return Ok(Found { root, access, place: None, config });
+        return Ok(Found {
+            root,
+            access,
+            place: None,
+            config,
+        });
     }
     let place = project_place(&config, app)?;
     if *which == Which::Private {
         let (root, access) = (place.memory.clone(), Access::Private);
-        return Ok(Found { root, access, place: Some(place), config });
+        return Ok(Found {
+            root,
+            access,
+            place: Some(place),
+            config,
+        });
     }
     let Some(root) = place.team.clone() else {
         let error = UserError::new(Exit::Unsuitable, "this folder has no team memory");
@@ -66,7 +76,12 @@ pub(crate) fn find(which: &Which, app: &mut App) -> Result<Found, Failure> {
     };
     // Meant to be committed: what the user's umask allows.
     let access = Access::Shared;
-    Ok(Found { root, access, place: None, config })
+    Ok(Found {
+        root,
+        access,
+        place: None,
+        config,
+    })
 }
 
 /// Where the memory of the working directory lies.
@@ -78,7 +93,11 @@ pub(crate) fn project_place(config: &Config, app: &App) -> Result<Place, Failure
         user_home: user_home.as_deref(),
         current: &places.current_dir,
     };
-    Ok(Place::find(&config.loaded.settings, around, &*app.system.files)?)
+    Ok(Place::find(
+        &config.loaded.settings,
+        around,
+        &*app.system.files,
+    )?)
 }
 
 impl Found {
@@ -103,7 +122,11 @@ impl Found {
         };
         let look = dir.look()?;
         for skipped in &look.skipped {
-            app.note(&format!("{} is left out: {}", skipped.path.display(), skipped.why));
+            app.note(&format!(
+                "{} is left out: {}",
+                skipped.path.display(),
+                skipped.why
+            ));
         }
         Ok(look.snapshot)
     }
@@ -127,7 +150,9 @@ impl From<NoPlace> for Failure {
         };
         let shown = UserError::of(kind, &error);
         match error {
-            NoPlace::Off => shown.hint("`dormouse config show memory` says who switched it off").into(),
+            NoPlace::Off => shown
+                .hint("`dormouse config show memory` says who switched it off")
+                .into(),
             _ => shown.into(),
         }
     }

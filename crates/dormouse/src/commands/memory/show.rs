@@ -42,7 +42,10 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let text = file.text().into_owned();
     let topic = Topic::read(&text);
     let now = app.system.clock.now();
-    let links: Vec<String> = dependents(&snapshot, &path).iter().map(ToString::to_string).collect();
+    let links: Vec<String> = dependents(&snapshot, &path)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     if app.out.format() == Format::Json {
         return Ok(app.out.json(&json!({
             "path": path,
@@ -69,7 +72,10 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     });
     if let Some(origin) = &topic.origin {
         let session = origin.session.as_deref().unwrap_or("an unknown session");
-        about.push(format!("said by the {} in {session}", origin.speaker.name()));
+        about.push(format!(
+            "said by the {} in {session}",
+            origin.speaker.name()
+        ));
     }
     if let Some(by) = &topic.superseded_by {
         about.push(format!("overtaken by {by}"));

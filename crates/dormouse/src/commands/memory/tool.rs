@@ -38,22 +38,41 @@ pub struct Args {
 
 /// Answers.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
-    let text = if args.input == "-" { super::add::read_input()? } else { args.input.clone() };
+    let text = if args.input == "-" {
+        super::add::read_input()?
+    } else {
+        args.input.clone()
+    };
     let input: Value = serde_json::from_str(&text).map_err(|error| {
-        UserError::of(Exit::Usage, &error).hint("give one JSON object, as in the examples of --help")
+        UserError::of(Exit::Usage, &error)
+            .hint("give one JSON object, as in the examples of --help")
     })?;
-    let overwrite = if args.overwrite { Overwrite::Allow } else { Overwrite::Refuse };
+    let overwrite = if args.overwrite {
+        Overwrite::Allow
+    } else {
+        Overwrite::Refuse
+    };
     let answer = answered(&input, overwrite, which, app)?;
     if app.out.format() == Format::Json {
-        app.out.json(&json!({"content": answer.text, "is_error": answer.is_error}))?;
+        app.out
+            .json(&json!({"content": answer.text, "is_error": answer.is_error}))?;
     } else {
         app.out.bytes(answer.text.as_bytes())?;
         app.out.bytes(b"\n")?;
     }
-    if answer.is_error { Err(Failure::Told(Exit::Unsuitable)) } else { Ok(()) }
+    if answer.is_error {
+        Err(Failure::Told(Exit::Unsuitable))
+    } else {
+        Ok(())
+    }
 }
 
-fn answered(input: &Value, overwrite: Overwrite, which: &Which, app: &mut App) -> Result<Answer, Failure> {
+fn answered(
+    input: &Value,
+    overwrite: Overwrite,
+    which: &Which,
+    app: &mut App,
+) -> Result<Answer, Failure> {
     let mut found = find(which, app)?;
     let reads = Command::parse(input).is_ok_and(|command| !command.writes());
     if reads {
@@ -76,11 +95,18 @@ fn answered(input: &Value, overwrite: Overwrite, which: &Which, app: &mut App) -
 }
 
 fn refused(why: &str) -> Answer {
-    Answer { text: format!("Error: {why}"), is_error: true, operations: Vec::new() }
+    Answer {
+        text: format!("Error: {why}"),
+        is_error: true,
+        operations: Vec::new(),
+    }
 }
 
 fn tree(snapshot: &Snapshot) -> BTreeMap<SafePath, Bytes> {
-    snapshot.files().map(|(path, file)| (path.clone(), file.content.clone())).collect()
+    snapshot
+        .files()
+        .map(|(path, file)| (path.clone(), file.content.clone()))
+        .collect()
 }
 
 fn transaction(answer: &Answer, snapshot: &Snapshot) -> Transaction {

@@ -1,0 +1,103 @@
+//! Daily logs, for assistants that live long.
+//!
+//! # Model
+//! Instead of keeping memories and index up to date while it works, the agent appends to one log a
+//! day; a dream distils them later. The prompt names the pattern of the path, never a day, so that
+//! it stays the same past midnight; when the day changes, [`date_change`] says so at the tail.
+
+use crate::snapshot::{LOGS, Snapshot};
+use crate::transaction::{Author, Transaction};
+use crate::trust::Origin;
+use dormouse_guard::paths::SafePath;
+use jiff::civil::Date;
+
+/// The path of a day's log, as the prompt names it.
+pub const PATTERN: &str = "logs/YYYY/MM/YYYY-MM-DD.md";
+
+/// The log of a day. `None` only for a year that a path cannot have.
+pub fn log_path(day: Date) -> Option<SafePath> {
+    let (year, month) = (day.year(), day.month());
+    SafePath::parse(&format!("{LOGS}/{year:04}/{month:02}/{day}.md")).ok()
+}
+
+/// The day that a log is of; `None` for other files.
+pub fn day_of(path: &SafePath) -> Option<Date> {
+    let day: Date = path.file_name().strip_suffix(".md")?.parse().ok()?;
+    (log_path(day)? == *path).then_some(day)
+}
+
+/// Appends an entry to the log of a day, on lines of its own.
+pub fn append(
+    snapshot: &Snapshot,
+    day: Date,
+    entry: &str,
+    author: Author,
+    source: Option<Origin>,
+) -> Transaction {
+    let mut transaction = Transaction::by(author, format!("log of {day}"));
+    transaction.source = source;
+    let entry = entry.trim();
+    let Some(path) = log_path(day).filter(|_| !entry.is_empty()) else {
+        return transaction;
+    };
+    let mut text = snapshot
+        .get(&path)
+        .map(|file| file.text().into_owned())
+        .unwrap_or_default();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(entry);
+    text.push('\n');
+    transaction.put(snapshot, path, text);
+    transaction
+}
+
+/// What is attached when the day changes within a session.
+pub fn date_change(from: Date, to: Date) -> String {
+    let place = log_path(to).map_or_else(|| PATTERN.to_owned(), |path| path.to_string());
+    format!(
+        "The date has changed from {from} to {to}. Append to `{place}` from now on and leave the log \
+         of {from} as it is. There is no need to mention this."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_core::units::Millis;
+    use jiff::civil::date;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_log_has_its_place_by_its_day() {
+        let path = log_path(date(2026, 11, 5)).unwrap();
+        assert_eq!(path.as_str(), "logs/2026/11/2026-11-05.md");
+        assert_eq!(day_of(&path), Some(date(2026, 11, 5)));
+        for other in ["logs/2026/10/2026-11-05.md", "2026-11-05.md", "logs/x.md"] {
+            assert_eq!(day_of(&SafePath::parse(other).unwrap()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn entries_are_appended_on_lines_of_their_own() {
+        let day = date(2026, 11, 5);
+        let empty = Snapshot::new();
+        let first = append(&empty, day, " one\n", Author::Agent, None);
+        let then = first.applied(&empty, Millis(1));
+        let second = append(&then, day, "two", Author::Agent, None).applied(&then, Millis(2));
+        let text = second.get(&log_path(day).unwrap()).unwrap().text();
+        assert_eq!(text, "one\ntwo\n");
+        assert!(append(&empty, day, " \n", Author::Agent, None).is_empty());
+    }
+
+    #[test]
+    fn a_change_of_the_day_names_the_new_place() {
+        assert_eq!(
+            date_change(date(2026, 12, 31), date(2027, 1, 1)),
+            "The date has changed from 2026-12-31 to 2027-01-01. Append to \
+             `logs/2027/01/2027-01-01.md` from now on and leave the log of 2026-12-31 as it is. There \
+             is no need to mention this."
+        );
+    }
+}

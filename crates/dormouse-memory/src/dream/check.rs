@@ -1,0 +1,482 @@
+//! Whether the result of a dream may be swapped in.
+//!
+//! # Model
+//! The check compares two snapshots and trusts nobody: not the model, not the offline dream. It
+//! collects every [`Objection`]; one is enough to refuse the whole. What was odd before and was
+//! left alone is no objection: the check is about what the dream changed.
+//!
+//! # Not here
+//! Mending. Whether a change is an improvement.
+
+use super::sentence::{Reader, unlinked};
+use super::support::{Ground, percent, source_trust};
+use super::{Declared, Objection, Writing, tidy};
+use crate::daily;
+use crate::index::{self, Limits};
+use crate::snapshot::{INDEX, Snapshot, StoredFile, is_pinned, is_topic};
+use crate::topic::{self, Topic};
+use crate::transaction::{Author, MOST_BYTES, Refusal, Transaction, between};
+use crate::trust::Trust;
+use dormouse_core::settings::{Percent, Settings, keys};
+use dormouse_guard::paths::SafePath;
+use dormouse_guard::secrets;
+use jiff::civil::Date;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// Keys that Dormouse writes itself; all others belong to somebody else.
+const OWN_KEYS: [&str; 13] = [
+    "name",
+    "description",
+    "type",
+    "origin",
+    "trust",
+    "triggers",
+    "superseded_by",
+    "valid_until",
+    "verified",
+    "author",
+    "sources",
+    "review",
+    "contradicts",
+];
+/// Keys of ours that say where a memory comes from.
+const LINEAGE_KEYS: [&str; 2] = ["origin", "author"];
+/// The part of a sentence's terms that its sources must have.
+const SUPPORT_PERCENT: f64 = 70.0;
+/// The part of a file's sentences without which it counts as emptied.
+const EMPTIED_PERCENT: f64 = 50.0;
+
+/// Whether a key is one of Dormouse's own.
+pub(super) fn is_own_key(key: &str) -> bool {
+    OWN_KEYS.contains(&key)
+}
+
+/// What a result is measured by.
+#[derive(Clone, Debug)]
+pub struct CheckLimits {
+    /// The limits of the index.
+    pub index: Limits,
+    /// The part of the memories that may be lost without a reason.
+    pub loss: Percent,
+    /// The day of the dream.
+    pub today: Date,
+    /// When things were written.
+    pub writing: Writing,
+}
+
+impl CheckLimits {
+    /// From the settings.
+    pub fn from_settings(settings: &Settings, today: Date, writing: Writing) -> Self {
+        let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+        Self {
+            index: Limits {
+                lines: count(settings.get(keys::MEMORY_INDEX_LINES)),
+                bytes: count(settings.get(keys::MEMORY_INDEX_BYTES)),
+            },
+            loss: settings.get(keys::DREAM_LOSS),
+            today,
+            writing,
+        }
+    }
+}
+
+/// The change that swaps the result in, or everything that is wrong with it. No difference is a
+/// change of nothing.
+pub fn check(
+    before: &Snapshot,
+    after: &Snapshot,
+    declared: &Declared,
+    limits: &CheckLimits,
+) -> Result<Transaction, Vec<Objection>> {
+    let mut transaction = between(before, after, Author::Dream, "dream");
+    transaction.source = Some(declared.source.clone());
+    if transaction.is_empty() {
+        return Ok(transaction);
+    }
+    let mut check = Check {
+        before,
+        after,
+        declared,
+        limits,
+        reader: Reader::new(),
+        objections: Vec::new(),
+    };
+    check.files(&transaction);
+    check.index();
+    check.losses(&transaction);
+    check.sources(&transaction);
+    if let Err(refusal) = transaction.vet(before) {
+        check.refused(refusal);
+    }
+    if check.objections.is_empty() {
+        Ok(transaction)
+    } else {
+        Err(check.objections)
+    }
+}
+
+struct Check<'a> {
+    before: &'a Snapshot,
+    after: &'a Snapshot,
+    declared: &'a Declared,
+    limits: &'a CheckLimits,
+    reader: Reader,
+    objections: Vec<Objection>,
+}
+
+impl Check<'_> {
+    /// Each file that changed, by itself.
+    fn files(&mut self, transaction: &Transaction) {
+        for operation in &transaction.operations {
+            let path = &operation.path;
+            let old = self.before.get(path);
+            if is_pinned(path) {
+                self.objections.push(Objection::Pinned(path.clone()));
+                continue;
+            }
+            if daily::day_of(path).is_some() {
+                self.log(path, old, operation.content.as_deref());
+                continue;
+            }
+            let Some(content) = &operation.content else {
+                continue;
+            };
+            let text = String::from_utf8_lossy(content);
+            for found in secrets::scan(&text) {
+                self.objections.push(Objection::Secret {
+                    path: path.clone(),
+                    line: found.line,
+                    rule: found.rule,
+                });
+            }
+            if is_topic(path) {
+                let old = old.map(|file| file.text().into_owned());
+                self.topic(path, old.as_deref(), &text);
+            }
+        }
+    }
+
+    /// A log may only get the mark that it was read.
+    fn log(&mut self, path: &SafePath, old: Option<&StoredFile>, new: Option<&[u8]>) {
+        let marked = old.zip(new).is_some_and(|(old, new)| {
+            let added = new.strip_prefix(&old.content[..]).unwrap_or(new);
+            let added = added.strip_prefix(b"\n").unwrap_or(added);
+            added == super::distil::MARK.as_bytes()
+        });
+        if !marked {
+            self.objections.push(Objection::Log(path.clone()));
+        }
+    }
+
+    fn topic(&mut self, path: &SafePath, old: Option<&str>, new: &str) {
+        if new.len() > MOST_BYTES {
+            let (path, bytes) = (path.clone(), new.len());
+            self.refused(Refusal::TooLong { path, bytes });
+        }
+        let (was, is) = (old.map(Topic::read), Topic::read(new));
+        // What a file never had it need not have; a new one needs all.
+        let had = |has: fn(&Topic) -> bool| was.as_ref().is_none_or(has);
+        let needs = [
+            ("name", had(|t| !t.name.is_empty()) && is.name.is_empty()),
+            (
+                "description",
+                had(|t| !t.description.is_empty()) && is.description.is_empty(),
+            ),
+            ("type", had(|t| t.kind.is_some()) && is.kind.is_none()),
+        ];
+        for (key, _) in needs.into_iter().filter(|(_, missing)| *missing) {
+            let path = path.clone();
+            self.objections.push(Objection::FrontMatter { path, key });
+        }
+        let values = front(new);
+        for (key, value) in front(old.unwrap_or_default()) {
+            let kept = match LINEAGE_KEYS.contains(&key.as_str()) {
+                true => values.contains_key(&key),
+                false => is_own_key(&key) || values.get(&key) == Some(&value),
+            };
+            if !kept {
+                let path = path.clone();
+                self.objections.push(Objection::KeyLost { path, key });
+            }
+        }
+    }
+
+    /// Whether the index is valid, complete and within its limits.
+    fn index(&mut self) {
+        let (text, old) = (self.after.index(), self.before.index());
+        let cut = index::load(&text, self.limits.index).cut;
+        if let Some(cut) = cut.filter(|_| !self.is_filled_by_people(&text, &old)) {
+            self.objections.push(Objection::IndexTooLong {
+                lines: cut.lines,
+                bytes: cut.bytes,
+            });
+        }
+        let drift = index::drift(self.after);
+        let wrong = drift.dangling.iter().map(|entry| (entry, "does not exist"));
+        let twice = drift
+            .repeated
+            .iter()
+            .map(|entry| (entry, "has a line already"));
+        for (entry, why) in wrong.chain(twice) {
+            // Lines that lead out of the directory are not the dream's.
+            let target = entry.target.split('#').next().unwrap_or_default();
+            if SafePath::parse(target).is_ok() {
+                self.objections.push(Objection::IndexLine {
+                    line: entry.line,
+                    target: entry.target.clone(),
+                    why,
+                });
+            }
+        }
+        let full = tidy::is_full(&text, self.limits.index) || self.is_filled_by_people(&text, &old);
+        for path in drift.unlisted.into_iter().filter(|_| !full) {
+            let file = self.after.get(&path);
+            let over =
+                file.is_some_and(|file| Topic::read(&file.text()).is_over(self.limits.today));
+            if !over {
+                self.objections.push(Objection::Unlisted(path));
+            }
+        }
+        self.index_lines(&text, &old);
+    }
+
+    /// Headings and remarks of people alone may fill the index; that is theirs to change.
+    fn is_filled_by_people(&self, text: &str, old: &str) -> bool {
+        let theirs: String = {
+            let entries = index::entries(text);
+            let mut rest = String::new();
+            let mut at = 0;
+            for entry in entries {
+                rest.push_str(&text[at..entry.range.start]);
+                at = entry.range.end;
+            }
+            rest.push_str(&text[at..]);
+            rest
+        };
+        let near = Limits {
+            lines: self.limits.index.lines.saturating_sub(1),
+            bytes: self.limits.index.bytes.saturating_sub(tidy::REMARK_ROOM),
+        };
+        text.len() <= old.len() && index::load(&theirs, near).cut.is_some()
+    }
+
+    /// New lines of the index are those of memories, and say what the memories say.
+    fn index_lines(&mut self, text: &str, old: &str) {
+        let known: BTreeSet<&str> = old.lines().map(str::trim).collect();
+        let entries = index::entries(text);
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
+            let number = number + 1;
+            if line.is_empty() || known.contains(line) || tidy::is_remark(line) {
+                continue;
+            }
+            let Some(entry) = entries.iter().find(|entry| entry.line == number) else {
+                let heading = self.reader.sentence(line);
+                if !line.starts_with('#') || heading.figures().next().is_some() {
+                    self.objections
+                        .push(Objection::IndexContent { line: number });
+                }
+                continue;
+            };
+            if !self.is_hook_of(entry, old) {
+                let (Ok(path), sentence) = (SafePath::parse(INDEX), line.to_owned()) else {
+                    continue;
+                };
+                self.objections.push(Objection::Invented { path, sentence });
+            }
+        }
+    }
+
+    fn is_hook_of(&self, entry: &index::Entry, old: &str) -> bool {
+        let Some(file) = SafePath::parse(&entry.target)
+            .ok()
+            .and_then(|path| self.after.get(&path))
+        else {
+            return true;
+        };
+        let hook = entry.hook.trim_end_matches('…').trim_end();
+        let earlier: Vec<_> = index::entries(old)
+            .into_iter()
+            .filter(|line| line.target == entry.target)
+            .collect();
+        // A beginning says that it is one; it need not say all.
+        let description = Topic::read(&file.text()).description;
+        let begins = |whole: &str| {
+            let whole: Vec<&str> = whole.split_whitespace().collect();
+            !whole.is_empty() && whole.join(" ").starts_with(hook)
+        };
+        if begins(&description) || earlier.iter().any(|line| begins(&line.hook)) {
+            return true;
+        }
+        let mut said = Snapshot::new();
+        if let Ok(path) = SafePath::parse(&entry.target) {
+            said.insert(path, file.clone());
+        }
+        let mut ground = Ground::of(&self.reader, &said, &[], &self.limits.writing);
+        for line in earlier {
+            ground.say(&self.reader, &format!("{} {}", line.title, line.hook));
+        }
+        ground
+            .support(&self.reader.sentence(hook), SUPPORT_PERCENT)
+            .is_some()
+    }
+
+    /// How many memories are gone, or emptied.
+    fn losses(&mut self, transaction: &Transaction) {
+        let mut ground = None;
+        let mut lost = Vec::new();
+        for operation in &transaction.operations {
+            let path = &operation.path;
+            let Some(old) = self.before.get(path).filter(|_| is_topic(path)) else {
+                continue;
+            };
+            let ground = ground.get_or_insert_with(|| {
+                Ground::of(&self.reader, self.after, &[], &self.limits.writing)
+            });
+            let text = old.text();
+            let body = unlinked(&text[Topic::read(&text).body..]);
+            let said = self.reader.sentences(&body);
+            let kept = said
+                .iter()
+                .filter(|sentence| ground.support(sentence, SUPPORT_PERCENT).is_some())
+                .count();
+            let gone = operation.content.is_none() && kept < said.len();
+            if gone || percent(kept, said.len()) < EMPTIED_PERCENT {
+                lost.push(path.clone());
+            }
+        }
+        let all = self.before.topics().count();
+        let stated = |path: &SafePath| {
+            let mut losses = self.declared.losses.iter();
+            losses.any(|loss| loss.path == *path && !loss.reason.trim().is_empty())
+        };
+        let unstated: Vec<SafePath> = lost.iter().filter(|path| !stated(path)).cloned().collect();
+        if !unstated.is_empty() && percent(lost.len(), all) > self.limits.loss.as_f64() {
+            self.objections.push(Objection::Losses {
+                lost: lost.len(),
+                all,
+                unstated,
+            });
+        }
+    }
+
+    /// Whether everything that is new was said before, and is believed no more than that.
+    fn sources(&mut self, transaction: &Transaction) {
+        for merge in &self.declared.merges {
+            let missing = |path: &&SafePath| self.before.get(path).is_none();
+            for source in merge.sources.iter().filter(missing) {
+                self.objections.push(Objection::NoSuchSource {
+                    into: merge.into.clone(),
+                    source_file: source.clone(),
+                });
+            }
+        }
+        let mut ground = None;
+        for operation in &transaction.operations {
+            let path = &operation.path;
+            let checked = is_topic(path) && !is_pinned(path);
+            let Some(content) = operation.content.as_ref().filter(|_| checked) else {
+                continue;
+            };
+            let ground = ground.get_or_insert_with(|| {
+                let excerpts = &self.declared.excerpts;
+                Ground::of(&self.reader, self.before, excerpts, &self.limits.writing)
+            });
+            let text = String::from_utf8_lossy(content);
+            let (due, invented) = self.lineage(path, &text, ground);
+            for sentence in invented {
+                let path = path.clone();
+                self.objections.push(Objection::Invented { path, sentence });
+            }
+            let claimed = source_trust(path, &Topic::read(&text));
+            if claimed > due {
+                let path = path.clone();
+                self.objections
+                    .push(Objection::TrustRaised { path, claimed, due });
+            }
+            self.merged_keys(path, &text);
+        }
+    }
+
+    /// What a changed file may be trusted as, and what it says that nobody said.
+    fn lineage(&self, path: &SafePath, text: &str, ground: &Ground) -> (Trust, Vec<String>) {
+        let topic = Topic::read(text);
+        let trust_of = |path: &SafePath| {
+            let file = self.before.get(path)?;
+            Some(source_trust(path, &Topic::read(&file.text())))
+        };
+        let named = topic
+            .sources
+            .iter()
+            .filter_map(|name| SafePath::parse(name).ok());
+        let merges = self.declared.merges.iter();
+        let declared = merges.filter(|merge| merge.into == *path);
+        let declared = declared.flat_map(|merge| merge.sources.iter().cloned());
+        let parents = named.chain(declared).chain([path.clone()]);
+        let mut due = parents
+            .filter_map(|parent| trust_of(&parent))
+            .min()
+            .unwrap_or(Trust::User);
+        let old = self.before.get(path).map(|file| file.text().into_owned());
+        let known: Vec<_> = old.map_or_else(Vec::new, |old| {
+            let was = Topic::read(&old);
+            let mut known = self.reader.sentences(&old[was.body..]);
+            known.push(self.reader.sentence(&was.name));
+            known.push(self.reader.sentence(&was.description));
+            known
+        });
+        let mut invented = Vec::new();
+        let mut said = self.reader.sentences(&unlinked(&text[topic.body..]));
+        said.push(self.reader.sentence(&topic.description));
+        for sentence in &said {
+            if known.iter().any(|old| sentence.repeats(old)) {
+                continue;
+            }
+            match ground.support(sentence, SUPPORT_PERCENT) {
+                Some(trust) => due = due.min(trust),
+                None => invented.push(sentence.text.clone()),
+            }
+        }
+        (due, invented)
+    }
+
+    /// Keys of other tools in the files that one was made of.
+    fn merged_keys(&mut self, path: &SafePath, text: &str) {
+        let values = front(text);
+        let merges = self.declared.merges.iter();
+        let sources = merges
+            .filter(|merge| merge.into == *path)
+            .flat_map(|merge| &merge.sources)
+            .filter(|source| *source != path && is_topic(source));
+        let mut lost = BTreeSet::new();
+        for file in sources.filter_map(|source| self.before.get(source)) {
+            let keys = front(&file.text()).into_iter().map(|(key, _)| key);
+            lost.extend(keys.filter(|key| !is_own_key(key) && !values.contains_key(key)));
+        }
+        for key in lost {
+            let path = path.clone();
+            self.objections.push(Objection::KeyLost { path, key });
+        }
+    }
+
+    /// The one gate names only its first reason; what is objected to already is not repeated.
+    fn refused(&mut self, refusal: Refusal) {
+        let known = match &refusal {
+            Refusal::Secret { .. } | Refusal::Pinned(_) => true,
+            other => self.objections.contains(&Objection::Refused(other.clone())),
+        };
+        if !known {
+            self.objections.push(refusal.into());
+        }
+    }
+}
+
+fn front(text: &str) -> Map<String, Value> {
+    let (front, _) = topic::split(text);
+    front.map(|front| front.values(text)).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

@@ -1,0 +1,156 @@
+//! Daily logs made into memories.
+//!
+//! # Model
+//! Logs only grow. What was read is behind a mark, a line of its own at the end; what is appended
+//! later comes after it and is read next time. Of a log whose day is over, the sentences that state
+//! a rule, a decision or a date go into one memory of that day, unless some memory says them
+//! already. The log itself stays.
+
+use super::dating::{Written, absolute};
+use super::merge::set;
+use super::sentence::Reader;
+use super::{Stated, What};
+use crate::daily;
+use crate::snapshot::Snapshot;
+use crate::topic::{self, Field, Kind, Topic};
+use crate::trust::{Origin, Speaker, Trust};
+use crate::write::{NewMemory, render};
+use dormouse_core::units::Millis;
+use dormouse_guard::paths::SafePath;
+use dormouse_text::dates::dates;
+use dormouse_text::segment::Kind as Part;
+use dormouse_text::summary::{Budget, Feature, Passage, Voice, summarise};
+use jiff::civil::Date;
+
+/// What stands at the end of what was read.
+pub(super) const MARK: &str = "<!-- distilled -->\n";
+/// Sentences of one log at most.
+const MOST_SENTENCES: usize = 40;
+
+/// Reads the logs of days before today.
+pub(super) fn distil(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: Date) {
+    let logs: Vec<(SafePath, Date, String)> = snapshot
+        .files()
+        .filter_map(|(path, file)| {
+            let day = daily::day_of(path).filter(|day| *day < today)?;
+            let text = std::str::from_utf8(&file.content).ok()?;
+            Some((path.clone(), day, text.to_owned()))
+        })
+        .filter(|(_, _, text)| !unread(text).trim().is_empty())
+        .collect();
+    for (log, day, text) in logs {
+        let new = worth_keeping(snapshot, unread(&text), day);
+        if !new.is_empty() {
+            keep(snapshot, changes, &log, day, &new);
+        }
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        set(snapshot, &log, format!("{text}{end}{MARK}"));
+        changes.push(Stated {
+            path: log,
+            what: What::Distilled,
+            reason: format!("read; {} sentences kept", new.len()),
+            sources: Vec::new(),
+        });
+    }
+}
+
+/// The part of a log behind the last mark.
+fn unread(text: &str) -> &str {
+    match text.rfind(MARK) {
+        Some(at) => &text[at + MARK.len()..],
+        None => text,
+    }
+}
+
+/// The sentences that state a rule, a decision or a date, and that no memory has.
+fn worth_keeping(snapshot: &Snapshot, text: &str, day: Date) -> Vec<String> {
+    let passage = Passage {
+        text,
+        voice: Voice::Assistant,
+    };
+    let summary = summarise(&[passage], Budget::Chars(usize::MAX));
+    let reader = Reader::new();
+    let known: Vec<_> = snapshot
+        .topics()
+        .flat_map(|(_, file)| reader.sentences(&file.text()))
+        .collect();
+    let mut kept = Vec::new();
+    for pick in summary.picks {
+        let sentence = text[pick.range.clone()].trim();
+        let sentence = sentence.trim_start_matches(['-', '*', '+', '>', ' ']);
+        let prose = matches!(pick.kind, Part::Prose | Part::ListItem | Part::Quote);
+        let states = pick.reasons.iter().any(|reason| {
+            reason.weight > 0.0 && matches!(reason.feature, Feature::Decision | Feature::Request)
+        });
+        if !prose || sentence.is_empty() || !(states || !dates(sentence, day).is_empty()) {
+            continue;
+        }
+        let stated = Written { day, stated: true };
+        let dated = absolute(sentence, stated, Some(Kind::Project));
+        let sentence = dated.unwrap_or_else(|| sentence.to_owned());
+        let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+        let read = reader.sentence(&sentence);
+        if !known.iter().any(|old| read.repeats(old)) && kept.len() < MOST_SENTENCES {
+            kept.push(sentence);
+        }
+    }
+    kept
+}
+
+/// Puts sentences into the memory of their day.
+fn keep(
+    snapshot: &mut Snapshot,
+    changes: &mut Vec<Stated>,
+    log: &SafePath,
+    day: Date,
+    sentences: &[String],
+) {
+    let Ok(path) = SafePath::parse(&format!("project_log_{day}.md")) else {
+        return;
+    };
+    let lines: Vec<String> = sentences.iter().map(|text| format!("- {text}")).collect();
+    let lines = lines.join("\n");
+    let text = match snapshot.get(&path) {
+        Some(file) => {
+            let text = file.text();
+            let known = Topic::read(&text);
+            let mut fields = Vec::new();
+            if super::merge::believed(&known) > Trust::Assistant {
+                fields.push(Field::Trust(Trust::Assistant));
+            }
+            topic::edit(&format!("{}\n{lines}\n", text.trim_end()), &fields)
+        }
+        None => topic::edit(
+            &render(&memory(day, &lines, sentences)),
+            &[Field::Sources(vec![log.to_string()])],
+        ),
+    };
+    set(snapshot, &path, text);
+    changes.push(Stated {
+        path: path.clone(),
+        what: What::Distilled,
+        reason: format!("from the log of {day}"),
+        sources: vec![log.clone()],
+    });
+}
+
+fn memory(day: Date, lines: &str, sentences: &[String]) -> NewMemory {
+    let time = day
+        .to_datetime(jiff::civil::Time::midnight())
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .map(|at| Millis(at.timestamp().as_millisecond()));
+    NewMemory {
+        kind: Some(Kind::Project),
+        name: format!("Log of {day}"),
+        description: sentences.first().cloned().unwrap_or_default(),
+        body: lines.to_owned(),
+        origin: Some(Origin {
+            session: None,
+            message: None,
+            speaker: Speaker::Assistant,
+            time: time.unwrap_or_default(),
+        }),
+        trust: Some(Trust::Assistant),
+        ..NewMemory::default()
+    }
+}

@@ -1,0 +1,493 @@
+//! Merging memories that say the same.
+//!
+//! # Model
+//! Candidates are found by their words (`dormouse_text::duplicates`) and judged sentence by
+//! sentence. What one file has and the other does not is carried over, so nothing is lost but what
+//! is said twice. Where both have something the other does not and a number or a negation differs,
+//! they may contradict each other: both stay, and each says so.
+//!
+//! # Responsibilities
+//! - The trust of a merge is the least of its parts; the files it was made of are named in it.
+//! - Keys of other tools are carried over. Links follow.
+//! - Pinned files, and files that pinned ones link to, stay where and as they are.
+
+use super::sentence::{Reader, Sentence};
+use super::{Stated, What};
+use crate::snapshot::{Snapshot, StoredFile, is_pinned, is_topic};
+use crate::topic::{self, Field, Topic, Triggers};
+use crate::trust::Trust;
+use crate::write::dependents;
+use dormouse_core::hash::Hash;
+use dormouse_guard::paths::SafePath;
+use dormouse_text::duplicates::{Index, Likeness, NEAR, Sketch, clusters};
+use dormouse_text::segment::{Kind, segment};
+use jiff::civil::Date;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A memory that is compared.
+#[derive(Clone)]
+struct Memory {
+    path: SafePath,
+    text: String,
+    topic: Topic,
+}
+
+impl Memory {
+    fn body(&self) -> &str {
+        &self.text[self.topic.body..]
+    }
+
+    /// What it is compared by.
+    fn statement(&self) -> &str {
+        let body = self.body().trim();
+        if body.is_empty() {
+            &self.topic.description
+        } else {
+            body
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        !self.topic.name.is_empty()
+            && !self.topic.description.is_empty()
+            && self.topic.kind.is_some()
+    }
+}
+
+/// What is to be done about two memories.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    /// They have nothing to do with each other.
+    Apart,
+    /// The second goes into the first.
+    Merge,
+    /// The first goes into the second.
+    MergeBack,
+    /// They say different things about the same.
+    Contradict,
+}
+
+/// Merges until nothing is left to merge.
+pub(super) fn merge(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: Date) {
+    let mut merger = Merger {
+        reader: Reader::new(),
+        sketches: BTreeMap::new(),
+        today,
+    };
+    // Each round but the last takes a file away.
+    while merger.round(snapshot, changes) {}
+}
+
+struct Merger {
+    reader: Reader,
+    sketches: BTreeMap<Hash, Sketch>,
+    today: Date,
+}
+
+impl Merger {
+    /// One look at all memories; whether any was merged.
+    fn round(&mut self, snapshot: &mut Snapshot, changes: &mut Vec<Stated>) -> bool {
+        let memories: Vec<Memory> = snapshot
+            .topics()
+            .filter_map(|(path, file)| read(path, file))
+            .filter(|memory| !memory.topic.is_over(self.today))
+            .filter(|memory| !memory.statement().trim().is_empty())
+            .collect();
+        let mut index = Index::new(NEAR);
+        for memory in &memories {
+            let key = Hash::of(memory.statement().as_bytes());
+            let sketch = self.sketches.entry(key);
+            index.insert(
+                sketch
+                    .or_insert_with(|| Sketch::new(memory.statement()))
+                    .clone(),
+            );
+        }
+        let mut merged = false;
+        for cluster in clusters(&index) {
+            let mut first = memories[cluster.first].clone();
+            for found in &cluster.others {
+                let other = memories[found.id].clone();
+                let verdict = self.judge(snapshot, &first, &other, found.likeness);
+                let (keeper, gone) = match verdict {
+                    Verdict::Apart => continue,
+                    Verdict::Contradict => {
+                        contradict(snapshot, changes, &first.path, &other.path);
+                        if let Some(marked) = again(snapshot, &first.path) {
+                            first = marked;
+                        }
+                        continue;
+                    }
+                    Verdict::Merge => (first.clone(), other),
+                    Verdict::MergeBack => (other, first.clone()),
+                };
+                self.join(snapshot, changes, &keeper, &gone);
+                merged = true;
+                if let Some(joined) = again(snapshot, &keeper.path) {
+                    first = joined;
+                }
+            }
+        }
+        merged
+    }
+
+    fn judge(&self, snapshot: &Snapshot, a: &Memory, b: &Memory, likeness: Likeness) -> Verdict {
+        let kinds = matches!((a.topic.kind, b.topic.kind), (Some(a), Some(b)) if a != b);
+        let until = a.topic.valid_until != b.topic.valid_until;
+        if kinds || until || (is_pinned(&a.path) && is_pinned(&b.path)) {
+            return Verdict::Apart;
+        }
+        let (said_a, said_b) = (
+            self.reader.sentences(a.statement()),
+            self.reader.sentences(b.statement()),
+        );
+        let only_a = left_over(&said_a, &said_b);
+        let only_b = left_over(&said_b, &said_a);
+        let both = !only_a.is_empty() && !only_b.is_empty();
+        if (likeness == Likeness::Variant && both) || differ(&only_a, &only_b) {
+            return Verdict::Contradict;
+        }
+        let fixed = |memory: &Memory| {
+            let linked = dependents(snapshot, &memory.path);
+            is_pinned(&memory.path) || linked.into_iter().any(is_pinned)
+        };
+        match (fixed(a), fixed(b)) {
+            (true, true) => Verdict::Apart,
+            // What is pinned is not added to; the other may go if it says nothing of its own.
+            (true, false) if is_pinned(&a.path) && !only_b.is_empty() => Verdict::Apart,
+            (false, true) if is_pinned(&b.path) && !only_a.is_empty() => Verdict::Apart,
+            (true, false) => Verdict::Merge,
+            (false, true) => Verdict::MergeBack,
+            (false, false) if better(b, a) => Verdict::MergeBack,
+            (false, false) => Verdict::Merge,
+        }
+    }
+
+    /// Puts one memory into another.
+    fn join(
+        &self,
+        snapshot: &mut Snapshot,
+        changes: &mut Vec<Stated>,
+        keeper: &Memory,
+        gone: &Memory,
+    ) {
+        if !is_pinned(&keeper.path) {
+            let text = self.joined(keeper, gone);
+            set(snapshot, &keeper.path, text);
+            changes.push(Stated {
+                path: keeper.path.clone(),
+                what: What::Merged,
+                reason: format!("{} says nearly the same", gone.path),
+                sources: vec![keeper.path.clone(), gone.path.clone()],
+            });
+        }
+        snapshot.remove(&gone.path);
+        changes.push(Stated {
+            path: gone.path.clone(),
+            what: What::Removed,
+            reason: format!("it is part of {} now", keeper.path),
+            sources: vec![keeper.path.clone()],
+        });
+        relink(snapshot, changes, &gone.path, &keeper.path);
+    }
+
+    fn joined(&self, keeper: &Memory, gone: &Memory) -> String {
+        let mut text = keeper.text.clone();
+        let mut said = self.reader.sentences(keeper.statement());
+        let mut extra = self.extra(gone.body(), &mut said, keeper.body());
+        let all: BTreeSet<String> = said.iter().flat_map(|s| s.terms.clone()).collect();
+        let description = self.reader.sentence(&gone.topic.description);
+        let own = self.reader.sentence(&keeper.topic.description);
+        let known = |term: &String| all.contains(term) || own.terms.contains(term);
+        if !description.repeats(&own) && !description.terms.iter().all(known) {
+            extra.push(gone.topic.description.clone());
+        }
+        if !extra.is_empty() {
+            text.truncate(text.trim_end().len());
+            for block in &extra {
+                text.push_str("\n\n");
+                text.push_str(block);
+            }
+            text.push('\n');
+        }
+        let text = with_keys(&text, &gone.text);
+        topic::edit(&text, &fields(keeper, gone))
+    }
+
+    /// The parts of a body that are not said yet.
+    fn extra(&self, body: &str, said: &mut Vec<Sentence>, keeper: &str) -> Vec<String> {
+        let mut extra = Vec::new();
+        for block in blocks(body) {
+            if block.contains("```") || block.contains("~~~") {
+                if !keeper.contains(block.trim()) {
+                    extra.push(block.trim().to_owned());
+                    said.extend(self.reader.sentences(block));
+                }
+                continue;
+            }
+            let mut new = String::new();
+            for part in segment(block) {
+                let text = &block[part.range.clone()];
+                let sentence = self.reader.sentence(text);
+                if part.kind == Kind::Blank || said.iter().any(|known| sentence.repeats(known)) {
+                    continue;
+                }
+                new.push_str(text);
+                said.push(sentence);
+            }
+            if !new.trim().is_empty() {
+                extra.push(new.trim_end().to_owned());
+            }
+        }
+        extra
+    }
+}
+
+/// The sentences that the other side does not have.
+fn left_over<'a>(mine: &'a [Sentence], theirs: &[Sentence]) -> Vec<&'a Sentence> {
+    let said = |sentence: &Sentence| theirs.iter().any(|other| sentence.repeats(other));
+    mine.iter().filter(|sentence| !said(sentence)).collect()
+}
+
+/// Whether two sentences differ in a number or a negation alone.
+fn differ(mine: &[&Sentence], theirs: &[&Sentence]) -> bool {
+    let sketches = |list: &[&Sentence]| -> Vec<Sketch> {
+        list.iter()
+            .map(|sentence| Sketch::new(&sentence.text))
+            .collect()
+    };
+    let theirs = sketches(theirs);
+    sketches(mine).iter().any(|mine| {
+        theirs
+            .iter()
+            .any(|other| mine.likeness(other, NEAR) == Some(Likeness::Variant))
+    })
+}
+
+/// Whether `a` is the better file to keep than `b`, which comes first.
+fn better(a: &Memory, b: &Memory) -> bool {
+    let rank = |memory: &Memory| (memory.is_complete(), memory.body().trim().len());
+    rank(a) > rank(b)
+}
+
+fn read(path: &SafePath, file: &StoredFile) -> Option<Memory> {
+    // What is no text is not merged: its bytes would not survive.
+    let text = std::str::from_utf8(&file.content).ok()?.to_owned();
+    let topic = Topic::read(&text);
+    let path = path.clone();
+    Some(Memory { path, text, topic })
+}
+
+fn again(snapshot: &Snapshot, path: &SafePath) -> Option<Memory> {
+    read(path, snapshot.get(path)?)
+}
+
+pub(super) fn set(snapshot: &mut Snapshot, path: &SafePath, text: String) {
+    let modified = snapshot.get(path).map(|file| file.modified);
+    let file = StoredFile {
+        content: text.into(),
+        modified: modified.unwrap_or_default(),
+    };
+    snapshot.insert(path.clone(), file);
+}
+
+/// Paragraphs, with code in fences whole.
+fn blocks(body: &str) -> Vec<&str> {
+    let (mut blocks, mut start, mut at, mut fenced) = (Vec::new(), 0, 0, false);
+    for line in body.split_inclusive('\n') {
+        let fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
+        at += line.len();
+        if fence && !fenced {
+            let before = at - line.len();
+            if !body[start..before].trim().is_empty() {
+                blocks.push(&body[start..before]);
+            }
+            start = before;
+        }
+        let ends = if fence {
+            fenced
+        } else {
+            !fenced && line.trim().is_empty()
+        };
+        fenced ^= fence;
+        if ends {
+            blocks.push(&body[start..at]);
+            start = at;
+        }
+    }
+    blocks.push(&body[start..]);
+    blocks.retain(|block| !block.trim().is_empty());
+    blocks
+}
+
+/// What a merged file says of itself.
+fn fields(keeper: &Memory, gone: &Memory) -> Vec<Field> {
+    let (k, g) = (&keeper.topic, &gone.topic);
+    let mut sources: Vec<String> = Vec::new();
+    let names = [gone.path.to_string()];
+    for name in k.sources.iter().chain(&names).chain(&g.sources) {
+        if !sources.contains(name) && *name != keeper.path.as_str() {
+            sources.push(name.clone());
+        }
+    }
+    let mut fields = vec![Field::Sources(sources)];
+    if k.name.is_empty() && !g.name.is_empty() {
+        fields.push(Field::Name(g.name.clone()));
+    }
+    if k.description.is_empty() && !g.description.is_empty() {
+        fields.push(Field::Description(g.description.clone()));
+    }
+    if let (None, Some(kind)) = (k.kind, g.kind) {
+        fields.push(Field::Kind(kind));
+    }
+    // A file that says nothing of its trust is the user's own.
+    let least = believed(k).min(believed(g));
+    if least != believed(k) {
+        fields.push(Field::Trust(least));
+    }
+    let triggers = both(&k.triggers, &g.triggers);
+    if triggers != k.triggers {
+        fields.push(Field::Triggers(triggers));
+    }
+    fields
+}
+
+/// How far a memory is believed; one that says nothing of it is the user's own.
+pub(super) fn believed(topic: &Topic) -> Trust {
+    topic.trust.unwrap_or(Trust::User)
+}
+
+fn both(a: &Triggers, b: &Triggers) -> Triggers {
+    let join = |a: &[String], b: &[String]| {
+        let mut all = a.to_vec();
+        all.extend(b.iter().filter(|item| !a.contains(item)).cloned());
+        all
+    };
+    Triggers {
+        tools: join(&a.tools, &b.tools),
+        paths: join(&a.paths, &b.paths),
+        languages: join(&a.languages, &b.languages),
+        commands: join(&a.commands, &b.commands),
+    }
+}
+
+/// A file with the keys of another that it does not have, as they are written there.
+fn with_keys(text: &str, other: &str) -> String {
+    let (Some(theirs), _) = topic::split(other) else {
+        return text.to_owned();
+    };
+    let text = match topic::split(text) {
+        (Some(_), _) => text.to_owned(),
+        (None, _) => topic::edit(text, &[]),
+    };
+    let (Some(mine), _) = topic::split(&text) else {
+        return text;
+    };
+    let have: Vec<String> = mine.entries(&text).into_iter().map(|e| e.key).collect();
+    let mut lines = String::new();
+    for entry in theirs.entries(other) {
+        if !have.contains(&entry.key) && !super::check::is_own_key(&entry.key) {
+            lines.push_str(other[entry.range].trim_end());
+            lines.push_str(mine.newline);
+        }
+    }
+    let (head, tail) = text.split_at(mine.inner.end);
+    format!("{head}{lines}{tail}")
+}
+
+/// Marks two memories as saying different things. Pinned ones stay unmarked.
+fn contradict(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, a: &SafePath, b: &SafePath) {
+    for (path, other) in [(a, b), (b, a)] {
+        let Some(memory) = again(snapshot, path).filter(|_| !is_pinned(path)) else {
+            continue;
+        };
+        let mut list = contradicted(&memory.text);
+        if list.iter().any(|known| known == other.as_str()) {
+            continue;
+        }
+        list.push(other.to_string());
+        set(
+            snapshot,
+            path,
+            topic::edit(&memory.text, &[Field::Contradicts(list)]),
+        );
+        changes.push(Stated {
+            path: path.clone(),
+            what: What::Contradicts,
+            reason: format!("{other} is about the same, but a number or a negation differs"),
+            sources: vec![path.clone()],
+        });
+    }
+}
+
+/// The files that a memory says it contradicts.
+pub(super) fn contradicted(text: &str) -> Vec<String> {
+    let (Some(front), _) = topic::split(text) else {
+        return Vec::new();
+    };
+    match front.values(text).get("contradicts") {
+        Some(serde_json::Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| item.as_str().map(str::to_owned))
+            .collect(),
+        Some(serde_json::Value::String(one)) => vec![one.clone()],
+        _ => Vec::new(),
+    }
+}
+
+/// Lets links to a file lead to another.
+fn relink(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, from: &SafePath, to: &SafePath) {
+    let bare = |path: &SafePath| path.as_str().trim_end_matches(".md").to_owned();
+    let pairs = [
+        (format!("[[{}]]", bare(from)), format!("[[{}]]", bare(to))),
+        (format!("[[{}|", bare(from)), format!("[[{}|", bare(to))),
+        (format!("[[{from}"), format!("[[{to}")),
+        (format!("]({from})"), format!("]({to})")),
+    ];
+    let others: Vec<SafePath> = snapshot.topics().map(|(path, _)| path.clone()).collect();
+    for path in others {
+        if is_pinned(&path) || !is_topic(&path) {
+            continue;
+        }
+        let Some(memory) = again(snapshot, &path) else {
+            continue;
+        };
+        let mut text = memory.text.clone();
+        for (old, new) in &pairs {
+            if text.contains(old.as_str()) {
+                text = text.replace(old.as_str(), new);
+            }
+        }
+        text = follow(&text, &memory.topic, from, to, &path);
+        if text != memory.text {
+            set(snapshot, &path, text);
+            changes.push(Stated {
+                path,
+                what: What::Linked,
+                reason: format!("{from} is part of {to} now"),
+                sources: Vec::new(),
+            });
+        }
+    }
+}
+
+/// The keys that name other files.
+fn follow(text: &str, topic: &Topic, from: &SafePath, to: &SafePath, own: &SafePath) -> String {
+    let mut fields = Vec::new();
+    if topic.superseded_by.as_deref() == Some(from.as_str()) {
+        fields.push(Field::SupersededBy(Some(to.to_string())));
+    }
+    let mut list = contradicted(text);
+    if list.iter().any(|name| name == from.as_str()) {
+        list.retain(|name| name != from.as_str() && name != to.as_str());
+        if to != own {
+            list.push(to.to_string());
+        }
+        fields.push(Field::Contradicts(list));
+    }
+    if fields.is_empty() {
+        text.to_owned()
+    } else {
+        topic::edit(text, &fields)
+    }
+}

@@ -1,0 +1,189 @@
+//! A sentence, reduced to what it says.
+//!
+//! Two views: its words in order decide whether it repeats another ([`Sentence::repeats`]), its
+//! terms decide whether another could be its source (`support`). Numbers and negations are never a
+//! matter of degree.
+
+use dormouse_text::segment::{Kind, segment};
+use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser};
+use std::collections::BTreeSet;
+
+/// Words that turn a statement round.
+const NEGATIONS: [&str; 27] = [
+    "not",
+    "no",
+    "never",
+    "none",
+    "nor",
+    "don't",
+    "doesn't",
+    "didn't",
+    "won't",
+    "can't",
+    "cannot",
+    "isn't",
+    "aren't",
+    "wasn't",
+    "shouldn't",
+    "mustn't",
+    "without",
+    "avoid",
+    "nicht",
+    "kein",
+    "keine",
+    "keinen",
+    "nie",
+    "niemals",
+    "ohne",
+    "pas",
+    "jamais",
+];
+
+/// Words whose absence changes nothing.
+const FILLERS: [&str; 6] = ["a", "an", "the", "also", "just", "please"];
+
+/// Reads sentences. The language is fixed: both sides of a comparison must be cut alike.
+pub(super) struct Reader {
+    plain: Tokeniser,
+    stemmed: Tokeniser,
+}
+
+/// What a sentence says.
+#[derive(Clone, Debug)]
+pub(super) struct Sentence {
+    /// As it is written.
+    pub(super) text: String,
+    /// Its words in order, without endings and fillers.
+    pub(super) words: Vec<String>,
+    /// Its words that mean something, each once.
+    pub(super) terms: BTreeSet<String>,
+    /// It turns something round.
+    pub(super) negated: bool,
+    /// It is a heading.
+    pub(super) heading: bool,
+}
+
+impl Reader {
+    pub(super) fn new() -> Self {
+        let english = Some(Language::English);
+        Self {
+            plain: Tokeniser::new(None, StopWords::Keep, Stemming::Off),
+            stemmed: Tokeniser::new(english, StopWords::Keep, Stemming::On),
+        }
+    }
+
+    /// The sentences of a body.
+    pub(super) fn sentences(&self, text: &str) -> Vec<Sentence> {
+        let parts = segment(text).into_iter();
+        let worded = parts.filter(|part| !matches!(part.kind, Kind::Fence | Kind::Blank));
+        worded
+            .map(|part| {
+                let mut sentence = self.sentence(&text[part.trimmed(text)]);
+                sentence.heading = part.kind == Kind::Heading;
+                sentence
+            })
+            .collect()
+    }
+
+    /// One sentence.
+    pub(super) fn sentence(&self, text: &str) -> Sentence {
+        let mut negated = false;
+        let mut stops = BTreeSet::new();
+        self.plain.each(text, |word, range| {
+            negated |= NEGATIONS.contains(&word);
+            if Language::English.is_stop_word(word) {
+                stops.insert(range.start);
+            }
+        });
+        let (mut words, mut terms) = (Vec::new(), BTreeSet::new());
+        self.stemmed.each(text, |word, range| {
+            if !FILLERS.contains(&word) {
+                words.push(word.to_owned());
+            }
+            if !stops.contains(&range.start) {
+                terms.insert(word.to_owned());
+            }
+        });
+        Sentence {
+            text: text.trim().to_owned(),
+            words,
+            terms,
+            negated,
+            heading: false,
+        }
+    }
+}
+
+impl Sentence {
+    /// Whether the other one says all of this: its words in the same order, and no other negation.
+    pub(super) fn repeats(&self, other: &Self) -> bool {
+        if self.negated != other.negated {
+            return false;
+        }
+        let mut rest = other.words.iter();
+        self.words
+            .iter()
+            .all(|word| rest.any(|theirs| theirs == word))
+    }
+
+    /// The terms with a number in them.
+    pub(super) fn figures(&self) -> impl Iterator<Item = &String> {
+        self.terms.iter().filter(|term| is_figure(term))
+    }
+}
+
+/// A text without the targets of its links to files: where a link leads is no statement, and it
+/// changes when files are merged.
+pub(super) fn unlinked(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['[', ']']) {
+        let (head, tail) = rest.split_at(at);
+        out.push_str(head);
+        let target = [("[[", "]]"), ("](", ")")]
+            .iter()
+            .find_map(|(open, close)| {
+                let inner = tail.strip_prefix(open)?;
+                let inner = &inner[..inner.find(close)?];
+                let file = !inner.contains(char::is_whitespace);
+                file.then_some(open.len() + inner.len() + close.len())
+            });
+        out.push(' ');
+        rest = &tail[target.unwrap_or(1)..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Whether a term has a number in it.
+pub(super) fn is_figure(term: &str) -> bool {
+    term.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_links_lead_is_no_statement() {
+        let text = "See [[a]], [[b c]] and [this](d.md), [x].";
+        assert_eq!(unlinked(text), "See  ,   b c   and  this ,  x .");
+    }
+
+    #[test]
+    fn a_sentence_repeats_another_only_if_that_one_says_all_of_it() {
+        let reader = Reader::new();
+        let whole = reader.sentence("The tests must hit a real database on port 5432.");
+        for (text, expected) in [
+            ("tests must hit the real database", true),
+            ("Tests must hit real database, on port 5432", true),
+            ("tests must hit a real database on port 6543", false),
+            ("tests must not hit a real database", false),
+            ("a real database must hit the tests", false),
+            ("tests should hit a real database", false),
+            ("**", true),
+        ] {
+            assert_eq!(reader.sentence(text).repeats(&whole), expected, "{text}");
+        }
+    }
+}
