@@ -18,10 +18,13 @@
 
 pub mod daily;
 pub mod dream;
+pub mod import;
 pub mod index;
 pub mod journal;
 pub mod manifest;
+pub mod prompt;
 pub mod snapshot;
+pub mod team;
 pub mod topic;
 pub mod transaction;
 pub mod trust;
