@@ -39,13 +39,12 @@ pub enum Reach {
 /// Where a memory belongs. An untyped one stays private: what is shared by mistake cannot be
 /// taken back.
 pub const fn scope_for(kind: Option<Kind>, reach: Reach) -> Scope {
-    match (kind, reach) {
-        (Some(Kind::User) | None, _) => Scope::Private,
-        (Some(Kind::Feedback), Reach::ProjectWide) => Scope::Team,
-        (Some(Kind::Feedback), Reach::Personal | Reach::Unknown) => Scope::Private,
-        (Some(Kind::Project | Kind::Reference), Reach::Personal) => Scope::Private,
-        (Some(Kind::Project | Kind::Reference), Reach::ProjectWide | Reach::Unknown) => Scope::Team,
-    }
+    let shared = match kind {
+        Some(Kind::User) | None => false,
+        Some(Kind::Feedback) => matches!(reach, Reach::ProjectWide),
+        Some(Kind::Project | Kind::Reference) => !matches!(reach, Reach::Personal),
+    };
+    if shared { Scope::Team } else { Scope::Private }
 }
 
 /// A memory with the name of who shares it.

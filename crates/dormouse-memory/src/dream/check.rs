@@ -191,9 +191,10 @@ impl Check<'_> {
         }
         let values = front(new);
         for (key, value) in front(old.unwrap_or_default()) {
-            let kept = match LINEAGE_KEYS.contains(&key.as_str()) {
-                true => values.contains_key(&key),
-                false => is_own_key(&key) || values.get(&key) == Some(&value),
+            let kept = if LINEAGE_KEYS.contains(&key.as_str()) {
+                values.contains_key(&key)
+            } else {
+                is_own_key(&key) || values.get(&key) == Some(&value)
             };
             if !kept {
                 let path = path.clone();

@@ -8,8 +8,8 @@
 //! numbers and negations that come from nowhere.
 
 use super::Excerpt;
+use super::carry::believed;
 use super::dating::{Writing, meant};
-use super::merge::believed;
 use super::sentence::{Reader, Sentence, is_figure};
 use crate::daily;
 use crate::snapshot::{LOGS, Snapshot};
