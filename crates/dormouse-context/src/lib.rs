@@ -27,6 +27,7 @@ pub mod path;
 pub mod plan;
 pub mod policy;
 pub mod prefix;
+pub mod question;
 pub mod results;
 mod rewrite;
 pub mod segment;

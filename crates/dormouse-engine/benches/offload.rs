@@ -20,7 +20,8 @@ use dormouse_core::record::LineContext;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_engine::{
-    AskModel, DiskRestorer, NoHooks, NoTools, Ports, Session, SessionConfig, SessionPlace,
+    AskModel, DiskRestorer, NoCompanion, NoHooks, NoTools, Ports, Session, SessionConfig,
+    SessionPlace,
 };
 use dormouse_model::Params;
 use dormouse_store::{FileBlobs, FileLog};
@@ -59,6 +60,7 @@ impl Setup {
             tools: Arc::new(NoTools),
             hooks: Arc::new(NoHooks),
             restorer: Arc::new(DiskRestorer::new(Arc::clone(&system.files), Vec::new())),
+            companion: Arc::new(NoCompanion),
             settings: Arc::new(|| Arc::new(Settings::default())),
             notices: Arc::new(|_| {}),
             system: system.clone(),

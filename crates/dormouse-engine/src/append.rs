@@ -28,6 +28,9 @@ impl Session {
         };
         let record = self.ports.log.append(head.as_ref(), draft)?;
         self.conversation.apply(&record);
+        if let Some(watched) = &mut self.watched {
+            watched.push(record.clone());
+        }
         Ok(record)
     }
 

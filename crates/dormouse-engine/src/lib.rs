@@ -23,6 +23,7 @@ mod clear;
 mod compact;
 mod error;
 mod fork;
+mod inject;
 mod keep_alive;
 mod notes;
 mod notice;
@@ -37,11 +38,12 @@ mod undo;
 
 pub use compact::CompactWish;
 pub use error::EngineError;
-pub use fork::{ForkAnswer, ForkLimits};
+pub use fork::{ForkAnswer, ForkLimits, ForkRun};
 pub use notice::Notice;
 pub use ports::{
-    AskModel, Asker, CompactHooks, DiskRestorer, HookAnswer, HookFuture, NoHooks, NoTools, Purpose,
-    Restorer, ToolCall, ToolFuture, ToolHost, ToolTraits,
+    AskModel, Asker, CompactHooks, Companion, DiskRestorer, HookAnswer, HookFuture, Injection,
+    NoCompanion, NoHooks, NoTools, Purpose, Restorer, Seen, ToolCall, ToolFuture, ToolHost,
+    ToolTraits,
 };
 pub use session::{Notices, Opened, Ports, Session, SessionConfig, SessionPlace, SettingsSource};
 pub use turn::TurnEnd;

@@ -5,9 +5,10 @@ use dormouse_context::offload::ToolOutput;
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_core::block::Block;
 use dormouse_core::id::CallId;
-use dormouse_core::record::Trigger;
+use dormouse_core::record::{FragmentKind, Trigger};
 use dormouse_model::{Capabilities, Model, Request, ResponseStream};
 use dormouse_system::Files;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::pin::Pin;
@@ -133,6 +134,55 @@ impl CompactHooks for NoHooks {
     fn after(&self, _: Trigger) -> HookFuture<Vec<RestoredPart>> {
         Box::pin(std::future::ready(Vec::new()))
     }
+}
+
+/// Something that a companion wants the model to see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Injection {
+    /// What it is about.
+    pub kind: FragmentKind,
+    /// The text, final as it is.
+    pub text: String,
+    /// The memories in it, with their size: they count as shown from here on.
+    pub memories: Vec<(String, u64)>,
+}
+
+/// What a companion may look at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Memories the model has been shown, with their size.
+    pub memories: BTreeMap<String, u64>,
+    /// Files the agent has read itself.
+    pub files: Vec<String>,
+}
+
+/// Whoever adds something to the conversation at its own time: recalled memories above all. What it
+/// says is recorded as it was sent. It must never hold the conversation up.
+pub trait Companion: fmt::Debug + Send + Sync {
+    /// The user says something: what goes in with it.
+    fn on_prompt(&self, prompt: &str, seen: Seen) -> HookFuture<Vec<Injection>>;
+
+    /// Tools were called and their results are in: what goes in with them.
+    fn on_results(&self, calls: &[ToolCall], seen: Seen) -> HookFuture<Vec<Injection>>;
+
+    /// The turn is over, also when it failed: what was not asked for by now is dropped.
+    fn on_end(&self);
+}
+
+/// Nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoCompanion;
+
+impl Companion for NoCompanion {
+    fn on_prompt(&self, _: &str, _: Seen) -> HookFuture<Vec<Injection>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    fn on_results(&self, _: &[ToolCall], _: Seen) -> HookFuture<Vec<Injection>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    fn on_end(&self) {}
 }
 
 /// What is shown again after a compaction.

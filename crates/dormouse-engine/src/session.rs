@@ -3,7 +3,7 @@
 use crate::error::EngineError;
 use crate::notes::NotesKeeper;
 use crate::notice::Notice;
-use crate::ports::{Asker, CompactHooks, Restorer, ToolHost};
+use crate::ports::{Asker, CompactHooks, Companion, Restorer, ToolHost};
 use dormouse_context::clear::Measure;
 use dormouse_context::conversation::Conversation;
 use dormouse_context::economy::{Prices, Prior, Rates};
@@ -66,6 +66,8 @@ pub struct Ports {
     pub hooks: Arc<dyn CompactHooks>,
     /// What is shown again after them.
     pub restorer: Arc<dyn Restorer>,
+    /// Whoever adds memories to the conversation.
+    pub companion: Arc<dyn Companion>,
     /// The settings.
     pub settings: SettingsSource,
     /// Where notices go.
@@ -126,6 +128,8 @@ pub struct Session {
     pub(crate) notes: NotesKeeper,
     /// The provider's compaction of this turn was already answered by a shorter prompt.
     pub(crate) recovered: bool,
+    /// Records that somebody who watches has not dealt with yet.
+    pub(crate) watched: Option<Vec<Record>>,
 }
 
 /// The settings in use, read once per change.
@@ -196,6 +200,7 @@ impl Session {
             layers: LayerState::default(),
             notes: NotesKeeper::default(),
             recovered: false,
+            watched: None,
         };
         if opened == Opened::New {
             let project = session.place.project.clone();
@@ -311,6 +316,11 @@ impl Session {
     /// Its cache ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// The model it talks to.
+    pub fn model(&self) -> &str {
+        &self.config.model
     }
 
     /// The policy in use.

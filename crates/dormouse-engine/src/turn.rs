@@ -11,6 +11,7 @@ use dormouse_context::policy::CompactTrigger;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::{Body, Message, Trigger};
 use dormouse_model::{ModelError, Response, StopReason};
+use std::sync::Arc;
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +29,14 @@ impl Session {
     /// When the model does not answer, the window is full, or the log cannot be written. Whatever
     /// was appended before stays; the turn can be gone on with.
     pub async fn turn(&mut self, content: Vec<Block>) -> Result<TurnEnd, EngineError> {
+        let prompt = words_of(&content);
+        let companion = Arc::clone(&self.ports.companion);
+        let injections = companion.on_prompt(&prompt, self.seen()).await;
         self.append(Body::Message(Message::user(content)))?;
-        self.go_on().await
+        self.inject(injections)?;
+        let end = self.go_on().await;
+        companion.on_end();
+        end
     }
 
     /// Goes on with what is there: after an interruption, or after records were appended by hand.
@@ -49,12 +56,14 @@ impl Session {
                 });
             }
             let mut outputs = Vec::with_capacity(calls.len());
-            for call in calls {
-                let tool = call.tool.clone();
-                let output = self.ports.tools.run(call).await;
-                outputs.push((tool, output));
+            for call in &calls {
+                let output = self.ports.tools.run(call.clone()).await;
+                outputs.push((call.tool.clone(), output));
             }
             self.results(&outputs)?;
+            let seen = self.seen();
+            let injections = self.ports.companion.on_results(&calls, seen).await;
+            self.inject(injections)?;
         }
         Err(EngineError::TooManyRequests(self.config.most_requests))
     }
@@ -125,6 +134,15 @@ pub(crate) fn is_too_long(error: &ModelError) -> bool {
             | ModelError::AnswerTooLong { .. }
             | ModelError::RequestTooLarge(_)
     )
+}
+
+/// What the user says in words.
+fn words_of(content: &[Block]) -> String {
+    let texts = content
+        .iter()
+        .filter(|block| block.kind() == BlockKind::Text);
+    let texts: Vec<String> = texts.filter_map(Block::readable_text).collect();
+    texts.join("\n")
 }
 
 /// Calls that want an answer. A call that a limit cut off is not among them.

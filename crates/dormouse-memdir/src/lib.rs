@@ -2,3 +2,26 @@
 //!
 //! # Not here
 //! What the files mean is `dormouse-memory`'s.
+
+mod consolidate;
+mod dir;
+mod disk;
+mod error;
+mod git;
+mod inbox;
+#[cfg(test)]
+mod kit;
+mod log;
+mod past;
+mod pending;
+mod place;
+
+pub use consolidate::{
+    ConsolidationLock, Holder, LockStatus, ReleaseError, Remark, TakeError, Taken,
+};
+pub use dir::{Look, MemoryDir, Skipped};
+pub use error::MemdirError;
+pub use git::Repository;
+pub use inbox::{Inbox, Item, Proposal};
+pub use log::History;
+pub use place::{NoPlace, Place, Surroundings, Why};

@@ -3,6 +3,7 @@
 use crate::topic::Kind;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
+use std::fmt::Write as _;
 
 /// Lines of a manifest at most; recall ranks all memories whatever a manifest shows.
 pub const MOST_LINES: usize = 200;
@@ -34,9 +35,10 @@ pub fn render(mut lines: Vec<Line>) -> String {
         text.push('\n');
     }
     if more > 0 {
-        text.push_str(&format!(
-            "({more} older memories are not listed; search finds them.)\n"
-        ));
+        let _ = writeln!(
+            text,
+            "({more} older memories are not listed; search finds them.)"
+        );
     }
     text
 }

@@ -132,7 +132,7 @@ pub enum Refusal {
     #[error("`{0}` is hidden: memories are files whose names do not begin with a dot")]
     Hidden(SafePath),
     /// The file is no Markdown.
-    #[error("`{0}` is not a Markdown file; a memory's name ends in `.md`")]
+    #[error("`{0}` is not a Markdown file; the name of a memory ends in `.md`")]
     NotMarkdown(SafePath),
     /// Automation touches a pinned file.
     #[error("`{0}` is pinned; only the user changes pinned memories (`dormouse memory unpin`)")]
@@ -265,14 +265,16 @@ impl Transaction {
 
     fn vet_content(&self, path: &SafePath, content: &[u8]) -> Result<(), Refusal> {
         let markdown = path.as_str().to_lowercase().ends_with(".md");
-        if !markdown {
+        // A model may keep other texts in its memory, by the provider's tool; automation writes memories.
+        if self.author.is_automation() && !markdown {
             return Err(Refusal::NotMarkdown(path.clone()));
         }
         let Ok(text) = std::str::from_utf8(content) else {
             return Err(Refusal::NotText(path.clone()));
         };
         // Daily logs and indexes grow by nature; their readers have limits of their own.
-        if snapshot::is_topic(path) && content.len() > MOST_BYTES {
+        let grows = markdown && !snapshot::is_topic(path);
+        if !grows && content.len() > MOST_BYTES {
             let (path, bytes) = (path.clone(), content.len());
             return Err(Refusal::TooLong { path, bytes });
         }
@@ -342,6 +344,7 @@ impl Transaction {
     }
 
     /// Leaves out what changes nothing.
+    #[must_use]
     pub fn without_idle(mut self, snapshot: &Snapshot) -> Self {
         self.operations.retain(|operation| {
             let now = snapshot.get(&operation.path).map(|file| &file.content);
@@ -408,16 +411,18 @@ mod tests {
     }
 
     #[test]
-    fn nobody_writes_hidden_files_or_other_kinds() {
+    fn nobody_writes_hidden_files_and_automation_only_markdown() {
         let snapshot = Snapshot::new();
-        for (name, refusal) in [
-            (".inbox/a.md", Refusal::Hidden(path(".inbox/a.md"))),
-            ("run.sh", Refusal::NotMarkdown(path("run.sh"))),
-        ] {
-            let mut change = Transaction::by(Author::User, "");
+        let refused = |author, name: &str| {
+            let mut change = Transaction::by(author, "");
             change.put(&snapshot, path(name), "x");
-            assert_eq!(change.vet(&snapshot), Err(refusal));
-        }
+            change.vet(&snapshot).err()
+        };
+        let hidden = Some(Refusal::Hidden(path(".inbox/a.md")));
+        assert_eq!(refused(Author::User, ".inbox/a.md"), hidden);
+        let other = Some(Refusal::NotMarkdown(path("run.sh")));
+        assert_eq!(refused(Author::Extractor, "run.sh"), other);
+        assert_eq!(refused(Author::Agent, "progress.txt"), None);
     }
 
     #[test]

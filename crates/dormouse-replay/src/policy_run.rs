@@ -22,7 +22,8 @@ use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
 use dormouse_engine::{
-    CompactWish, EngineError, NoHooks, Notice, Ports, Purpose, Session, SessionConfig, SessionPlace,
+    CompactWish, EngineError, NoCompanion, NoHooks, Notice, Ports, Purpose, Session, SessionConfig,
+    SessionPlace,
 };
 use dormouse_model::Params;
 use dormouse_sim::{ConfigError, SimConfig, Simulator, TokenizerConfig};
@@ -410,6 +411,7 @@ fn open(
         tools: Arc::new(RecordedTools),
         hooks: Arc::new(NoHooks),
         restorer: Arc::clone(disk) as Arc<_>,
+        companion: Arc::new(NoCompanion),
         settings: Arc::new(move || Arc::clone(&settings)),
         notices: Arc::new(move |notice| {
             if !matches!(notice, Notice::Answer(_)) {

@@ -89,6 +89,12 @@ impl<'a> Chunks<'a> {
         chunks
     }
 
+    /// Passes over lines longer than `limit` instead of [`MAX_LINE`].
+    pub(crate) fn with_limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
     #[cfg(test)]
     fn with_sizes(mut self, read: usize, limit: usize) -> Self {
         self.next_read = read;

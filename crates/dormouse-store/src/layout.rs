@@ -149,6 +149,15 @@ impl ProjectFolder {
         Ok(None)
     }
 
+    /// Whether some project has this folder already.
+    pub fn is_claimed(files: &dyn Files, folder: &Path) -> Result<bool, LayoutError> {
+        let owner = owner(files, folder).map_err(|source| LayoutError::Folder {
+            path: folder.to_owned(),
+            source,
+        })?;
+        Ok(owner.is_some())
+    }
+
     /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path

@@ -10,6 +10,7 @@
 //! - Resuming at a cost that grows with what is live, not with the file ([`LogFile::resume`]).
 //! - Appending so that a crash loses at most the record being written ([`LogWriter`]).
 //! - Fast scans that build no records ([`scan_usage`], [`summarise`]).
+//! - Searching what was said, in the transcripts of several tools ([`search_transcripts`]).
 //! - Where things lie ([`ProjectFolder`], [`discover()`]), and what nothing refers to any more
 //!   ([`survey()`], [`plan_gc`], [`collect`]).
 //!
@@ -36,6 +37,7 @@ mod resume;
 mod search;
 mod session_log;
 mod summary;
+mod transcripts;
 mod usage_scan;
 mod writer;
 
@@ -58,5 +60,9 @@ pub use read::{ReadLog, Scanned};
 pub use resume::Resumed;
 pub use session_log::{AppendError, Draft, Head, Parent, SessionLog};
 pub use summary::{BoundarySummary, SessionSummary, summarise};
+pub use transcripts::{
+    Said, SearchLimits, TermQuery, TranscriptMatch, TranscriptSearch, search_transcripts,
+    stream_transcripts,
+};
 pub use usage_scan::{UsageScan, scan_usage};
 pub use writer::{LogWriter, OpenError};

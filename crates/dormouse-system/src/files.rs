@@ -12,14 +12,15 @@
 //! | [`Files::create_new`], [`Files::append`], [`Files::create_dir_all`] | the entry is there; the file may be empty |
 //! | [`AppendFile::append`] | any prefix of what was appended since the last sync may be there |
 //! | [`AppendFile::sync_data`] | everything appended so far is there |
-//! | [`Files::replace`] | the new content is there, whole |
+//! | [`Files::replace`], [`Files::replace_dated`] | the new content is there, whole |
 //! | [`Files::remove_file`], [`Files::remove_dir`] | what was removed may come back |
 //!
 //! A crash during [`Files::replace`] leaves the old or the new content, never a mixture, and maybe
 //! a stray temporary file that [`is_temporary`] recognises.
 //!
 //! # Not here
-//! Paths are taken as given: no expansion of `~`, no check against escaping a directory.
+//! Paths are taken as given: no expansion of `~`, and no check against escaping a directory unless
+//! the files are those [`beneath`](Files::beneath) one.
 
 use crate::error::FileResult;
 use bytes::Bytes;
@@ -28,8 +29,15 @@ use std::any::Any;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How many files [`Files::walk`] finds before it gives up.
+pub const MOST_WALKED: usize = 200_000;
+
+/// How many directories below its start [`Files::walk`] goes before it gives up.
+pub const DEEPEST_WALK: usize = 64;
 
 /// Files and directories.
 pub trait Files: fmt::Debug + Send + Sync {
@@ -52,8 +60,25 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// replaced, never followed, so that nobody can divert the write.
     fn replace(&self, path: &Path, content: &[u8], access: Access) -> FileResult<()>;
 
+    /// Like [`Self::replace`], and the file has this time of change from the moment it is there.
+    fn replace_dated(
+        &self,
+        path: &Path,
+        content: &[u8],
+        access: Access,
+        modified: Millis,
+    ) -> FileResult<()>;
+
     /// What lies in a directory, ordered by name. Links are reported as such.
     fn list(&self, path: &Path) -> FileResult<Vec<DirEntry>>;
+
+    /// All regular files in a directory and below it, ordered by path. Links are neither followed
+    /// nor reported, and what vanishes meanwhile is left out.
+    ///
+    /// `skip` is asked about every entry, by its path relative to the directory, before anything
+    /// else is done with it; what it says yes to is not entered. More than [`MOST_WALKED`] files or
+    /// directories deeper than [`DEEPEST_WALK`] are an error.
+    fn walk(&self, path: &Path, skip: &dyn Fn(&Path) -> bool) -> FileResult<Vec<Walked>>;
 
     /// Facts about a path; links are followed.
     fn metadata(&self, path: &Path) -> FileResult<Metadata>;
@@ -77,6 +102,48 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// and a lock on the replaced file would guard nothing. The lock file stays when the guard is
     /// dropped: removing it would let two holders lock two different files of the same name.
     fn lock_exclusive(&self, path: &Path) -> FileResult<Option<LockGuard>>;
+
+    /// Like [`Self::lock_exclusive`], but waits up to `most` for the holder to let go.
+    /// In memory nobody sleeps: other threads get some turns, whatever `most` says.
+    fn lock_waiting(&self, path: &Path, most: Duration) -> FileResult<Option<LockGuard>>;
+
+    /// The files below a directory that exists, and nothing else.
+    ///
+    /// Paths given to the result are relative to `root` (the empty path is `root` itself), and it
+    /// keeps hold of the directory, not of its name. Each path is resolved anew when it is used, in
+    /// a way that cannot be tricked by somebody who swaps a directory for a link in between:
+    /// - absolute paths and `..` are refused;
+    /// - a symbolic link on the way or at the end is refused, as is the way into another file
+    ///   system. Removing a link is allowed: that touches nothing but the link;
+    /// - only regular files are read and written, and a file that also has a name elsewhere (a
+    ///   second hard link) neither read, appended to nor replaced.
+    ///
+    /// [`Self::real_path`] gives the relative path without `.`.
+    fn beneath(&self, root: &Path) -> FileResult<Arc<dyn Files>>;
+}
+
+/// A file found by [`Files::walk`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walked {
+    /// Where, relative to the directory that was walked.
+    pub path: PathBuf,
+    /// Which state of it.
+    pub stamp: Stamp,
+}
+
+/// What tells one state of a file from another without reading it. As long as the stamp is the
+/// same, so is the content, unless somebody writes twice within the resolution of the file
+/// system's clock and to the same length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    /// The number of the file on its file system; zero where the platform has none.
+    pub inode: u64,
+    /// Length in bytes.
+    pub len: u64,
+    /// When the content last changed, as far as the file says: nanoseconds since the epoch.
+    pub modified_ns: i128,
+    /// When the file last changed in any way, which nobody can set: nanoseconds since the epoch.
+    pub changed_ns: i128,
 }
 
 /// An opened file that can be read at any offset, from any number of threads.
@@ -176,6 +243,8 @@ pub struct Metadata {
     pub modified: Millis,
     /// Permission bits, where the platform has them.
     pub mode: Option<u32>,
+    /// Which state of it; of a directory without meaning.
+    pub stamp: Stamp,
 }
 
 /// One entry of a listed directory.
@@ -225,6 +294,38 @@ pub(crate) const TEMPORARY_SUFFIX: &str = ".tmp";
 pub fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(TEMPORARY_PREFIX.as_bytes()) && name.ends_with(TEMPORARY_SUFFIX.as_bytes())
+}
+
+/// The names that lead from a directory to what lies below it, or why the path is no such way.
+pub(crate) fn names_beneath(path: &Path) -> io::Result<Vec<&OsStr>> {
+    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    let mut names = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) if name.as_encoded_bytes().contains(&0) => {
+                return refused("the path holds a zero byte");
+            }
+            Component::Normal(name) => names.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => return refused("the path leads out by `..`"),
+            Component::RootDir | Component::Prefix(_) => {
+                return refused("the path is absolute; only relative ones are allowed here");
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// What is said about a walk that would not end.
+pub(crate) fn walk_too_deep() -> io::Error {
+    io::Error::other(format!(
+        "directories are nested deeper than {DEEPEST_WALK}; leave some out"
+    ))
+}
+
+/// What is said about a walk that found too much.
+pub(crate) fn walk_too_long() -> io::Error {
+    io::Error::other(format!("more than {MOST_WALKED} files; leave some out"))
 }
 
 /// The directory a path lies in; a bare name lies in the current one.

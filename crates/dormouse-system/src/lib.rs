@@ -1,8 +1,8 @@
 //! The one door between synchronous code and the outside world.
 //!
 //! # Model
-//! Four ports, each a small object-safe trait: [`Files`], [`Clock`], [`Environment`] and [`Ids`].
-//! [`System`] bundles one of each. Every port comes twice: the real thing, and an in-memory twin
+//! Six ports, each a small object-safe trait: [`Files`], [`Clock`], [`Environment`], [`Ids`],
+//! [`Processes`] and [`Sandbox`]. [`System`] bundles one of each. Every port comes twice: the real thing, and an in-memory twin
 //! that a test can steer. The twin of the files also knows what a disk does badly: it loses what
 //! was not synced, fills up, tears writes and refuses access, all on command ([`Fault`]).
 //!
@@ -13,26 +13,32 @@
 //!
 //! # Not here
 //! - No formats: what the bytes mean is the store's business.
-//! - No waiting: nothing blocks for a lock, sleeps or retries, except a write that came out short.
-//! - No asynchronous code, no processes, no network.
-//! - No judgement whether a path may be touched; that is decided before it gets here.
+//! - No waiting, unless the name says so ([`Files::lock_waiting`], [`Sandbox::run`]): nothing else blocks for a lock,
+//!   sleeps or retries, except a write that came out short.
+//! - No asynchronous code, no network.
+//! - No judgement whether a path may be touched; that is decided before it gets here. What is
+//!   enforced here is that a path stays where it was said to stay ([`Files::beneath`]).
 
 mod error;
 mod files;
 mod memory;
+mod processes;
 mod real;
+mod sandbox;
 mod system;
 mod world;
 
 pub use error::{FileError, FileResult, Operation, OptionalFile};
 pub use files::{
-    Access, AppendFile, DirEntry, FileKind, Files, LockGuard, Metadata, RandomRead, is_temporary,
-    lock_path,
+    Access, AppendFile, DEEPEST_WALK, DirEntry, FileKind, Files, LockGuard, MOST_WALKED, Metadata,
+    RandomRead, Stamp, Walked, is_temporary, lock_path,
 };
 pub use memory::{
-    Fault, ManualClock, MapEnvironment, MemoryFiles, MemorySystem, Performed, SequentialIds,
-    Survives,
+    Fault, ManualClock, MapEnvironment, MemoryFiles, MemoryProcesses, MemorySystem, Performed,
+    ScriptedSandbox, SequentialIds, Survives,
 };
-pub use real::{RealClock, RealEnvironment, RealFiles, RealIds};
+pub use processes::{ProcessId, ProcessStart, Processes};
+pub use real::{RealClock, RealEnvironment, RealFiles, RealIds, RealProcesses, RealSandbox};
+pub use sandbox::{Confinement, End, Finished, Program, Sandbox, SandboxError, Task};
 pub use system::System;
 pub use world::{Clock, Environment, EnvironmentError, Ids, Ticks};

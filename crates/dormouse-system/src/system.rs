@@ -2,7 +2,9 @@
 
 use crate::files::Files;
 use crate::memory::MemorySystem;
-use crate::real::{RealClock, RealEnvironment, RealFiles, RealIds};
+use crate::processes::Processes;
+use crate::real::{RealClock, RealEnvironment, RealFiles, RealIds, RealProcesses, RealSandbox};
+use crate::sandbox::Sandbox;
 use crate::world::{Clock, Environment, Ids};
 use std::sync::Arc;
 
@@ -17,6 +19,10 @@ pub struct System {
     pub env: Arc<dyn Environment>,
     /// Fresh ids.
     pub ids: Arc<dyn Ids>,
+    /// Which processes run.
+    pub processes: Arc<dyn Processes>,
+    /// Programs that may only read.
+    pub sandbox: Arc<dyn Sandbox>,
 }
 
 impl System {
@@ -27,6 +33,8 @@ impl System {
             clock: Arc::new(RealClock::new()),
             env: Arc::new(RealEnvironment),
             ids: Arc::new(RealIds),
+            processes: Arc::new(RealProcesses),
+            sandbox: Arc::new(RealSandbox),
         }
     }
 

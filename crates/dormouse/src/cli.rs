@@ -2,7 +2,7 @@
 //! beside the command.
 
 use crate::commands::{
-    completions, config, context, eval, export, gc, log, replay, sessions, sim, usage, view,
+    completions, config, context, eval, export, gc, log, memory, replay, sessions, sim, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -112,6 +112,8 @@ pub enum Command {
     Export(export::ExportArgs),
     /// Make a log from a transcript of Claude Code's
     Convert(export::ConvertArgs),
+    /// List, show, add, change and undo memories
+    Memory(memory::Args),
     /// Show and document settings, trust folders
     Config(config::Args),
     /// Show and remove what nothing refers to any more

@@ -14,6 +14,7 @@
 use crate::output::{Format, Line, Out, OutError, Role};
 use dormouse_config::{ConfigIssue, LoaderError, TrustError};
 use dormouse_core::settings::SettingsIssue;
+use dormouse_memdir::MemdirError;
 use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError};
 use dormouse_system::{FileError, Operation};
 use serde::Serialize;
@@ -54,6 +55,8 @@ impl From<Exit> for ExitCode {
 pub enum Failure {
     /// Whoever read the output has seen enough, which is no error.
     ReaderIsGone,
+    /// The result itself says what is wrong.
+    Told(Exit),
     /// An error the user is told about.
     Error(Box<UserError>),
 }
@@ -143,6 +146,7 @@ impl Failure {
     pub fn report(&self, out: &mut Out) -> Exit {
         match self {
             Self::ReaderIsGone => Exit::Ok,
+            Self::Told(exit) => *exit,
             Self::Error(error) => {
                 error.report(out);
                 error.kind
@@ -226,6 +230,27 @@ impl From<LayoutError> for Failure {
             LayoutError::BadSessionId { .. } => UserError::of(Exit::Unsuitable, &error)
                 .hint("--to FILE writes the log somewhere else"),
             LayoutError::Folder { source, .. } => file_error(&error, source),
+        }
+        .into()
+    }
+}
+
+impl From<MemdirError> for Failure {
+    fn from(error: MemdirError) -> Self {
+        let shown = |kind| UserError::of(kind, &error);
+        match &error {
+            MemdirError::Files { source, .. } => file_error(&error, source),
+            MemdirError::Busy { .. }
+            | MemdirError::Refused(_)
+            | MemdirError::Newer { .. }
+            | MemdirError::InboxFull(_) => shown(Exit::Refused),
+            MemdirError::Undo(_) => {
+                shown(Exit::Refused).hint("`dormouse memory log` shows what stands")
+            }
+            MemdirError::Conflict(_) => shown(Exit::Refused)
+                .hint("nothing was changed; look at what is there now and try again"),
+            MemdirError::NoEntry(_) | MemdirError::NoItem(_) => shown(Exit::Unreadable),
+            _ => shown(Exit::Unexpected),
         }
         .into()
     }

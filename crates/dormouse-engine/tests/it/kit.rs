@@ -14,8 +14,8 @@ use dormouse_core::record::{Body, BoundaryKind, LineContext, Record, Role, Trigg
 use dormouse_core::settings::{Settings, Trust, flags_layer, resolve};
 use dormouse_core::units::Tokens;
 use dormouse_engine::{
-    CompactHooks, DiskRestorer, HookAnswer, HookFuture, Notice, Ports, Purpose, Session,
-    SessionConfig, SessionPlace, ToolCall, ToolFuture, ToolHost, ToolTraits,
+    CompactHooks, DiskRestorer, HookAnswer, HookFuture, NoCompanion, Notice, Ports, Purpose,
+    Session, SessionConfig, SessionPlace, ToolCall, ToolFuture, ToolHost, ToolTraits,
 };
 use dormouse_model::Params;
 use dormouse_sim::{SimConfig, Switches};
@@ -170,6 +170,7 @@ impl Kit {
             tools: Arc::clone(&self.tools) as _,
             hooks: Arc::clone(&self.hooks) as _,
             restorer: Arc::new(DiskRestorer::new(Arc::clone(&system.files), hidden)),
+            companion: Arc::new(NoCompanion),
             settings: Arc::new(move || Arc::clone(&settings.lock().unwrap())),
             notices: Arc::new(move |notice| notices.lock().unwrap().push(notice)),
             system,

@@ -127,7 +127,7 @@ fn push_line(out: &mut String, field: &Field, newline: &str) {
 fn plain(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let first = text.chars().next();
-    let safe_start = first.is_some_and(|c| c.is_alphabetic());
+    let safe_start = first.is_some_and(char::is_alphabetic);
     let special = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
     let safe = safe_start
         && !text.contains(": ")

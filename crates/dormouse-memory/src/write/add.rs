@@ -57,8 +57,10 @@ impl Placement {
     /// The file that has the memory in the end.
     pub const fn path(&self) -> &SafePath {
         match self {
-            Self::Create(path) | Self::Known(path) | Self::Merge(path) => path,
-            Self::Contradict { path, .. } => path,
+            Self::Create(path)
+            | Self::Known(path)
+            | Self::Merge(path)
+            | Self::Contradict { path, .. } => path,
         }
     }
 }
@@ -239,7 +241,7 @@ fn same_words(a: &str, b: &str) -> bool {
 }
 
 /// A name nobody has: the type, then the words of the name.
-fn free_path(snapshot: &Snapshot, memory: &NewMemory) -> SafePath {
+pub fn free_path(snapshot: &Snapshot, memory: &NewMemory) -> SafePath {
     let mut name = String::new();
     if let Some(kind) = memory.kind {
         name.push_str(kind.name());

@@ -1,4 +1,9 @@
-//! Integration tests of the memory directory's meaning.
+//! Tests on real files and real material.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod disk;
 mod dreams_of_real_folders;
+mod instructions;
 mod material;
+mod memory_tool;

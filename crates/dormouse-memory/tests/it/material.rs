@@ -45,3 +45,11 @@ pub(crate) fn snapshot(folder: &Path) -> Snapshot {
     }
     snapshot
 }
+
+/// Strings that break parsers.
+pub(crate) fn naughty_strings() -> Vec<String> {
+    let Some(path) = folder("security/blns-mit/blns.json") else {
+        return Vec::new();
+    };
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}

@@ -13,4 +13,5 @@ mod material;
 mod model;
 mod resume;
 mod resume_random;
+mod transcripts;
 mod usage;

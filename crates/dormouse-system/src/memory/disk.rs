@@ -94,9 +94,11 @@ impl Disk {
         {
             *budget = budget.saturating_sub(length(part.len()));
         }
+        let changes = self.next_number();
         let mut content = locked(inode);
         content.data.extend_from_slice(part);
         content.modified = now;
+        content.changes = changes;
         if goes_down {
             self.down = true;
             return Err(is_down());
@@ -106,11 +108,14 @@ impl Disk {
 
     /// Puts an empty file into the live tree.
     pub(super) fn create_file(&mut self, path: PathBuf, mode: u32, now: Millis) -> Inode {
+        let number = self.next_number();
         let content = Content {
             data: Vec::new(),
             synced: 0,
             mode,
             modified: now,
+            inode: number,
+            changes: number,
         };
         let inode = Arc::new(Mutex::new(content));
         self.insert(path, Node::File(Arc::clone(&inode)));

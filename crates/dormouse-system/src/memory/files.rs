@@ -8,26 +8,35 @@
 //! Symbolic links, owners, and permission bits as a hindrance (use [`Fault::fail`] for that).
 //! Shared access behaves as under the umask `022`.
 
-use super::disk::{Disk, is_down};
+use super::disk::Disk;
 use super::fault::{Fault, Performed, Survives};
+use super::handle::{Handle, Held};
 use super::tree::{Inode, Node, length, normal};
 use super::world::{ManualClock, locked};
 use crate::error::{During as _, FileResult, Operation};
 use crate::files::{
     Access, AppendFile, DirEntry, Files, LockGuard, Metadata, RandomRead, TEMPORARY_PREFIX,
-    TEMPORARY_SUFFIX, lock_path, write_fully,
+    TEMPORARY_SUFFIX, Walked, lock_path, names_beneath, write_fully,
 };
 use crate::world::Clock;
 use bytes::Bytes;
+use dormouse_core::units::Millis;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// How many turns other threads get to release a lock that somebody waits for.
+const TURNS_TO_UNLOCK: u32 = 1_000;
 
 /// A file system in memory. Clones share it.
 #[derive(Clone, Debug)]
 pub struct MemoryFiles {
-    disk: Arc<Mutex<Disk>>,
+    pub(super) disk: Arc<Mutex<Disk>>,
     clock: Arc<dyn Clock>,
+    /// The directory that all paths are relative to and must not leave, if there is one.
+    base: Option<PathBuf>,
 }
 
 /// The levers.
@@ -37,6 +46,7 @@ impl MemoryFiles {
         Self {
             disk: Arc::default(),
             clock,
+            base: None,
         }
     }
 
@@ -129,38 +139,52 @@ impl Default for MemoryFiles {
 
 /// The steps.
 impl MemoryFiles {
+    /// The place on the disk that a caller's path means.
+    fn locate(&self, path: &Path) -> io::Result<PathBuf> {
+        match &self.base {
+            None => Ok(normal(path)),
+            Some(base) => {
+                let mut place = base.clone();
+                place.extend(names_beneath(path)?);
+                Ok(place)
+            }
+        }
+    }
+
     /// Does one step, unless the script spoils it. `path` is as the caller gave it.
-    fn step<T>(
+    pub(super) fn step<T>(
         &self,
         operation: Operation,
         path: &Path,
         work: impl FnOnce(&mut Disk, &Path) -> io::Result<T>,
     ) -> FileResult<T> {
-        let normal = normal(path);
+        let place = self.locate(path).during(operation, path)?;
         let mut disk = locked(&self.disk);
-        disk.begin(operation, &normal)
-            .and_then(|_| work(&mut disk, &normal))
+        disk.begin(operation, &place)
+            .and_then(|_| work(&mut disk, &place))
             .during(operation, path)
     }
 
-    fn write(&self, path: &Path, inode: &Inode, bytes: &[u8]) -> FileResult<()> {
-        let normal = normal(path);
+    pub(super) fn write(&self, path: &Path, inode: &Inode, bytes: &[u8]) -> FileResult<()> {
+        let place = self.locate(path).during(Operation::Write, path)?;
         write_fully(bytes, |part| {
-            locked(&self.disk).write_once(&normal, inode, part, self.clock.now())
+            locked(&self.disk).write_once(&place, inode, part, self.clock.now())
         })
         .during(Operation::Write, path)
     }
 
     fn sync_parent(&self, path: &Path) -> FileResult<()> {
-        let path = normal(path);
-        self.step(
-            Operation::SyncDir,
-            path.parent().unwrap_or(&path),
-            |disk, directory| {
-                disk.sync_dir(directory);
-                Ok(())
-            },
-        )
+        let place = self.locate(path).during(Operation::SyncDir, path)?;
+        self.sync_parent_of_place(&place)
+    }
+
+    fn sync_parent_of_place(&self, place: &Path) -> FileResult<()> {
+        let directory = place.parent().unwrap_or(place);
+        let mut disk = locked(&self.disk);
+        disk.begin(Operation::SyncDir, directory)
+            .during(Operation::SyncDir, directory)?;
+        disk.sync_dir(directory);
+        Ok(())
     }
 
     fn handle(&self, path: &Path, inode: Inode) -> Handle {
@@ -173,15 +197,44 @@ impl MemoryFiles {
         }
     }
 
-    /// The part of a replacement between the temporary file's birth and its end.
-    fn fill_and_rename(
+    /// Both kinds of replacement. Without a date the file has the time of its last write.
+    fn replace_with(
         &self,
         path: &Path,
-        temporary: &Path,
-        inode: &Inode,
         content: &[u8],
+        access: Access,
+        modified: Option<Millis>,
     ) -> FileResult<()> {
-        self.write(path, inode, content)?;
+        let (temporary, inode) = self.step(Operation::CreateFile, path, |disk, path| {
+            disk.live.check_parent(path)?;
+            let mode = match disk.live.file(path) {
+                Ok(old) => locked(&old).mode,
+                Err(_) => masked(access.file_mode()),
+            };
+            let number = disk.next_number();
+            let name = format!("{TEMPORARY_PREFIX}{number}{TEMPORARY_SUFFIX}");
+            let temporary = path.with_file_name(name);
+            Ok((
+                temporary.clone(),
+                disk.create_file(temporary, mode, self.clock.now()),
+            ))
+        })?;
+        let done = self.write(path, &inode, content).and_then(|()| {
+            if let Some(modified) = modified {
+                locked(&inode).modified = modified;
+            }
+            self.sync_and_rename(path, &temporary, &inode)
+        });
+        let mut disk = locked(&self.disk);
+        if done.is_err() && !disk.down {
+            disk.remove(&temporary);
+        }
+        drop(disk);
+        done?;
+        self.sync_parent(path)
+    }
+
+    fn sync_and_rename(&self, path: &Path, temporary: &Path, inode: &Inode) -> FileResult<()> {
         self.step(Operation::SyncData, path, |_, _| {
             sync(inode);
             Ok(())
@@ -195,6 +248,18 @@ impl MemoryFiles {
             disk.insert(target.to_owned(), Node::File(Arc::clone(inode)));
             Ok(())
         })
+    }
+
+    fn guard(&self, path: &Path, place: PathBuf, number: u64) -> LockGuard {
+        let files = self.clone();
+        LockGuard::new(
+            path,
+            Held {
+                files,
+                path: place,
+                number,
+            },
+        )
     }
 }
 
@@ -252,32 +317,27 @@ impl Files for MemoryFiles {
     }
 
     fn replace(&self, path: &Path, content: &[u8], access: Access) -> FileResult<()> {
-        let (temporary, inode) = self.step(Operation::CreateFile, path, |disk, path| {
-            disk.live.check_parent(path)?;
-            let mode = match disk.live.file(path) {
-                Ok(old) => locked(&old).mode,
-                Err(_) => masked(access.file_mode()),
-            };
-            let number = disk.next_number();
-            let name = format!("{TEMPORARY_PREFIX}{number}{TEMPORARY_SUFFIX}");
-            let temporary = path.with_file_name(name);
-            Ok((
-                temporary.clone(),
-                disk.create_file(temporary, mode, self.clock.now()),
-            ))
-        })?;
-        let done = self.fill_and_rename(path, &temporary, &inode, content);
-        let mut disk = locked(&self.disk);
-        if done.is_err() && !disk.down {
-            disk.remove(&temporary);
-        }
-        drop(disk);
-        done?;
-        self.sync_parent(path)
+        self.replace_with(path, content, access, None)
+    }
+
+    fn replace_dated(
+        &self,
+        path: &Path,
+        content: &[u8],
+        access: Access,
+        modified: Millis,
+    ) -> FileResult<()> {
+        self.replace_with(path, content, access, Some(modified))
     }
 
     fn list(&self, path: &Path) -> FileResult<Vec<DirEntry>> {
         self.step(Operation::List, path, |disk, path| disk.live.list(path))
+    }
+
+    fn walk(&self, path: &Path, skip: &dyn Fn(&Path) -> bool) -> FileResult<Vec<Walked>> {
+        self.step(Operation::List, path, |disk, path| {
+            disk.live.walk(path, skip)
+        })
     }
 
     fn metadata(&self, path: &Path) -> FileResult<Metadata> {
@@ -289,12 +349,16 @@ impl Files for MemoryFiles {
     fn real_path(&self, path: &Path) -> FileResult<PathBuf> {
         self.step(Operation::Metadata, path, |disk, path| {
             disk.live.metadata(path)?;
-            Ok(path.to_owned())
+            let seen = match &self.base {
+                Some(base) => path.strip_prefix(base).unwrap_or(path),
+                None => path,
+            };
+            Ok(seen.to_owned())
         })
     }
 
     fn create_dir_all(&self, path: &Path, access: Access) -> FileResult<()> {
-        let full = normal(path);
+        let full = self.locate(path).during(Operation::CreateDir, path)?;
         let missing: Vec<&Path> = {
             let disk = locked(&self.disk);
             full.ancestors()
@@ -315,7 +379,7 @@ impl Files for MemoryFiles {
                 disk.insert(directory.to_owned(), node);
                 Ok(())
             })?;
-            self.sync_parent(directory)?;
+            self.sync_parent_of_place(directory)?;
         }
         Ok(())
     }
@@ -339,110 +403,54 @@ impl Files for MemoryFiles {
     }
 
     fn lock_exclusive(&self, path: &Path) -> FileResult<Option<LockGuard>> {
-        let number = self.step(Operation::Lock, path, |disk, locked_path| {
-            let file = lock_path(locked_path);
+        let (place, number) = self.step(Operation::Lock, path, |disk, place| {
+            if self.base.as_deref() == Some(place) {
+                // Its lock would lie outside.
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            let file = lock_path(place);
             disk.live.check_parent(&file)?;
             if disk.live.get(&file).is_none() {
                 disk.create_file(file, Access::Private.file_mode(), self.clock.now());
             }
-            Ok(disk.lock(locked_path))
+            Ok((place.to_owned(), disk.lock(place)))
         })?;
-        Ok(number.map(|number| {
-            LockGuard::new(
-                path,
-                Held {
-                    files: self.clone(),
-                    path: normal(path),
-                    number,
-                },
-            )
+        Ok(number.map(|number| self.guard(path, place, number)))
+    }
+
+    fn lock_waiting(&self, path: &Path, most: Duration) -> FileResult<Option<LockGuard>> {
+        let first = self.lock_exclusive(path)?;
+        if first.is_some() || most.is_zero() {
+            return Ok(first);
+        }
+        let place = self.locate(path).during(Operation::Lock, path)?;
+        for _ in 0..TURNS_TO_UNLOCK {
+            thread::yield_now();
+            let number = locked(&self.disk).lock(&place);
+            if let Some(number) = number {
+                return Ok(Some(self.guard(path, place, number)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn beneath(&self, root: &Path) -> FileResult<Arc<dyn Files>> {
+        let base = self.step(Operation::Open, root, |disk, place| {
+            disk.live.list(place)?;
+            Ok(place.to_owned())
+        })?;
+        Ok(Arc::new(Self {
+            base: Some(base),
+            ..self.clone()
         }))
     }
 }
 
-/// An opened file, for reading or for appending.
-#[derive(Debug)]
-struct Handle {
-    files: MemoryFiles,
-    inode: Inode,
-    path: PathBuf,
-    epoch: u64,
-}
-
-impl Handle {
-    fn check_alive(&self, operation: Operation) -> FileResult<()> {
-        let alive = locked(&self.files.disk).epoch == self.epoch;
-        if alive {
-            Ok(())
-        } else {
-            Err(is_down()).during(operation, &self.path)
-        }
-    }
-
-    fn length(&self) -> FileResult<u64> {
-        self.check_alive(Operation::Metadata)?;
-        self.files.step(Operation::Metadata, &self.path, |_, _| {
-            Ok(length(locked(&self.inode).data.len()))
-        })
-    }
-}
-
-impl RandomRead for Handle {
-    fn len(&self) -> FileResult<u64> {
-        self.length()
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
-        self.check_alive(Operation::ReadAt)?;
-        self.files.step(Operation::ReadAt, &self.path, |_, _| {
-            let content = locked(&self.inode);
-            let from = usize::try_from(offset).unwrap_or(usize::MAX);
-            let rest = content.data.get(from..).unwrap_or_default();
-            let read = rest.len().min(buffer.len());
-            buffer[..read].copy_from_slice(&rest[..read]);
-            Ok(read)
-        })
-    }
-}
-
-impl AppendFile for Handle {
-    fn append(&mut self, bytes: &[u8]) -> FileResult<()> {
-        self.check_alive(Operation::Write)?;
-        self.files.write(&self.path, &self.inode, bytes)
-    }
-
-    fn sync_data(&mut self) -> FileResult<()> {
-        self.check_alive(Operation::SyncData)?;
-        self.files.step(Operation::SyncData, &self.path, |_, _| {
-            sync(&self.inode);
-            Ok(())
-        })
-    }
-
-    fn len(&self) -> FileResult<u64> {
-        self.length()
-    }
-}
-
-/// A held lock.
-#[derive(Debug)]
-struct Held {
-    files: MemoryFiles,
-    path: PathBuf,
-    number: u64,
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        locked(&self.files.disk).unlock(&self.path, self.number);
-    }
-}
-
-fn sync(inode: &Inode) {
-    let mut content = locked(inode);
-    content.synced = content.data.len();
-}
-
 const fn masked(mode: u32) -> u32 {
     mode & !0o022
+}
+
+pub(super) fn sync(inode: &Inode) {
+    let mut content = locked(inode);
+    content.synced = content.data.len();
 }

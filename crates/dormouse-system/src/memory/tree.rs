@@ -4,7 +4,10 @@
 //! directory tree can be copied without copying bytes.
 
 use super::world::locked;
-use crate::files::{DirEntry, FileKind, Metadata};
+use crate::files::{
+    DEEPEST_WALK, DirEntry, FileKind, MOST_WALKED, Metadata, Stamp, Walked, walk_too_deep,
+    walk_too_long,
+};
 use dormouse_core::units::Millis;
 use std::collections::BTreeMap;
 use std::io;
@@ -19,6 +22,23 @@ pub(super) struct Content {
     pub(super) synced: usize,
     pub(super) mode: u32,
     pub(super) modified: Millis,
+    /// The number of the file.
+    pub(super) inode: u64,
+    /// Grows with every change, so that each shows in the stamp although the clock stands still.
+    pub(super) changes: u64,
+}
+
+impl Content {
+    fn stamp(&self) -> Stamp {
+        const NANOS: i128 = 1_000_000;
+        let modified_ns = i128::from(self.modified.0) * NANOS;
+        Stamp {
+            inode: self.inode,
+            len: length(self.data.len()),
+            modified_ns,
+            changed_ns: modified_ns.saturating_add(i128::from(self.changes)),
+        }
+    }
 }
 
 pub(super) type Inode = Arc<Mutex<Content>>;
@@ -37,6 +57,7 @@ impl Node {
                 len: 0,
                 modified: *modified,
                 mode: Some(*mode),
+                stamp: Stamp::default(),
             },
             Self::File(inode) => {
                 let content = locked(inode);
@@ -45,6 +66,7 @@ impl Node {
                     len: length(content.data.len()),
                     modified: content.modified,
                     mode: Some(content.mode),
+                    stamp: content.stamp(),
                 }
             }
         }
@@ -128,6 +150,42 @@ impl Tree {
             })
         });
         Ok(entries.collect())
+    }
+
+    /// All files below a directory, as [`Files::walk`](crate::Files::walk) wants them.
+    pub(super) fn walk(
+        &self,
+        directory: &Path,
+        skip: &dyn Fn(&Path) -> bool,
+    ) -> io::Result<Vec<Walked>> {
+        self.list(directory)?;
+        let mut skipped: Option<&Path> = None;
+        let mut found = Vec::new();
+        // The order of paths puts what is below a directory right behind it.
+        for (full, node) in &self.0 {
+            let Ok(path) = full.strip_prefix(directory) else {
+                continue;
+            };
+            if path.as_os_str().is_empty() || skipped.is_some_and(|above| full.starts_with(above)) {
+                continue;
+            }
+            if skip(path) {
+                skipped = Some(full);
+                continue;
+            }
+            match node {
+                Node::Directory { .. } if path.components().count() > DEEPEST_WALK => {
+                    return Err(walk_too_deep());
+                }
+                Node::Directory { .. } => {}
+                Node::File(_) if found.len() == MOST_WALKED => return Err(walk_too_long()),
+                Node::File(inode) => found.push(Walked {
+                    path: path.to_owned(),
+                    stamp: locked(inode).stamp(),
+                }),
+            }
+        }
+        Ok(found)
     }
 
     /// Takes over what `other` has directly in a directory.

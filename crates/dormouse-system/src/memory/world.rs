@@ -1,6 +1,8 @@
 //! Time, environment and ids that a test decides, and the bundle with all levers.
 
 use super::files::MemoryFiles;
+use super::processes::MemoryProcesses;
+use super::sandbox::ScriptedSandbox;
 use crate::system::System;
 use crate::world::{Clock, Environment, EnvironmentError, Ids, Ticks};
 use dormouse_core::units::Millis;
@@ -168,6 +170,10 @@ pub struct MemorySystem {
     pub env: MapEnvironment,
     /// Its ids.
     pub ids: SequentialIds,
+    /// Its processes.
+    pub processes: MemoryProcesses,
+    /// Its programs.
+    pub sandbox: ScriptedSandbox,
 }
 
 impl MemorySystem {
@@ -182,6 +188,8 @@ impl MemorySystem {
             clock,
             env,
             ids: SequentialIds::default(),
+            processes: MemoryProcesses::new(),
+            sandbox: ScriptedSandbox::default(),
         }
     }
 
@@ -192,6 +200,8 @@ impl MemorySystem {
             clock: Arc::new(self.clock.clone()),
             env: Arc::new(self.env.clone()),
             ids: Arc::new(self.ids.clone()),
+            processes: Arc::new(self.processes.clone()),
+            sandbox: Arc::new(self.sandbox.clone()),
         }
     }
 }

@@ -4,17 +4,20 @@
     reason = "this is the place the ban on file functions points to"
 )]
 
-use super::world::millis;
+use super::opened::{RealAppend, RealRead, read_limited, try_lock, wait_for_lock};
+use super::world::{millis, system_time};
 use crate::error::{During as _, FileResult, Operation};
 use crate::files::{
-    Access, AppendFile, DirEntry, FileKind, Files, LockGuard, Metadata, RandomRead,
-    TEMPORARY_PREFIX, TEMPORARY_SUFFIX, lock_path, parent_of, write_fully,
+    Access, AppendFile, DirEntry, FileKind, Files, LockGuard, Metadata, RandomRead, Stamp,
+    TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Walked, lock_path, parent_of, write_fully,
 };
 use bytes::Bytes;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use dormouse_core::units::Millis;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The machine's file systems.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +25,9 @@ pub struct RealFiles;
 
 impl Files for RealFiles {
     fn read(&self, path: &Path, limit: u64) -> FileResult<Bytes> {
-        read_limited(path, limit).during(Operation::Read, path)
+        File::open(path)
+            .and_then(|file| read_limited(&file, limit))
+            .during(Operation::Read, path)
     }
 
     fn open(&self, path: &Path) -> FileResult<Arc<dyn RandomRead>> {
@@ -65,31 +70,25 @@ impl Files for RealFiles {
     }
 
     fn replace(&self, path: &Path, content: &[u8], access: Access) -> FileResult<()> {
-        let directory = parent_of(path);
-        let mut temporary =
-            create_temporary(directory, access).during(Operation::CreateFile, path)?;
-        if let Ok(old) = fs::symlink_metadata(path)
-            && old.is_file()
-        {
-            temporary
-                .as_file()
-                .set_permissions(old.permissions())
-                .during(Operation::CreateFile, path)?;
-        }
-        write_fully(content, |bytes| temporary.write(bytes)).during(Operation::Write, path)?;
-        temporary
-            .as_file()
-            .sync_data()
-            .during(Operation::SyncData, path)?;
-        temporary
-            .persist(path)
-            .map_err(|failed| failed.error)
-            .during(Operation::Rename, path)?;
-        sync_dir(directory)
+        replace_with(path, content, access, None)
+    }
+
+    fn replace_dated(
+        &self,
+        path: &Path,
+        content: &[u8],
+        access: Access,
+        modified: Millis,
+    ) -> FileResult<()> {
+        replace_with(path, content, access, Some(modified))
     }
 
     fn list(&self, path: &Path) -> FileResult<Vec<DirEntry>> {
         list_sorted(path).during(Operation::List, path)
+    }
+
+    fn walk(&self, path: &Path, skip: &dyn Fn(&Path) -> bool) -> FileResult<Vec<Walked>> {
+        walk(path, skip).during(Operation::List, path)
     }
 
     fn metadata(&self, path: &Path) -> FileResult<Metadata> {
@@ -140,80 +139,100 @@ impl Files for RealFiles {
             .truncate(false)
             .open(lock_path(path))
             .during(Operation::Lock, path)?;
-        match file.try_lock() {
-            // Closing the file releases the lock, also when the process dies.
-            Ok(()) => Ok(Some(LockGuard::new(path, file))),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error).during(Operation::Lock, path),
+        try_lock(file, path)
+    }
+
+    fn lock_waiting(&self, path: &Path, most: Duration) -> FileResult<Option<LockGuard>> {
+        wait_for_lock(most, || self.lock_exclusive(path))
+    }
+
+    fn beneath(&self, root: &Path) -> FileResult<Arc<dyn Files>> {
+        #[cfg(unix)]
+        return super::beneath::open(root, super::resolve::Way::AtOnce);
+        #[cfg(not(unix))]
+        Err(io::ErrorKind::Unsupported.into()).during(Operation::Open, root)
+    }
+}
+
+impl RealFiles {
+    /// [`Files::beneath`] as it works where the kernel cannot resolve a whole path safely: name by
+    /// name. Chosen by itself where needed; here so that both ways can be tested on one machine.
+    #[cfg(unix)]
+    pub fn beneath_by_name(&self, root: &Path) -> FileResult<Arc<dyn Files>> {
+        super::beneath::open(root, super::resolve::Way::NameByName)
+    }
+}
+
+/// Both kinds of replacement.
+fn replace_with(
+    path: &Path,
+    content: &[u8],
+    access: Access,
+    modified: Option<Millis>,
+) -> FileResult<()> {
+    let directory = parent_of(path);
+    let mut temporary = create_temporary(directory, access).during(Operation::CreateFile, path)?;
+    if let Ok(old) = fs::symlink_metadata(path)
+        && old.is_file()
+    {
+        temporary
+            .as_file()
+            .set_permissions(old.permissions())
+            .during(Operation::CreateFile, path)?;
+    }
+    write_fully(content, |bytes| temporary.write(bytes)).during(Operation::Write, path)?;
+    sync_content(temporary.as_file(), modified).during(Operation::SyncData, path)?;
+    temporary
+        .persist(path)
+        .map_err(|failed| failed.error)
+        .during(Operation::Rename, path)?;
+    sync_dir(directory)
+}
+
+/// Forces a new file to disk; a date set on it comes along.
+pub(super) fn sync_content(file: &File, modified: Option<Millis>) -> io::Result<()> {
+    match modified {
+        None => file.sync_data(),
+        Some(modified) => {
+            file.set_modified(system_time(modified))?;
+            file.sync_all()
         }
     }
 }
 
-#[derive(Debug)]
-struct RealRead {
-    file: File,
-    path: PathBuf,
+#[cfg(unix)]
+fn walk(path: &Path, skip: &dyn Fn(&Path) -> bool) -> io::Result<Vec<Walked>> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let start = rustix::fs::open(path, flags, Mode::empty())?;
+    super::walk::walk(&start, skip, &super::walk::enter)
 }
 
-impl RandomRead for RealRead {
-    fn len(&self) -> FileResult<u64> {
-        Ok(self
-            .file
-            .metadata()
-            .during(Operation::Metadata, &self.path)?
-            .len())
+#[cfg(not(unix))]
+fn walk(path: &Path, skip: &dyn Fn(&Path) -> bool) -> io::Result<Vec<Walked>> {
+    use crate::files::{DEEPEST_WALK, MOST_WALKED, walk_too_deep, walk_too_long};
+    let mut found = Vec::new();
+    let mut waiting = vec![PathBuf::new()];
+    while let Some(directory) = waiting.pop() {
+        if directory.components().count() > DEEPEST_WALK {
+            return Err(walk_too_deep());
+        }
+        for entry in list_sorted(&path.join(&directory))? {
+            let path = directory.join(&entry.name);
+            match entry.metadata.kind {
+                _ if skip(&path) => {}
+                FileKind::Directory => waiting.push(path),
+                FileKind::File if found.len() == MOST_WALKED => return Err(walk_too_long()),
+                FileKind::File => found.push(Walked {
+                    path,
+                    stamp: entry.metadata.stamp,
+                }),
+                FileKind::Symlink | FileKind::Other => {}
+            }
+        }
     }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
-        read_fully_at(&self.file, offset, buffer).during(Operation::ReadAt, &self.path)
-    }
-}
-
-#[derive(Debug)]
-struct RealAppend {
-    file: File,
-    path: PathBuf,
-}
-
-impl AppendFile for RealAppend {
-    fn append(&mut self, bytes: &[u8]) -> FileResult<()> {
-        write_fully(bytes, |part| self.file.write(part)).during(Operation::Write, &self.path)
-    }
-
-    fn sync_data(&mut self) -> FileResult<()> {
-        self.file
-            .sync_data()
-            .during(Operation::SyncData, &self.path)
-    }
-
-    fn len(&self) -> FileResult<u64> {
-        Ok(self
-            .file
-            .metadata()
-            .during(Operation::Metadata, &self.path)?
-            .len())
-    }
-}
-
-fn read_limited(path: &Path, limit: u64) -> io::Result<Bytes> {
-    let file = File::open(path)?;
-    let found = file.metadata()?;
-    if found.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if found.len() > limit {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
-    // The length is only a first guess: the file may grow meanwhile, and devices report none.
-    let mut content = Vec::with_capacity(usize::try_from(found.len()).unwrap_or(0));
-    let read = file
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut content)?;
-    if u64::try_from(read).is_ok_and(|read| read <= limit) {
-        Ok(content.into())
-    } else {
-        Err(io::ErrorKind::FileTooLarge.into())
-    }
+    found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
 }
 
 fn open_regular(path: &Path) -> io::Result<File> {
@@ -229,30 +248,6 @@ fn open_regular(path: &Path) -> io::Result<File> {
         ));
     }
     File::open(path)
-}
-
-fn read_fully_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        let position = offset.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX));
-        match read_once_at(file, rest, position) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
-}
-
-#[cfg(unix)]
-fn read_once_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
-}
-
-#[cfg(windows)]
-fn read_once_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
 fn list_sorted(path: &Path) -> io::Result<Vec<DirEntry>> {
@@ -297,6 +292,31 @@ fn facts(metadata: &fs::Metadata) -> Metadata {
         len: metadata.len(),
         modified: metadata.modified().map(millis).unwrap_or_default(),
         mode,
+        stamp: stamp(metadata),
+    }
+}
+
+#[cfg(unix)]
+fn stamp(metadata: &fs::Metadata) -> Stamp {
+    use std::os::unix::fs::MetadataExt as _;
+    let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+    Stamp {
+        inode: metadata.ino(),
+        len: metadata.len(),
+        modified_ns: nanos(metadata.mtime(), metadata.mtime_nsec()),
+        changed_ns: nanos(metadata.ctime(), metadata.ctime_nsec()),
+    }
+}
+
+#[cfg(not(unix))]
+fn stamp(metadata: &fs::Metadata) -> Stamp {
+    let modified = metadata.modified().map(millis).unwrap_or_default();
+    let modified_ns = i128::from(modified.0) * 1_000_000;
+    Stamp {
+        inode: 0,
+        len: metadata.len(),
+        modified_ns,
+        changed_ns: modified_ns,
     }
 }
 

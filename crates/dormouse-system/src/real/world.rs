@@ -9,7 +9,7 @@ use dormouse_core::units::Millis;
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The machine's clock.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +51,18 @@ pub(super) fn millis(time: SystemTime) -> Millis {
     })
 }
 
+/// The other way round; what the operating system cannot express becomes its epoch.
+pub(super) fn system_time(time: Millis) -> SystemTime {
+    let distance = Duration::from_millis(time.0.unsigned_abs());
+    let epoch = SystemTime::UNIX_EPOCH;
+    if time.0 < 0 {
+        epoch.checked_sub(distance)
+    } else {
+        epoch.checked_add(distance)
+    }
+    .unwrap_or(epoch)
+}
+
 /// The process's own environment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealEnvironment;
@@ -83,13 +95,15 @@ impl Ids for RealIds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn moments_before_the_epoch_are_negative() {
         let epoch = SystemTime::UNIX_EPOCH;
         assert_eq!(millis(epoch + Duration::from_millis(1_500)), Millis(1_500));
         assert_eq!(millis(epoch - Duration::from_millis(1_500)), Millis(-1_500));
+        for time in [-1_500, 0, 1_767_225_600_123].map(Millis) {
+            assert_eq!(millis(system_time(time)), time);
+        }
     }
 
     #[test]

@@ -10,6 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 
+#[path = "contract_of_walks.rs"]
+mod walks;
+use walks::{
+    a_date_is_there_with_the_content, a_walk_does_not_enter_what_is_skipped,
+    a_walk_finds_every_file_in_order, a_walk_of_nothing_is_an_error,
+    files_beneath_a_directory_stay_there, files_beneath_files_beneath, stamps_tell_states_apart,
+    waiting_for_a_lock_ends,
+};
+
 /// A directory to work in, and the files it lies in.
 struct Place {
     files: Arc<dyn Files>,
@@ -36,6 +45,36 @@ impl Place {
             root,
             _directory: None,
         }
+    }
+
+    /// The files below a directory, and one that lies in it.
+    fn beneath(files: Arc<dyn Files>, directory: Option<TempDir>) -> Self {
+        let root = PathBuf::from("place");
+        files.create_dir_all(&root, Access::Private).unwrap();
+        Self {
+            files,
+            root,
+            _directory: directory,
+        }
+    }
+
+    fn real_beneath() -> Self {
+        let directory = TempDir::new().unwrap();
+        let files = RealFiles.beneath(directory.path()).unwrap();
+        Self::beneath(files, Some(directory))
+    }
+
+    #[cfg(unix)]
+    fn real_beneath_by_name() -> Self {
+        let directory = TempDir::new().unwrap();
+        let files = RealFiles.beneath_by_name(directory.path()).unwrap();
+        Self::beneath(files, Some(directory))
+    }
+
+    fn memory_beneath() -> Self {
+        let outer = Self::memory();
+        let files = outer.files.beneath(&outer.root).unwrap();
+        Self::beneath(files, None)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -74,17 +113,30 @@ fn fails<T>(result: FileResult<T>, operation: Operation, path: &Path) -> FileErr
 }
 
 macro_rules! contract {
-    ($($case:ident),* $(,)?) => {
+    (everywhere: [$($case:ident),* $(,)?], by_absolute_path: [$($absolute:ident),* $(,)?]) => {
         mod real {
             $(#[test] fn $case() { super::$case(&super::Place::real()); })*
+            $(#[test] fn $absolute() { super::$absolute(&super::Place::real()); })*
         }
         mod memory {
             $(#[test] fn $case() { super::$case(&super::Place::memory()); })*
+            $(#[test] fn $absolute() { super::$absolute(&super::Place::memory()); })*
+        }
+        mod real_beneath {
+            $(#[test] fn $case() { super::$case(&super::Place::real_beneath()); })*
+        }
+        #[cfg(unix)]
+        mod real_beneath_by_name {
+            $(#[test] fn $case() { super::$case(&super::Place::real_beneath_by_name()); })*
+        }
+        mod memory_beneath {
+            $(#[test] fn $case() { super::$case(&super::Place::memory_beneath()); })*
         }
     };
 }
 
 contract![
+    everywhere: [
     what_is_appended_can_be_read_back,
     appending_to_an_existing_file_goes_on_at_its_end,
     two_appenders_never_overwrite_each_other,
@@ -100,7 +152,6 @@ contract![
     replacing_keeps_permissions,
     listings_are_complete_and_ordered,
     metadata_tells_files_from_directories,
-    a_real_path_is_one_for_all_ways_there,
     directories_are_created_with_their_parents,
     a_file_in_the_way_of_a_directory_is_reported,
     absence_is_reported_with_operation_and_path,
@@ -111,6 +162,16 @@ contract![
     a_lock_is_held_by_one_until_dropped,
     locks_of_different_files_do_not_meet,
     an_empty_append_changes_nothing,
+    a_date_is_there_with_the_content,
+    stamps_tell_states_apart,
+    a_walk_finds_every_file_in_order,
+    a_walk_does_not_enter_what_is_skipped,
+    a_walk_of_nothing_is_an_error,
+    waiting_for_a_lock_ends,
+    files_beneath_a_directory_stay_there,
+    files_beneath_files_beneath,
+    ],
+    by_absolute_path: [a_real_path_is_one_for_all_ways_there]
 ];
 
 fn what_is_appended_can_be_read_back(place: &Place) {

@@ -2,6 +2,9 @@
 //! memory can be made to do.
 
 #[cfg(test)]
+#[cfg(unix)]
+mod attacks;
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod crashes;
@@ -9,3 +12,6 @@ mod crashes;
 mod faults;
 #[cfg(test)]
 mod real;
+#[cfg(test)]
+#[cfg(unix)]
+mod sandbox;

@@ -7,6 +7,7 @@ pub mod eval;
 pub mod export;
 pub mod gc;
 pub mod log;
+pub mod memory;
 pub mod replay;
 pub mod sessions;
 pub mod sim;
@@ -25,6 +26,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Context(args)) => context::run(args, app),
         Some(Command::Sessions(args)) => sessions::run(args, app),
         Some(Command::Log(args)) => log::run(args, app),
+        Some(Command::Memory(args)) => memory::run(args, app),
         Some(Command::View(args)) => view::run(args, app),
         Some(Command::Usage(args)) => usage::run(args, app),
         Some(Command::Replay(args)) => replay::run(args, app),

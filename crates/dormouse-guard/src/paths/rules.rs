@@ -1,0 +1,175 @@
+//! The single rules, each on a piece of text. Their order decides which remedy is told first.
+
+use super::refusal::PathRefusal;
+use unicode_normalization::UnicodeNormalization as _;
+
+/// The longest name most file systems take, in bytes.
+pub const LONGEST_COMPONENT: usize = 255;
+/// The longest path, in bytes. Well below every system's limit, so that a directory fits before it.
+pub const LONGEST_PATH: usize = 1024;
+/// The most names in a path.
+pub const MOST_COMPONENTS: usize = 16;
+
+/// Characters with a meaning in paths; none may come in by a detour.
+const SPECIAL: [char; 6] = ['.', '/', '\\', ':', '%', '~'];
+/// Kept for themselves by some file systems (`:` is told apart as a drive or stream).
+const RESERVED: [char; 6] = ['*', '?', '"', '<', '>', '|'];
+/// Look like a special character, but no normal form turns them into one.
+const LOOKALIKES: [(char, char); 12] = [
+    ('\u{2044}', '/'),
+    ('\u{2215}', '/'),
+    ('\u{2571}', '/'),
+    ('\u{29f8}', '/'),
+    ('\u{2216}', '\\'),
+    ('\u{29f5}', '\\'),
+    ('\u{29f9}', '\\'),
+    ('\u{2236}', ':'),
+    ('\u{a789}', ':'),
+    ('\u{0589}', ':'),
+    ('\u{a4f8}', '.'),
+    ('\u{0701}', '.'),
+];
+/// Names of devices where files have no other namespace.
+const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
+/// Devices that are numbered from 0 to 9.
+const NUMBERED_DEVICES: [&str; 2] = ["COM", "LPT"];
+
+/// All rules, on the whole path.
+pub(super) fn check(text: &str) -> Result<(), PathRefusal> {
+    if text.is_empty() {
+        return Err(PathRefusal::Empty);
+    }
+    if text.len() > LONGEST_PATH {
+        return Err(PathRefusal::TooLong { bytes: text.len() });
+    }
+    check_start(text)?;
+    for character in text.chars() {
+        check_character(character)?;
+    }
+    check_encoding(text)?;
+    if !unicode_normalization::is_nfc(text) {
+        return Err(PathRefusal::NotNormal {
+            normal: text.nfc().collect(),
+        });
+    }
+    let components = text.split('/').count();
+    if components > MOST_COMPONENTS {
+        return Err(PathRefusal::TooDeep { components });
+    }
+    text.split('/').try_for_each(check_component)
+}
+
+fn check_start(text: &str) -> Result<(), PathRefusal> {
+    let mut start = text.chars();
+    match (start.next(), start.next()) {
+        (Some('/'), Some('/'))
+        | (Some('\\'), Some('\\'))
+        | (Some('a'..='z' | 'A'..='Z'), Some(':')) => Err(PathRefusal::DriveOrUnc),
+        (Some('/'), _) => Err(PathRefusal::Absolute),
+        (Some('~'), _) => Err(PathRefusal::Home),
+        _ => Ok(()),
+    }
+}
+
+fn check_character(character: char) -> Result<(), PathRefusal> {
+    let code = u32::from(character);
+    match character {
+        '\0' => return Err(PathRefusal::Nul),
+        '\\' => return Err(PathRefusal::Backslash),
+        ':' => return Err(PathRefusal::DriveOrUnc),
+        _ => {}
+    }
+    if character.is_control() {
+        return Err(PathRefusal::Control { code });
+    }
+    if is_invisible(character) {
+        return Err(PathRefusal::Invisible { code });
+    }
+    if RESERVED.contains(&character) {
+        return Err(PathRefusal::Reserved { character });
+    }
+    if let Some((_, plain)) = LOOKALIKES.iter().find(|(like, _)| *like == character) {
+        let plain = plain.to_string();
+        return Err(PathRefusal::Lookalike { code, plain });
+    }
+    if !character.is_ascii() {
+        let plain: String = character.nfkc().collect();
+        if plain.contains(SPECIAL) || plain.contains(RESERVED) {
+            return Err(PathRefusal::Lookalike { code, plain });
+        }
+    }
+    Ok(())
+}
+
+/// Nothing to see: no width, a change of direction, a filler, a tag.
+pub(crate) fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+/// Refuses `%2e` and the like, also in several layers (`%252e`).
+fn check_encoding(text: &str) -> Result<(), PathRefusal> {
+    for (at, _) in text.match_indices('%') {
+        let Some(code) = text.get(at..at + 3) else {
+            continue;
+        };
+        let Ok(byte) = u8::from_str_radix(&code[1..], 16) else {
+            continue;
+        };
+        let character = char::from(byte);
+        if SPECIAL.contains(&character) || character.is_control() || !byte.is_ascii() {
+            return Err(PathRefusal::PercentEncoded {
+                code: code.to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn check_component(component: &str) -> Result<(), PathRefusal> {
+    match component {
+        "" | "." => return Err(PathRefusal::EmptyOrDotComponent),
+        ".." => return Err(PathRefusal::Parent),
+        _ => {}
+    }
+    if component.len() > LONGEST_COMPONENT {
+        return Err(PathRefusal::ComponentTooLong {
+            bytes: component.len(),
+        });
+    }
+    // Wide and unbreakable spaces become plain ones in the compatible form.
+    let plain: String = component.nfkc().collect();
+    if plain.ends_with(['.', ' ']) || plain.ends_with(char::is_whitespace) {
+        return Err(PathRefusal::TrailingDotOrSpace {
+            component: component.to_owned(),
+        });
+    }
+    if is_device(&plain) {
+        return Err(PathRefusal::DeviceName {
+            component: component.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// The compatible form turns `COM¹` into `COM1`, which systems with devices do too.
+fn is_device(plain: &str) -> bool {
+    let stem = plain.split('.').next().unwrap_or(plain).trim_end();
+    let stem = stem.to_ascii_uppercase();
+    let numbered = |name: &&str| {
+        let rest = stem.strip_prefix(*name).unwrap_or_default();
+        rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    DEVICES.contains(&stem.as_str()) || NUMBERED_DEVICES.iter().any(numbered)
+}
+
+/// One spelling for all that some file system takes for the same name.
+pub(super) fn folded(text: &str) -> String {
+    let wide = text.nfkc().flat_map(char::to_uppercase);
+    wide.flat_map(char::to_lowercase).nfkc().collect()
+}

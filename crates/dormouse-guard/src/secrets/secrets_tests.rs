@@ -1,0 +1,145 @@
+use super::*;
+use pretty_assertions::assert_eq;
+use random::Random;
+
+#[path = "../../tests/it/random.rs"]
+mod random;
+
+/// Keys made from the pattern of each rule.
+const KEYS: u64 = 20;
+
+/// A key made at run time: no key stands in this file.
+fn made_up(prefix: &str, alphabet: &str, length: usize) -> String {
+    let letters: Vec<char> = alphabet.chars().collect();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % 1_000_003).unwrap()
+    };
+    let body = (0..length).map(|_| letters[random() % letters.len()]);
+    prefix.chars().chain(body).collect()
+}
+
+const ALPHANUMERIC: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+#[test]
+fn a_key_is_found_where_it_stands() {
+    let key = made_up("ghp_", ALPHANUMERIC, 36);
+    let text = format!("first line\nuse {key} for it\n");
+    let findings = scan(&text);
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].rule, "github-token");
+    assert_eq!(findings[0].line, 2);
+    assert_eq!(&text[findings[0].range.clone()], key);
+    let shown = format!("{findings:?}{}", serde_json::to_string(&findings).unwrap());
+    assert!(!shown.contains(&key[4..]), "{shown}");
+}
+
+#[test]
+fn redaction_takes_it_out_and_leaves_the_rest() {
+    let key = made_up("glpat-", ALPHANUMERIC, 20);
+    let text = format!("token: {key}, done");
+    assert_eq!(redact(&text), "token: [secret: gitlab-token], done");
+    assert!(matches!(
+        redact("nothing here"),
+        Cow::Borrowed("nothing here")
+    ));
+    let twice = format!("{key} and {key}");
+    assert_eq!(
+        redact(&twice),
+        "[secret: gitlab-token] and [secret: gitlab-token]"
+    );
+}
+
+#[test]
+fn what_only_stands_for_a_key_is_none() {
+    for text in [
+        "api_key = \"your-api-key-here-123456\"",
+        "API_KEY=xxxxxxxxxxxxxxxxxxxxxxxx",
+        "password: ${DB_PASSWORD}",
+        "password = \"<your password 1>\"",
+        "token = process.env.TOKEN_2024",
+        "const token = getToken(user1, 2024)",
+        "key: AKIAIOSFODNN7EXAMPLE",
+        "password: 'password'",
+        "secret = \"secret\"",
+        "export GITHUB_TOKEN=$(gh auth token)",
+        "primary_key: users_2024_id",
+        "postgres://user:password@localhost/db",
+        "the token is spoken, the key is a monkey",
+    ] {
+        assert_eq!(scan(text), [], "{text}");
+    }
+}
+
+#[test]
+fn a_key_in_a_very_long_line_is_found_on_the_seam_too() {
+    let key = made_up("npm_", ALPHANUMERIC, 36);
+    for before in [
+        0,
+        LONGEST_PIECE - 20,
+        LONGEST_PIECE - OVERLAP,
+        3 * LONGEST_PIECE,
+    ] {
+        let text = format!("{} {key} {}", "a".repeat(before), "b".repeat(LONGEST_PIECE));
+        let findings = scan(&text);
+        assert_eq!(findings.len(), 1, "{before}");
+        assert_eq!(findings[0].range.start, before + 1);
+    }
+}
+
+#[test]
+fn a_private_key_is_one_finding() {
+    let line = made_up("", ALPHANUMERIC, 64);
+    for kind in ["RSA ", "EC ", "OPENSSH ", "ENCRYPTED ", "", "PGP "] {
+        let block = if kind == "PGP " { " BLOCK" } else { "" };
+        let dashes = "-".repeat(5);
+        let key = format!(
+            "{dashes}BEGIN {kind}PRIVATE KEY{block}{dashes}\n{line}\n{line}\n{dashes}END {kind}PRIVATE KEY{block}{dashes}"
+        );
+        let text = format!("here:\n{key}\nand on");
+        let findings = scan(&text);
+        assert_eq!(findings.len(), 1, "{kind}");
+        assert_eq!((findings[0].rule, findings[0].line), ("private-key", 2));
+        assert_eq!(&text[findings[0].range.clone()], key);
+        // Cut off, it is a secret still.
+        let cut = &text[..text.len() - 60];
+        assert_eq!(scan(cut).len(), 1);
+        assert!(!redact(cut).contains(&line));
+    }
+}
+
+#[test]
+fn every_rule_finds_keys_of_its_own_format() {
+    let (mut found, mut made) = (0, 0);
+    for rule in table::all() {
+        let pattern = regex_syntax::parse(rule.pattern).unwrap();
+        let mut of_rule = 0;
+        for seed in 0..KEYS {
+            let key = Random::new(seed + 7).text(&pattern);
+            // Some rules look at the start of a line, others at the start of a word.
+            // A few want the service named beside the key.
+            let named = format!("{key} {}\n", rule.keywords[0]);
+            let found = !scan(&key).is_empty() || !scan(&named).is_empty();
+            of_rule += usize::from(found);
+            made += 1;
+        }
+        assert!(of_rule > 0, "{} finds none of its own", rule.name);
+        found += of_rule;
+    }
+    println!(
+        "{found} of {made} keys found, {} rules",
+        table::all().count()
+    );
+    assert!(found * 100 >= made * 95, "{found} of {made}");
+}
+
+#[test]
+fn rules_have_names_for_people() {
+    for name in rules() {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        assert!(name.bytes().all(plain), "{name}");
+    }
+}

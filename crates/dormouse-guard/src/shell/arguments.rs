@@ -1,0 +1,251 @@
+//! The words after a command name, against its row of the table.
+//!
+//! # Model
+//! A flag passes only if it is in the row, letter for letter: programs accept shortened long flags,
+//! this does not. Letters of a bundle (`-la`) are looked up one by one. A value that stands as a word
+//! of its own must not look like a flag, so that it does not matter whether some version of the
+//! program takes a value there or not.
+
+use super::places;
+use super::policy::Policy;
+use super::reason::Reason;
+use super::word::Word;
+
+/// A command and what may follow it.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// The command, with its subcommand if it has one.
+    pub(super) name: &'static str,
+    /// The flags, separated by spaces: `-i` or `--quiet` alone, `-n=` with a value, `--color?=`
+    /// with or without one (only attached), `-f@` with the path of a file it reads, `-#` for a
+    /// number such as `-5`. A row of `*` takes everything as an operand.
+    pub(super) flags: &'static str,
+    /// What else may follow.
+    pub(super) operands: Operands,
+}
+
+/// Flags of a command that has none it could be hurt by.
+const EVERYTHING: &str = "*";
+
+/// What may follow besides flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operands {
+    /// Nothing.
+    None,
+    /// Any text.
+    Text,
+    /// Paths that are listed, not read.
+    Names,
+    /// Paths whose contents are read.
+    Contents,
+    /// One such path at most: a second would be written to.
+    OneContent,
+    /// A directory to go to.
+    Directory,
+    /// A pattern, then such paths. The flags that give the pattern instead are `-e` and `-f`.
+    PatternAndContents,
+    /// Any text, but only together with one of these flags.
+    With(&'static [&'static str]),
+    /// A `sed` script of the harmless kind (or by `-e`), then paths whose contents are read.
+    SedScript,
+    /// A `jq` filter, then such paths.
+    JqFilter,
+    /// A format of `printf` that only prints, then any text.
+    PrintFormat,
+    /// A format of `date`, which starts with `+`.
+    DateFormat,
+    /// The address of one thing to get, in the words of `gh api`.
+    Endpoint,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Parsed<'a> {
+    /// The flags, as `-n` or `--name`, each with its value.
+    pub(super) flags: Vec<(String, Option<String>)>,
+    /// The rest.
+    pub(super) operands: Vec<&'a Word>,
+}
+
+impl Parsed<'_> {
+    pub(super) fn has(&self, flags: &[&str]) -> bool {
+        self.flags
+            .iter()
+            .any(|(name, _)| flags.contains(&name.as_str()))
+    }
+}
+
+/// How a flag is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Alone,
+    Value,
+    MaybeValue,
+    Path,
+}
+
+impl Row {
+    fn shape(&self, flag: &str) -> Option<Shape> {
+        self.flags.split_ascii_whitespace().find_map(|spec| {
+            let shape = match spec.strip_prefix(flag)? {
+                "" => Shape::Alone,
+                "=" => Shape::Value,
+                "?=" => Shape::MaybeValue,
+                "@" => Shape::Path,
+                _ => return None,
+            };
+            Some(shape)
+        })
+    }
+
+    fn takes_number(&self) -> bool {
+        self.flags.split_ascii_whitespace().any(|spec| spec == "-#")
+    }
+
+    /// Sorts words into flags and operands, all flags being in the row.
+    pub(super) fn parse<'a>(
+        &self,
+        words: &'a [Word],
+        policy: &Policy,
+    ) -> Result<Parsed<'a>, Reason> {
+        let mut reading = Reading {
+            row: self,
+            policy,
+            rest: words.iter(),
+            parsed: Parsed::default(),
+        };
+        reading.run()?;
+        Ok(reading.parsed)
+    }
+}
+
+struct Reading<'a, 'b> {
+    row: &'b Row,
+    policy: &'b Policy,
+    rest: std::slice::Iter<'a, Word>,
+    parsed: Parsed<'a>,
+}
+
+impl Reading<'_, '_> {
+    fn run(&mut self) -> Result<(), Reason> {
+        // The command prints whatever it gets.
+        if self.row.flags == EVERYTHING {
+            self.parsed.operands.extend(self.rest.by_ref());
+        }
+        while let Some(word) = self.rest.next() {
+            let text = word.text.as_str();
+            if text == "--" {
+                self.parsed.operands.extend(self.rest.by_ref());
+            } else if text.starts_with("--") {
+                self.long(word)?;
+            } else if text.starts_with('-') && text.len() > 1 {
+                self.short(word)?;
+            } else if word.glob && text.starts_with(['*', '?', '[']) {
+                return Err(Reason::Glob {
+                    word: text.to_owned(),
+                });
+            } else {
+                self.parsed.operands.push(word);
+            }
+        }
+        Ok(())
+    }
+
+    fn long(&mut self, word: &Word) -> Result<(), Reason> {
+        let (flag, attached) = match word.text.split_once('=') {
+            Some((flag, value)) => (flag, Some(value)),
+            None => (word.text.as_str(), None),
+        };
+        if word.glob && (attached.is_none() || flag.contains(['*', '?', '['])) {
+            return Err(Reason::Glob {
+                word: word.text.clone(),
+            });
+        }
+        match (self.row.shape(flag), attached) {
+            (None, _) => Err(self.unknown(flag)),
+            (Some(Shape::Alone | Shape::MaybeValue), None) => {
+                self.flag(flag, None);
+                Ok(())
+            }
+            (Some(Shape::Alone), Some(_)) => Err(self.bad_value(flag)),
+            (Some(shape), Some(value)) => self.value(flag, shape, value, word.glob),
+            (Some(shape), None) => self.next_value(flag, shape),
+        }
+    }
+
+    fn short(&mut self, word: &Word) -> Result<(), Reason> {
+        if word.glob {
+            return Err(Reason::Glob {
+                word: word.text.clone(),
+            });
+        }
+        let letters = &word.text[1..];
+        if letters.len() > 1 && self.row.shape(&word.text) == Some(Shape::Alone) {
+            self.flag(&word.text, None);
+            return Ok(());
+        }
+        if self.row.takes_number() && letters.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(());
+        }
+        for (at, letter) in letters.char_indices() {
+            let flag = format!("-{letter}");
+            let after = &letters[at + letter.len_utf8()..];
+            match self.row.shape(&flag) {
+                None => return Err(self.unknown(&flag)),
+                Some(Shape::Alone) => self.flag(&flag, None),
+                Some(Shape::MaybeValue) => {
+                    let is_number = |byte: u8| byte.is_ascii_digit() || byte == b'%';
+                    if !after.bytes().all(is_number) {
+                        return Err(self.bad_value(&flag));
+                    }
+                    self.flag(&flag, None);
+                    return Ok(());
+                }
+                Some(shape) if after.is_empty() => return self.next_value(&flag, shape),
+                Some(shape) => return self.value(&flag, shape, after, false),
+            }
+        }
+        Ok(())
+    }
+
+    fn next_value(&mut self, flag: &str, shape: Shape) -> Result<(), Reason> {
+        let Some(word) = self.rest.next() else {
+            return Err(self.bad_value(flag));
+        };
+        let mut characters = word.text.chars();
+        let looks_like_flag = characters.next() == Some('-')
+            && !characters.next().is_some_and(|next| next.is_ascii_digit());
+        if word.glob || word.home || looks_like_flag {
+            return Err(self.bad_value(flag));
+        }
+        self.value(flag, shape, &word.text, false)
+    }
+
+    fn value(&mut self, flag: &str, shape: Shape, value: &str, glob: bool) -> Result<(), Reason> {
+        if shape == Shape::Path {
+            let word = Word::literal(value, glob);
+            places::check_contents(&word, self.policy)?;
+        }
+        self.flag(flag, Some(value));
+        Ok(())
+    }
+
+    fn flag(&mut self, flag: &str, value: Option<&str>) {
+        let value = value.map(str::to_owned);
+        self.parsed.flags.push((flag.to_owned(), value));
+    }
+
+    fn unknown(&self, flag: &str) -> Reason {
+        Reason::UnknownFlag {
+            command: self.row.name.to_owned(),
+            flag: flag.to_owned(),
+        }
+    }
+
+    fn bad_value(&self, flag: &str) -> Reason {
+        Reason::FlagValue {
+            command: self.row.name.to_owned(),
+            flag: flag.to_owned(),
+        }
+    }
+}

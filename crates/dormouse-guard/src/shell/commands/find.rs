@@ -1,0 +1,127 @@
+//! `find`, whose flags are an expression.
+
+use crate::shell::reason::Reason;
+use crate::shell::word::Word;
+
+/// Options, tests and actions without a value that write nothing.
+const ALONE: &[&str] = &[
+    "-H",
+    "-L",
+    "-P",
+    "-a",
+    "-and",
+    "-o",
+    "-or",
+    "-not",
+    "!",
+    "(",
+    ")",
+    ",",
+    "-true",
+    "-false",
+    "-daystart",
+    "-depth",
+    "-empty",
+    "-executable",
+    "-follow",
+    "-ls",
+    "-mount",
+    "-nogroup",
+    "-noleaf",
+    "-nouser",
+    "-nowarn",
+    "-print",
+    "-print0",
+    "-prune",
+    "-quit",
+    "-readable",
+    "-warn",
+    "-writable",
+    "-xdev",
+];
+/// The same with one value.
+const WITH_VALUE: &[&str] = &[
+    "-amin",
+    "-anewer",
+    "-atime",
+    "-cmin",
+    "-cnewer",
+    "-ctime",
+    "-fstype",
+    "-gid",
+    "-group",
+    "-ilname",
+    "-iname",
+    "-inum",
+    "-ipath",
+    "-iregex",
+    "-iwholename",
+    "-links",
+    "-lname",
+    "-maxdepth",
+    "-mindepth",
+    "-mmin",
+    "-mtime",
+    "-name",
+    "-newer",
+    "-newermt",
+    "-path",
+    "-perm",
+    "-printf",
+    "-regex",
+    "-regextype",
+    "-samefile",
+    "-size",
+    "-type",
+    "-uid",
+    "-used",
+    "-user",
+    "-wholename",
+    "-xtype",
+];
+
+/// Judges the words after `find`.
+pub(super) fn check(words: &[Word]) -> Result<(), Reason> {
+    let mut words = words.iter();
+    let mut in_expression = false;
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        if word.glob && text.starts_with(['*', '?', '[', '-', '!']) {
+            return Err(Reason::Glob {
+                word: text.to_owned(),
+            });
+        }
+        if WITH_VALUE.contains(&text) {
+            in_expression = true;
+            check_value(text, words.next())?;
+        } else if ALONE.contains(&text) {
+            in_expression |= !matches!(text, "-H" | "-L" | "-P");
+        } else if text.starts_with(['-', '!', '(', ')', ',']) || in_expression {
+            return Err(Reason::UnknownFlag {
+                command: "find".to_owned(),
+                flag: text.to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A value that looks like a flag could be one to another version of `find`.
+fn check_value(flag: &str, value: Option<&Word>) -> Result<(), Reason> {
+    let acceptable = |word: &Word| {
+        let after_dash = word.text.strip_prefix('-');
+        let is_flag =
+            after_dash.is_some_and(|rest| !rest.starts_with(|first: char| first.is_ascii_digit()));
+        !word.glob && !word.home && !is_flag
+    };
+    match value {
+        Some(word) if acceptable(word) => Ok(()),
+        Some(word) if word.glob => Err(Reason::Glob {
+            word: word.text.clone(),
+        }),
+        _ => Err(Reason::FlagValue {
+            command: "find".to_owned(),
+            flag: flag.to_owned(),
+        }),
+    }
+}

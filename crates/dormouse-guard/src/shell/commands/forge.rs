@@ -1,0 +1,100 @@
+//! `gh`, of which the subcommands that look have rows. All of it asks the network.
+
+use super::subcommand;
+use crate::shell::arguments::{Operands, Row};
+use crate::shell::policy::Policy;
+use crate::shell::reason::Reason;
+use crate::shell::word::Word;
+
+macro_rules! show_flags {
+    () => {
+        " -R= --repo= --json= -q= --jq= -t= --template= --help"
+    };
+}
+
+macro_rules! list_flags {
+    () => {
+        concat!(
+            show_flags!(),
+            " -s= --state= -L= --limit= -a= --assignee= -A= --author= -B= --base= -H= --head= -l= --label= -S= --search= \
+             -m= --milestone= --draft -b= --branch= -w= --workflow= --status= --sort= --order= --owner= --language="
+        )
+    };
+}
+
+const fn row(name: &'static str, flags: &'static str, operands: Operands) -> Row {
+    Row {
+        name,
+        flags,
+        operands,
+    }
+}
+
+const ROWS: &[Row] = &[
+    row("gh pr list", list_flags!(), Operands::None),
+    row(
+        "gh pr status",
+        concat!(show_flags!(), " -c --conflict-status"),
+        Operands::None,
+    ),
+    row(
+        "gh pr view",
+        concat!(show_flags!(), " -c --comments"),
+        Operands::Text,
+    ),
+    row(
+        "gh pr diff",
+        concat!(show_flags!(), " --color= --name-only --patch"),
+        Operands::Text,
+    ),
+    row(
+        "gh pr checks",
+        concat!(show_flags!(), " --required --fail-fast"),
+        Operands::Text,
+    ),
+    row("gh issue list", list_flags!(), Operands::None),
+    row("gh issue status", show_flags!(), Operands::None),
+    row(
+        "gh issue view",
+        concat!(show_flags!(), " -c --comments"),
+        Operands::Text,
+    ),
+    row(
+        "gh repo view",
+        concat!(show_flags!(), " -b= --branch="),
+        Operands::Text,
+    ),
+    row("gh run list", list_flags!(), Operands::None),
+    row(
+        "gh run view",
+        concat!(
+            show_flags!(),
+            " -j= --job= --log --log-failed -v --verbose -a= --attempt="
+        ),
+        Operands::Text,
+    ),
+    row("gh release list", list_flags!(), Operands::None),
+    row("gh release view", show_flags!(), Operands::Text),
+    row("gh search repos", list_flags!(), Operands::Text),
+    row("gh search issues", list_flags!(), Operands::Text),
+    row("gh search prs", list_flags!(), Operands::Text),
+    row("gh search code", list_flags!(), Operands::Text),
+    row("gh search commits", list_flags!(), Operands::Text),
+    row(
+        "gh api",
+        " -q= --jq= -t= --template= --paginate --slurp -i --include",
+        Operands::Endpoint,
+    ),
+    row("gh status", " -o= --org= -e= --exclude=", Operands::None),
+];
+
+/// Judges the words after `gh`.
+pub(super) fn check(words: &[Word], policy: &Policy) -> Result<(), Reason> {
+    let (row, rest) = subcommand("gh", ROWS, words)?;
+    if !policy.network {
+        return Err(Reason::Network {
+            command: row.name.to_owned(),
+        });
+    }
+    super::check_row(row, rest, policy)
+}

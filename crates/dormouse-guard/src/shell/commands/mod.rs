@@ -1,0 +1,74 @@
+//! The commands that only read, one row each, and what is looked at beyond their flags.
+
+mod find;
+mod forge;
+mod git;
+mod operands;
+mod refused;
+mod table;
+
+use super::arguments::Row;
+use super::policy::Policy;
+use super::reason::Reason;
+use super::word::Word;
+
+/// Judges one command by its name and words.
+pub(super) fn check(name: &str, words: &[Word], policy: &Policy) -> Result<(), Reason> {
+    match name {
+        "find" => find::check(words),
+        "git" => git::check(words, policy),
+        "gh" => forge::check(words, policy),
+        _ => match table::ROWS.iter().find(|row| row.name == name) {
+            Some(row) => check_row(row, words, policy),
+            None => Err(refused::reason(name)),
+        },
+    }
+}
+
+fn check_row(row: &Row, words: &[Word], policy: &Policy) -> Result<(), Reason> {
+    let parsed = row.parse(words, policy)?;
+    operands::check(row, words, &parsed, policy)
+}
+
+/// The script of `sh -c '…'`, which is a command line again.
+pub(super) fn shell_script<'a>(name: &str, words: &'a [Word]) -> Result<Option<&'a str>, Reason> {
+    if !matches!(name, "sh" | "bash") {
+        return Ok(None);
+    }
+    match words {
+        [flag, script] if flag.text == "-c" && !script.glob && !script.home => {
+            Ok(Some(&script.text))
+        }
+        _ => Err(Reason::Dangerous {
+            command: name.to_owned(),
+            why: "it runs other commands; only `-c` with one quoted line is looked into",
+        }),
+    }
+}
+
+/// The row of a subcommand, whose name may have two words, and the words after it.
+fn subcommand<'a>(
+    command: &str,
+    rows: &'static [Row],
+    words: &'a [Word],
+) -> Result<(&'static Row, &'a [Word]), Reason> {
+    let named = |count: usize| {
+        let names: Vec<&str> = words
+            .get(..count)?
+            .iter()
+            .map(|word| word.text.as_str())
+            .collect();
+        let name = format!("{command} {}", names.join(" "));
+        let row = rows.iter().find(|row| row.name == name)?;
+        Some((row, &words[count..]))
+    };
+    let plain = words.iter().take(2).all(|word| !word.glob && !word.home);
+    let found = if plain {
+        named(2).or_else(|| named(1))
+    } else {
+        named(1)
+    };
+    found.ok_or_else(|| Reason::Subcommand {
+        command: command.to_owned(),
+    })
+}

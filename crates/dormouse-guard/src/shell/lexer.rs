@@ -1,0 +1,206 @@
+//! A first reading of the line: words and operators, by quotes alone.
+//!
+//! # Model
+//! The parser that follows knows the whole language and goes as deep as its input does. This one
+//! knows only quotes, so it can neither be led astray nor down: it refuses what opens a deeper level
+//! (substitutions, brackets, reserved words) before the parser sees it. The words it found are
+//! compared with the parser's afterwards. A line that two readers understand differently is refused.
+
+use super::MOST_BRACKETS;
+use super::reason::Reason;
+use super::word::Word;
+
+/// Words that begin something longer where a command is expected.
+const RESERVED: [(&str, &str); 19] = [
+    ("if", "a condition"),
+    ("then", "a condition"),
+    ("elif", "a condition"),
+    ("else", "a condition"),
+    ("fi", "a condition"),
+    ("case", "a condition"),
+    ("esac", "a condition"),
+    ("for", "a loop"),
+    ("select", "a loop"),
+    ("while", "a loop"),
+    ("until", "a loop"),
+    ("do", "a loop"),
+    ("done", "a loop"),
+    ("in", "a loop"),
+    ("function", "a function"),
+    ("coproc", "a coprocess"),
+    ("{", "a group in `{ }`"),
+    ("}", "a group in `{ }`"),
+    ("[[", "a test in `[[ ]]`"),
+];
+
+/// A piece of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token<'a> {
+    /// As it is written, quotes included.
+    Word(&'a str),
+    /// One of the characters that end a word, or a few in a row.
+    Operator(&'a str),
+}
+
+/// The words of a line, as they are written. Without numbers before `<` and `>`.
+pub(super) fn words(line: &str) -> Result<Vec<&str>, Reason> {
+    let tokens = tokens(line)?;
+    let mut words = Vec::new();
+    let mut at_command = true;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Operator(operator) => {
+                check_operator(operator)?;
+                // To the parser, `2>&1` stands before it.
+                if *operator == "|&" {
+                    words.push("1");
+                }
+                at_command = !operator.contains(['<', '>']) && operator.contains(['|', '&', ';']);
+            }
+            Token::Word(word) => {
+                if is_descriptor(line, word, tokens.get(at + 1)) {
+                    continue;
+                }
+                if at_command {
+                    check_reserved(word)?;
+                }
+                if word.matches('[').count() > MOST_BRACKETS {
+                    return Err(Reason::TooManyBrackets);
+                }
+                Word::read(word)?;
+                words.push(*word);
+                at_command = false;
+            }
+        }
+    }
+    Ok(words)
+}
+
+fn check_operator(operator: &str) -> Result<(), Reason> {
+    let what = match operator {
+        _ if operator.contains("<(") || operator.contains(">(") => "a process substitution",
+        _ if operator.contains("((") => "arithmetic",
+        _ if operator.contains(['(', ')']) => "a subshell in `( )` or a function",
+        _ => return Ok(()),
+    };
+    Err(Reason::Compound { what })
+}
+
+fn check_reserved(word: &str) -> Result<(), Reason> {
+    match RESERVED.iter().find(|(reserved, _)| *reserved == word) {
+        Some((_, what)) => Err(Reason::Compound { what }),
+        None if word == "!" => Err(Reason::Negation),
+        None if word == "time" => Err(Reason::Timing),
+        None => Ok(()),
+    }
+}
+
+/// `2` in `2>`, with nothing between.
+fn is_descriptor(line: &str, word: &str, next: Option<&Token<'_>>) -> bool {
+    let Some(Token::Operator(operator)) = next else {
+        return false;
+    };
+    let place = |piece: &str| piece.as_ptr().addr() - line.as_ptr().addr();
+    word.bytes().all(|byte| byte.is_ascii_digit())
+        && operator.starts_with(['<', '>'])
+        && place(word) + word.len() == place(operator)
+}
+
+fn tokens(line: &str) -> Result<Vec<Token<'_>>, Reason> {
+    let mut tokens = Vec::new();
+    let mut rest = line.trim_start_matches([' ', '\t']);
+    while let Some(first) = rest.chars().next() {
+        let (length, is_operator) = if is_operator(first) {
+            let end = rest.find(|character| !is_operator(character));
+            (end.unwrap_or(rest.len()), true)
+        } else if first == '#' {
+            return Err(Reason::Comment);
+        } else {
+            (word_length(rest)?, false)
+        };
+        let (piece, after) = rest.split_at(length);
+        tokens.push(if is_operator {
+            Token::Operator(piece)
+        } else {
+            Token::Word(piece)
+        });
+        rest = after.trim_start_matches([' ', '\t']);
+    }
+    Ok(tokens)
+}
+
+fn is_operator(character: char) -> bool {
+    matches!(character, '|' | '&' | ';' | '<' | '>' | '(' | ')')
+}
+
+/// Up to a space or operator outside of quotes.
+fn word_length(text: &str) -> Result<usize, Reason> {
+    let unfinished = || Reason::Unparsable {
+        detail: "a quote or an escape is not finished".to_owned(),
+    };
+    let mut quote = None;
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match (quote, character) {
+            (Some(open), _) if character == open => quote = None,
+            (None, ' ' | '\t') => return Ok(at),
+            (None, _) if is_operator(character) => return Ok(at),
+            (None, '\'' | '"') => quote = Some(character),
+            (None, '$' | '`') => {
+                let word = text.split([' ', '\t']).next().unwrap_or(text);
+                return Err(Reason::Expansion {
+                    word: word.to_owned(),
+                });
+            }
+            (None | Some('"'), '\\') => _ = characters.next().ok_or_else(unfinished)?,
+            _ => {}
+        }
+    }
+    if quote.is_some() {
+        return Err(unfinished());
+    }
+    Ok(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_hold_words_together() {
+        let line = "ls -l 'a b'\"c;d\"\\ e | grep x 2>&1;wc <f";
+        let expected = ["ls", "-l", "'a b'\"c;d\"\\ e", "grep", "x", "1", "wc", "f"];
+        assert_eq!(words(line).unwrap(), expected);
+        assert_eq!(
+            words("echo 2 >/dev/null").unwrap(),
+            ["echo", "2", "/dev/null"]
+        );
+        assert_eq!(words("ls a#b\\ #c").unwrap(), ["ls", "a#b\\ #c"]);
+    }
+
+    #[test]
+    fn what_opens_a_deeper_level_is_refused() {
+        for line in [
+            "(ls)",
+            "ls; (ls)",
+            "a() b",
+            "((1))",
+            "{ ls; }",
+            "if x",
+            "ls && if x",
+            "ls | while x",
+            "cat <(ls)",
+            "cat $(ls)",
+            "cat `ls`",
+            "cat \"$(ls)\"",
+            "ls 'a",
+            "ls \\",
+            "! ls",
+            "time ls",
+            "[[ a ]]",
+            "ls # x",
+        ] {
+            assert!(words(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The guard against real material and against itself.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod material;
+mod naughty;
+mod random;
+mod secret_formats;
+mod shell_cases;
+mod shell_corpus;
+mod shell_properties;

@@ -1,0 +1,92 @@
+//! Instruction files from the disk, and where they lie for a session.
+//!
+//! # Not here
+//! Which of them count, in which order and how they are shown: `dormouse_memory::instructions`.
+
+use dormouse_core::settings::{Settings, keys};
+use dormouse_memory::instructions::{
+    Limits, Listed, MANAGED, MemoryIndex, Places, Source, SourceResult,
+};
+use dormouse_system::{FileKind, Files};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Files of the disk as instruction files.
+#[derive(Clone, Debug)]
+pub struct DiskSource(pub Arc<dyn Files>);
+
+impl Source for DiskSource {
+    fn read(&self, path: &Path, limit: u64) -> SourceResult {
+        if !self.is_file(path) {
+            return SourceResult::Missing;
+        }
+        match (self.0.real_path(path), self.0.read(path, limit)) {
+            (Ok(real), Ok(bytes)) => SourceResult::Content { real, bytes },
+            (_, Err(error)) if error.too_large() => SourceResult::TooLarge { bytes: limit + 1 },
+            _ => SourceResult::Missing,
+        }
+    }
+
+    fn list(&self, directory: &Path) -> Vec<Listed> {
+        let entries = self.0.list(directory).unwrap_or_default();
+        let listed = |entry: dormouse_system::DirEntry| {
+            let facts = self.0.metadata(&directory.join(&entry.name)).ok()?;
+            Some(Listed {
+                name: entry.name.into_string().ok()?,
+                is_directory: facts.kind == FileKind::Directory,
+            })
+        };
+        entries.into_iter().filter_map(listed).collect()
+    }
+
+    fn is_file(&self, path: &Path) -> bool {
+        let facts = self.0.metadata(path);
+        facts.is_ok_and(|facts| facts.kind == FileKind::File)
+    }
+
+    fn real_path(&self, path: &Path) -> Option<PathBuf> {
+        self.0.real_path(path).ok()
+    }
+}
+
+/// What decides where instruction files are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// Dormouse's home.
+    pub home: &'a Path,
+    /// The user's home.
+    pub user_home: Option<&'a Path>,
+    /// The root of the project.
+    pub project_root: Option<&'a Path>,
+    /// Where the session works.
+    pub working_dir: &'a Path,
+}
+
+/// Where instruction files are looked for.
+pub fn places(settings: &Settings, around: Around<'_>, index: Option<MemoryIndex>) -> Places {
+    let own = |home: &Path| home.join(".claude");
+    let claude = match settings.get(keys::MEMORY_CLAUDE_HOME) {
+        Some(text) => match (text.strip_prefix("~/"), around.user_home) {
+            (Some(rest), Some(home)) => Some(home.join(rest)),
+            _ => Some(PathBuf::from(text)),
+        },
+        None => around.user_home.map(own),
+    };
+    Places {
+        managed: MANAGED.iter().map(PathBuf::from).collect(),
+        home: around.home.to_owned(),
+        user_home: around.user_home.map(Path::to_owned),
+        claude_home: claude,
+        project_root: around.project_root.map(Path::to_owned),
+        working_dir: around.working_dir.to_owned(),
+        memory_index: index,
+    }
+}
+
+/// How much of them is loaded.
+pub fn limits(settings: &Settings) -> Limits {
+    Limits {
+        include_depth: settings.get(keys::INSTRUCTIONS_INCLUDE_DEPTH),
+        file_chars: settings.get(keys::INSTRUCTIONS_FILE_LIMIT),
+    }
+}

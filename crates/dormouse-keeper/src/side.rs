@@ -1,0 +1,190 @@
+//! A side task that belongs to no conversation: a small agent with a prompt and tools of its own.
+//!
+//! # Model
+//! It is a session like any other, with its log in memory: the same loop, the same layers, so that a
+//! long task stays inside its window. Nothing of it outlives it but what its tools did and what it
+//! used. Dropping its future ends it.
+//!
+//! # Not here
+//! What the task is (dreams: `dream`), and what its tools may do (`dormouse-tools`).
+
+use crate::client::ConfiguredModel;
+use dormouse_context::compaction::RestoredPart;
+use dormouse_context::prefix::{Part, RenderedPrefix};
+use dormouse_core::block::Block;
+use dormouse_core::id::SessionId;
+use dormouse_core::models::ModelTable;
+use dormouse_core::record::{Body, Record};
+use dormouse_core::settings::Settings;
+use dormouse_core::units::Tokens;
+use dormouse_core::usage::TokenUsage;
+use dormouse_engine::{
+    AskModel, EngineError, NoCompanion, NoHooks, Notice, Ports, Restorer, Session, SessionConfig,
+    SessionPlace, ToolHost,
+};
+use dormouse_model::Params;
+use dormouse_store::{MemoryBlobs, MemoryLog};
+use dormouse_system::{MemoryFiles, System};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Longest answer of one request.
+const MOST_OUTPUT: Tokens = Tokens(16_000);
+
+/// What a side task is made of.
+#[derive(Debug)]
+pub struct SideTask<'a> {
+    /// Who is asked.
+    pub model: &'a ConfiguredModel,
+    /// Models and prices.
+    pub models: &'a Arc<ModelTable>,
+    /// The settings.
+    pub settings: &'a Arc<Settings>,
+    /// Its system prompt.
+    pub system_prompt: &'a str,
+    /// Definitions of its tools.
+    pub definitions: Vec<Value>,
+    /// Whoever runs them.
+    pub tools: Arc<dyn ToolHost>,
+    /// Requests at most.
+    pub requests: usize,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SideAnswer {
+    /// Its last words.
+    pub text: String,
+    /// What all requests used.
+    pub usage: TokenUsage,
+    /// How many there were.
+    pub requests: usize,
+}
+
+/// Why it did not end well, and what it used until then.
+#[derive(Debug, thiserror::Error)]
+#[error("the side task failed after {requests} requests")]
+pub struct SideFailure {
+    /// Why.
+    #[source]
+    pub source: EngineError,
+    /// What was used.
+    pub usage: TokenUsage,
+    /// Requests that were answered.
+    pub requests: usize,
+}
+
+/// Nothing is shown again after a compaction: the task reads what it needs.
+#[derive(Debug)]
+struct NothingToRestore;
+
+impl Restorer for NothingToRestore {
+    fn restore(&self, _: &[String]) -> Vec<RestoredPart> {
+        Vec::new()
+    }
+}
+
+impl SideTask<'_> {
+    /// Runs it with one directive until it calls nothing any more.
+    ///
+    /// # Errors
+    /// When the model does not answer, or it takes too many requests.
+    pub async fn run(
+        self,
+        system: &System,
+        directive: &str,
+        notices: impl Fn(Notice) + Send + Sync + 'static,
+    ) -> Result<SideAnswer, SideFailure> {
+        let mut session = self.open(system, notices).map_err(|source| SideFailure {
+            source,
+            usage: TokenUsage::default(),
+            requests: 0,
+        })?;
+        let ended = session.turn(vec![Block::text(directive)]).await;
+        let (usage, requests) = used(&session.records().unwrap_or_default());
+        match ended {
+            Ok(end) => {
+                let texts: Vec<String> = end
+                    .response
+                    .blocks
+                    .iter()
+                    .filter_map(Block::readable_text)
+                    .collect();
+                let text = texts.join("\n");
+                Ok(SideAnswer {
+                    text,
+                    usage,
+                    requests,
+                })
+            }
+            Err(source) => Err(SideFailure {
+                source,
+                usage,
+                requests,
+            }),
+        }
+    }
+
+    fn open(
+        self,
+        system: &System,
+        notices: impl Fn(Notice) + Send + Sync + 'static,
+    ) -> Result<Session, EngineError> {
+        let session = SessionId::new(format!("side-{}", system.ids.fresh()));
+        let settings = Arc::clone(self.settings);
+        let params = Params::new(&self.model.name, MOST_OUTPUT).map_err(EngineError::Params)?;
+        let tools: Result<Vec<Part>, _> = self.definitions.iter().map(Part::tool).collect();
+        let prompt = Part::block("side task", &Block::text(self.system_prompt));
+        let prefix = RenderedPrefix::new(
+            tools.map_err(EngineError::Params)?,
+            vec![prompt],
+            Vec::new(),
+        );
+        let ports = Ports {
+            // Whatever the layers write stays in memory with the rest of the session.
+            system: System {
+                files: Arc::new(MemoryFiles::default()),
+                ..system.clone()
+            },
+            log: Box::new(MemoryLog::new(session.clone())),
+            blobs: Arc::new(MemoryBlobs::default()),
+            asker: Arc::new(AskModel(Arc::clone(&self.model.model))),
+            tools: self.tools,
+            hooks: Arc::new(NoHooks),
+            restorer: Arc::new(NothingToRestore),
+            companion: Arc::new(NoCompanion),
+            settings: Arc::new(move || Arc::clone(&settings)),
+            notices: Arc::new(notices),
+        };
+        let place = SessionPlace {
+            session,
+            log: "/side/log.jsonl".into(),
+            folder: "/side/session".into(),
+            home: "/side".into(),
+            project: String::new(),
+        };
+        let config = SessionConfig {
+            model: self.model.name.clone(),
+            models: Arc::clone(self.models),
+            params,
+            prefix: Arc::new(prefix),
+            policy: None,
+            window: None,
+            most_requests: self.requests,
+            explain: false,
+        };
+        Ok(Session::open(ports, place, config)?.0)
+    }
+}
+
+/// What the responses of a log used; each counts once.
+fn used(records: &[Record]) -> (TokenUsage, usize) {
+    let reports = records.iter().filter_map(|record| match &record.body {
+        Body::Message(message) => message.usage,
+        _ => None,
+    });
+    reports.fold((TokenUsage::default(), 0), |(mut sum, count), usage| {
+        sum += usage;
+        (sum, count + 1)
+    })
+}

@@ -1,0 +1,235 @@
+//! What the working tree says to the claims of a memory.
+//!
+//! # Model
+//! One walk over the tree, within limits, answers all claims of the memories at hand: names of files,
+//! and which words occur in them. What could not be looked at whole cannot be said to be gone: then
+//! the answer is "unknown", never "gone". Ignored and hidden files are not looked into, but a path
+//! that is named exactly is asked for by itself.
+//!
+//! # Not here
+//! Which claims a memory makes, and what follows from the answers: `dormouse_memory::surface`.
+
+use dormouse_memory::surface::verify::{Answer, Claim, ClaimKind, Facts};
+use dormouse_system::{End, Files, Program, RealSandbox, Sandbox as _, Task};
+use ignore::WalkBuilder;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Recall waits for the answer: a tree with more files is known in part only.
+const MOST_FILES: usize = 5_000;
+/// Bytes that are searched at most.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// Longer files hold data, not names.
+const LONGEST_FILE: u64 = 512 * 1024;
+/// How long git may take to say whether a commit exists.
+const GIT_LIMIT: Duration = Duration::from_millis(500);
+
+/// The working tree, as far as some claims ask for it.
+#[derive(Debug)]
+pub struct TreeFacts {
+    files: Arc<dyn Files>,
+    root: PathBuf,
+    names: BTreeSet<String>,
+    /// Whether a word that was asked for occurs.
+    words: BTreeMap<String, bool>,
+    /// All files were seen.
+    seen_all: bool,
+    /// All of them were searched.
+    searched_all: bool,
+}
+
+impl TreeFacts {
+    /// Looks at the tree for what the claims ask. Without claims nothing is looked at.
+    pub fn look(files: &Arc<dyn Files>, root: &Path, claims: &[Claim]) -> Self {
+        let mut facts = Self {
+            files: Arc::clone(files),
+            root: root.to_owned(),
+            names: BTreeSet::new(),
+            words: claims
+                .iter()
+                .filter_map(word)
+                .map(|word| (word, false))
+                .collect(),
+            seen_all: true,
+            searched_all: true,
+        };
+        let bare = |claim: &Claim| claim.kind == ClaimKind::Path && !claim.text.contains('/');
+        if facts.words.is_empty() && !claims.iter().any(bare) {
+            return facts;
+        }
+        facts.walk();
+        facts
+    }
+
+    fn walk(&mut self) {
+        let (mut count, mut bytes) = (0, 0);
+        for entry in WalkBuilder::new(&self.root).hidden(false).build().flatten() {
+            if entry
+                .path()
+                .components()
+                .any(|part| part.as_os_str() == ".git")
+            {
+                continue;
+            }
+            count += 1;
+            if count > MOST_FILES {
+                self.seen_all = false;
+                self.searched_all = false;
+                return;
+            }
+            if let Some(name) = entry.file_name().to_str() {
+                self.names.insert(name.to_owned());
+            }
+            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+            if is_file && self.words.values().any(|found| !found) {
+                self.search(entry.path(), &mut bytes);
+            }
+        }
+    }
+
+    fn search(&mut self, path: &Path, bytes: &mut u64) {
+        if *bytes > MOST_BYTES {
+            self.searched_all = false;
+            return;
+        }
+        let Ok(content) = self.files.read(path, LONGEST_FILE) else {
+            // Too long, or gone meanwhile: not searched.
+            self.searched_all = false;
+            return;
+        };
+        *bytes += content.len() as u64;
+        for (word, found) in &mut self.words {
+            *found = *found || memchr::memmem::find(&content, word.as_bytes()).is_some();
+        }
+    }
+
+    fn occurs(&self, word: &str) -> Answer {
+        match self.words.get(word) {
+            Some(true) => Answer::Holds,
+            Some(false) if self.searched_all => Answer::Gone,
+            _ => Answer::Unknown,
+        }
+    }
+}
+
+/// What has to occur in some file for a claim to hold.
+fn word(claim: &Claim) -> Option<String> {
+    match claim.kind {
+        ClaimKind::Symbol => Some(symbol_word(&claim.text).to_owned()),
+        ClaimKind::Flag | ClaimKind::UrlHost => Some(claim.text.clone()),
+        ClaimKind::Path | ClaimKind::Commit => None,
+    }
+}
+
+/// The last part of a symbol, without the brackets of a call: `a::b()` is looked for as `b`.
+fn symbol_word(symbol: &str) -> &str {
+    let bare = symbol.trim_end_matches(['(', ')', '!']);
+    let last = bare.rsplit([':', '.', '#']).next();
+    last.filter(|last| !last.is_empty()).unwrap_or(bare)
+}
+
+impl Facts for TreeFacts {
+    fn path(&self, path: &str) -> Answer {
+        let named = path.trim_end_matches('/');
+        let named = named.strip_prefix("./").unwrap_or(named);
+        if named.starts_with(['~', '/']) {
+            return Answer::Unknown;
+        }
+        if self.files.metadata(&self.root.join(named)).is_ok() {
+            return Answer::Holds;
+        }
+        if named.contains('/') {
+            return Answer::Gone;
+        }
+        match self.names.contains(named) {
+            true => Answer::Holds,
+            false if self.seen_all => Answer::Gone,
+            false => Answer::Unknown,
+        }
+    }
+
+    fn symbol(&self, symbol: &str) -> Answer {
+        self.occurs(symbol_word(symbol))
+    }
+
+    fn commit(&self, hash: &str) -> Answer {
+        if self.files.metadata(&self.root.join(".git")).is_err() {
+            return Answer::Unknown;
+        }
+        let plain = !hash.is_empty() && hash.chars().all(|c| c.is_ascii_hexdigit());
+        if !plain {
+            return Answer::Unknown;
+        }
+        let task = Task {
+            program: Program::Direct {
+                program: "git".into(),
+                arguments: vec![
+                    "cat-file".into(),
+                    "-e".into(),
+                    format!("{hash}^{{commit}}").into(),
+                ],
+            },
+            directory: self.root.clone(),
+            time_limit: GIT_LIMIT,
+            output_limit: 1024,
+        };
+        match RealSandbox.run(&task).map(|finished| finished.end) {
+            Ok(End::Exit(0)) => Answer::Holds,
+            Ok(End::Exit(_)) => Answer::Gone,
+            Ok(End::Signal(_) | End::TimedOut) | Err(_) => Answer::Unknown,
+        }
+    }
+
+    fn flag(&self, flag: &str) -> Answer {
+        // A flag of a program that the project does not contain says nothing by its absence.
+        match self.occurs(flag) {
+            Answer::Holds => Answer::Holds,
+            Answer::Gone | Answer::Unknown => Answer::Unknown,
+        }
+    }
+
+    fn host(&self, host: &str) -> Answer {
+        match self.occurs(host) {
+            Answer::Holds => Answer::Holds,
+            Answer::Gone | Answer::Unknown => Answer::Unknown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_memory::surface::verify::{Mark, claims, mark};
+    use dormouse_system::{Access, RealFiles};
+
+    #[test]
+    fn claims_are_checked_against_the_tree() {
+        let root = tempfile::tempdir().unwrap();
+        let files: Arc<dyn Files> = Arc::new(RealFiles);
+        let put = |name: &str, text: &str| {
+            let path = root.path().join(name);
+            files
+                .create_dir_all(path.parent().unwrap(), Access::Private)
+                .unwrap();
+            files
+                .replace(&path, text.as_bytes(), Access::Private)
+                .unwrap();
+        };
+        put("src/parser.rs", "fn parse_header() {}\n");
+        let check = |text: &str| {
+            let claims = claims(text);
+            mark(&claims, &TreeFacts::look(&files, root.path(), &claims))
+        };
+        assert_eq!(
+            check("The entry is `parse_header()` in `src/parser.rs`."),
+            Mark::Fresh
+        );
+        let gone = check("The entry is `parse_footer()` in `src/parser.rs`.");
+        assert!(matches!(gone, Mark::Stale { held: 1, .. }), "{gone:?}");
+        let gone = check("See `src/lexer.rs`.");
+        assert!(matches!(gone, Mark::Stale { held: 0, .. }), "{gone:?}");
+        assert_eq!(check("The user likes short answers."), Mark::Unverifiable);
+    }
+}

@@ -1,0 +1,209 @@
+//! What a side task writes, judged before it reaches the directory.
+//!
+//! # Model
+//! The fork's Edit and Write end here. Each write is judged against the conversation it is said to
+//! stem from (`dormouse_memory::extract::judge`): it is written, waits for approval, or is refused
+//! with words that the model can act on.
+//!
+//! # Not here
+//! Dreams: they work on a copy that is checked as a whole (`dream`).
+
+use bytes::Bytes;
+use dormouse_core::settings::{Review as ReviewSetting, Settings, keys};
+use dormouse_guard::paths::SafePath;
+use dormouse_memdir::{MemdirError, MemoryDir, Proposal};
+use dormouse_memory::extract::judge::{Context, Outcome, Proposed, Review, Waiting, judge};
+use dormouse_memory::extract::{Span, SpanKind};
+use dormouse_memory::snapshot::{INDEX, Snapshot, is_topic};
+use dormouse_memory::topic::Topic;
+use dormouse_memory::transaction::{Author, Expected, Transaction};
+use dormouse_memory::write::{self, NewMemory};
+use dormouse_tools::MemoryWrites;
+use serde::Serialize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What was done with the writes of a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// Topic files that were written, each once.
+    pub saved: Vec<SafePath>,
+    /// Memories that wait for approval, by where they would be written.
+    pub waiting: Vec<SafePath>,
+    /// What was refused, and why.
+    pub refused: Vec<(String, String)>,
+}
+
+/// The conversation that writes are judged by.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// Who said what since the cursor.
+    pub spans: Vec<Span>,
+    /// What instruction files say.
+    pub known: Vec<String>,
+    /// Which writes wait for approval.
+    pub review: Review,
+}
+
+impl Evidence {
+    /// Evidence under the settings.
+    pub fn new(spans: Vec<Span>, known: Vec<String>, settings: &Settings) -> Self {
+        let review = match settings.get(keys::MEMORY_REVIEW) {
+            ReviewSetting::Untrusted => Review::Untrusted,
+            ReviewSetting::All => Review::All,
+        };
+        Self {
+            spans,
+            known,
+            review,
+        }
+    }
+
+    /// What recall had put before the model: nothing of it is news.
+    fn recalled(&self) -> Vec<&str> {
+        let fragments = self
+            .spans
+            .iter()
+            .filter(|span| span.kind == SpanKind::Fragment);
+        fragments.map(|span| span.text.as_str()).collect()
+    }
+}
+
+/// Judges writes and makes them.
+#[derive(Debug)]
+pub struct JudgedWrites {
+    dir: MemoryDir,
+    evidence: Evidence,
+    written: Mutex<Written>,
+}
+
+impl JudgedWrites {
+    /// Writes to a directory, judged by a conversation.
+    pub fn new(dir: MemoryDir, evidence: Evidence) -> Arc<Self> {
+        Arc::new(Self {
+            dir,
+            evidence,
+            written: Mutex::default(),
+        })
+    }
+
+    /// What was done so far.
+    pub fn written(&self) -> Written {
+        self.written
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Judges a proposal and does what follows.
+    ///
+    /// # Errors
+    /// When the directory cannot be written. A refusal is no error: it is in [`Self::written`].
+    pub fn propose(&self, proposed: &Proposed<'_>) -> Result<Result<String, String>, MemdirError> {
+        let recalled = self.evidence.recalled();
+        let known: Vec<&str> = self.evidence.known.iter().map(String::as_str).collect();
+        let mut outcome = None;
+        let entry = self.dir.update(|snapshot| {
+            let context = Context {
+                snapshot,
+                spans: &self.evidence.spans,
+                recalled: &recalled,
+                known: &known,
+                review: self.evidence.review,
+                author: Author::Extractor,
+            };
+            let judged = judge(proposed, &context);
+            let transaction = match &judged {
+                Outcome::Write(transaction) => transaction.clone(),
+                Outcome::Known(_) | Outcome::Inbox(_) | Outcome::Refuse(_) => {
+                    Transaction::by(Author::Extractor, "nothing")
+                }
+            };
+            outcome = Some((judged, snapshot.clone()));
+            Ok::<_, MemdirError>(transaction)
+        })?;
+        let Some((judged, snapshot)) = outcome else {
+            return Ok(Err("nothing was decided".to_owned()));
+        };
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(match judged {
+            Outcome::Write(_) => {
+                let changes = entry.into_iter().flat_map(|entry| entry.changes);
+                let topics =
+                    changes.filter(|change| change.after.is_some() && is_topic(&change.path));
+                let names: Vec<SafePath> = topics.map(|change| change.path).collect();
+                let told = names
+                    .iter()
+                    .map(SafePath::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                for name in names {
+                    if !written.saved.contains(&name) {
+                        written.saved.push(name);
+                    }
+                }
+                Ok(format!("Saved: {told}. The index is kept for you."))
+            }
+            Outcome::Known(path) => Ok(format!("{path} says this already; nothing was changed.")),
+            Outcome::Inbox(waiting) => {
+                let reason = waiting.reason.clone();
+                let path = self.wait(waiting, &snapshot)?;
+                written.waiting.push(path.clone());
+                Ok(format!("{path} waits for the user's approval: {reason}."))
+            }
+            Outcome::Refuse(refused) => {
+                let name = match proposed {
+                    Proposed::File { path, .. } => path.to_string(),
+                    Proposed::Memory(memory) => memory.name.clone(),
+                };
+                written.refused.push((name, refused.to_string()));
+                Err(refused.to_string())
+            }
+        })
+    }
+
+    fn wait(&self, waiting: Waiting, snapshot: &Snapshot) -> Result<SafePath, MemdirError> {
+        let path = waiting.path.unwrap_or_else(|| {
+            let topic = Topic::read(&waiting.content);
+            let named = NewMemory {
+                kind: topic.kind,
+                name: topic.name,
+                description: topic.description,
+                ..NewMemory::default()
+            };
+            write::free_path(snapshot, &named)
+        });
+        self.dir.propose(Proposal {
+            expected: Expected::now(snapshot, &path),
+            path: path.clone(),
+            content: waiting.content,
+            author: Author::Extractor,
+            reason: "said in a session".to_owned(),
+            origin: Some(waiting.origin),
+            trust: waiting.trust,
+            waits_because: waiting.reason,
+        })?;
+        Ok(path)
+    }
+}
+
+impl MemoryWrites for JudgedWrites {
+    fn read(&self, path: &SafePath) -> Result<Option<Bytes>, String> {
+        let file = self.dir.read(path).map_err(|error| error.to_string())?;
+        Ok(file.map(|file| file.content))
+    }
+
+    fn write(&self, path: &SafePath, content: Bytes) -> Result<String, String> {
+        if path.as_str() == INDEX {
+            return Ok("The index is kept for you: each topic file has its line.".to_owned());
+        }
+        let text = std::str::from_utf8(&content).map_err(|_| "a memory is UTF-8 text")?;
+        let proposed = Proposed::File {
+            path,
+            content: text,
+        };
+        match self.propose(&proposed) {
+            Ok(answer) => answer,
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}

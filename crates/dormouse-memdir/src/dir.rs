@@ -1,0 +1,307 @@
+//! The directory: reading it whole, changing it as one.
+//!
+//! # Model
+//! Readers never wait. They note where the journal ends, read the files, and then lay over them
+//! what the journal says happened meanwhile; so they see all of a change or nothing of it.
+//! Writers take turns. Each first finishes what a crash interrupted, then checks its change
+//! against the files as they are.
+//!
+//! # Not here
+//! What a change consists of (`dormouse_memory::write`); how it gets to disk ([`crate::pending`]).
+
+use crate::disk::{Disk, MOST_READ};
+use crate::error::MemdirError;
+use crate::pending::Writer;
+use dormouse_core::hash::Hash;
+use dormouse_core::units::Millis;
+use dormouse_guard::paths::SafePath;
+use dormouse_memory::journal::{Change, Entry};
+use dormouse_memory::snapshot::{Snapshot, StoredFile, belongs};
+use dormouse_memory::transaction::Transaction;
+use dormouse_system::{Access, FileError, OptionalFile as _, Stamp, System, Walked};
+use std::path::{Path, PathBuf};
+
+/// How often a reader starts again before it gives up. It has to only if contents vanish that it
+/// needs, which purging does.
+const MOST_READS: usize = 16;
+
+const OUTSIDE: &str = "changed without Dormouse";
+
+type Result<T> = std::result::Result<T, MemdirError>;
+
+/// A memory directory.
+#[derive(Clone, Debug)]
+pub struct MemoryDir {
+    pub(crate) disk: Disk,
+    pub(crate) system: System,
+}
+
+/// A snapshot, and what could not be part of it.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// The files.
+    pub snapshot: Snapshot,
+    /// Markdown files that are left out.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A file that is left out.
+#[derive(Debug)]
+pub struct Skipped {
+    /// Which.
+    pub path: PathBuf,
+    /// Why.
+    pub why: String,
+}
+
+impl MemoryDir {
+    /// Opens a directory and makes it if need be.
+    pub fn open(system: &System, root: &Path, access: Access) -> Result<Self> {
+        let blame = |source| MemdirError::Files {
+            root: root.to_owned(),
+            source,
+        };
+        system.files.create_dir_all(root, access).map_err(blame)?;
+        let files = system.files.beneath(root).map_err(blame)?;
+        Ok(Self {
+            disk: Disk::new(root.to_owned(), access, files),
+            system: system.clone(),
+        })
+    }
+
+    /// Opens a directory if it exists; nothing is made.
+    pub fn find(system: &System, root: &Path, access: Access) -> Result<Option<Self>> {
+        let files = system.files.beneath(root).optional();
+        let files = files.map_err(|source| MemdirError::Files {
+            root: root.to_owned(),
+            source,
+        })?;
+        Ok(files.map(|files| Self {
+            disk: Disk::new(root.to_owned(), access, files),
+            system: system.clone(),
+        }))
+    }
+
+    /// Where it is.
+    pub fn root(&self) -> &Path {
+        &self.disk.root
+    }
+
+    /// All files that mean something, in one state.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        Ok(self.look()?.snapshot)
+    }
+
+    /// All files that mean something, in one state, and what had to be left out.
+    pub fn look(&self) -> Result<Look> {
+        for _ in 0..MOST_READS {
+            let head = self.disk.head()?;
+            let mut look = self.read_all()?;
+            if let Some(overlay) = self.disk.overlay_since(head)? {
+                for (path, file) in overlay {
+                    look.skipped
+                        .retain(|skipped| skipped.path != path.as_path());
+                    match file {
+                        Some(file) => look.snapshot.insert(path, file),
+                        None => look.snapshot.remove(&path),
+                    };
+                }
+                return Ok(look);
+            }
+        }
+        Err(self.restless())
+    }
+
+    pub(crate) fn restless(&self) -> MemdirError {
+        MemdirError::Restless {
+            root: self.disk.root.clone(),
+        }
+    }
+
+    fn read_all(&self) -> Result<Look> {
+        let mut look = Look::default();
+        for walked in self.disk.walk(&|_| false)? {
+            match self.read_one(&walked) {
+                Ok(Some((path, file))) => {
+                    look.snapshot.insert(path, file);
+                }
+                Ok(None) => {}
+                Err(Unread::Skip(why)) => look.skipped.push(Skipped {
+                    path: walked.path,
+                    why,
+                }),
+                Err(Unread::Fail(error)) => return Err(self.disk.blame(error)),
+            }
+        }
+        Ok(look)
+    }
+
+    /// A file that was found; `None` if it is gone since.
+    pub(crate) fn read_one(
+        &self,
+        walked: &Walked,
+    ) -> std::result::Result<Option<(SafePath, StoredFile)>, Unread> {
+        let path = safe_path(&walked.path)?;
+        let content = self.disk.files().read(&walked.path, MOST_READ).optional();
+        let content = content.map_err(Unread::of)?;
+        Ok(content.map(|content| {
+            let modified = modified(walked.stamp);
+            (path, StoredFile { content, modified })
+        }))
+    }
+
+    /// One file, in the state it has after every change that happened.
+    pub fn read(&self, path: &SafePath) -> Result<Option<StoredFile>> {
+        for _ in 0..MOST_READS {
+            let head = self.disk.head()?;
+            let facts = self.disk.metadata(path.as_path())?;
+            let content = self.disk.read(path.as_path(), MOST_READ)?;
+            let Some(mut overlay) = self.disk.overlay_since(head)? else {
+                continue;
+            };
+            if let Some(file) = overlay.remove(path) {
+                return Ok(file);
+            }
+            let modified = facts.map_or_else(Millis::default, |facts| facts.modified);
+            return Ok(content.map(|content| StoredFile { content, modified }));
+        }
+        Err(self.restless())
+    }
+
+    pub(crate) fn writer(&self) -> Result<Writer<'_>> {
+        Writer::new(&self.disk, &self.system)
+    }
+
+    /// Makes a change that depends on what is there. `change` sees the directory while nobody else
+    /// can write to it; it must not write to it itself. `None` if nothing had to be done.
+    pub fn update<E: From<MemdirError>>(
+        &self,
+        change: impl FnOnce(&Snapshot) -> std::result::Result<Transaction, E>,
+    ) -> std::result::Result<Option<Entry>, E> {
+        let writer = self.writer()?;
+        let look = self.read_all()?;
+        let transaction = change(&look.snapshot)?;
+        Ok(writer.commit(transaction)?)
+    }
+
+    /// Makes a change, if the files are what it expects. `None` if nothing had to be done.
+    pub fn apply(&self, transaction: Transaction) -> Result<Option<Entry>> {
+        self.writer()?.commit(transaction)
+    }
+}
+
+impl Writer<'_> {
+    /// Checks a change against the files as they are, and makes it.
+    pub(crate) fn commit(&self, transaction: Transaction) -> Result<Option<Entry>> {
+        let snapshot = self.touched(&transaction)?;
+        transaction.vet(&snapshot)?;
+        transaction.check(&snapshot)?;
+        let transaction = transaction.without_idle(&snapshot);
+        if transaction.is_empty() {
+            return Ok(None);
+        }
+        for operation in &transaction.operations {
+            let before = snapshot.get(&operation.path).map(|file| &file.content);
+            for content in before.into_iter().chain(&operation.content) {
+                self.disk.keep(content)?;
+            }
+        }
+        let id = self.system.ids.fresh();
+        let entry = Entry::of(&transaction, &snapshot, id, self.now());
+        self.catch_up(&entry)?;
+        self.perform(&entry)?;
+        Ok(Some(entry))
+    }
+
+    /// The directory as far as a change has to know it: all names, but only the contents of the
+    /// files it touches.
+    fn touched(&self, transaction: &Transaction) -> Result<Snapshot> {
+        let mut snapshot = Snapshot::new();
+        for walked in self.disk.walk(&|_| false)? {
+            if let Ok(path) = safe_path(&walked.path) {
+                let file = StoredFile {
+                    content: bytes::Bytes::new(),
+                    modified: modified(walked.stamp),
+                };
+                snapshot.insert(path, file);
+            }
+        }
+        for operation in &transaction.operations {
+            let path = &operation.path;
+            if !belongs(path) {
+                // Refused by the gate in a moment; not to be read before.
+                continue;
+            }
+            let modified = snapshot
+                .remove(path)
+                .map_or_else(Millis::default, |file| file.modified);
+            if let Some(content) = self.current(path)? {
+                snapshot.insert(path.clone(), StoredFile { content, modified });
+            }
+        }
+        Ok(snapshot)
+    }
+
+    /// Writes down what happened to the files of a change without Dormouse since the journal last
+    /// heard of them, so that the history has no gap. Their contents are kept already.
+    fn catch_up(&self, entry: &Entry) -> Result<()> {
+        let paths: Vec<&SafePath> = entry.changes.iter().map(|change| &change.path).collect();
+        let known = self.disk.last_known(&paths)?;
+        let gaps: Vec<Change> = entry
+            .changes
+            .iter()
+            .zip(known)
+            .filter_map(|(change, known)| gap(&change.path, known, change.before))
+            .collect();
+        if !gaps.is_empty() {
+            self.note_outside(gaps, OUTSIDE)?;
+        }
+        Ok(())
+    }
+}
+
+/// The change that nobody wrote down, if there was one.
+pub(crate) fn gap(
+    path: &SafePath,
+    known: Option<Option<Hash>>,
+    now: Option<Hash>,
+) -> Option<Change> {
+    let known = known.flatten();
+    (known != now).then(|| Change {
+        path: path.clone(),
+        before: known,
+        after: now,
+    })
+}
+
+/// Why a file is not part of a snapshot.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// It is not one that can be.
+    Skip(String),
+    /// It cannot be known.
+    Fail(FileError),
+}
+
+impl Unread {
+    fn of(error: FileError) -> Self {
+        if error.too_large() {
+            return Self::Skip(format!("longer than {MOST_READ} bytes"));
+        }
+        if error.permission_denied() || error.kind() == std::io::ErrorKind::InvalidInput {
+            return Self::Skip(error.source.to_string());
+        }
+        Self::Fail(error)
+    }
+}
+
+fn safe_path(path: &Path) -> std::result::Result<SafePath, Unread> {
+    let text = path
+        .to_str()
+        .ok_or_else(|| Unread::Skip("the name is no text".to_owned()))?;
+    SafePath::parse(text).map_err(|refusal| Unread::Skip(refusal.to_string()))
+}
+
+pub(crate) fn modified(stamp: Stamp) -> Millis {
+    Millis(i64::try_from(stamp.modified_ns / 1_000_000).unwrap_or(0))
+}

@@ -1,0 +1,170 @@
+//! The files of one memory directory, by a handle that nothing leads out of.
+//!
+//! # Model
+//! All paths are relative to the directory. Errors say which directory it was.
+
+use crate::error::MemdirError;
+use bytes::Bytes;
+use dormouse_system::{
+    Access, AppendFile, FileError, Files, LockGuard, Metadata, OptionalFile as _, RandomRead,
+    Walked, lock_path,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Files longer than this are no memories.
+pub(crate) const MOST_READ: u64 = 4 * 1024 * 1024;
+/// The longest journal that is read.
+pub(crate) const MOST_JOURNAL: u64 = 1024 * 1024 * 1024;
+/// How long a writer waits for another.
+pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(60);
+
+pub(crate) const JOURNAL_FOLDER: &str = ".journal";
+pub(crate) const JOURNAL: &str = ".journal/journal.jsonl";
+pub(crate) const BLOBS: &str = ".journal/blobs";
+pub(crate) const PENDING: &str = ".journal/pending.json";
+/// Its lock is `.journal/write.lock`.
+pub(crate) const WRITE: &str = ".journal/write";
+pub(crate) const INBOX: &str = ".inbox";
+pub(crate) const CACHE_FOLDER: &str = ".cache";
+pub(crate) const CACHE: &str = ".cache/recall.index";
+/// Made and removed to force the removal of another file to disk; has the name of a temporary file.
+const SETTLE: &str = ".dormouse-settle.tmp";
+
+/// The files below the root of a memory directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    pub(crate) root: PathBuf,
+    pub(crate) access: Access,
+    files: Arc<dyn Files>,
+}
+
+type Result<T> = std::result::Result<T, MemdirError>;
+
+impl Disk {
+    pub(crate) fn new(root: PathBuf, access: Access, files: Arc<dyn Files>) -> Self {
+        Self {
+            root,
+            access,
+            files,
+        }
+    }
+
+    /// Says which directory an error belongs to.
+    pub(crate) fn blame(&self, source: FileError) -> MemdirError {
+        let root = self.root.clone();
+        MemdirError::Files { root, source }
+    }
+
+    fn said<T>(&self, result: std::result::Result<T, FileError>) -> Result<T> {
+        result.map_err(|source| self.blame(source))
+    }
+
+    /// The handle itself, for callers with a use for its errors.
+    pub(crate) fn files(&self) -> &dyn Files {
+        &*self.files
+    }
+
+    pub(crate) fn read(&self, path: &Path, limit: u64) -> Result<Option<Bytes>> {
+        self.said(self.files.read(path, limit).optional())
+    }
+
+    pub(crate) fn metadata(&self, path: &Path) -> Result<Option<Metadata>> {
+        self.said(self.files.metadata(path).optional())
+    }
+
+    pub(crate) fn open(&self, path: &Path) -> Result<Option<Arc<dyn RandomRead>>> {
+        self.said(self.files.open(path).optional())
+    }
+
+    pub(crate) fn said_by_file<T>(&self, result: std::result::Result<T, FileError>) -> Result<T> {
+        self.said(result)
+    }
+
+    /// Our own files beside the memories are nobody else's, whatever the memories are.
+    pub(crate) fn replace_own(&self, path: &Path, content: &[u8]) -> Result<()> {
+        self.said(self.files.replace(path, content, Access::Private))
+    }
+
+    pub(crate) fn replace(&self, path: &Path, content: &[u8]) -> Result<()> {
+        self.said(self.files.replace(path, content, self.access))
+    }
+
+    pub(crate) fn append(&self, path: &Path) -> Result<Box<dyn AppendFile>> {
+        self.said(self.files.append(path, Access::Private))
+    }
+
+    pub(crate) fn create_own_dir(&self, path: &Path) -> Result<()> {
+        self.said(self.files.create_dir_all(path, Access::Private))
+    }
+
+    /// Makes the folder that a file will lie in.
+    pub(crate) fn create_parent(&self, path: &Path) -> Result<()> {
+        match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => {
+                self.said(self.files.create_dir_all(parent, self.access))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes a file that may be gone already; it may come back after a power cut.
+    pub(crate) fn remove(&self, path: &Path) -> Result<()> {
+        self.said(self.files.remove_file(path).optional().map(|_| ()))
+    }
+
+    /// Removes a file that may be gone already, for good.
+    pub(crate) fn remove_durably(&self, path: &Path) -> Result<()> {
+        self.remove(path)?;
+        // Making a file forces the entries of its folder to disk, the removal among them.
+        let settle = path.with_file_name(SETTLE);
+        self.remove(&settle)?;
+        match self.files.create_new(&settle, Access::Private) {
+            Ok(_) => self.remove(&settle),
+            // Without the folder the file is gone too.
+            Err(error) if error.not_found() => Ok(()),
+            Err(error) => Err(self.blame(error)),
+        }
+    }
+
+    pub(crate) fn list_names(&self, path: &Path) -> Result<Vec<String>> {
+        let entries = self.said(self.files.list(path).optional())?;
+        let names = entries.unwrap_or_default().into_iter();
+        Ok(names
+            .filter_map(|entry| entry.name.into_string().ok())
+            .collect())
+    }
+
+    /// The files that may be memories: nothing hidden, nothing but Markdown.
+    pub(crate) fn walk(&self, skip: &dyn Fn(&Path) -> bool) -> Result<Vec<Walked>> {
+        let skip = |path: &Path| is_hidden(path) || skip(path);
+        let mut found = self.said(self.files.walk(Path::new(""), &skip))?;
+        found.retain(|walked| is_markdown(&walked.path));
+        Ok(found)
+    }
+
+    /// The lock that every writer holds.
+    pub(crate) fn lock(&self) -> Result<LockGuard> {
+        self.create_own_dir(Path::new(JOURNAL_FOLDER))?;
+        self.lock_of(Path::new(WRITE), LOCK_WAIT)
+    }
+
+    pub(crate) fn lock_of(&self, path: &Path, most: Duration) -> Result<LockGuard> {
+        self.said(self.files.lock_waiting(path, most))?
+            .ok_or_else(|| MemdirError::Busy {
+                lock: self.root.join(lock_path(path)),
+                waited: most,
+            })
+    }
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
+fn is_markdown(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+}

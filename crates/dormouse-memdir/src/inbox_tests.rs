@@ -1,0 +1,83 @@
+use super::*;
+use crate::kit::{Kit, path};
+use dormouse_memory::snapshot::Snapshot;
+use pretty_assertions::assert_eq;
+
+fn proposal(name: &str, content: &str) -> Proposal {
+    Proposal {
+        path: path(name),
+        content: content.to_owned(),
+        expected: Expected::Absent,
+        author: Author::Extractor,
+        reason: "seen in a file".to_owned(),
+        origin: None,
+        trust: Trust::External,
+        waits_because: "it stems from a web page".to_owned(),
+    }
+}
+
+fn as_proposed(item: &Item, _: &Snapshot) -> Result<Transaction> {
+    Ok(item.transaction())
+}
+
+#[test]
+fn an_approved_write_is_the_users() {
+    let kit = Kit::new();
+    let item = kit.dir.propose(proposal("a.md", "text")).unwrap();
+    assert_eq!(kit.dir.inbox().unwrap().items, [item.clone()]);
+    assert!(kit.dir.snapshot().unwrap().is_empty());
+    let entry = kit.dir.approve(&item.id, as_proposed).unwrap().unwrap();
+    assert_eq!(
+        (entry.author, &*entry.reason),
+        (Author::User, "approved: seen in a file")
+    );
+    assert_eq!(kit.content("a.md").unwrap(), "text");
+    assert_eq!(kit.dir.inbox().unwrap(), Inbox::default());
+    let again = kit.dir.approve(&item.id, as_proposed);
+    assert!(matches!(again, Err(MemdirError::NoItem(_))));
+}
+
+#[test]
+fn the_same_waits_once() {
+    let kit = Kit::new();
+    let first = kit.dir.propose(proposal("a.md", "text")).unwrap();
+    let other = kit.dir.propose(proposal("a.md", "other")).unwrap();
+    assert_eq!(kit.dir.propose(proposal("a.md", "text")).unwrap(), first);
+    assert_eq!(kit.dir.inbox().unwrap().items, [first, other]);
+}
+
+#[test]
+fn a_write_that_comes_too_late_keeps_waiting_until_it_is_rejected() {
+    let kit = Kit::new();
+    let item = kit.dir.propose(proposal("a.md", "text")).unwrap();
+    kit.put("a.md", b"meanwhile");
+    let refused = kit.dir.approve(&item.id, as_proposed);
+    assert!(matches!(refused, Err(MemdirError::Conflict(_))));
+    assert_eq!(kit.dir.reject(&item.id).unwrap(), item);
+    assert_eq!(kit.dir.inbox().unwrap(), Inbox::default());
+    assert_eq!(kit.content("a.md").unwrap(), "meanwhile");
+}
+
+#[test]
+fn what_may_not_be_written_may_not_wait() {
+    let kit = Kit::new();
+    for name in [".journal/x.md", "run.sh"] {
+        let refused = kit.dir.propose(proposal(name, "x"));
+        assert!(matches!(refused, Err(MemdirError::Refused(_))), "{name}");
+    }
+}
+
+#[test]
+fn files_that_are_no_items_are_reported_and_left() {
+    let kit = Kit::new();
+    let item = kit.dir.propose(proposal("a.md", "text")).unwrap();
+    kit.put(".inbox/broken.json", b"{");
+    kit.put(".inbox/readme.txt", b"hello");
+    let text = kit.content(&format!(".inbox/{}.json", item.id)).unwrap();
+    kit.put(".inbox/copy.json", &text);
+    let inbox = kit.dir.inbox().unwrap();
+    assert_eq!(inbox.items, [item]);
+    assert_eq!(inbox.unreadable.len(), 2);
+    let unknown = kit.dir.reject("copy");
+    assert!(matches!(unknown, Err(MemdirError::NoItem(_))));
+}

@@ -1,0 +1,135 @@
+//! The past of a directory: what happened, what files held, taking changes back, forgetting them.
+//!
+//! # Not here
+//! What taking a change back means (`dormouse_memory::journal::undo`).
+
+use crate::dir::{MemoryDir, gap};
+use crate::disk::{CACHE, JOURNAL};
+use crate::error::MemdirError;
+use crate::log::History;
+use bytes::Bytes;
+use dormouse_core::hash::Hash;
+use dormouse_core::units::Millis;
+use dormouse_guard::paths::SafePath;
+use dormouse_memory::journal::{self, Change, Entry};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+const OUTSIDE: &str = "changed without Dormouse";
+
+type Result<T> = std::result::Result<T, MemdirError>;
+
+impl MemoryDir {
+    /// What happened, as far as it was written down.
+    pub fn history(&self) -> Result<History> {
+        self.disk.history()
+    }
+
+    /// Writes down what happened to files without Dormouse since the journal last heard of them.
+    /// `None` if nothing did. Changes do this for the files they touch; this does it for all.
+    pub fn note_outside_changes(&self) -> Result<Option<Entry>> {
+        let writer = self.writer()?;
+        let mut known: BTreeMap<SafePath, Option<Hash>> = BTreeMap::new();
+        for entry in self.disk.history()?.entries {
+            let after = |change: Change| (change.path, change.after);
+            known.extend(entry.changes.into_iter().map(after));
+        }
+        let snapshot = self.snapshot()?;
+        let mut gaps = Vec::new();
+        for (path, file) in snapshot.files() {
+            let last = known.remove(path);
+            if let Some(change) = gap(path, last, Some(Hash::of(&file.content))) {
+                self.disk.keep(&file.content)?;
+                gaps.push(change);
+            }
+        }
+        let gone = known.into_iter();
+        gaps.extend(gone.filter_map(|(path, last)| gap(&path, Some(last), None)));
+        if gaps.is_empty() {
+            return Ok(None);
+        }
+        writer.note_outside(gaps, OUTSIDE).map(Some)
+    }
+
+    /// What a file held once; `None` if it was purged.
+    pub fn content(&self, hash: Hash) -> Result<Option<Bytes>> {
+        self.disk.kept(hash)
+    }
+
+    /// Takes a change back, if its files are still as it left them.
+    pub fn undo(&self, id: &str) -> Result<Option<Entry>> {
+        let writer = self.writer()?;
+        let history = self.disk.history()?;
+        if let Some((line, found)) = history.newer {
+            return Err(MemdirError::Newer {
+                path: self.disk.root.join(JOURNAL),
+                line,
+                found,
+            });
+        }
+        let entry = history.entries.iter().find(|entry| entry.id == id);
+        let entry = entry.ok_or_else(|| MemdirError::NoEntry(id.to_owned()))?;
+        let mut contents = BTreeMap::new();
+        for hash in entry.changes.iter().filter_map(|change| change.before) {
+            if let Some(content) = self.disk.kept(hash)? {
+                contents.insert(hash, content);
+            }
+        }
+        let content = |hash| contents.get(&hash).cloned();
+        writer.commit(journal::undo(entry, &history.entries, content)?)
+    }
+
+    /// Forgets what a file ever held, but not that it did: contents that only this file had are
+    /// removed, and what waits for approval under its name. Delete the file first; what it holds
+    /// now is otherwise kept with its next change. How many contents were removed.
+    pub fn purge(&self, path: &SafePath) -> Result<usize> {
+        let _writer = self.writer()?;
+        let (mut its, mut others) = (BTreeSet::new(), BTreeSet::new());
+        for entry in self.disk.history()?.entries {
+            for change in entry.changes {
+                let set = if change.path == *path {
+                    &mut its
+                } else {
+                    &mut others
+                };
+                set.extend(change.before.into_iter().chain(change.after));
+            }
+        }
+        let removed = self.drop_contents(its.difference(&others))?;
+        for item in self.inbox()?.items.iter().filter(|item| item.path == *path) {
+            self.remove_item(&item.id)?;
+        }
+        // Words of the file are in it.
+        self.disk.remove_durably(Path::new(CACHE))?;
+        Ok(removed)
+    }
+
+    /// Removes the contents that only changes before a moment refer to. Those changes can then no
+    /// longer be taken back. How many contents were removed.
+    pub fn purge_before(&self, moment: Millis) -> Result<usize> {
+        let _writer = self.writer()?;
+        let (mut old, mut needed) = (BTreeSet::new(), BTreeSet::new());
+        for entry in self.disk.history()?.entries {
+            let set = if entry.time < moment {
+                &mut old
+            } else {
+                &mut needed
+            };
+            for change in entry.changes {
+                set.extend(change.before.into_iter().chain(change.after));
+            }
+        }
+        self.drop_contents(old.difference(&needed))
+    }
+
+    fn drop_contents<'a>(&self, hashes: impl Iterator<Item = &'a Hash>) -> Result<usize> {
+        let mut removed = 0;
+        for hash in hashes {
+            if self.disk.kept(*hash)?.is_some() {
+                self.disk.drop_kept(*hash)?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+}

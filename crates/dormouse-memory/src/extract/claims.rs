@@ -1,0 +1,293 @@
+//! What a text claims, in a form that can be looked for in another text.
+
+use super::phrases::{Phrases, listed, visible};
+use crate::topic::Topic;
+use dormouse_text::atoms::{Shape, atoms};
+use dormouse_text::dates::{Days, dates};
+use dormouse_text::segment::{Kind, segment};
+use dormouse_text::words::{Stemming, StopWords, Tokeniser, detect};
+use jiff::civil::Date;
+use std::collections::BTreeSet;
+
+/// What part of a memory a claim stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    /// The rule or the fact.
+    Statement,
+    /// The reason.
+    Why,
+    /// What follows from it.
+    How,
+}
+
+/// A sentence of a memory.
+#[derive(Clone, Debug)]
+pub(super) struct Claim {
+    pub(super) text: String,
+    pub(super) place: Place,
+}
+
+/// The claims of a memory file: its description and the sentences of its body that `known` does not
+/// have.
+pub(super) fn claims(content: &str, known: &str) -> Vec<Claim> {
+    let topic = Topic::read(content);
+    let old = Phrases::of(known);
+    let mut found = Vec::new();
+    let mut push = |text: &str, place: Place| {
+        let words = Phrases::of(text);
+        let is_known = !known.is_empty() && old.has(words.as_str());
+        if words.count() > 0 && !is_known {
+            let text = text.to_owned();
+            found.push(Claim { text, place });
+        }
+    };
+    push(&topic.description, Place::Statement);
+    let body = &content[topic.body..];
+    let mut place = Place::Statement;
+    for piece in segment(body) {
+        let line = &body[piece.trimmed(body)];
+        if piece.kind == Kind::Fence {
+            continue;
+        }
+        let (next, text) = labelled(line, place);
+        place = next;
+        if piece.kind != Kind::Heading {
+            push(text, place);
+        }
+    }
+    found
+}
+
+/// Takes a label such as `**Why:**` from a line.
+pub(super) fn labelled(line: &str, before: Place) -> (Place, &str) {
+    let bare = line.trim_start_matches(['*', '_', '-', ' ']);
+    let lower = bare.to_lowercase();
+    for (label, place) in [
+        ("why:", Place::Why),
+        ("reason:", Place::Why),
+        ("warum:", Place::Why),
+        ("how to apply:", Place::How),
+        ("anwendung:", Place::How),
+        ("rule:", Place::Statement),
+        ("fact:", Place::Statement),
+    ] {
+        if lower.starts_with(label) {
+            let rest = bare.get(label.len()..).unwrap_or_default();
+            return (place, rest.trim_start_matches(['*', '_', ' ']));
+        }
+    }
+    (before, line)
+}
+
+/// Words that say that something is a memory, not what it says.
+const ABOUT: &str = "user|users|user's|prefers|prefer|preferred|preference|preferences|wants|want|likes|\
+    asked|asks|said|says|stated|states|explicitly|requested|agent|assistant|rule|rules|\
+    always|should|must|needs|need|ensure|make|sure|whenever|when|apply|applies|use|used|\
+    using|uses|instead|rather|team|project|please|work|working|keep|any|all|also|only|\
+    via|per|benutzer|nutzer|möchte|will|bevorzugt|immer|soll|verwenden|nutzen";
+
+/// Words that turn a statement round; a new clause begins with them.
+const TURNS: &str = "not|no|never|none|don't|dont|doesn't|didn't|won't|can't|cannot|isn't|aren't|wasn't|\
+    shouldn't|mustn't|wouldn't|haven't|without|stop|stopped|avoid|avoids|nor|neither|\
+    nie|niemals|ohne|statt|kein|keine|keinen|keiner|keinem|pas|jamais";
+
+/// Reads texts the same way, so that their words can be compared.
+#[derive(Debug)]
+pub(super) struct Reader {
+    stemmed: Tokeniser,
+}
+
+/// A text as sets of words.
+#[derive(Clone, Debug)]
+pub(super) struct Read {
+    /// What it is about: stems.
+    pub(super) terms: BTreeSet<String>,
+    /// All of it in lower case.
+    pub(super) folded: String,
+    /// The days it names.
+    pub(super) days: Vec<Days>,
+    /// Its clauses: whether they are turned round, and their terms.
+    pub(super) clauses: Vec<(bool, BTreeSet<String>)>,
+}
+
+impl Reader {
+    /// A reader for texts in the language of this one.
+    pub(super) fn for_text(text: &str) -> Self {
+        Self {
+            stemmed: Tokeniser::new(detect(text), StopWords::Drop, Stemming::On),
+        }
+    }
+
+    fn terms(&self, text: &str) -> BTreeSet<String> {
+        let about: Vec<String> = ABOUT.split('|')
+            .flat_map(|word| self.stemmed.terms(word))
+            .collect();
+        let mut terms = BTreeSet::new();
+        self.stemmed.each(text, |term, _| {
+            let small = term.chars().count() < 2;
+            if !small && !about.iter().any(|word| word == term) && !listed(TURNS, term) {
+                terms.insert(term.to_owned());
+            }
+        });
+        terms
+    }
+
+    /// Reads a text that was written on a day.
+    pub(super) fn read(&self, text: &str, today: Date) -> Read {
+        let text = visible(text).replace(['’', '‘'], "'");
+        let mentions = dates(&text, today);
+        let mut plain = text.clone();
+        for mention in mentions.iter().rev() {
+            plain.replace_range(mention.range.clone(), " ");
+        }
+        Read {
+            terms: self.terms(&plain),
+            folded: fold(&text),
+            days: mentions.into_iter().map(|mention| mention.days).collect(),
+            clauses: self.clauses(&plain),
+        }
+    }
+
+    /// Cuts a text into clauses, each of which says one thing or its contrary.
+    fn clauses(&self, text: &str) -> Vec<(bool, BTreeSet<String>)> {
+        let ends = |c: char| ",;:—–().!?\n".contains(c);
+        let mut found = Vec::new();
+        for part in text.split(ends) {
+            let words = Phrases::of(part);
+            // German puts "nicht" last.
+            let whole = words.has("nicht");
+            for (turned, words) in turns(&words.words().collect::<Vec<_>>()) {
+                found.push((turned || whole, self.terms(&words)));
+            }
+        }
+        found.retain(|(_, terms)| !terms.is_empty());
+        found
+    }
+}
+
+/// Words that a clause ends before.
+const JOINTS: &str = "but|because|since|so|weil|aber|sondern|damit|while|although|unless|therefore";
+/// Words in front of a "not" that make it turn the whole clause.
+const PREDICATES: &str = "must|should|do|does|did|is|are|was|were|may|can|will|would|could|be|to|we|you|i|they|has|have";
+
+/// Cuts the words between two marks into clauses. "Tests must not mock" is one thing that is turned
+/// round; "spaces, not tabs" is two.
+fn turns(words: &[&str]) -> Vec<(bool, String)> {
+    let mut found: Vec<(bool, Vec<&str>)> = vec![(false, Vec::new())];
+    for (at, word) in words.iter().enumerate() {
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        let before = at.checked_sub(1).map_or("", |before| words[before]);
+        let contrast = matches!((*word, next), ("instead", "of") | ("rather", "than"))
+            || listed("not|no|without|ohne|statt|nor|kein|keine|keinen", word) && !listed(PREDICATES, before);
+        let Some((_, current)) = found.last_mut() else {
+            continue;
+        };
+        if listed(JOINTS, word) {
+            found.push((false, Vec::new()));
+        } else if contrast {
+            found.push((true, vec![*word]));
+        } else if listed(TURNS, word) {
+            // What stands before "and" is a clause of its own.
+            let joint = current.iter().rposition(|word| listed("and|or|und|oder", word));
+            let rest = current.split_off(joint.unwrap_or(0));
+            found.push((true, rest));
+        } else {
+            current.push(word);
+        }
+    }
+    let joined = found.into_iter().map(|(turned, words)| (turned, words.join(" ")));
+    joined.collect()
+}
+
+/// Lower case, one blank between words.
+pub(super) fn fold(text: &str) -> String {
+    let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+    words.join(" ")
+}
+
+/// What must be in a source exactly as it is in a claim: names, numbers, addresses.
+pub(super) fn exact(text: &str, today: Date) -> Vec<String> {
+    let mentions = dates(text, today);
+    let dated = |at: usize| mentions.iter().any(|mention| mention.range.contains(&at));
+    let mut first = true;
+    let mut found = Vec::new();
+    for atom in atoms(text) {
+        let word = &text[atom.range.clone()];
+        let opens = std::mem::replace(&mut first, word.ends_with(['.', ':', '!', '?']));
+        if dated(atom.range.start) {
+            continue;
+        }
+        let digits = word.bytes().any(|byte| byte.is_ascii_digit());
+        let capital = word.chars().next().is_some_and(char::is_uppercase);
+        let known = listed(ABOUT, word.to_lowercase().as_str());
+        let proper = capital && !opens && !known && word.chars().count() > 1;
+        let named = atom.shape.is_name() && atom.shape != Shape::Word;
+        if (digits || proper || named) && !known {
+            found.push(fold(word));
+        }
+        // A word behind a full stop opens a sentence; so does one behind a colon.
+        let behind = text[atom.range.end..].trim_start_matches(['"', '*', '`', ')', '”']);
+        first = behind.starts_with(['.', ':', '!', '?']);
+    }
+    found
+}
+
+/// How much of the first set the second has.
+#[expect(clippy::cast_precision_loss, reason = "counts of words")]
+pub(super) fn share(of: &BTreeSet<String>, within: &BTreeSet<String>) -> f64 {
+    if of.is_empty() {
+        return 0.0;
+    }
+    of.intersection(within).count() as f64 / of.len() as f64
+}
+
+/// Whether two spans of days share one.
+pub(super) fn meet(one: &Days, other: &Days) -> bool {
+    one.first <= other.last && other.first <= one.last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    const TODAY: Date = Date::constant(2026, 3, 2);
+
+    #[test]
+    fn claims_know_their_place() {
+        let content = "---\nname: a\ndescription: use tabs\n---\nUse tabs.\n\n**Why:** diffs.\n**How to apply:** everywhere\n";
+        let found: Vec<(Place, String)> = claims(content, "")
+            .into_iter()
+            .map(|claim| (claim.place, claim.text))
+            .collect();
+        let expected = [
+            (Place::Statement, "use tabs"),
+            (Place::Statement, "Use tabs."),
+            (Place::Why, "diffs."),
+            (Place::How, "everywhere"),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(place, text)| (place, text.to_owned()))
+        );
+    }
+
+    #[test]
+    fn names_and_numbers_must_be_exact() {
+        assert_eq!(
+            exact(
+                "Bugs live in Linear under `INGEST-9`, port 8080, since 2026-03-05",
+                TODAY
+            ),
+            ["linear", "ingest-9", "8080"]
+        );
+    }
+
+    #[test]
+    fn clauses_keep_what_is_turned_round_apart() {
+        let reader = Reader::for_text("do not use the tabs but use the spaces");
+        let read = reader.read("don't indent with tabs, indent with spaces", TODAY);
+        let turned: Vec<bool> = read.clauses.iter().map(|(turned, _)| *turned).collect();
+        assert_eq!(turned, [true, false]);
+    }
+}

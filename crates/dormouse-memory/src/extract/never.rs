@@ -1,0 +1,231 @@
+//! What is never saved by automation.
+//!
+//! # Model
+//! Some things are better looked up where they are: code, structure and history of a project, what
+//! instruction files say. Some are over soon: the state of a task, a fix. Some harm: secrets, and
+//! what puts people down. They are recognised by their words, sentence by sentence; a rule about
+//! how to work may name a path or a tool, a description of where things are may not.
+
+use super::phrases::{Phrases, listed};
+use crate::topic::Kind;
+use dormouse_guard::secrets;
+use dormouse_text::atoms::{Shape, atoms};
+use dormouse_text::duplicates::Sketch;
+use serde::Serialize;
+
+/// From this overlap on a text repeats an instruction file.
+const REPEATS: f64 = 0.6;
+
+/// Why something is never saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
+pub enum Never {
+    /// Code, or a pattern of it.
+    #[error("not saved: code is read where it is; what was surprising about it?")]
+    Code,
+    /// How the project is built or laid out.
+    #[error("not saved: architecture, paths and structure are in the project itself")]
+    Structure,
+    /// What version control knows.
+    #[error("not saved: version control knows this")]
+    History,
+    /// A fix that is in the code.
+    #[error(
+        "not saved: a fix is in the code; save what will matter next time, if there is such a thing"
+    )]
+    Fix,
+    /// What instruction files say.
+    #[error("not saved: the instruction files say this already")]
+    Instructions,
+    /// The state of the task.
+    #[error("not saved: the state of a task is over with it")]
+    Task,
+    /// A credential.
+    #[error("not saved: memories never hold secrets; name where it is kept instead")]
+    Secret,
+    /// It puts somebody down.
+    #[error("not saved: nothing disparaging is kept about people")]
+    Disparaging,
+}
+
+/// Why a text is never saved; `None` if it may be.
+pub fn found(text: &str, kind: Option<Kind>, known: &[&str]) -> Option<Never> {
+    if is_secret(text) {
+        return Some(Never::Secret);
+    }
+    let words = Phrases::of(text);
+    if disparages(&words) {
+        return Some(Never::Disparaging);
+    }
+    if is_code(text) {
+        return Some(Never::Code);
+    }
+    let sketch = Sketch::new(text);
+    if words.count() > 2
+        && known
+            .iter()
+            .any(|known| sketch.overlap(&Sketch::new(known)).of_this >= REPEATS)
+    {
+        return Some(Never::Instructions);
+    }
+    let checks = [
+        (is_history(text, &words), Never::History),
+        (is_fix(&words), Never::Fix),
+        (is_task(&words), Never::Task),
+        (is_structure(text, &words, kind), Never::Structure),
+    ];
+    let found = checks.into_iter().find(|(holds, _)| *holds);
+    found.map(|(_, never)| never)
+}
+
+/// A credential by its form, or because the sentence says that it is one.
+pub(super) fn is_secret(text: &str) -> bool {
+    const NAMES: &str = "password|passwort|passphrase|api key|api-key|apikey|secret key|access key|\
+        access token|auth token|token|private key|credential|credentials|pin|kennwort|\
+        zugangsdaten|secret|pat";
+    if !secrets::scan(text).is_empty() {
+        return true;
+    }
+    // "The password is hunter2" has no form; "tokens are rotated monthly" has no value.
+    text.lines().any(|line| {
+        let words = Phrases::of(line);
+        words.has(NAMES) && line.split([':', '=', ' ']).any(is_value)
+    })
+}
+
+/// A word with letters and figures mixed, or of many, that is no word of a language.
+fn is_value(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    let letters = word.chars().filter(|c| c.is_ascii_alphabetic()).count();
+    let version = word.starts_with('v') && word[1..].starts_with(|c: char| c.is_ascii_digit());
+    let dated = word.len() == 10 && word.matches('-').count() == 2;
+    !version
+        && !dated
+        && ((digits > 0 && letters > 2 && word.len() >= 6)
+            || (digits >= 4 && letters == 0 && word.len() > 4)
+            || word.len() > 30)
+}
+
+fn disparages(words: &Phrases) -> bool {
+    const IS: &str = "is|are|was|were|i'm|he's|she's|they're|ist|sind|so|such";
+    const BAD: &str = "idiot|idiots|stupid|incompetent|lazy|clueless|dumb|moron|morons|useless|arrogant|\
+        ignorant|sloppy|pathetic|dumm|faul|unfähig|inkompetent|jerk|terrible|careless|toxic";
+    const PEOPLE: &str = "he|she|they|user|colleague|colleagues|boss|manager|people|guy|guys|team|who|\
+        developer|developers|intern|engineer|er|sie|chef|kollege|kollegin|kollegen|engineers";
+    let people = words.words().any(|word| listed(PEOPLE, word));
+    let cannot = "bad at|terrible at|struggles with|does not understand|doesn't understand|has no clue|can't code";
+    (words.near(IS, BAD, 4) && people)
+        || (people && words.has(cannot))
+        || words.has("is an idiot|ist ein idiot|is a moron|is incompetent|is lazy")
+}
+
+fn is_code(text: &str) -> bool {
+    if text.contains("```") {
+        return true;
+    }
+    let signs = [
+        "=>", "();", "){", ") {", "let ", "fn ", "def ", "import ", "const ", "return ",
+        "#include", "&&", "==", "->",
+    ];
+    let coded = |line: &&str| {
+        let ends = line.trim_end().ends_with([';', '{', '}']);
+        let count = signs.iter().filter(|sign| line.contains(*sign)).count();
+        count >= 2 || (ends && count >= 1)
+    };
+    text.lines().filter(coded).count() >= 1
+}
+
+fn is_history(text: &str, words: &Phrases) -> bool {
+    const TOLD: &str = "was merged|were merged|got merged|merged into|last commit|latest commit|\
+        was committed|git log|git history|was reverted in|in commit|was pushed|\
+        commit history|has been merged|just merged|rebased onto|was renamed in|\
+        cherry-picked|wurde gemergt|letzter commit";
+    let hash = atoms(text).any(|atom| atom.shape == Shape::Hash);
+    words.has(TOLD) || (hash && words.has("commit|sha|revision"))
+}
+
+fn is_fix(words: &Phrases) -> bool {
+    const TOLD: &str = "the fix was|the fix is|fixed by|fixed the|was fixed|is fixed|the bug was|\
+        bug was caused|root cause was|the solution was|solved by|resolved by|we fixed|\
+        i fixed|has been fixed|the workaround was|wurde behoben|behoben durch|\
+        der fehler war|crash was caused|fix for the|the error was";
+    words.has(TOLD)
+}
+
+fn is_task(words: &Phrases) -> bool {
+    const TOLD: &str = "currently working on|is working on the|next step is|next steps|in progress|\
+        work in progress|todo|remaining tasks|remaining steps|done so far|tests pass|\
+        tests are passing|tests are failing|all tests passed|build is green|build passes|\
+        is halfway|we are debugging|we're debugging|i am debugging|current task|this task|\
+        today we|session goal|in this session|step 1|step 2|nächster schritt|\
+        wir arbeiten gerade|waiting for the|still needs to be implemented";
+    words.has(TOLD)
+}
+
+fn is_structure(text: &str, words: &Phrases, kind: Option<Kind>) -> bool {
+    // A rule says what to do; only what describes is looked at.
+    let rule = words.starts("always|never|don't|do not|avoid|use|prefer|when|put|keep|stop") || words.has("must|should|don't|never|always|because|since|weil|nie|immer");
+    let architecture = words.has("architecture|codebase is|code base is|monorepo with|is structured|is organised|\
+            is organized|layered|hexagonal|consists of|is implemented in|is implemented as|\
+            is built with|is built on|is written in|depends on the|module structure|\
+            directory structure|folder structure|project structure|the entry point|\
+            is defined in|are defined in|architektur|besteht aus|singleton|repository pattern|\
+            factory pattern|dependency injection");
+    let path =
+        atoms(text).any(|atom| atom.shape == Shape::Path && !text[atom.range].contains("://"));
+    let located = words.has("is in|are in|lives in|live in|located in|located at|is at|defined in|\
+            can be found in|under|liegt in|liegen in|contains|handles|implements|file is|\
+            resides in|stored in|is found");
+    if rule && kind != Some(Kind::Project) {
+        return false;
+    }
+    (architecture && !words.has("because|weil|since"))
+        || (path && located && kind != Some(Kind::Feedback))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_sort_is_recognised() {
+        for (text, kind, expected) in [
+            ("The password is hunter2024", None, Some(Never::Secret)),
+            ("API tokens are rotated every month", None, None),
+            ("My boss is an idiot", None, Some(Never::Disparaging)),
+            ("let x = foo(); return x;", None, Some(Never::Code)),
+            (
+                "The project is structured as a monorepo",
+                None,
+                Some(Never::Structure),
+            ),
+            (
+                "Auth is in src/auth/mod.rs",
+                Some(Kind::Project),
+                Some(Never::Structure),
+            ),
+            (
+                "Never edit files in vendor/ by hand",
+                Some(Kind::Feedback),
+                None,
+            ),
+            ("PR 12 was merged yesterday", None, Some(Never::History)),
+            ("The fix was to pin the version", None, Some(Never::Fix)),
+            ("All tests passed", None, Some(Never::Task)),
+            (
+                "Run cargo fmt before committing",
+                None,
+                Some(Never::Instructions),
+            ),
+            (
+                "We use Postgres because the team knows it",
+                Some(Kind::Project),
+                None,
+            ),
+        ] {
+            let known = ["Style: run cargo fmt before committing. Use clippy."];
+            assert_eq!(found(text, kind, &known), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Extraction without a model: what people say in so many words.
+//!
+//! # Model
+//! Each sentence that the user asserts is held against a table of cues ([`Cue`]): wishes to be
+//! remembered, standing rules, what people say of themselves, corrections, confirmations, dates,
+//! decisions with their reason, places of things. What fits becomes a memory in the user's own words.
+//!
+//! Conservative by order of checks: what is never saved, what refers to something at hand ("that
+//! file", "it"), what belongs to a task that the same message gives, and what is too short to
+//! mean anything later is left out.
+//!
+//! # Not here
+//! Whether it is written ([`super::judge`]). Understanding: two sentences that need each other are
+//! not put together, except a reason that follows its rule.
+
+mod cues;
+mod shape;
+mod triggers;
+
+pub use cues::Cue;
+pub(super) use triggers::triggers_for;
+
+use super::never;
+use super::sentence::{Sense, Sentence, sentences};
+use super::span::Span;
+use crate::snapshot::Snapshot;
+use crate::write::{NewMemory, Placement, place};
+use cues::Hit;
+
+/// A memory that the rules propose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// The memory, with origin and trust.
+    pub memory: NewMemory,
+    /// What gave it away.
+    pub cue: Cue,
+    /// The sentence it was taken from, as it was typed.
+    pub words: String,
+}
+
+/// What the user's messages say that is worth keeping. `known` are the texts of instruction files.
+/// What the directory has already is not proposed again.
+pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Proposal> {
+    let mut found: Vec<Proposal> = Vec::new();
+    for span in spans.iter().filter(|span| span.is_users()) {
+        let sentences = sentences(&span.text);
+        let in_task = sentences.first().is_some_and(cues::gives_a_task);
+        let mut rest = sentences.iter().peekable();
+        while let Some(sentence) = rest.next() {
+            if sentence.sense != Sense::Asserted {
+                continue;
+            }
+            let Some(hit) = cues::find(sentence, in_task) else {
+                continue;
+            };
+            // A reason belongs to its rule and is no memory of its own.
+            let reason = rest.next_if(|next| gives_a_reason(next));
+            let memory = shape::memory(&hit, reason.map(|next| next.text.as_str()), span);
+            let fresh = |other: &Proposal| other.memory.description != memory.description;
+            let wanted = is_wanted(&hit, &memory, known);
+            if wanted && found.iter().all(fresh) && is_new(snapshot, &memory) {
+                found.push(Proposal {
+                    memory,
+                    cue: hit.cue,
+                    words: sentence.text.clone(),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// A sentence that says why the one before it holds.
+fn gives_a_reason(sentence: &Sentence) -> bool {
+    sentence.sense == Sense::Asserted
+        && sentence.words.starts("because|reason|the reason|otherwise|we got|we had|last time|last quarter|last year|\
+            that's because|it breaks|it broke|they break|weil|sonst|grund|letztes mal|the last")
+}
+
+fn is_wanted(hit: &Hit, memory: &NewMemory, known: &[&str]) -> bool {
+    let safe = |text: &str| never::found(text, Some(hit.kind), known).is_none();
+    safe(&hit.statement) && safe(&memory.body) && super::injection::found(&memory.body).is_none()
+}
+
+fn is_new(snapshot: &Snapshot, memory: &NewMemory) -> bool {
+    !matches!(place(snapshot, memory), Placement::Known(_))
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,176 @@
+//! From a sentence to a memory.
+
+use super::cues::{Cue, Hit};
+use super::triggers::triggers_for;
+use crate::extract::attribute::day;
+use crate::extract::phrases::{Phrases, listed};
+use crate::extract::span::Span;
+use crate::topic::Kind;
+use crate::trust::Trust;
+use crate::write::NewMemory;
+use dormouse_text::dates::{Form, Precision, dates};
+use jiff::civil::Date;
+
+/// Words of a name.
+const NAME_WORDS: usize = 7;
+/// Characters of a description.
+const LONGEST: usize = 150;
+
+/// What splits a rule from its reason.
+const REASONS: [&str; 12] = [
+    " because ", " since ", " so that ", ", otherwise ", " otherwise ", " due to ", ", weil ", " weil ", ", sonst ",
+    " damit ", ", as ", " denn ",
+];
+
+/// The memory that a sentence makes.
+pub(super) fn memory(hit: &Hit, next: Option<&str>, span: &Span) -> NewMemory {
+    let today = day(span.time);
+    let (rule, why) = split_reason(&hit.statement);
+    let whole = hit.cue == Cue::Decision;
+    let statement = if whole { hit.statement.as_str() } else { rule };
+    let (statement, last) = absolute(statement, today);
+    let statement = sentence_case(&statement);
+    let mut body = format!("{}\n", with_stop(&statement));
+    let why = why
+        .map(ToOwned::to_owned)
+        .or_else(|| next.map(ToOwned::to_owned));
+    let triggers = triggers_for(Some(hit.kind), &hit.statement);
+    if matches!(hit.kind, Kind::Feedback | Kind::Project) {
+        if let Some(why) = &why {
+            let (why, _) = absolute(why, today);
+            body.push_str(&format!("\n**Why:** {}\n", with_stop(&why)));
+        }
+        body.push_str(&format!(
+            "\n**How to apply:** {}\n",
+            application(hit, last, &triggers.commands)
+        ));
+    } else if let Some(why) = &why {
+        body.push_str(&format!("\n{}\n", with_stop(&sentence_case(why))));
+    }
+    NewMemory {
+        kind: Some(hit.kind),
+        name: name(&statement),
+        description: cut(statement.trim_end_matches('.')),
+        body,
+        origin: Some(span.origin()),
+        trust: Some(Trust::User),
+        triggers,
+        valid_until: (hit.cue == Cue::Date)
+            .then_some(last)
+            .flatten()
+            .map(|day| day.to_string()),
+        author: None,
+    }
+}
+
+fn split_reason(text: &str) -> (&str, Option<&str>) {
+    let lower = text.to_lowercase();
+    // Lower case may have other lengths; then nothing is split.
+    if lower.len() != text.len() {
+        return (text, None);
+    }
+    let found = REASONS
+        .iter()
+        .filter_map(|sign| lower.find(sign).map(|at| (at, sign.len())));
+    match found.min() {
+        Some((at, length)) if at > 8 && text.is_char_boundary(at) => {
+            let sign = text[at..at + length].trim_matches([',', ' ']);
+            let why = &text[at + length..];
+            // "So that" and "otherwise" are part of what they say.
+            let why = if sign.eq_ignore_ascii_case("because")
+                || sign.eq_ignore_ascii_case("since")
+                || sign.eq_ignore_ascii_case("weil")
+            {
+                why
+            } else {
+                text[at..].trim_start_matches([',', ' '])
+            };
+            (
+                text[..at].trim_end_matches([',', ' ', '—', '–']),
+                Some(why.trim()),
+            )
+        }
+        _ => match text.split_once(" — ").or_else(|| text.split_once(" – ")) {
+            Some((rule, why)) if Phrases::of(rule).count() > 2 && Phrases::of(why).count() > 3 => {
+                (rule.trim_end(), Some(why.trim()))
+            }
+            _ => (text, None),
+        },
+    }
+}
+
+/// Relative dates with the day they mean behind them; the last day named.
+fn absolute(text: &str, today: Date) -> (String, Option<Date>) {
+    let mut out = String::with_capacity(text.len());
+    let (mut at, mut last) = (0, None);
+    for mention in dates(text, today) {
+        out.push_str(&text[at..mention.range.end]);
+        at = mention.range.end;
+        last = last.max(Some(mention.days.last));
+        if mention.form == Form::Relative {
+            let (first, end) = (mention.days.first, mention.days.last);
+            let exact = first == end && mention.precision <= Precision::Day;
+            out.push_str(&if exact || first == end {
+                format!(" ({first})")
+            } else {
+                format!(" ({first} to {end})")
+            });
+        }
+    }
+    out.push_str(&text[at..]);
+    (out, last)
+}
+
+fn application(hit: &Hit, last: Option<Date>, commands: &[String]) -> String {
+    match (hit.kind, last) {
+        (Kind::Project, Some(day)) => format!("plan around it; look again after {day}."),
+        (Kind::Project, None) => {
+            "when decisions touch this; ask before going against it.".to_owned()
+        }
+        _ if !commands.is_empty() => format!(
+            "whenever `{}` is about to run, and without being told again.",
+            commands.join("`, `")
+        ),
+        _ => "whenever the work touches this, without being told again.".to_owned(),
+    }
+}
+
+fn name(statement: &str) -> String {
+    const SMALL: &str = "the|a|an|to|of|in|on|please|that|and|der|die|das|ein";
+    let words = Phrases::of(statement);
+    let words: Vec<&str> = words
+        .words()
+        .filter(|word| !listed(SMALL, word))
+        .take(NAME_WORDS)
+        .collect();
+    words.join(" ")
+}
+
+fn cut(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    let mut cut: String = text.chars().take(LONGEST - 1).collect();
+    if let Some(space) = cut.rfind(' ') {
+        cut.truncate(space);
+    }
+    cut.push('…');
+    cut
+}
+
+fn with_stop(text: &str) -> String {
+    let text = text.trim();
+    if text.ends_with(['.', '!', '?', '…']) {
+        text.to_owned()
+    } else {
+        format!("{text}.")
+    }
+}
+
+fn sentence_case(text: &str) -> String {
+    let mut letters = text.trim().chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}

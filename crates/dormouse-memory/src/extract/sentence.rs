@@ -1,0 +1,149 @@
+//! Sentences of the user, and how they are meant.
+//!
+//! # Model
+//! Not everything a person types is meant as it stands. A question asks, a supposition supposes, a
+//! part in a play is played, a request of the moment is over with the task. Only what is *asserted*
+//! can be the source of a memory.
+
+use super::phrases::Phrases;
+use dormouse_text::segment::{Kind, segment};
+
+/// How a sentence is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Sense {
+    /// As it stands.
+    Asserted,
+    /// It asks.
+    Question,
+    /// It supposes something.
+    Supposed,
+    /// It is said in play, or as an example.
+    Played,
+    /// It is meant the other way round.
+    Ironic,
+    /// It holds for the task at hand only.
+    ForNow,
+}
+
+/// A sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sentence {
+    /// Its text.
+    pub(super) text: String,
+    /// Its words.
+    pub(super) words: Phrases,
+    /// How it is meant.
+    pub(super) sense: Sense,
+}
+
+const PLAY: &str = "pretend|role play|role-play|roleplay|let's play|in this story|in the story|\
+    write a story|write a poem|act as|you are now|for the example|as an example|\
+    for example|imagine|hypothetically|in this scenario|in the scenario|my character|\
+    in character|dialogue where|tu so als|stell dir vor|rollenspiel|angenommen|\
+    zum beispiel|write a dialogue";
+
+const SUPPOSED: &str = "suppose|what if|if we were|if i were|if i was|if we had|would have|maybe we should|\
+    maybe i should|perhaps|not sure|i wonder|i'm wondering|we could|might want to|\
+    thinking about|considering|was wäre wenn|vielleicht|könnten wir|i guess|we might";
+
+const IRONY: &str = "yeah right|sure because|oh great|of course because|great idea to|brilliant|lol|haha|\
+    just kidding|kidding|joking|jk|as if|na klar|ja klar|super idee|thanks for nothing";
+
+const FOR_NOW: &str = "for now|right now|this time|just this once|just for this|only for this|\
+    for this task|for this one|for this change|in this pr|for this pr|in this commit|\
+    for the moment|at the moment|for today|today only|until i say|until we're done|\
+    until this|after this|when you're done|when you are done|once you're done|\
+    before we continue|before you continue|now|in this file|that file|this file|\
+    this function|that function|this test|this branch|this session|in this session|\
+    temporarily|for a second|erstmal|vorerst|jetzt|gerade|diesmal|nur dieses mal|danach|\
+    in diesem pr|im moment";
+
+/// What makes a sentence stand for longer, whatever else is in it.
+const STANDING: &str = "from now on|always|never again|in future|in the future|going forward|every time|\
+    generally|in general|as a rule|by default|ab jetzt|in zukunft|künftig|immer|\
+    grundsätzlich|ab sofort|from here on";
+
+/// Cuts a text into sentences. Play colours all that follows it in the same text.
+pub(super) fn sentences(text: &str) -> Vec<Sentence> {
+    let mut found = Vec::new();
+    let mut played = false;
+    for piece in segment(text) {
+        if !matches!(piece.kind, Kind::Prose | Kind::ListItem | Kind::Heading) {
+            continue;
+        }
+        let line = text[piece.trimmed(text)].trim_start_matches(['-', '*', '•', '#', ' ']);
+        if line.is_empty() {
+            continue;
+        }
+        let words = Phrases::of(line);
+        played |= words.has(PLAY);
+        let sense = if played {
+            Sense::Played
+        } else {
+            sense(line, &words)
+        };
+        found.push(Sentence {
+            text: line.to_owned(),
+            words,
+            sense,
+        });
+    }
+    found
+}
+
+fn sense(line: &str, words: &Phrases) -> Sense {
+    const ASKING: &str = "can you|could you|would you|will you|please|can we|could we|kannst du|könntest du|\
+        bitte|let's|do me a favor and|do me a favour and|would you mind";
+    const OPENERS: &str = "should|shall|do|does|did|is|are|was|were|what|why|how|which|who|where|when should|\
+        when do|when did|whether|have|has|am i|soll|sollen|sollten|warum|wie|was|welche|wer|\
+        wo|ist";
+    let ends = line.trim_end_matches(['"', '\'', ')', '”', ' ']);
+    if ends.ends_with('?') && !words.starts(ASKING) {
+        // "We use tabs, ok?" tells more than it asks.
+        let tag = ["ok?", "okay?", "right?", "please?", "ja?", "oder?"];
+        let told =
+            tag.iter().any(|tag| ends.to_lowercase().ends_with(tag)) && !words.starts(OPENERS);
+        let told = told && !ends.to_lowercase().ends_with("right?");
+        if !told {
+            return Sense::Question;
+        }
+    }
+    if words.has(SUPPOSED) {
+        return Sense::Supposed;
+    }
+    if words.has(IRONY) || line.contains("/s") && line.trim_end().ends_with("/s") {
+        return Sense::Ironic;
+    }
+    if words.has(FOR_NOW) && !words.has(STANDING) {
+        return Sense::ForNow;
+    }
+    Sense::Asserted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_told_apart_by_how_they_are_meant() {
+        for (text, expected) in [
+            ("Always use tabs.", Sense::Asserted),
+            ("From now on, run the linter.", Sense::Asserted),
+            ("Should we always use tabs?", Sense::Question),
+            ("Could you stop adding emojis?", Sense::Asserted),
+            ("Suppose we never mock anything.", Sense::Supposed),
+            ("Pretend you are a pirate.", Sense::Played),
+            ("Oh great, always break the build.", Sense::Ironic),
+            ("Don't touch that file now.", Sense::ForNow),
+            ("We never deploy on Fridays, ok?", Sense::Asserted),
+        ] {
+            assert_eq!(sentences(text)[0].sense, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn play_colours_what_follows() {
+        let found = sentences("Let's play a game. I am a king.");
+        assert_eq!(found[1].sense, Sense::Played);
+    }
+}

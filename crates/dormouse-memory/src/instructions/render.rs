@@ -1,0 +1,122 @@
+//! The text of the instructions in a prompt.
+
+use super::parts::{File, Loaded, Scope};
+use std::fmt::Write as _;
+use std::path::Path;
+
+const FRAME: &str = include_str!("frame.md");
+const LATER: &str = include_str!("later.md");
+
+/// What every heading of ours begins with, and no line of a file does.
+const HEADING: &str = "# Instructions from ";
+
+/// The tag around what a client says.
+const TAG: &str = "system-reminder";
+
+/// The names of all tags that bound what the client itself says.
+const BOUNDARIES: [&str; 2] = [TAG, "conversation-summary"];
+
+/// The fragment a prompt begins with; `None` if there is nothing to say.
+pub fn render(loaded: &Loaded) -> Option<String> {
+    let files: Vec<&File> = loaded.always.iter().collect();
+    (!files.is_empty()).then(|| sections(FRAME, &files))
+}
+
+/// The fragment for what [`Loader::load_for_file`](super::Loader::load_for_file) found; `None` if
+/// it found nothing.
+pub fn render_later(files: &[File]) -> Option<String> {
+    let files: Vec<&File> = files.iter().collect();
+    (!files.is_empty()).then(|| sections(LATER, &files))
+}
+
+fn sections(frame: &str, files: &[&File]) -> String {
+    let mut out = frame.trim_end().to_owned();
+    for file in files {
+        // Writing to a string cannot fail.
+        write!(
+            out,
+            "\n\n{HEADING}{} ({})",
+            shown(&file.path),
+            whose(file.scope)
+        )
+        .ok();
+        if let Some(outer) = &file.included_by {
+            write!(out, ", included by {}", shown(outer)).ok();
+        }
+        write!(out, "\n\n{}", harmless(&file.text)).ok();
+    }
+    wrap(&out)
+}
+
+/// Puts a text into the tags of a reminder.
+pub(super) fn wrap(text: &str) -> String {
+    format!("<{TAG}>\n{text}\n</{TAG}>")
+}
+
+fn whose(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Managed => "set for this machine",
+        Scope::User => "the user's, for all projects",
+        Scope::Project => "the project's",
+        Scope::Local => "the user's, for this project",
+        Scope::Memory => "index of the memory",
+    }
+}
+
+/// A path on one line, without anything that acts.
+pub(super) fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let line: String = text
+        .chars()
+        .map(|letter| {
+            if letter.is_control() {
+                '\u{fffd}'
+            } else {
+                letter
+            }
+        })
+        .collect();
+    untagged(&line)
+}
+
+/// What is left of a file that is too long, and a line that says so.
+pub(super) fn cut_marker(text: &str, of: u64, path: &Path) -> String {
+    format!(
+        "{text}\n[Cut: only the first {} of {of} characters of {} are shown. Read the file for the rest.]",
+        text.chars().count(),
+        shown(path)
+    )
+}
+
+/// A text that can neither leave the reminder nor pretend to be another file.
+fn harmless(text: &str) -> String {
+    let text = untagged(text);
+    let mut out = String::with_capacity(text.len());
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        if line.trim_start().starts_with(HEADING.trim_end()) {
+            out.push('\\');
+        }
+        out.push_str(line);
+    }
+    out
+}
+
+/// Breaks the client's tags, however they are written.
+fn untagged(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, letter) in text.char_indices() {
+        let is_tag = letter == '<' && {
+            let rest = text[at + 1..].trim_start();
+            let rest = rest.strip_prefix('/').unwrap_or(rest).trim_start();
+            BOUNDARIES.iter().any(|tag| {
+                rest.get(..tag.len())
+                    .is_some_and(|name| name.eq_ignore_ascii_case(tag))
+            })
+        };
+        out.push(if is_tag { '‹' } else { letter });
+    }
+    out
+}

@@ -1,0 +1,402 @@
+//! Taking one file with all it includes.
+
+use super::load::{Loader, is_markdown, normal};
+use super::markdown::Mention;
+use super::parts::{File, Loaded, Scope, Waiting};
+use super::prepare::{Prepared, prepare};
+use super::render::cut_marker;
+use super::report::{Outcome, ReportLine, tokens};
+use super::rules::{Patterns, Rule};
+use super::source::SourceResult;
+use dormouse_core::hash::Hash;
+use dormouse_core::units::Tokens;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Most bytes of a file that is read at all.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Most files of a session, rules included.
+const MOST_FILES: usize = 1_000;
+
+/// A file that is there by its name, before anything is known of it.
+pub(super) struct Found {
+    path: PathBuf,
+    scope: Scope,
+    /// Its real path may be below this directory; `None` for files of the user's own and of the
+    /// machine, which may be anywhere.
+    within: Option<PathBuf>,
+    /// Rules: what their patterns are relative to.
+    base: Option<PathBuf>,
+    included_by: Option<Includer>,
+}
+
+/// The file with the include.
+#[derive(Clone)]
+struct Includer {
+    path: PathBuf,
+    /// Whether it may include what lies outside the project.
+    is_trusted: bool,
+    depth: u64,
+}
+
+impl Found {
+    /// A file of the user's own or of the machine.
+    pub(super) fn own(path: &Path, scope: Scope) -> Self {
+        Self {
+            path: path.to_owned(),
+            scope,
+            within: None,
+            base: None,
+            included_by: None,
+        }
+    }
+
+    /// A file in a directory of a project.
+    pub(super) fn inside(path: &Path, directory: &Path, scope: Scope) -> Self {
+        Self {
+            within: Some(directory.to_owned()),
+            ..Self::own(path, scope)
+        }
+    }
+
+    /// The same as a rule.
+    pub(super) fn rule(self, base: &Path) -> Self {
+        Self {
+            base: Some(base.to_owned()),
+            ..self
+        }
+    }
+
+    /// Whether it was looked for by its name.
+    fn is_named(&self) -> bool {
+        self.base.is_none() && self.included_by.is_none()
+    }
+}
+
+/// A file that was read.
+struct Opened {
+    found: Found,
+    real: PathBuf,
+    bytes: u64,
+    prepared: Prepared,
+}
+
+/// A load under way.
+pub(super) struct Taking<'a> {
+    with: Loader<'a>,
+    project: PathBuf,
+    pub(super) loaded: Loaded,
+    /// Rules with patterns: their includes come last, so that what always holds is not theirs.
+    rules: Vec<(Opened, Patterns)>,
+    /// The patterns of the rule whose files are being taken.
+    condition: Option<Vec<String>>,
+    /// Where files go at the moment.
+    files: Vec<File>,
+    /// Contents of the files with a name of their own, by where and whose they are: a project may
+    /// have the same text as `AGENTS.md` and as `CLAUDE.md`.
+    texts: BTreeSet<(Option<PathBuf>, Scope, Hash)>,
+    count: usize,
+}
+
+impl<'a> Taking<'a> {
+    pub(super) fn new(with: Loader<'a>, project: PathBuf, mut loaded: Loaded) -> Self {
+        Self {
+            with,
+            project,
+            files: std::mem::take(&mut loaded.always),
+            count: loaded.seen.len(),
+            loaded,
+            rules: Vec::new(),
+            condition: None,
+            texts: BTreeSet::new(),
+        }
+    }
+
+    /// Takes a file and what it includes. Whether a file is there, taken or not.
+    pub(super) fn take(&mut self, found: Found) -> bool {
+        if !self.with.source.is_file(&found.path) {
+            return false;
+        }
+        let Some(real) = self.with.source.real_path(&found.path) else {
+            return false;
+        };
+        if let Some(outcome) = self.obstacle(&found, &real) {
+            self.note(&found, 0, outcome);
+            return true;
+        }
+        if self.count > MOST_FILES {
+            return true;
+        }
+        let bytes = match self.with.source.read(&real, MOST_BYTES) {
+            SourceResult::Missing => return false,
+            // A link was put there just now; the next load will judge where it leads.
+            SourceResult::Content { real: now, .. } if now != real => return false,
+            SourceResult::Content { bytes, .. } => bytes,
+            SourceResult::TooLarge { bytes } => {
+                self.note(&found, bytes, Outcome::TooLarge);
+                return true;
+            }
+            SourceResult::NotText => {
+                self.note(&found, 0, Outcome::NotText);
+                return true;
+            }
+        };
+        let length = bytes.len() as u64;
+        if self.is_copy(&found, &bytes) {
+            self.note(&found, length, Outcome::Repeat);
+            return true;
+        }
+        let Some(prepared) = prepare(&bytes, self.with.limits.file_chars) else {
+            self.note(&found, length, Outcome::NotText);
+            return true;
+        };
+        self.count += 1;
+        let opened = Opened {
+            found,
+            real,
+            bytes: length,
+            prepared,
+        };
+        match &opened.found.base {
+            Some(base) if !opened.prepared.patterns.is_empty() => {
+                let patterns = Patterns::new(base, opened.prepared.patterns.clone());
+                self.rules.push((opened, patterns));
+            }
+            _ => self.add(opened),
+        }
+        true
+    }
+
+    /// Why a file is not even read.
+    fn obstacle(&mut self, found: &Found, real: &Path) -> Option<Outcome> {
+        if self.loaded.seen.contains(real) {
+            return Some(Outcome::Repeat);
+        }
+        if !self.may_read(found, real) {
+            let includer = found.included_by.as_ref();
+            self.loaded.waiting.push(Waiting {
+                real: real.to_owned(),
+                path: found.path.clone(),
+                included_by: includer.map(|includer| includer.path.clone()),
+            });
+            return Some(Outcome::Waiting);
+        }
+        // Said once; the others are silently left out.
+        (self.count == MOST_FILES).then(|| {
+            self.count += 1;
+            Outcome::TooMany
+        })
+    }
+
+    fn is_copy(&mut self, found: &Found, bytes: &[u8]) -> bool {
+        let text = || (found.within.clone(), found.scope, Hash::of(bytes));
+        found.is_named() && !self.texts.insert(text())
+    }
+
+    /// Puts the rules behind what always holds.
+    pub(super) fn finish(mut self) -> Loaded {
+        let always = std::mem::take(&mut self.files);
+        let seen = self.loaded.seen.clone();
+        for (opened, patterns) in std::mem::take(&mut self.rules) {
+            if seen.contains(&opened.real) {
+                self.note(&opened.found, opened.bytes, Outcome::Repeat);
+                continue;
+            }
+            if patterns.is_useless() {
+                let problems = patterns.problems;
+                let outcome = Outcome::BadPatterns { problems };
+                self.note(&opened.found, opened.bytes, outcome);
+                continue;
+            }
+            // Another rule may include the same file and hold when this one does not.
+            self.loaded.seen.clone_from(&seen);
+            self.condition = Some(patterns.written.clone());
+            self.add(opened);
+            self.loaded.rules.push(Rule {
+                files: std::mem::take(&mut self.files),
+                patterns,
+            });
+        }
+        self.loaded.seen = seen;
+        self.loaded.always = always;
+        self.loaded
+    }
+
+    /// Adds a file, then what it includes.
+    fn add(&mut self, opened: Opened) {
+        let Opened {
+            found,
+            real,
+            bytes,
+            prepared,
+        } = opened;
+        self.loaded.seen.insert(real.clone());
+        // The file's place comes before those of its includes, but what it is depends on them.
+        let (place, row) = (self.files.len(), self.loaded.report.len());
+        let says_more = self.add_includes(&found, &real, &prepared);
+        let outcome = self.outcome(&prepared, says_more);
+        let mut line = line(&found, bytes, outcome);
+        if !matches!(line.outcome, Outcome::Empty | Outcome::OnlyIncludes) {
+            let text = match prepared.cut_from {
+                Some(of) => cut_marker(&prepared.text, of, &found.path),
+                None => prepared.text,
+            };
+            line.tokens = tokens(&text);
+            let file = File {
+                path: found.path,
+                real,
+                scope: found.scope,
+                included_by: line.included_by.clone(),
+                hash: Hash::of(text.as_bytes()),
+                text,
+            };
+            self.files.insert(place, file);
+        }
+        self.loaded.report.insert(row, line);
+    }
+
+    /// Adds what a file includes. Whether the file says anything besides.
+    fn add_includes(&mut self, found: &Found, real: &Path, prepared: &Prepared) -> bool {
+        let includer = Includer {
+            path: found.path.clone(),
+            is_trusted: found.within.is_none() && !real.starts_with(&self.project),
+            depth: 1 + found.included_by.as_ref().map_or(0, |outer| outer.depth),
+        };
+        let mentions = match whole_path(found, &prepared.text) {
+            Some(mention) => vec![mention],
+            None => prepared.mentions.clone(),
+        };
+        let mut own = String::new();
+        let mut from = 0;
+        for mention in mentions {
+            if self.include(found, &includer, &mention) {
+                own.push_str(&prepared.text[from..mention.range.start]);
+                from = mention.range.end;
+            }
+        }
+        own.push_str(&prepared.text[from..]);
+        // The marks of a list of files say nothing either.
+        own.contains(|letter: char| {
+            !letter.is_whitespace() && !matches!(letter, '-' | '*' | '.' | ',')
+        })
+    }
+
+    fn outcome(&self, prepared: &Prepared, says_more: bool) -> Outcome {
+        match (&self.condition, prepared.cut_from) {
+            (_, None) if prepared.text.trim().is_empty() => Outcome::Empty,
+            (_, None) if !says_more => Outcome::OnlyIncludes,
+            (Some(patterns), _) => Outcome::Conditional {
+                patterns: patterns.clone(),
+            },
+            (None, Some(of)) => Outcome::Cut {
+                shown: prepared.text.chars().count() as u64,
+                of,
+            },
+            (None, None) => Outcome::Loaded,
+        }
+    }
+
+    /// Includes what a mention names. Whether it is a file.
+    fn include(&mut self, outer: &Found, includer: &Includer, mention: &Mention) -> bool {
+        let directory = outer.path.parent().unwrap_or(Path::new("/"));
+        let candidates = mention.candidates();
+        for written in &candidates {
+            let path = match written.strip_prefix("~/") {
+                Some(rest) => match &self.with.places.user_home {
+                    Some(home) => home.join(rest),
+                    None => continue,
+                },
+                None => directory.join(written),
+            };
+            let found = Found {
+                path: normal(&path),
+                scope: outer.scope,
+                within: outer.within.clone(),
+                base: None,
+                included_by: Some(includer.clone()),
+            };
+            if includer.depth > self.with.limits.include_depth {
+                if self.is_new_file(&found.path) {
+                    self.note(&found, 0, Outcome::TooDeep);
+                    return false;
+                }
+            } else if self.take(found) {
+                return true;
+            }
+        }
+        self.note_missing(outer, includer, &candidates);
+        false
+    }
+
+    /// A path that begins like one is worth a line if nothing is there. A name may belong to a
+    /// person, and `@/` is what many projects write for their own sources.
+    fn note_missing(&mut self, outer: &Found, includer: &Includer, candidates: &[String]) {
+        let Some(written) = candidates.get(1).or(candidates.first()) else {
+            return;
+        };
+        if ["./", "../", "~/"]
+            .iter()
+            .any(|start| written.starts_with(start))
+        {
+            let found = Found {
+                path: PathBuf::from(written),
+                scope: outer.scope,
+                within: None,
+                base: None,
+                included_by: Some(includer.clone()),
+            };
+            self.note(&found, 0, Outcome::Missing);
+        }
+    }
+
+    /// Whether a file is there that is not loaded yet.
+    fn is_new_file(&self, path: &Path) -> bool {
+        let real = self.with.source.real_path(path);
+        self.with.source.is_file(path) && real.is_some_and(|real| !self.loaded.seen.contains(&real))
+    }
+
+    fn may_read(&self, found: &Found, real: &Path) -> bool {
+        let inside = |directory: &PathBuf| {
+            let directory = self.with.source.real_path(directory);
+            directory.is_some_and(|directory| real.starts_with(directory))
+        };
+        let expected = match &found.included_by {
+            Some(includer) => includer.is_trusted,
+            None => found.within.as_ref().is_none_or(inside),
+        };
+        expected || real.starts_with(&self.project) || self.with.approvals.0.contains(real)
+    }
+
+    fn note(&mut self, found: &Found, bytes: u64, outcome: Outcome) {
+        self.loaded.report.push(line(found, bytes, outcome));
+    }
+}
+
+/// A line about a file that costs nothing.
+fn line(found: &Found, bytes: u64, outcome: Outcome) -> ReportLine {
+    ReportLine {
+        path: found.path.clone(),
+        scope: found.scope,
+        included_by: found.included_by.as_ref().map(|outer| outer.path.clone()),
+        bytes,
+        tokens: Tokens::ZERO,
+        outcome,
+    }
+}
+
+/// A link in a repository that was checked out where there are no links is a file that holds nothing
+/// but the path of another one.
+fn whole_path(found: &Found, text: &str) -> Option<Mention> {
+    /// Longest path a link may hold.
+    const LONGEST: usize = 255;
+    let is_path = text.len() <= LONGEST
+        && !text.starts_with(['@', '/'])
+        && !found.path.ends_with(text)
+        && is_markdown(Path::new(text))
+        && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
+    (found.is_named() && is_path).then(|| Mention {
+        range: 0..text.len(),
+        written: text.to_owned(),
+    })
+}

@@ -1,0 +1,212 @@
+//! Rules that apply to the work at hand, whatever the words of the prompt.
+//!
+//! # Model
+//! A rule such as "never mock the database" is needed exactly when nobody mentions it, so looking
+//! for similar words misses it. Feedback and user memories therefore say when they apply: when a
+//! tool is used, a file worked on, a language written, a command run. [`matching`] compares that
+//! with the work; [`derive()`] guesses it from a text when the memory is written.
+//!
+//! # Not here
+//! How many of them go in (`plan`).
+
+mod derive;
+pub mod languages;
+mod programs;
+
+pub use derive::derive;
+pub(super) use programs::is_product;
+
+use super::plan::Entry;
+use super::work::Work;
+use crate::topic::{Kind, Triggers};
+use dormouse_guard::paths::SafePath;
+use globset::GlobBuilder;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::fmt;
+
+/// Triggers of one sort that are looked at; a file may list any number.
+const MOST: usize = 32;
+/// A glob that is longer than this names nothing.
+const LONGEST_GLOB: usize = 256;
+
+/// What of the work triggers a memory, the most specific first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Match {
+    /// A command that was run.
+    Command(String),
+    /// A glob that a file worked on matches.
+    Path(String),
+    /// A tool that was used.
+    Tool(String),
+    /// A language that is written.
+    Language(String),
+}
+
+impl fmt::Display for Match {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(command) => write!(f, "applies to the command `{command}`"),
+            Self::Path(glob) => write!(f, "applies to files like `{glob}`"),
+            Self::Tool(tool) => write!(f, "applies to the tool `{tool}`"),
+            Self::Language(language) => write!(f, "applies to {language}"),
+        }
+    }
+}
+
+/// A memory that the work triggers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Triggered {
+    /// The file.
+    pub path: SafePath,
+    /// By what.
+    pub by: Match,
+}
+
+/// The feedback and user memories that the work triggers: the most specific first, feedback before
+/// user, then the newest.
+pub fn matching(work: &Work, entries: &[Entry]) -> Vec<Triggered> {
+    if work.is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<(Match, &Entry)> = entries
+        .iter()
+        .filter(|entry| entry.is_standing() && !entry.triggers.is_empty())
+        .filter_map(|entry| Some((matched(work, &entry.triggers)?, entry)))
+        .collect();
+    found.sort_by_cached_key(|(by, entry)| {
+        (
+            rank(by),
+            entry.kind != Some(Kind::Feedback),
+            Reverse(entry.modified),
+            entry.path.clone(),
+        )
+    });
+    found
+        .into_iter()
+        .map(|(by, entry)| Triggered {
+            path: entry.path.clone(),
+            by,
+        })
+        .collect()
+}
+
+const fn rank(by: &Match) -> u8 {
+    match by {
+        Match::Command(_) => 0,
+        Match::Path(_) => 1,
+        Match::Tool(_) => 2,
+        Match::Language(_) => 3,
+    }
+}
+
+/// The most specific trigger that the work matches.
+pub fn matched(work: &Work, triggers: &Triggers) -> Option<Match> {
+    let first = |list: &[String], holds: &dyn Fn(&str) -> bool| {
+        list.iter().take(MOST).find(|item| holds(item)).cloned()
+    };
+    let command = |wanted: &str| work.commands.iter().any(|run| runs(run, wanted));
+    let path = |glob: &str| matches_any(glob, &work.paths);
+    let tool = |wanted: &str| work.tools.iter().any(|used| is_tool(used, wanted));
+    let language = |wanted: &str| {
+        let wanted = languages::canonical(wanted);
+        work.languages
+            .iter()
+            .any(|used| languages::canonical(used) == wanted)
+    };
+    first(&triggers.commands, &command)
+        .map(Match::Command)
+        .or_else(|| first(&triggers.paths, &path).map(Match::Path))
+        .or_else(|| first(&triggers.tools, &tool).map(Match::Tool))
+        .or_else(|| first(&triggers.languages, &language).map(Match::Language))
+}
+
+/// Whether a command that was run is the one wanted: its first words, options passed over.
+fn runs(run: &str, wanted: &str) -> bool {
+    let wanted: Vec<&str> = wanted.split_whitespace().take(6).collect();
+    let run: Vec<&str> = run.split_whitespace().take(12).collect();
+    let (Some((program, rest)), Some((first, more))) = (wanted.split_first(), run.split_first())
+    else {
+        return false;
+    };
+    let name = first.rsplit(['/', '\\']).next().unwrap_or(first);
+    name == *program && follows(more, rest)
+}
+
+/// Whether the words wanted follow. An option may have a value behind it, or not.
+fn follows(run: &[&str], wanted: &[&str]) -> bool {
+    let Some((first, more_wanted)) = wanted.split_first() else {
+        return true;
+    };
+    let Some((word, more)) = run.split_first() else {
+        return false;
+    };
+    if word == first {
+        return follows(more, more_wanted);
+    }
+    word.starts_with(['-', '+'])
+        && (follows(more, wanted)
+            || more
+                .split_first()
+                .is_some_and(|(_, rest)| follows(rest, wanted)))
+}
+
+fn is_tool(used: &str, wanted: &str) -> bool {
+    let (used, wanted) = (used.to_lowercase(), wanted.trim().to_lowercase());
+    if wanted.is_empty() {
+        return false;
+    }
+    match wanted.strip_suffix('*') {
+        Some("") => false,
+        Some(start) => used.starts_with(start),
+        None => {
+            let server = used
+                .strip_prefix("mcp__")
+                .and_then(|rest| rest.split("__").next());
+            used == wanted || server == Some(wanted.as_str())
+        }
+    }
+}
+
+/// Whether a glob matches a path. One without a folder is about names; a relative one holds
+/// anywhere, because calls name files by absolute paths too.
+fn matches_any(glob: &str, paths: &[String]) -> bool {
+    let glob = glob.trim().trim_start_matches("./");
+    if glob.is_empty() || glob.len() > LONGEST_GLOB {
+        return false;
+    }
+    // Building a matcher costs more than all else here; mostly the plain part decides.
+    let plain = glob
+        .split(['*', '?', '[', ']', '{', '}', '!', ',', '\\'])
+        .max_by_key(|part| part.len())
+        .unwrap_or_default()
+        .trim_matches('/');
+    let plain = if glob.contains(['{', '[', '\\']) {
+        ""
+    } else {
+        plain
+    };
+    let slashed: Vec<String> = paths
+        .iter()
+        .map(|path| path.replace('\\', "/"))
+        .filter(|path| path.contains(plain))
+        .collect();
+    if slashed.is_empty() {
+        return false;
+    }
+    let anywhere = if glob.starts_with('/') || glob.starts_with("**/") {
+        glob.to_owned()
+    } else {
+        format!("**/{glob}")
+    };
+    let built = GlobBuilder::new(&anywhere).literal_separator(true).build();
+    built.is_ok_and(|built| {
+        let matcher = built.compile_matcher();
+        slashed.iter().any(|path| matcher.is_match(path))
+    })
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

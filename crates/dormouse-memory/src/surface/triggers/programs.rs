@@ -1,0 +1,170 @@
+//! Programs that rules are often about, with the subcommands that matter, and activities that mean
+//! a command or a sort of file.
+
+/// Programs with subcommands.
+pub(super) const WITH_SUBCOMMANDS: [(&str, &[&str]); 20] = [
+    (
+        "git",
+        &[
+            "commit",
+            "push",
+            "pull",
+            "rebase",
+            "merge",
+            "add",
+            "stash",
+            "checkout",
+            "tag",
+            "reset",
+            "cherry-pick",
+            "clean",
+        ],
+    ),
+    (
+        "cargo",
+        &[
+            "test", "build", "clippy", "fmt", "run", "check", "publish", "bench", "nextest", "add",
+            "update",
+        ],
+    ),
+    ("npm", &["install", "ci", "test", "run", "publish", "start"]),
+    ("pnpm", &["install", "add", "test", "run", "publish"]),
+    ("yarn", &["install", "add", "test", "run"]),
+    ("bun", &["install", "add", "test", "run"]),
+    ("npx", &["prisma", "tsc", "jest", "vitest", "playwright"]),
+    (
+        "go",
+        &["test", "build", "run", "mod", "vet", "fmt", "generate"],
+    ),
+    ("docker", &["build", "run", "compose", "push", "exec"]),
+    ("kubectl", &["apply", "delete", "get", "exec", "rollout"]),
+    ("helm", &["install", "upgrade", "uninstall"]),
+    ("terraform", &["plan", "apply", "destroy", "init"]),
+    ("gh", &["pr", "issue", "release", "api"]),
+    ("pip", &["install"]),
+    ("uv", &["run", "add", "sync", "pip"]),
+    ("poetry", &["install", "add", "run"]),
+    ("dotnet", &["test", "build", "run"]),
+    ("rails", &["db:migrate", "generate", "test"]),
+    ("mvn", &["test", "package", "install", "verify"]),
+    ("alembic", &["upgrade", "revision", "downgrade"]),
+];
+
+/// Programs whose bare name is meant in no other way.
+pub(super) const ALONE: [&str; 26] = [
+    "pytest",
+    "eslint",
+    "prettier",
+    "vitest",
+    "jest",
+    "ruff",
+    "mypy",
+    "pyright",
+    "tox",
+    "rubocop",
+    "rspec",
+    "psql",
+    "kubectl",
+    "terraform",
+    "helm",
+    "ansible-playbook",
+    "golangci-lint",
+    "rustfmt",
+    "clippy-driver",
+    "playwright",
+    "pre-commit",
+    "systemctl",
+    "ffmpeg",
+    "gradle",
+    "bazel",
+    "tsc",
+];
+
+/// Programs that are meant only inside code, because their names are words.
+pub(super) const IN_CODE: [&str; 6] = ["make", "just", "curl", "ssh", "rm", "sed"];
+
+/// What people do, in their words, and the command that it is done with.
+pub(super) const ACTIVITIES: [(&str, &str); 20] = [
+    ("commit message", "git commit"),
+    ("when committing", "git commit"),
+    ("before committing", "git commit"),
+    ("before you commit", "git commit"),
+    ("before every commit", "git commit"),
+    ("never commit ", "git commit"),
+    ("don't commit", "git commit"),
+    ("do not commit", "git commit"),
+    ("always commit", "git commit"),
+    ("commit-nachricht", "git commit"),
+    ("beim committen", "git commit"),
+    ("vor dem commit", "git commit"),
+    ("force push", "git push"),
+    ("force-push", "git push"),
+    ("before pushing", "git push"),
+    ("never push", "git push"),
+    ("don't push", "git push"),
+    ("pull request", "gh pr"),
+    ("merge commit", "git merge"),
+    ("never rebase", "git rebase"),
+];
+
+/// Words of rules about tests.
+pub(super) const TESTING: [&str; 14] = [
+    "unit test",
+    "integration test",
+    "in tests",
+    "in the tests",
+    "in test code",
+    "writing tests",
+    "write tests",
+    "tests must",
+    "tests should",
+    "test suite",
+    "never mock",
+    "don't mock",
+    "do not mock",
+    "mocking ",
+];
+
+/// Where tests are.
+pub(super) const TEST_FILES: [&str; 4] = ["**/*test*", "**/*.spec.*", "**/*_spec.*", "**/tests/**"];
+
+/// Tools of agents, as they are called.
+pub(super) const AGENT_TOOLS: [&str; 12] = [
+    "Bash",
+    "Read",
+    "Write",
+    "Edit",
+    "MultiEdit",
+    "NotebookEdit",
+    "Grep",
+    "Glob",
+    "WebFetch",
+    "WebSearch",
+    "Task",
+    "SearchMemory",
+];
+
+/// Names that end like a file and are none.
+const PRODUCTS: [&str; 16] = [
+    "node.js",
+    "next.js",
+    "vue.js",
+    "nuxt.js",
+    "react.js",
+    "d3.js",
+    "three.js",
+    "express.js",
+    "nest.js",
+    "ember.js",
+    "backbone.js",
+    "asp.net",
+    "socket.io",
+    "draw.io",
+    "crates.io",
+    "docs.rs",
+];
+
+/// Whether a word that looks like a file is the name of a product.
+pub(in crate::surface) fn is_product(word: &str) -> bool {
+    PRODUCTS.contains(&word.to_lowercase().as_str())
+}

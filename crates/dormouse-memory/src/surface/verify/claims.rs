@@ -1,0 +1,223 @@
+//! The concrete claims of a text.
+
+use crate::surface::neutral::Fences;
+use crate::surface::triggers::is_product;
+use dormouse_text::atoms::{Shape, atoms};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Claims that are looked at: the rest of a longer text adds little and costs a look each.
+pub(super) const MOST_CLAIMS: usize = 40;
+/// What stands farther from a word than so many bytes says nothing about it.
+const REACH: usize = 300;
+/// What is longer is no name.
+const LONGEST: usize = 256;
+
+/// Words that say that a thing is *not* there, or not yet: such a sentence claims nothing
+/// that could be looked up. The last ones are the beginnings of German words.
+const ABSENT: [&str; 27] = [
+    "deleted",
+    "removed",
+    "no longer",
+    "renamed",
+    "formerly",
+    "used to ",
+    "was called",
+    "gone",
+    "moved from",
+    "replaced",
+    "deprecated",
+    "instead of",
+    "will be",
+    "planned",
+    "to be added",
+    "create ",
+    "creating",
+    "does not exist",
+    "doesn't exist",
+    "missing",
+    "never ",
+    "for example",
+    "e.g.",
+    "gelöscht",
+    "entfernt",
+    "umbenannt",
+    "nicht mehr",
+];
+
+/// What a claim is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimKind {
+    /// A file or folder, or a bare file name.
+    Path,
+    /// A name in code.
+    Symbol,
+    /// A commit.
+    Commit,
+    /// A flag of a program.
+    Flag,
+    /// The host of an address.
+    UrlHost,
+}
+
+/// Something that can be looked up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Claim {
+    /// What it is about.
+    pub kind: ClaimKind,
+    /// What is claimed to be there, without positions and brackets.
+    pub text: String,
+    /// Where the text says so.
+    pub range: Range<usize>,
+}
+
+/// The claims of a text in order, each thing once. Fenced code is an example and claims nothing,
+/// nor does a sentence that says that something is gone or not there yet.
+pub fn claims(text: &str) -> Vec<Claim> {
+    let mut found = Vec::new();
+    let mut known = BTreeSet::new();
+    let mut fences = Fences::default();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        if fences.cover(line) {
+            continue;
+        }
+        let mut ticks = Backticks::new(line);
+        for atom in atoms(line) {
+            let quoted = ticks.surround(&atom.range);
+            let word = &line[atom.range.clone()];
+            let Some((kind, name)) = claim_of(word, atom.shape, quoted) else {
+                continue;
+            };
+            if is_about_absence(sentence(line, &atom.range)) {
+                continue;
+            }
+            if name.len() > LONGEST || !known.insert((kind, name.clone())) {
+                continue;
+            }
+            found.push(Claim {
+                kind,
+                text: name,
+                range: start + atom.range.start..start + atom.range.end,
+            });
+            if found.len() == MOST_CLAIMS {
+                return found;
+            }
+        }
+    }
+    found
+}
+
+/// The sentence of a line that a word stands in.
+fn sentence<'a>(line: &'a str, word: &Range<usize>) -> &'a str {
+    let ends = [". ", "; ", "! ", "? "];
+    let before = &line[line.floor_char_boundary(word.start.saturating_sub(REACH))..word.start];
+    let reach = line.len().min(word.end + REACH);
+    let after = &line[word.end..line.floor_char_boundary(reach)];
+    let start = ends.iter().filter_map(|end| before.rfind(end));
+    let start = word.start - before.len() + start.max().map_or(0, |at| at + 1);
+    let end = ends.iter().filter_map(|end| after.find(end));
+    let end = word.end + end.min().unwrap_or(after.len());
+    &line[start..end]
+}
+
+fn is_about_absence(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase().replace('’', "'");
+    ABSENT.iter().any(|word| lower.contains(word))
+}
+
+/// Follows the backticks of a line from word to word.
+struct Backticks<'a> {
+    line: &'a str,
+    last: usize,
+    at: usize,
+    open: bool,
+}
+
+impl<'a> Backticks<'a> {
+    fn new(line: &'a str) -> Self {
+        Self {
+            line,
+            last: line.rfind('`').unwrap_or(0),
+            at: 0,
+            open: false,
+        }
+    }
+
+    /// Whether the next word stands in backticks, alone or with others.
+    fn surround(&mut self, word: &Range<usize>) -> bool {
+        let between = &self.line[self.at..word.start];
+        self.open ^= between.matches('`').count() % 2 == 1;
+        self.at = word.start;
+        self.open && self.last >= word.end
+    }
+}
+
+fn claim_of(word: &str, shape: Shape, quoted: bool) -> Option<(ClaimKind, String)> {
+    // Placeholders, patterns and templates name nothing in particular.
+    if word.contains(['*', '<', '>', '{', '}', '$', '…', '|']) || word.contains("...") {
+        return None;
+    }
+    match shape {
+        Shape::Path => Some((ClaimKind::Path, path_of(word)?)),
+        Shape::Url => Some((ClaimKind::UrlHost, host_of(word)?)),
+        Shape::Flag if quoted && word.starts_with("--") => {
+            let name = word.split('=').next().unwrap_or(word);
+            Some((ClaimKind::Flag, name.to_owned()))
+        }
+        Shape::Hash if is_commit(word) => Some((ClaimKind::Commit, word.to_owned())),
+        Shape::Identifier if quoted || is_plainly_code(word) => {
+            Some((ClaimKind::Symbol, symbol_of(word)?))
+        }
+        _ => None,
+    }
+}
+
+/// A path without the position behind it.
+fn path_of(word: &str) -> Option<String> {
+    let windows = word.get(1..3) == Some(":\\");
+    let path = if windows {
+        word
+    } else {
+        word.split([':', '#']).next()?
+    };
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let path = path.trim_end_matches('/');
+    (path.len() > 2 && path.contains(char::is_alphabetic) && !is_product(path))
+        .then(|| path.to_owned())
+}
+
+fn host_of(word: &str) -> Option<String> {
+    let (_, rest) = word.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host = host.split(':').next()?;
+    host.contains('.').then(|| host.to_lowercase())
+}
+
+/// Forty or sixty-four digits, or the short form: not the UUID of something else.
+fn is_commit(word: &str) -> bool {
+    !word.contains('-')
+        && (matches!(word.len(), 7..=12 | 40 | 64))
+        && !word.bytes().any(|b| b.is_ascii_uppercase())
+}
+
+/// Names that occur only in code: `snake_case`, `a::b`, `call()`. `camelCase` may be a product.
+fn is_plainly_code(word: &str) -> bool {
+    word.contains("::") || word.ends_with("()") || (word.contains('_') && !word.starts_with('_'))
+}
+
+/// The last part of a name, without brackets: that is what can be searched for.
+fn symbol_of(word: &str) -> Option<String> {
+    let name = word.split('(').next()?;
+    let last = name.rsplit("::").next()?;
+    let last = last.rsplit('.').next()?.trim_start_matches(['@', '$']);
+    let sound = last
+        .chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    (last.len() > 2 && sound).then(|| last.to_owned())
+}

@@ -1,0 +1,66 @@
+//! The provider's memory tool (`memory_20250818`): a model reads and writes its memory as files
+//! below `/memories`.
+//!
+//! # Model
+//! A JSON input becomes a [`Command`], and a command over a [`Tree`] becomes an [`Answer`]: the text
+//! the model gets, whether it is an error, and the changes to be made. Nothing is written here: the
+//! caller applies [`Answer::operations`] as one transaction, and only then hands over the text.
+//!
+//! The texts are those the provider documents, byte for byte, because models are trained on them.
+//! Where the documentation is silent, the text names the argument and the way out.
+//!
+//! # Lines
+//! A line end closes a line; it does not open another one. `"a\n"` has one line, an empty file none.
+//!
+//! # Not here
+//! Secrets, pinned files, budgets and provenance: whoever applies a transaction judges those. The
+//! capability that keeps a path inside its directory at the time of use is in `dormouse-system`;
+//! here a path is checked as text.
+
+mod answer;
+mod command;
+mod edit;
+mod place;
+mod remove;
+mod text;
+mod tree;
+mod view;
+
+pub use answer::{Answer, Change};
+pub use command::{Command, InputError, LineRange, Overwrite};
+pub use place::{Place, ROOT};
+pub use tree::{Entry, Tree};
+
+use serde_json::Value;
+
+/// Reads an input and carries it out: what a host of tools calls.
+pub fn answer(input: &Value, tree: &dyn Tree, overwrite: Overwrite) -> Answer {
+    match Command::parse(input) {
+        Ok(command) => execute(&command, tree, overwrite),
+        Err(error) => Answer::error(error.to_string()),
+    }
+}
+
+/// Carries out a command: what to answer, and what to change.
+pub fn execute(command: &Command, tree: &dyn Tree, overwrite: Overwrite) -> Answer {
+    let outcome = match command {
+        Command::View { path, range } => view::view(tree, path, *range),
+        Command::Create { path, file_text } => edit::create(tree, path, file_text, overwrite),
+        Command::StrReplace {
+            path,
+            old_str,
+            new_str,
+        } => edit::str_replace(tree, path, old_str, new_str),
+        Command::Insert {
+            path,
+            insert_line,
+            insert_text,
+        } => edit::insert(tree, path, *insert_line, insert_text),
+        Command::Delete { path } => remove::delete(tree, path),
+        Command::Rename { old_path, new_path } => remove::rename(tree, old_path, new_path),
+    };
+    outcome.unwrap_or_else(Answer::error)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! Removing and moving.
+
+use super::answer::{Answer, Change};
+use super::edit::check_free;
+use super::place::Place;
+use super::tree::{Tree, files_below};
+use dormouse_guard::paths::SafePath;
+
+pub(super) fn delete(tree: &dyn Tree, place: &Place) -> Result<Answer, String> {
+    let path = place
+        .below()
+        .ok_or_else(|| format!("Error: The directory {place} itself cannot be deleted"))?;
+    if tree.find(path).is_none() {
+        return Err(format!("Error: The path {place} does not exist"));
+    }
+    let gone = files_below(tree, path);
+    Ok(Answer::changed(
+        format!("Successfully deleted {place}"),
+        gone.into_iter()
+            .map(|path| Change::Delete { path })
+            .collect(),
+    ))
+}
+
+pub(super) fn rename(tree: &dyn Tree, old: &Place, new: &Place) -> Result<Answer, String> {
+    let from = old
+        .below()
+        .ok_or_else(|| format!("Error: The directory {old} itself cannot be renamed"))?;
+    if tree.find(from).is_none() {
+        return Err(format!("Error: The path {old} does not exist"));
+    }
+    let exists = || format!("Error: The destination {new} already exists");
+    let to = new.below().ok_or_else(exists)?;
+    if tree.find(to).is_some() {
+        return Err(exists());
+    }
+    if below(to, from).is_some() {
+        return Err(format!(
+            "Error: {old} cannot be moved to {new}, which is inside it"
+        ));
+    }
+    check_free(tree, to)?;
+    let mut operations = Vec::new();
+    for file in files_below(tree, from) {
+        let target = match below(&file, from) {
+            None => Ok(to.clone()),
+            Some(rest) => SafePath::parse(&format!("{to}/{rest}")),
+        };
+        let target = target.map_err(|refusal| {
+            format!(
+                "Error: {} cannot be moved: {refusal}",
+                Place::from(file.clone())
+            )
+        })?;
+        let content = tree.read(&file).unwrap_or_default();
+        operations.push(Change::Delete { path: file });
+        operations.push(Change::Put {
+            path: target,
+            content,
+        });
+    }
+    Ok(Answer::changed(
+        format!("Successfully renamed {old} to {new}"),
+        operations,
+    ))
+}
+
+/// The path relative to a directory it lies in.
+fn below<'a>(path: &'a SafePath, directory: &SafePath) -> Option<&'a str> {
+    path.as_str()
+        .strip_prefix(directory.as_str())?
+        .strip_prefix('/')
+}

@@ -1,0 +1,138 @@
+//! The files a command is carried out on.
+
+use crate::snapshot::Snapshot;
+use bytes::Bytes;
+use dormouse_guard::paths::SafePath;
+use std::collections::BTreeMap;
+
+/// A snapshot of the files below the root. `None` for a directory means the root, which always
+/// exists.
+pub trait Tree {
+    /// What lies at a path.
+    fn find(&self, path: &SafePath) -> Option<Entry>;
+
+    /// The names directly inside a directory, in order. Nothing for what is no directory.
+    fn list(&self, directory: Option<&SafePath>) -> Vec<(String, Entry)>;
+
+    /// The content of a file.
+    fn read(&self, path: &SafePath) -> Option<Bytes>;
+}
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A file.
+    File {
+        /// Its length.
+        bytes: u64,
+    },
+    /// A directory.
+    Directory,
+}
+
+/// Files by path; directories are what the paths imply.
+impl Tree for BTreeMap<SafePath, Bytes> {
+    fn find(&self, path: &SafePath) -> Option<Entry> {
+        let length = self.get(path).map(Bytes::len);
+        find(length, self.keys(), path)
+    }
+
+    fn list(&self, directory: Option<&SafePath>) -> Vec<(String, Entry)> {
+        list(
+            self.iter().map(|(path, file)| (path, file.len())),
+            directory,
+        )
+    }
+
+    fn read(&self, path: &SafePath) -> Option<Bytes> {
+        self.get(path).cloned()
+    }
+}
+
+impl Tree for Snapshot {
+    fn find(&self, path: &SafePath) -> Option<Entry> {
+        let length = self.get(path).map(|file| file.content.len());
+        find(length, self.files().map(|(file, _)| file), path)
+    }
+
+    fn list(&self, directory: Option<&SafePath>) -> Vec<(String, Entry)> {
+        let files = self.files();
+        list(
+            files.map(|(path, file)| (path, file.content.len())),
+            directory,
+        )
+    }
+
+    fn read(&self, path: &SafePath) -> Option<Bytes> {
+        self.get(path).map(|file| file.content.clone())
+    }
+}
+
+fn file(length: usize) -> Entry {
+    Entry::File {
+        bytes: length as u64,
+    }
+}
+
+/// A file of that length, or the directory some file is in.
+fn find<'a>(
+    length: Option<usize>,
+    mut files: impl Iterator<Item = &'a SafePath>,
+    path: &SafePath,
+) -> Option<Entry> {
+    let mut is_directory = || files.any(|file| inside(file, Some(path)).is_some());
+    length
+        .map(file)
+        .or_else(|| is_directory().then_some(Entry::Directory))
+}
+
+fn list<'a>(
+    files: impl Iterator<Item = (&'a SafePath, usize)>,
+    directory: Option<&SafePath>,
+) -> Vec<(String, Entry)> {
+    let mut entries = BTreeMap::new();
+    for (path, length) in files {
+        let Some(rest) = inside(path, directory) else {
+            continue;
+        };
+        match rest.split_once('/') {
+            Some((name, _)) => entries.insert(name.to_owned(), Entry::Directory),
+            None => entries.insert(rest.to_owned(), file(length)),
+        };
+    }
+    entries.into_iter().collect()
+}
+
+/// The path of a file relative to a directory it lies in.
+fn inside<'a>(file: &'a SafePath, directory: Option<&SafePath>) -> Option<&'a str> {
+    match directory {
+        None => Some(file.as_str()),
+        Some(directory) => file
+            .as_str()
+            .strip_prefix(directory.as_str())?
+            .strip_prefix('/'),
+    }
+}
+
+/// Every file at or below a path, in order. Names no path may have are left out.
+pub(super) fn files_below(tree: &dyn Tree, path: &SafePath) -> Vec<SafePath> {
+    let mut found = Vec::new();
+    let mut open: Vec<(SafePath, Entry)> = tree
+        .find(path)
+        .map(|entry| (path.clone(), entry))
+        .into_iter()
+        .collect();
+    while let Some((next, entry)) = open.pop() {
+        match entry {
+            Entry::File { .. } => found.push(next),
+            Entry::Directory => {
+                let inner = tree.list(Some(&next)).into_iter();
+                open.extend(
+                    inner.filter_map(|(name, entry)| Some((next.join(&name).ok()?, entry))),
+                );
+            }
+        }
+    }
+    found.sort();
+    found
+}

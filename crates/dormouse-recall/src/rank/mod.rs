@@ -1,0 +1,180 @@
+//! Ranking.
+
+mod confidence;
+mod near;
+mod plan;
+mod rules;
+mod score;
+mod weights;
+
+pub use confidence::{CONFIDENT, confident};
+pub use weights::{Mixed, Weights};
+
+use crate::cues::is_request;
+use crate::searcher::Searcher;
+use confidence::Evidence;
+use near::{Eyes, Look, Wanted};
+use score::deviation;
+use std::cmp::Ordering;
+
+/// How many of the best are looked at word by word.
+const CANDIDATES: usize = 200;
+/// After so many milliseconds the bonus for being new is halved: thirty days.
+const RECENCY_HALF_LIFE: f64 = 30.0 * 86_400_000.0;
+
+/// What is searched for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Query<'a> {
+    /// The words.
+    pub text: &'a str,
+    /// How many hits at most.
+    pub top: usize,
+    /// Now, in milliseconds since 1970, to favour what is new a little; 0 not to.
+    pub now: i64,
+}
+
+/// A document that fits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hit {
+    /// Its number.
+    pub document: usize,
+    /// What it is worth; comparable within one search only.
+    pub score: f32,
+    /// How sure it is that it helps, from 0 to 1; comparable between searches.
+    pub confidence: f32,
+}
+
+/// Memory for a search, to be used again for the next one.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    documents: Vec<f32>,
+    passages: Vec<f32>,
+    units: Vec<f32>,
+    parents: Vec<f32>,
+    counts: Vec<f32>,
+    touched: Vec<usize>,
+    ranked: Vec<(f32, u32)>,
+    looks: Vec<(f32, u32, Look)>,
+    eyes: Eyes,
+}
+
+impl Searcher {
+    /// The best documents for a query, best first. Documents without any word of the query, in
+    /// them or beside them, are not among them.
+    pub fn search(&self, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hit> {
+        let plan = self.plan(query.text);
+        if plan.terms.is_empty() || query.top == 0 {
+            return Vec::new();
+        }
+        let weights = &self.weights;
+        self.score_documents(&plan, scratch);
+        let spread = self.spread(&scratch.documents);
+        let mut passage_share = 0.0;
+        if let Some(passages) = &self.passages {
+            self.score_passages(passages, &plan, scratch);
+            passage_share =
+                weights.passage.at(self.context) * share(spread, self.spread(&scratch.passages));
+        }
+        let mut parent_share = 0.0;
+        if let Some(family) = &self.family {
+            self.score_parents(family, &plan, scratch);
+            let deviation = deviation(scratch.parents.iter().copied());
+            parent_share = weights.parent * share(spread, deviation);
+        }
+        let Scratch {
+            documents,
+            passages,
+            parents,
+            ranked,
+            looks,
+            eyes,
+            ..
+        } = scratch;
+        ranked.clear();
+        for document in self.documents() {
+            let at = document as usize;
+            let mut score = documents[at];
+            if passage_share > 0.0 {
+                score += passage_share * passages[at];
+            }
+            if score <= 0.0 {
+                continue;
+            }
+            if let Some(family) = &self.family
+                && let Some(parent) = parents.get(family.parent[at] as usize)
+            {
+                score += parent_share * parent;
+            }
+            ranked.push((score, document));
+        }
+        self.keep_best(ranked, CANDIDATES.max(query.top));
+        let wanted: Vec<Wanted> = (0..self.parts.len())
+            .map(|part| Wanted::new(&plan, part))
+            .collect();
+        looks.clear();
+        for (score, document) in ranked.iter() {
+            let look = self.look(*document, &plan, &wanted, eyes);
+            let score =
+                score + weights.near * look.near + spread * self.priors(*document, query.now);
+            looks.push((score, *document, look));
+        }
+        looks.sort_unstable_by(|a, b| self.order((a.0, a.1), (b.0, b.1)));
+        let evidence = Evidence::new(self, &plan, looks.iter().map(|look| look.0));
+        looks.truncate(query.top);
+        let mut hits: Vec<Hit> = looks
+            .iter()
+            .map(|(score, document, look)| Hit {
+                document: *document as usize,
+                score: *score,
+                confidence: evidence.confidence(*score, *look),
+            })
+            .collect();
+        if is_request(query.text) {
+            self.place_rules(&mut hits, query.top, scratch);
+        }
+        hits
+    }
+
+    fn spread(&self, scores: &[f32]) -> f32 {
+        let left = scores.iter().zip(&self.gone).filter(|(_, gone)| !**gone);
+        deviation(left.map(|(score, _)| *score))
+    }
+
+    fn priors(&self, document: u32, now: i64) -> f32 {
+        let entry = self.entry(document);
+        let mut bonus = self.weights.prior * entry.prior.clamp(0.0, 1.0);
+        if now > 0 && entry.time > 0 {
+            bonus += self.weights.recency * recency(now.saturating_sub(entry.time));
+        }
+        bonus
+    }
+
+    fn keep_best(&self, ranked: &mut Vec<(f32, u32)>, most: usize) {
+        if ranked.len() > most && most > 0 {
+            ranked.select_nth_unstable_by(most - 1, |a, b| self.order(*a, *b));
+            ranked.truncate(most);
+        }
+    }
+
+    /// Better first; of equals, by payload, so that the order of insertion does not matter.
+    fn order(&self, a: (f32, u32), b: (f32, u32)) -> Ordering {
+        b.0.total_cmp(&a.0).then_with(|| {
+            let payloads = self.payload(a.1 as usize).cmp(self.payload(b.1 as usize));
+            payloads.then(a.1.cmp(&b.1))
+        })
+    }
+}
+
+/// How many units of the one scale make one of the other.
+fn share(spread: f32, other: f32) -> f32 {
+    if other > 0.0 { spread / other } else { 0.0 }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "ages in milliseconds are below 2^52, and the result is between 0 and 1"
+)]
+fn recency(age: i64) -> f32 {
+    (-(age.max(0) as f64) / RECENCY_HALF_LIFE).exp2() as f32
+}

@@ -1,0 +1,147 @@
+//! The words of a candidate, one after the other: which of the query it has, and which of them
+//! stand together as they do in the query.
+
+use super::plan::Plan;
+use crate::searcher::Searcher;
+use crate::segment::GAP;
+
+/// Farthest apart, in words.
+const REACH: usize = 6;
+/// What two words in the other order count.
+const REVERSED: f32 = 0.5;
+/// Bits of the filter in front of the lookup.
+const FILTER: u32 = 1024;
+
+/// The words of the query as numbers of one part's terms.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// Number, place in the query, share; sorted by number.
+    entries: Vec<(u32, usize, f32)>,
+    /// Most words of a document are none of the query's, which this tells at once.
+    filter: [bool; FILTER as usize],
+}
+
+/// What was seen of a document.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Look {
+    /// What words standing together are worth.
+    pub(super) near: f32,
+    /// What the words found are worth, without stop words.
+    pub(super) covered: f32,
+}
+
+/// Memory for looking, used again for the next document.
+#[derive(Debug, Default)]
+pub(super) struct Eyes {
+    /// By word of the query: where it was seen last.
+    seen: Vec<Option<usize>>,
+    /// By word: the best share of it that was seen.
+    share: Vec<f32>,
+    /// By pair: how close at best.
+    close: Vec<f32>,
+}
+
+impl Wanted {
+    pub(super) fn new(plan: &Plan, part: usize) -> Self {
+        let terms = plan.terms.iter();
+        let mut entries: Vec<(u32, usize, f32)> = terms
+            .flat_map(|term| term.lookups.iter().map(|lookup| (lookup, term.word)))
+            .filter(|(lookup, _)| lookup.part == part)
+            .map(|(lookup, word)| (lookup.number, word, lookup.share))
+            .collect();
+        entries.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.total_cmp(&a.2)));
+        entries.dedup_by_key(|entry| entry.0);
+        let mut filter = [false; FILTER as usize];
+        for (number, ..) in &entries {
+            filter[(number % FILTER) as usize] = true;
+        }
+        Self { entries, filter }
+    }
+
+    fn word(&self, number: u32) -> Option<(usize, f32)> {
+        if !self.filter[(number % FILTER) as usize] {
+            return None;
+        }
+        let found = self.entries.binary_search_by_key(&number, |entry| entry.0);
+        let (_, word, share) = self.entries.get(found.ok()?)?;
+        Some((*word, *share))
+    }
+}
+
+impl Searcher {
+    /// Reads a document with the query in mind.
+    pub(super) fn look(
+        &self,
+        document: u32,
+        plan: &Plan,
+        wanted: &[Wanted],
+        eyes: &mut Eyes,
+    ) -> Look {
+        let (part, local) = self.place(document);
+        let (Some(part), Some(wanted)) = (self.parts.get(part), wanted.get(part)) else {
+            return Look::default();
+        };
+        eyes.open(plan);
+        let mut place = 0;
+        for number in part.segment.words(part.segment.units_of(local)) {
+            place += 1;
+            if number == GAP {
+                place += REACH;
+            } else if let Some((word, share)) = wanted.word(number) {
+                eyes.see(plan, word, share, place);
+            }
+        }
+        eyes.sum(plan)
+    }
+}
+
+impl Eyes {
+    fn open(&mut self, plan: &Plan) {
+        self.seen.clear();
+        self.seen.resize(plan.words.len(), None);
+        self.share.clear();
+        self.share.resize(plan.words.len(), 0.0);
+        self.close.clear();
+        self.close.resize(plan.pairs.len(), 0.0);
+    }
+
+    fn see(&mut self, plan: &Plan, word: usize, share: f32, place: usize) {
+        self.seen[word] = Some(place);
+        self.share[word] = self.share[word].max(share);
+        for (pair, close) in plan.pairs.iter().zip(&mut self.close) {
+            let (other, order) = match word {
+                _ if word == pair.1 => (pair.0, 1.0),
+                _ if word == pair.0 => (pair.1, REVERSED),
+                _ => continue,
+            };
+            if let Some(at) = self.seen[other] {
+                *close = close.max(share * order * closeness(place - at));
+            }
+        }
+    }
+
+    fn sum(&self, plan: &Plan) -> Look {
+        let pairs = plan.pairs.iter().zip(&self.close);
+        let speaking = plan.words.iter().zip(&self.share);
+        let speaking = speaking.filter(|(word, _)| !word.stop_word);
+        Look {
+            near: pairs
+                .map(|(pair, close)| {
+                    plan.words[pair.0].rarity.min(plan.words[pair.1].rarity) * close
+                })
+                .sum(),
+            covered: speaking.map(|(word, share)| word.rarity * share).sum(),
+        }
+    }
+}
+
+fn closeness(distance: usize) -> f32 {
+    match distance {
+        1 => 1.0,
+        2 => 0.6,
+        3 => 0.4,
+        4 => 0.25,
+        5 | REACH => 0.15,
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,248 @@
+//! From a query to the terms that are looked up, each with its weight.
+
+use super::score::rarity;
+use crate::analyse::{QueryTerm, Sort};
+use crate::searcher::Searcher;
+use std::collections::{BTreeMap, HashMap};
+
+/// How many letters longer or shorter another form of a word may be.
+const VARIANT_LETTERS: usize = 6;
+
+/// A word of the query that occurs, or something that stands for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    /// Where to look: the word itself first, then its relatives.
+    pub(crate) lookups: Vec<Lookup>,
+    /// What it counts among documents: rarity, less for stop words and stand-ins.
+    pub(crate) weight: f32,
+    /// The same among units.
+    pub(crate) unit_weight: f32,
+    /// What it counts among wholes is its rarity there, times this.
+    pub(crate) factor: f32,
+    /// The place in the query of the word it stands for.
+    pub(crate) word: usize,
+}
+
+/// A term of one part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lookup {
+    pub(crate) part: usize,
+    pub(crate) number: u32,
+    /// What one occurrence counts.
+    pub(crate) share: f32,
+}
+
+/// A word of the query.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Word {
+    pub(crate) stop_word: bool,
+    /// How much the query loses without it.
+    pub(crate) rarity: f32,
+}
+
+/// What to look up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) terms: Vec<Planned>,
+    /// The words in order; those of an identifier without the identifier.
+    pub(crate) words: Vec<Word>,
+    pub(crate) pairs: Vec<(usize, usize)>,
+}
+
+/// In how many documents and units something is.
+#[derive(Clone, Copy, Default)]
+struct Having {
+    documents: usize,
+    units: usize,
+}
+
+impl Searcher {
+    pub(crate) fn plan(&self, query: &str) -> Plan {
+        let mut plan = Plan::default();
+        let mut known: HashMap<String, Word> = HashMap::new();
+        let terms = self.analyser.query(query);
+        for term in &terms {
+            if let Some(again) = known.get(&term.text) {
+                if term.sort == Sort::Stem {
+                    plan.words.push(*again);
+                }
+                continue;
+            }
+            let place = plan
+                .words
+                .len()
+                .saturating_sub(usize::from(term.sort != Sort::Stem));
+            let planned = self.planned(term, place);
+            let nowhere = self.factor(term) * self.rarity(0);
+            let rarity = planned.as_ref().map_or(nowhere, |planned| planned.weight);
+            let word = Word {
+                rarity,
+                stop_word: term.stop_word,
+            };
+            known.insert(term.text.clone(), word);
+            if term.sort == Sort::Stem {
+                plan.words.push(word);
+            }
+            plan.terms.extend(planned);
+        }
+        self.joined(&terms, &known, &mut plan);
+        plan.pairs = (1..plan.words.len()).map(|word| (word - 1, word)).collect();
+        let content: Vec<usize> = (0..plan.words.len())
+            .filter(|word| !plan.words[*word].stop_word)
+            .collect();
+        plan.pairs.extend(
+            content
+                .windows(2)
+                .map(|pair| (pair[0], pair[1]))
+                .filter(|pair| pair.0 + 1 != pair.1),
+        );
+        plan
+    }
+
+    fn factor(&self, term: &QueryTerm) -> f32 {
+        let sort = if term.sort == Sort::Form {
+            self.weights.form
+        } else {
+            1.0
+        };
+        let word = if term.stop_word {
+            self.weights.stop_word.at(self.context)
+        } else {
+            1.0
+        };
+        sort * word
+    }
+
+    fn planned(&self, term: &QueryTerm, word: usize) -> Option<Planned> {
+        let mut factor = self.factor(term);
+        let (mut lookups, mut having) = self.find(&term.text, 1.0);
+        if !term.stop_word && term.sort == Sort::Stem {
+            let absent = having.documents == 0;
+            let mut relatives = Having::default();
+            for (text, share) in self.relatives(&term.text, absent) {
+                let (found, some) = self.find(&text, share);
+                lookups.extend(found);
+                relatives.documents += some.documents;
+                relatives.units += some.units;
+            }
+            if absent {
+                having = relatives;
+                factor *= self.weights.alike;
+            }
+        }
+        self.weighed(lookups, having, factor, word)
+    }
+
+    fn weighed(
+        &self,
+        lookups: Vec<Lookup>,
+        having: Having,
+        factor: f32,
+        word: usize,
+    ) -> Option<Planned> {
+        (having.documents > 0).then(|| Planned {
+            lookups,
+            weight: factor * self.rarity(having.documents),
+            unit_weight: factor * rarity(self.live_units as usize, having.units),
+            factor,
+            word,
+        })
+    }
+
+    /// What a word counts that so many documents have.
+    pub(super) fn rarity(&self, having: usize) -> f32 {
+        let power = self.weights.rarity.at(self.context);
+        rarity(self.live as usize, having).powf(power)
+    }
+
+    fn find(&self, term: &str, share: f32) -> (Vec<Lookup>, Having) {
+        let mut lookups = Vec::new();
+        let mut having = Having::default();
+        for (index, part) in self.parts.iter().enumerate() {
+            if let Some(number) = part.segment.find(term) {
+                let (documents, units) = part.having(&part.segment.postings(number));
+                having.documents += documents as usize;
+                having.units += units;
+                lookups.push(Lookup {
+                    part: index,
+                    number,
+                    share,
+                });
+            }
+        }
+        (lookups, having)
+    }
+
+    /// Two words of the query written as one.
+    fn joined(&self, terms: &[QueryTerm], known: &HashMap<String, Word>, plan: &mut Plan) {
+        let share = self.weights.joined;
+        if share <= 0.0 {
+            return;
+        }
+        let mut place = 0;
+        for pair in terms.windows(2) {
+            let [first, second] = pair else { continue };
+            place += usize::from(first.sort == Sort::Stem);
+            if first.stop_word
+                || second.stop_word
+                || first.sort != Sort::Stem
+                || second.sort != Sort::Stem
+            {
+                continue;
+            }
+            let text = format!("{}{}", first.text, second.text);
+            if !known.contains_key(&text) {
+                let (lookups, having) = self.find(&text, 1.0);
+                plan.terms
+                    .extend(self.weighed(lookups, having, share, place - 1));
+            }
+        }
+    }
+
+    /// Terms that mean about the same as one, with what they count.
+    fn relatives(&self, term: &str, absent: bool) -> BTreeMap<String, f32> {
+        let mut found = BTreeMap::new();
+        if self.weights.variant > 0.0 || absent {
+            self.variants(term, absent, &mut found);
+        }
+        found
+    }
+
+    /// Terms that begin alike: longer forms, shorter forms, and for one that is nowhere those that
+    /// share most of it.
+    fn variants(&self, term: &str, absent: bool, found: &mut BTreeMap<String, f32>) {
+        let letters = term.chars().count();
+        if letters < 4 || !term.chars().all(char::is_alphabetic) {
+            return;
+        }
+        let share = if absent { 1.0 } else { self.weights.variant };
+        let keep = if absent {
+            (letters * 3).div_ceil(4).max(4)
+        } else {
+            letters
+        };
+        let stem: String = term.chars().take(keep).collect();
+        for part in &self.parts {
+            let first = part.segment.first_at_least(&stem);
+            for number in first..part.segment.terms() {
+                let Ok(text) = std::str::from_utf8(part.segment.term_text(number)) else {
+                    break;
+                };
+                if !text.starts_with(&stem) {
+                    break;
+                }
+                let longer = text.chars().count().saturating_sub(letters);
+                let fine = longer <= VARIANT_LETTERS && text.chars().all(char::is_alphabetic);
+                if fine && text != term {
+                    found.entry(text.to_owned()).or_insert(share);
+                }
+            }
+        }
+        if !absent {
+            for length in letters.saturating_sub(VARIANT_LETTERS).max(4)..letters {
+                let short: String = term.chars().take(length).collect();
+                found.entry(short).or_insert(share);
+            }
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Writing a segment.
+
+use super::{CHECKED_FROM, GAP, HEADER, MAGIC, SECTIONS, Segment, VERSION};
+use crate::analyse::{Analyser, Sort, Term, UnitEvent};
+use crate::cues;
+use crate::document::Document;
+use dormouse_text::words::Language;
+use std::collections::HashMap;
+use twox_hash::XxHash3_128;
+
+/// More than the format has room for: four gigabytes, or sixteen million different words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too much text for one index")]
+pub struct TooLarge;
+
+impl Segment {
+    /// The bytes of an index of these documents, numbered in the order given.
+    pub fn build<'a>(
+        language: Language,
+        documents: impl IntoIterator<Item = Document<'a>>,
+    ) -> Result<Vec<u8>, TooLarge> {
+        let mut builder = Builder::new(language);
+        let analyser = Analyser::new(language);
+        for document in documents {
+            builder.add(&document, &analyser)?;
+        }
+        builder.finish()
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Count {
+    unit: u32,
+    body: u8,
+    name: u8,
+    description: u8,
+}
+
+#[derive(Clone, Copy)]
+enum Field {
+    Name,
+    Description,
+    Body,
+}
+
+struct Builder {
+    language: Language,
+    numbers: HashMap<String, u32>,
+    postings: Vec<Vec<Count>>,
+    documents: Vec<u8>,
+    document_count: u32,
+    units: Vec<Unit>,
+    words: Vec<u32>,
+    payload_ends: Vec<u8>,
+    payloads: Vec<u8>,
+}
+
+struct Unit {
+    document: u32,
+    length: u32,
+    words_end: u32,
+}
+
+impl Builder {
+    fn new(language: Language) -> Self {
+        Self {
+            language,
+            numbers: HashMap::new(),
+            postings: Vec::new(),
+            documents: Vec::new(),
+            document_count: 0,
+            units: Vec::new(),
+            words: Vec::new(),
+            payload_ends: Vec::new(),
+            payloads: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, document: &Document<'_>, analyser: &Analyser) -> Result<(), TooLarge> {
+        let first_unit = fits(self.units.len())?;
+        self.open_unit()?;
+        let mut lengths = [0_u32; 3];
+        let mut full = false;
+        for (field, text) in [
+            (Field::Name, document.name),
+            (Field::Description, document.description),
+        ] {
+            analyser.each(text, |term| {
+                full |= self.count(term, field, 1).is_err();
+                lengths[field as usize] += u32::from(term.sort != Sort::Form);
+            });
+            if !text.is_empty() {
+                self.words.push(GAP);
+            }
+        }
+        analyser.units(document.body, |event| match event {
+            UnitEvent::Next => full |= self.open_unit().is_err(),
+            UnitEvent::Term(term, count) => {
+                full |= self.count(term, Field::Body, count).is_err();
+                let length = if term.sort == Sort::Form {
+                    0
+                } else {
+                    u32::from(count)
+                };
+                lengths[Field::Body as usize] += length;
+                if let Some(unit) = self.units.last_mut() {
+                    unit.length += length;
+                }
+            }
+        });
+        if full {
+            return Err(TooLarge);
+        }
+        self.close_unit()?;
+        self.entry(document, first_unit, lengths);
+        self.payloads.extend_from_slice(document.payload);
+        let end = fits(self.payloads.len())?;
+        self.payload_ends.extend_from_slice(&end.to_le_bytes());
+        self.document_count = self.document_count.checked_add(1).ok_or(TooLarge)?;
+        Ok(())
+    }
+
+    fn open_unit(&mut self) -> Result<(), TooLarge> {
+        self.close_unit()?;
+        fits(self.units.len())?;
+        self.units.push(Unit {
+            document: self.document_count,
+            length: 0,
+            words_end: 0,
+        });
+        Ok(())
+    }
+
+    fn close_unit(&mut self) -> Result<(), TooLarge> {
+        let end = fits(self.words.len())?;
+        if let Some(unit) = self.units.last_mut() {
+            unit.words_end = end;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, term: Term<'_>, field: Field, count: u8) -> Result<(), TooLarge> {
+        let number = match self.numbers.get(term.text) {
+            Some(number) => *number,
+            None => {
+                let number = fits(self.postings.len())?;
+                if number >= GAP {
+                    return Err(TooLarge);
+                }
+                self.numbers.insert(term.text.to_owned(), number);
+                self.postings.push(Vec::new());
+                number
+            }
+        };
+        if term.sort == Sort::Stem {
+            self.words.push(number);
+        }
+        let unit = fits(self.units.len().saturating_sub(1))?;
+        let Some(list) = self.postings.get_mut(number as usize) else {
+            return Err(TooLarge);
+        };
+        if list.last().is_none_or(|last| last.unit != unit) {
+            list.push(Count {
+                unit,
+                ..Count::default()
+            });
+        }
+        if let Some(last) = list.last_mut() {
+            match field {
+                Field::Name => last.name = (last.name + 1).min(15),
+                Field::Description => last.description = (last.description + 1).min(15),
+                Field::Body => last.body = last.body.saturating_add(count),
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, document: &Document<'_>, first_unit: u32, lengths: [u32; 3]) {
+        let out = &mut self.documents;
+        let short = |length: u32| u16::try_from(length).unwrap_or(u16::MAX);
+        out.extend_from_slice(&first_unit.to_le_bytes());
+        out.extend_from_slice(&short(lengths[0]).to_le_bytes());
+        out.extend_from_slice(&short(lengths[1]).to_le_bytes());
+        out.extend_from_slice(&lengths[2].to_le_bytes());
+        out.extend_from_slice(&document.parent.map_or(0, parent_key).to_le_bytes());
+        out.extend_from_slice(&document.order.to_le_bytes());
+        out.extend_from_slice(&document.time.to_le_bytes());
+        out.extend_from_slice(&document.prior.clamp(0.0, 1.0).to_le_bytes());
+        out.extend_from_slice(&cues::standing(document.body).to_le_bytes());
+    }
+
+    fn finish(self) -> Result<Vec<u8>, TooLarge> {
+        let mut terms: Vec<(&str, u32)> = self
+            .numbers
+            .iter()
+            .map(|(text, number)| (text.as_str(), *number))
+            .collect();
+        terms.sort_unstable();
+        let mut places = vec![0_u32; terms.len()];
+        let (mut entries, mut texts, mut postings) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, (text, number)) in terms.iter().enumerate() {
+            let list = self.postings.get(*number as usize).ok_or(TooLarge)?;
+            *places.get_mut(*number as usize).ok_or(TooLarge)? = fits(place)?;
+            texts.extend_from_slice(text.as_bytes());
+            let mut having = 0_u32;
+            let mut last = u32::MAX;
+            for count in list {
+                postings.extend_from_slice(&count.unit.to_le_bytes());
+                postings.push(count.body);
+                postings.push(count.name << 4 | count.description);
+                let document = self
+                    .units
+                    .get(count.unit as usize)
+                    .map(|unit| unit.document);
+                let document = document.ok_or(TooLarge)?;
+                having += u32::from(document != last);
+                last = document;
+            }
+            entries.extend_from_slice(&fits(texts.len())?.to_le_bytes());
+            entries.extend_from_slice(&fits(postings.len() / super::POSTING)?.to_le_bytes());
+            entries.extend_from_slice(&having.to_le_bytes());
+        }
+        let mut words = Vec::with_capacity(self.words.len() * super::WORD);
+        for word in &self.words {
+            let place = places.get(*word as usize).copied().unwrap_or(GAP);
+            words.extend_from_slice(&place.to_le_bytes()[..super::WORD]);
+        }
+        let mut units = Vec::with_capacity(self.units.len() * super::UNIT);
+        for unit in &self.units {
+            for value in [unit.document, unit.length, unit.words_end] {
+                units.extend_from_slice(&value.to_le_bytes());
+            }
+        }
+        let counts = [
+            self.document_count,
+            fits(self.units.len())?,
+            fits(terms.len())?,
+        ];
+        let sections: [&[u8]; SECTIONS] = [
+            &self.documents,
+            &units,
+            &entries,
+            &texts,
+            &postings,
+            &words,
+            &self.payload_ends,
+            &self.payloads,
+        ];
+        assemble(self.language, counts, &sections)
+    }
+}
+
+fn assemble(
+    language: Language,
+    counts: [u32; 3],
+    sections: &[&[u8]; SECTIONS],
+) -> Result<Vec<u8>, TooLarge> {
+    let length: usize = sections.iter().map(|section| section.len()).sum();
+    let mut out = Vec::with_capacity(HEADER + length);
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&VERSION.to_le_bytes());
+    out.extend_from_slice(&[0; 16]);
+    out.extend_from_slice(&[super::open::code(language), 0, 0, 0]);
+    for count in counts {
+        out.extend_from_slice(&count.to_le_bytes());
+    }
+    let mut end = HEADER;
+    for section in sections {
+        end += section.len();
+        out.extend_from_slice(&fits(end)?.to_le_bytes());
+    }
+    for section in sections {
+        out.extend_from_slice(section);
+    }
+    let checksum = XxHash3_128::oneshot(&out[CHECKED_FROM..]);
+    out[CHECKED_FROM - 16..CHECKED_FROM].copy_from_slice(&checksum.to_le_bytes());
+    Ok(out)
+}
+
+/// A parent as a number; never 0, which is none.
+fn parent_key(parent: &str) -> u64 {
+    let [low @ .., _, _, _, _, _, _, _, _] = XxHash3_128::oneshot(parent.as_bytes()).to_le_bytes();
+    u64::from_le_bytes(low).max(1)
+}
+
+fn fits(number: usize) -> Result<u32, TooLarge> {
+    u32::try_from(number).map_err(|_| TooLarge)
+}

@@ -1,0 +1,172 @@
+//! What a line says, whatever its shape.
+//!
+//! # Model
+//! A line is JSON with text somewhere in it. Who speaks, when, and the id are looked for where the
+//! known tools put them; text is every string that is not a name, an id or data.
+
+use super::Said;
+use dormouse_core::units::Millis;
+use serde_json::Value;
+
+/// Values that tell nothing: ids, paths of the session, versions, data that is no text.
+const NOT_SAID: [&str; 44] = [
+    "uuid",
+    "parentUuid",
+    "logicalParentUuid",
+    "sessionId",
+    "session_id",
+    "requestId",
+    "leafUuid",
+    "id",
+    "parentId",
+    "message_id",
+    "messageId",
+    "tool_use_id",
+    "toolUseID",
+    "toolUseId",
+    "toolCallId",
+    "call_id",
+    "turn_id",
+    "timestamp",
+    "ts",
+    "time",
+    "type",
+    "subtype",
+    "role",
+    "cwd",
+    "version",
+    "cli_version",
+    "gitBranch",
+    "userType",
+    "entrypoint",
+    "model",
+    "modelId",
+    "provider",
+    "stop_reason",
+    "stopReason",
+    "signature",
+    "thinkingSignature",
+    "textSignature",
+    "encrypted_content",
+    "media_type",
+    "mimeType",
+    "data",
+    "hash",
+    "slug",
+    "service_tier",
+];
+/// A string without blanks that is longer is data.
+const LONGEST_WORD: usize = 2_000;
+/// How deep a line is looked into.
+const DEEPEST: usize = 24;
+
+/// What a line says.
+#[derive(Debug)]
+pub(super) struct Spoken<'a> {
+    pub(super) record: Option<&'a str>,
+    pub(super) time: Option<Millis>,
+    /// Texts, each with its speaker.
+    pub(super) texts: Vec<(Said, &'a str)>,
+}
+
+/// Reads a line.
+pub(super) fn spoken(line: &Value) -> Spoken<'_> {
+    let inner = ["payload", "message"]
+        .into_iter()
+        .find_map(|key| line.get(key));
+    let first_string = |keys: &[&str]| {
+        let found = keys.iter().find_map(|key| line.get(key)?.as_str());
+        found.or_else(|| keys.iter().find_map(|key| inner?.get(key)?.as_str()))
+    };
+    let mut texts = Vec::new();
+    collect(line, speaker(line, Said::Other), 0, &mut texts);
+    Spoken {
+        record: first_string(&["uuid", "id"]),
+        time: ["timestamp", "ts", "time", "created_at"]
+            .into_iter()
+            .find_map(|key| time(line.get(key)?))
+            .or_else(|| time(inner?.get("timestamp")?)),
+        texts,
+    }
+}
+
+/// RFC 3339, or a number of seconds or milliseconds.
+fn time(value: &Value) -> Option<Millis> {
+    if let Some(text) = value.as_str() {
+        return Millis::parse(text);
+    }
+    let number = value.as_i64()?;
+    // Seconds of this century have ten digits, milliseconds thirteen.
+    let millis = if number.abs() < 100_000_000_000 {
+        number.checked_mul(1_000)?
+    } else {
+        number
+    };
+    Some(Millis(millis))
+}
+
+/// Who speaks in an object, as far as it says so.
+fn speaker(value: &Value, otherwise: Said) -> Said {
+    let kind = value
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let role = value
+        .get("role")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if is_result(kind) {
+        return Said::Tool;
+    }
+    match role {
+        "user" => return Said::User,
+        "assistant" => return Said::Assistant,
+        "tool" | "toolResult" | "function" => return Said::Tool,
+        _ => {}
+    }
+    match kind {
+        "user" | "user_message" => Said::User,
+        "assistant" | "agent_message" | "agent_reasoning" | "reasoning" => Said::Assistant,
+        _ => otherwise,
+    }
+}
+
+fn is_result(kind: &str) -> bool {
+    matches!(kind, "tool_result" | "toolResult" | "tool_output")
+        || kind.ends_with("_call_output")
+        || kind.starts_with("exec_command_")
+}
+
+fn collect<'a>(value: &'a Value, said: Said, depth: usize, texts: &mut Vec<(Said, &'a str)>) {
+    if depth > DEEPEST {
+        return;
+    }
+    match value {
+        Value::String(text) => {
+            let data = text.len() > LONGEST_WORD && !text.contains(char::is_whitespace);
+            if !text.is_empty() && !data {
+                texts.push((said, text));
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                collect(item, speaker(item, said), depth + 1, texts);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                if NOT_SAID.contains(&key.as_str()) && !field.is_object() {
+                    continue;
+                }
+                // What a tool gave is beside the message too, as its client saw it.
+                let own = if matches!(key.as_str(), "toolUseResult" | "tool_result") {
+                    Said::Tool
+                } else {
+                    said
+                };
+                collect(field, speaker(field, own), depth + 1, texts);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,104 @@
+//! Which terms a text has, and the words around them.
+
+/// Places of terms that are looked at in one text.
+const MOST_PLACES: usize = 256;
+/// A term that is shorter counts only at the beginning of a word.
+const LONG_ENOUGH: usize = 4;
+
+/// Lower case without changing the length of anything, so that places stay where they are.
+pub(super) fn fold(text: &str) -> String {
+    text.chars()
+        .map(|letter| {
+            let mut lower = letter.to_lowercase();
+            match (lower.next(), lower.next()) {
+                (Some(one), None) if one.len_utf8() == letter.len_utf8() => one,
+                _ => letter,
+            }
+        })
+        .collect()
+}
+
+/// Where terms stand in a text: place and number of the term, in order of places.
+pub(super) fn places(text: &str, terms: &[String]) -> Vec<(usize, usize)> {
+    let folded = fold(text);
+    let mut found = Vec::new();
+    for (number, term) in terms.iter().enumerate() {
+        let places = folded
+            .match_indices(term.as_str())
+            .map(|(at, _)| at)
+            .filter(|at| counts(&folded, *at, term));
+        found.extend(places.take(MOST_PLACES).map(|at| (at, number)));
+    }
+    found.sort_unstable();
+    found
+}
+
+fn counts(folded: &str, at: usize, term: &str) -> bool {
+    term.len() >= LONG_ENOUGH
+        || !folded[..at].ends_with(|before: char| before.is_ascii_alphanumeric())
+}
+
+/// At most `most` characters around the places where most terms stand, on one line.
+pub(super) fn snippet(text: &str, places: &[(usize, usize)], most: usize) -> String {
+    let (from, _) = densest(places, most);
+    let lead = most / 5;
+    let start = text[..from]
+        .char_indices()
+        .rev()
+        .nth(lead.saturating_sub(1))
+        .map_or(0, |(at, _)| at);
+    let start = word_start(text, start, from);
+    let mut out = String::new();
+    if start > 0 {
+        out.push('…');
+    }
+    let mut left = most;
+    let mut blank = false;
+    for letter in text[start..].chars() {
+        if letter.is_whitespace() || letter.is_control() {
+            blank = left < most;
+            continue;
+        }
+        let needed = 1 + usize::from(blank);
+        if left < needed {
+            out.push('…');
+            break;
+        }
+        left -= needed;
+        if blank {
+            out.push(' ');
+        }
+        blank = false;
+        out.push(letter);
+    }
+    out
+}
+
+/// The place from which a window has most different terms, and how many.
+fn densest(places: &[(usize, usize)], width: usize) -> (usize, usize) {
+    let mut best = (places.first().map_or(0, |(at, _)| *at), 0);
+    for (index, (start, _)) in places.iter().enumerate() {
+        let mut seen = 0_u32;
+        for (at, number) in &places[index..] {
+            if *at > start + width {
+                break;
+            }
+            seen |= 1 << (number % 32);
+        }
+        let count = usize::try_from(seen.count_ones()).unwrap_or(0);
+        if count > best.1 {
+            best = (*start, count);
+        }
+    }
+    best
+}
+
+/// The first beginning of a word behind a place, not behind `from`.
+fn word_start(text: &str, start: usize, from: usize) -> usize {
+    if start == 0 {
+        return 0;
+    }
+    text[start..from]
+        .find(char::is_whitespace)
+        .map_or(start, |at| start + at)
+}

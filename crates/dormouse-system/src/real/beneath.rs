@@ -1,0 +1,306 @@
+//! The files below one directory.
+//!
+//! # Model
+//! Every operation first gets a handle on the directory that holds the thing, by a resolution that
+//! cannot be led astray ([`Root`]), and then acts on the bare name in it: nothing is found by its
+//! path twice. A replacement is written to a temporary file in that same directory and renamed
+//! there; renaming never follows a link, so whatever somebody puts at the name meanwhile, nothing
+//! outside is written to.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the place the ban on file and id functions points to"
+)]
+
+use super::files::sync_content;
+use super::opened::{RealAppend, RealRead, read_limited, try_lock, wait_for_lock};
+use super::resolve::{Root, Way, check_ordinary, facts_of};
+use super::walk;
+use crate::error::{During as _, FileResult, Operation};
+use crate::files::{
+    Access, AppendFile, DirEntry, Files, LockGuard, Metadata, RandomRead, TEMPORARY_PREFIX,
+    TEMPORARY_SUFFIX, Walked, lock_path, names_beneath, write_fully,
+};
+use bytes::Bytes;
+use dormouse_core::units::Millis;
+use rustix::fd::{AsFd as _, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The files below `root`, which itself may be reached over links.
+pub(super) fn open(root: &Path, way: Way) -> FileResult<Arc<dyn Files>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::open(root, flags, Mode::empty())
+        .map_err(io::Error::from)
+        .and_then(|directory| Root::new(directory, way))
+        .during(Operation::Open, root)?;
+    Ok(Arc::new(FilesBeneath { root }))
+}
+
+#[derive(Debug)]
+struct FilesBeneath {
+    root: Root,
+}
+
+impl FilesBeneath {
+    fn open_file(&self, path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
+        let names = names_beneath(path)?;
+        self.root.file(&names, flags, Mode::from_raw_mode(mode))
+    }
+
+    fn replace_with(
+        &self,
+        path: &Path,
+        content: &[u8],
+        access: Access,
+        modified: Option<Millis>,
+    ) -> FileResult<()> {
+        let names = names_beneath(path).during(Operation::CreateFile, path)?;
+        let (directory, name) = self
+            .root
+            .parent(&names)
+            .during(Operation::CreateFile, path)?;
+        let mode = mode_to_keep(&directory, name).during(Operation::Rename, path)?;
+        let (temporary, file) =
+            create_temporary(&directory, access).during(Operation::CreateFile, path)?;
+        let done = fill(&file, content, mode, modified, path).and_then(|()| {
+            rustix::fs::renameat(&directory, &temporary, &directory, name)
+                .map_err(io::Error::from)
+                .during(Operation::Rename, path)
+        });
+        if done.is_err() {
+            // The error to report is the first one; a stray temporary file harms nobody.
+            let _removed = rustix::fs::unlinkat(&directory, &temporary, AtFlags::empty());
+            return done;
+        }
+        sync_dir(&directory, path)
+    }
+
+    fn remove(&self, path: &Path, flags: AtFlags) -> FileResult<()> {
+        names_beneath(path)
+            .and_then(|names| {
+                let (directory, name) = self.root.parent(&names)?;
+                Ok(rustix::fs::unlinkat(directory, name, flags)?)
+            })
+            .during(Operation::Remove, path)
+    }
+}
+
+impl Files for FilesBeneath {
+    fn read(&self, path: &Path, limit: u64) -> FileResult<Bytes> {
+        self.open_file(path, OFlags::RDONLY, 0)
+            .and_then(|file| read_limited(&file, limit))
+            .during(Operation::Read, path)
+    }
+
+    fn open(&self, path: &Path) -> FileResult<Arc<dyn RandomRead>> {
+        let file = self
+            .open_file(path, OFlags::RDONLY, 0)
+            .during(Operation::Open, path)?;
+        Ok(Arc::new(RealRead {
+            file,
+            path: path.to_owned(),
+        }))
+    }
+
+    fn append(&self, path: &Path, access: Access) -> FileResult<Box<dyn AppendFile>> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+        let file = self
+            .open_file(path, flags, access.file_mode())
+            .during(Operation::OpenAppend, path)?;
+        let length = file.metadata().during(Operation::Metadata, path)?.len();
+        if length == 0 {
+            self.sync_parent(path)?;
+        }
+        Ok(Box::new(RealAppend {
+            file,
+            path: path.to_owned(),
+        }))
+    }
+
+    fn create_new(&self, path: &Path, access: Access) -> FileResult<Box<dyn AppendFile>> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;
+        let file = match names_beneath(path) {
+            Ok(names) if names.is_empty() => Err(io::ErrorKind::AlreadyExists.into()),
+            _ => self.open_file(path, flags, access.file_mode()),
+        }
+        .during(Operation::CreateFile, path)?;
+        self.sync_parent(path)?;
+        Ok(Box::new(RealAppend {
+            file,
+            path: path.to_owned(),
+        }))
+    }
+
+    fn replace(&self, path: &Path, content: &[u8], access: Access) -> FileResult<()> {
+        self.replace_with(path, content, access, None)
+    }
+
+    fn replace_dated(
+        &self,
+        path: &Path,
+        content: &[u8],
+        access: Access,
+        modified: Millis,
+    ) -> FileResult<()> {
+        self.replace_with(path, content, access, Some(modified))
+    }
+
+    fn list(&self, path: &Path) -> FileResult<Vec<DirEntry>> {
+        names_beneath(path)
+            .and_then(|names| walk::list(&self.root.directory(&names)?))
+            .during(Operation::List, path)
+    }
+
+    fn walk(&self, path: &Path, skip: &dyn Fn(&Path) -> bool) -> FileResult<Vec<Walked>> {
+        names_beneath(path)
+            .and_then(|names| {
+                let start = self.root.directory(&names)?;
+                walk::walk(&start, skip, &|above, name| self.root.enter(above, name))
+            })
+            .during(Operation::List, path)
+    }
+
+    fn metadata(&self, path: &Path) -> FileResult<Metadata> {
+        names_beneath(path)
+            .and_then(|names| Ok(facts_of(&self.root.stat(&names)?)))
+            .during(Operation::Metadata, path)
+    }
+
+    fn real_path(&self, path: &Path) -> FileResult<PathBuf> {
+        names_beneath(path)
+            .and_then(|names| {
+                self.root.stat(&names)?;
+                Ok(names.iter().collect())
+            })
+            .during(Operation::Metadata, path)
+    }
+
+    fn create_dir_all(&self, path: &Path, access: Access) -> FileResult<()> {
+        let names = names_beneath(path).during(Operation::CreateDir, path)?;
+        let mut directory = self
+            .root
+            .directory(&[])
+            .during(Operation::CreateDir, path)?;
+        for name in names {
+            let made = make_dir(&directory, name, access).during(Operation::CreateDir, path)?;
+            if made {
+                sync_dir(&directory, path)?;
+            }
+            directory = self
+                .root
+                .enter(directory.as_fd(), name)
+                .during(Operation::CreateDir, path)?;
+        }
+        Ok(())
+    }
+
+    fn remove_file(&self, path: &Path) -> FileResult<()> {
+        self.remove(path, AtFlags::empty())
+    }
+
+    fn remove_dir(&self, path: &Path) -> FileResult<()> {
+        self.remove(path, AtFlags::REMOVEDIR)
+    }
+
+    fn lock_exclusive(&self, path: &Path) -> FileResult<Option<LockGuard>> {
+        let flags = OFlags::WRONLY | OFlags::CREATE;
+        // The path itself is checked too: with an ending put to it, `..` would be a name.
+        let file = names_beneath(path)
+            .and_then(|names| self.root.parent(&names))
+            .and_then(|_| self.open_file(&lock_path(path), flags, Access::Private.file_mode()))
+            .during(Operation::Lock, path)?;
+        try_lock(file, path)
+    }
+
+    fn lock_waiting(&self, path: &Path, most: Duration) -> FileResult<Option<LockGuard>> {
+        wait_for_lock(most, || self.lock_exclusive(path))
+    }
+
+    fn beneath(&self, root: &Path) -> FileResult<Arc<dyn Files>> {
+        let inner = names_beneath(root)
+            .and_then(|names| Root::new(self.root.directory(&names)?, self.root.way()))
+            .during(Operation::Open, root)?;
+        Ok(Arc::new(Self { root: inner }))
+    }
+}
+
+impl FilesBeneath {
+    fn sync_parent(&self, path: &Path) -> FileResult<()> {
+        let (directory, _) = names_beneath(path)
+            .and_then(|names| self.root.parent(&names))
+            .during(Operation::SyncDir, path)?;
+        sync_dir(&directory, path)
+    }
+}
+
+/// The permissions of the file to be replaced; `None` if there is none. What must not be replaced
+/// is refused.
+fn mode_to_keep(directory: &OwnedFd, name: &OsStr) -> io::Result<Option<Mode>> {
+    match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(old) => {
+            check_ordinary(&old)?;
+            Ok(Some(Mode::from_raw_mode(old.st_mode & 0o777)))
+        }
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn create_temporary(directory: &OwnedFd, access: Access) -> io::Result<(String, File)> {
+    let name = format!(
+        "{TEMPORARY_PREFIX}{}{TEMPORARY_SUFFIX}",
+        uuid::Uuid::new_v4().simple()
+    );
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(access.file_mode());
+    let file = rustix::fs::openat(directory, &name, flags, mode)?;
+    Ok((name, file.into()))
+}
+
+fn fill(
+    mut file: &File,
+    content: &[u8],
+    mode: Option<Mode>,
+    modified: Option<Millis>,
+    path: &Path,
+) -> FileResult<()> {
+    if let Some(mode) = mode {
+        rustix::fs::fchmod(file, mode)
+            .map_err(io::Error::from)
+            .during(Operation::CreateFile, path)?;
+    }
+    write_fully(content, |bytes| file.write(bytes)).during(Operation::Write, path)?;
+    sync_content(file, modified).during(Operation::SyncData, path)
+}
+
+/// Whether a directory had to be made.
+fn make_dir(above: &OwnedFd, name: &OsStr, access: Access) -> io::Result<bool> {
+    match rustix::fs::mkdirat(above, name, Mode::from_raw_mode(access.dir_mode())) {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => {
+            let found = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            match FileType::from_raw_mode(found.st_mode) {
+                // A link is left to the one who enters, and refuses it.
+                FileType::Directory | FileType::Symlink => Ok(false),
+                _ => Err(io::ErrorKind::NotADirectory.into()),
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Forces the entries of a directory to disk, as far as the file system lets us.
+fn sync_dir(directory: &OwnedFd, path: &Path) -> FileResult<()> {
+    match rustix::fs::fsync(directory) {
+        // Some file systems do not sync directories at all.
+        Ok(()) | Err(Errno::INVAL | Errno::NOTSUP | Errno::ROFS) => Ok(()),
+        Err(error) => Err(io::Error::from(error)).during(Operation::SyncDir, path),
+    }
+}

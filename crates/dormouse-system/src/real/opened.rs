@@ -1,0 +1,139 @@
+//! Files that are open: what can be done with them does not depend on how they were found.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "waiting for a lock needs the clock of the machine"
+)]
+
+use crate::error::{During as _, FileResult, Operation};
+use crate::files::{AppendFile, LockGuard, RandomRead, write_fully};
+use bytes::Bytes;
+use std::fs::{File, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The first pause of somebody who waits for a lock; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+
+/// The longest pause of somebody who waits for a lock.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Debug)]
+pub(super) struct RealRead {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+}
+
+impl RandomRead for RealRead {
+    fn len(&self) -> FileResult<u64> {
+        Ok(self
+            .file
+            .metadata()
+            .during(Operation::Metadata, &self.path)?
+            .len())
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> FileResult<usize> {
+        read_fully_at(&self.file, offset, buffer).during(Operation::ReadAt, &self.path)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct RealAppend {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+}
+
+impl AppendFile for RealAppend {
+    fn append(&mut self, bytes: &[u8]) -> FileResult<()> {
+        write_fully(bytes, |part| self.file.write(part)).during(Operation::Write, &self.path)
+    }
+
+    fn sync_data(&mut self) -> FileResult<()> {
+        self.file
+            .sync_data()
+            .during(Operation::SyncData, &self.path)
+    }
+
+    fn len(&self) -> FileResult<u64> {
+        Ok(self
+            .file
+            .metadata()
+            .during(Operation::Metadata, &self.path)?
+            .len())
+    }
+}
+
+/// The whole content, unless it is longer than `limit`.
+pub(super) fn read_limited(file: &File, limit: u64) -> io::Result<Bytes> {
+    let found = file.metadata()?;
+    if found.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if found.len() > limit {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    // The length is only a first guess: the file may grow meanwhile, and devices report none.
+    let mut content = Vec::with_capacity(usize::try_from(found.len()).unwrap_or(0));
+    let read = file
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut content)?;
+    if u64::try_from(read).is_ok_and(|read| read <= limit) {
+        Ok(content.into())
+    } else {
+        Err(io::ErrorKind::FileTooLarge.into())
+    }
+}
+
+/// Locks an opened lock file on behalf of the file at `path`.
+pub(super) fn try_lock(file: File, path: &Path) -> FileResult<Option<LockGuard>> {
+    match file.try_lock() {
+        // Closing the file releases the lock, also when the process dies.
+        Ok(()) => Ok(Some(LockGuard::new(path, file))),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error).during(Operation::Lock, path),
+    }
+}
+
+/// Tries again and again, with growing pauses, until there is a lock or the time is over.
+pub(super) fn wait_for_lock(
+    most: Duration,
+    attempt: impl Fn() -> FileResult<Option<LockGuard>>,
+) -> FileResult<Option<LockGuard>> {
+    let start = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let guard = attempt()?;
+        let left = most.saturating_sub(start.elapsed());
+        if guard.is_some() || left.is_zero() {
+            return Ok(guard);
+        }
+        thread::sleep(pause.min(left));
+        pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+    }
+}
+
+fn read_fully_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        let position = offset.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX));
+        match read_once_at(file, rest, position) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(unix)]
+fn read_once_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_once_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}

@@ -1,0 +1,430 @@
+//! Programs confined by the operating system.
+//!
+//! # Model
+//! Landlock restricts the thread that asks for it, for good, and every process that thread starts.
+//! So each task is started by a thread of its own, which restricts itself first and ends right
+//! after: the rest of this process keeps its rights, and nothing has to run between fork and exec.
+//!
+//! Three more threads see to the end: one waits for the program and then kills what it left behind
+//! in its group, two read its output. A program that moves to another group escapes the killing,
+//! though not the confinement; nobody waits for it longer than [`GRACE`].
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a program's environment is made from that of this process"
+)]
+
+use crate::sandbox::{Confinement, End, Finished, Program, Sandbox, SandboxError, Task};
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{env, mem};
+
+/// How long the output of a program is waited for after its end.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How much is read at once.
+const CHUNK: usize = 16 * 1024;
+
+/// Where programs are looked for if this process does not say.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Where programs, their libraries and the machine's settings lie.
+#[cfg(target_os = "linux")]
+const SYSTEM: [&str; 14] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/snap",
+    "/dev/zero",
+    "/dev/urandom",
+];
+
+/// What every program finds in its environment. For git: no lock files for the sake of speed, no
+/// pager, no question, no download, and no program that the repository's settings name.
+const FIXED_ENVIRONMENT: &[(&str, &str)] = &[
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_PAGER", "cat"),
+    ("PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+    ("GIT_CONFIG_KEY_1", "core.hooksPath"),
+    ("GIT_CONFIG_VALUE_1", "/dev/null"),
+];
+
+/// Runs programs on this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealSandbox;
+
+impl Sandbox for RealSandbox {
+    fn run(&self, task: &Task) -> Result<Finished, SandboxError> {
+        finish(task, start(task, None)?)
+    }
+
+    fn run_below(&self, task: &Task, readable: &[PathBuf]) -> Result<Finished, SandboxError> {
+        finish(task, start(task, Some(readable.to_vec()))?)
+    }
+}
+
+/// Sees a started program to its end.
+fn finish(task: &Task, started: (Confinement, Child)) -> Result<Finished, SandboxError> {
+    let (confinement, mut child) = started;
+    let group = child.id();
+    let kept = Arc::new(Mutex::new(Kept::new(task.output_limit)));
+    let (report, reports) = mpsc::channel();
+    let streams: [(Option<Box<dyn Read + Send>>, Stream); 2] = [
+        (child.stdout.take().map(|s| Box::new(s) as _), Stream::Out),
+        (child.stderr.take().map(|s| Box::new(s) as _), Stream::Error),
+    ];
+    let watched = watch(child, report.clone()).and_then(|()| {
+        for (source, stream) in streams {
+            drain(source, stream, &kept, report.clone())?;
+        }
+        Ok(())
+    });
+    drop(report);
+    if let Err(error) = watched {
+        kill_group(group);
+        return Err(SandboxError::Watch(error));
+    }
+    let end = await_end(&reports, group, task.time_limit);
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(Finished {
+        end,
+        stdout: mem::take(&mut kept.stdout).into(),
+        stderr: mem::take(&mut kept.stderr).into(),
+        dropped: kept.dropped,
+        confinement,
+    })
+}
+
+/// Starts the program from a thread that gave up its rights.
+fn start(
+    task: &Task,
+    readable: Option<Vec<PathBuf>>,
+) -> Result<(Confinement, Child), SandboxError> {
+    let mut command = command(task);
+    if readable.is_some() {
+        // They may lie, or lead, where the program cannot read, and git would give up.
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null");
+    }
+    let name = command.get_program().to_string_lossy().into_owned();
+    let starter = thread::Builder::new()
+        .name("sandbox".to_owned())
+        .spawn(move || {
+            let confinement = confine_this_thread(readable.as_deref());
+            (confinement, command.spawn())
+        })
+        .map_err(SandboxError::Watch)?;
+    let (confinement, child) = starter
+        .join()
+        .map_err(|_| SandboxError::Watch(io::Error::other("the starting thread failed")))?;
+    match child {
+        Ok(child) => Ok((confinement, child)),
+        Err(source) => Err(SandboxError::Start {
+            program: name,
+            directory: task.directory.clone(),
+            source,
+        }),
+    }
+}
+
+fn command(task: &Task) -> Command {
+    let mut command = match &task.program {
+        Program::Line(line) => {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", line]);
+            shell
+        }
+        Program::Direct { program, arguments } => {
+            let mut direct = Command::new(program);
+            direct.args(arguments);
+            direct
+        }
+    };
+    command
+        .env_clear()
+        .env("PATH", search_path(env::var_os("PATH")))
+        .envs(FIXED_ENVIRONMENT.iter().copied())
+        .envs(
+            ["HOME", "LANG"]
+                .into_iter()
+                .filter_map(|name| Some((name, env::var_os(name)?))),
+        )
+        .current_dir(&task.directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+}
+
+/// Only absolute directories: in a relative one lies whatever the working directory holds.
+fn search_path(path: Option<OsString>) -> OsString {
+    let path = path.unwrap_or_else(|| DEFAULT_PATH.into());
+    let absolute = env::split_paths(&path).filter(|entry| Path::is_absolute(entry));
+    env::join_paths(absolute).unwrap_or_else(|_| DEFAULT_PATH.into())
+}
+
+#[cfg(target_os = "linux")]
+fn confine_this_thread(readable: Option<&[PathBuf]>) -> Confinement {
+    use landlock::RulesetStatus;
+    match restrict(readable) {
+        Ok(RulesetStatus::FullyEnforced) => Confinement::Full,
+        Ok(RulesetStatus::PartiallyEnforced) => Confinement::Partial(
+            "this kernel's Landlock knows only a part of the restrictions (6.12 knows all)"
+                .to_owned(),
+        ),
+        Ok(RulesetStatus::NotEnforced) => {
+            Confinement::None("this kernel has no Landlock, or it is switched off".to_owned())
+        }
+        Err(error) => Confinement::None(format!("Landlock refused: {error}")),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn restrict(
+    readable: Option<&[PathBuf]>,
+) -> Result<landlock::RulesetStatus, landlock::RulesetError> {
+    use landlock::{
+        ABI, Access as _, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
+        RulesetCreatedAttr as _, Scope, path_beneath_rules,
+    };
+    // The first version with all that is promised; older kernels give what they have.
+    const WANTED: ABI = ABI::V6;
+    let rules = Ruleset::default()
+        .handle_access(AccessFs::from_all(WANTED))?
+        .handle_access(AccessNet::from_all(WANTED))?
+        .scope(Scope::from_all(WANTED))?
+        .create()?;
+    // What does not exist is left out of the rules.
+    let rules = match readable {
+        None => rules.add_rules(path_beneath_rules(["/"], AccessFs::from_read(WANTED)))?,
+        Some(readable) => {
+            let programs = search_path(env::var_os("PATH"));
+            let contents = AccessFs::ReadFile | AccessFs::ReadDir;
+            rules
+                .add_rules(path_beneath_rules(SYSTEM, AccessFs::from_read(WANTED)))?
+                .add_rules(path_beneath_rules(
+                    env::split_paths(&programs),
+                    AccessFs::from_read(WANTED),
+                ))?
+                .add_rules(path_beneath_rules(readable, contents))?
+        }
+    };
+    let nowhere = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
+    let rules = match PathFd::new("/dev/null") {
+        Ok(null) => rules.add_rule(PathBeneath::new(null, nowhere))?,
+        Err(_) => rules,
+    };
+    Ok(rules.restrict_self()?.ruleset)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn confine_this_thread(_: Option<&[PathBuf]>) -> Confinement {
+    Confinement::None("only Linux can confine a program".to_owned())
+}
+
+/// What the threads around a program report.
+enum Report {
+    Ended(io::Result<ExitStatus>),
+    Drained,
+}
+
+/// Waits for the program and then kills what it left running.
+fn watch(mut child: Child, report: Sender<Report>) -> io::Result<()> {
+    let work = move || {
+        wait_without_reaping(&child);
+        // Until it is reaped its number cannot belong to anybody else.
+        kill_group(child.id());
+        // Nobody listens any more once the time limit and the grace are over.
+        let _unheard = report.send(Report::Ended(child.wait()));
+    };
+    thread::Builder::new()
+        .name("sandbox-end".to_owned())
+        .spawn(work)
+        .map(drop)
+}
+
+#[cfg(unix)]
+fn wait_without_reaping(child: &Child) {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    if let Some(pid) = process_number(child.id()) {
+        while matches!(
+            waitid(WaitId::Pid(pid), options),
+            Err(rustix::io::Errno::INTR)
+        ) {}
+    }
+}
+
+#[cfg(unix)]
+fn kill_group(group: u32) {
+    if let Some(group) = process_number(group) {
+        // That nothing is left to kill is the usual case.
+        let _gone = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(unix)]
+fn process_number(pid: u32) -> Option<rustix::process::Pid> {
+    i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+}
+
+#[cfg(not(unix))]
+fn wait_without_reaping(_: &Child) {}
+
+#[cfg(not(unix))]
+fn kill_group(_: u32) {}
+
+#[derive(Clone, Copy)]
+enum Stream {
+    Out,
+    Error,
+}
+
+/// The output so far.
+#[derive(Debug)]
+struct Kept {
+    room: usize,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    dropped: u64,
+}
+
+impl Kept {
+    fn new(room: usize) -> Self {
+        Self {
+            room,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            dropped: 0,
+        }
+    }
+
+    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let (kept, rest) = bytes.split_at(bytes.len().min(self.room));
+        self.room -= kept.len();
+        self.dropped = self
+            .dropped
+            .saturating_add(u64::try_from(rest.len()).unwrap_or(u64::MAX));
+        match stream {
+            Stream::Out => self.stdout.extend_from_slice(kept),
+            Stream::Error => self.stderr.extend_from_slice(kept),
+        }
+    }
+}
+
+/// Reads a stream to its end, keeping what fits.
+fn drain(
+    source: Option<Box<dyn Read + Send>>,
+    stream: Stream,
+    kept: &Arc<Mutex<Kept>>,
+    report: Sender<Report>,
+) -> io::Result<()> {
+    let kept = Arc::clone(kept);
+    let work = move || {
+        let mut source = source;
+        let mut buffer = vec![0; CHUNK];
+        while let Some(source) = &mut source {
+            match source.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => kept
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .take(stream, buffer.get(..read).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        let _unheard = report.send(Report::Drained);
+    };
+    thread::Builder::new()
+        .name("sandbox-output".to_owned())
+        .spawn(work)
+        .map(drop)
+}
+
+/// Collects the reports, and kills when the time is over.
+fn await_end(reports: &Receiver<Report>, group: u32, time_limit: Duration) -> End {
+    let mut patience = time_limit;
+    let mut since = Instant::now();
+    let mut end = None;
+    let mut timed_out = false;
+    loop {
+        match reports.recv_timeout(patience.saturating_sub(since.elapsed())) {
+            Ok(Report::Drained) => {}
+            Ok(Report::Ended(status)) => {
+                end = Some(end_of(&status));
+                (patience, since) = (GRACE, Instant::now());
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) if end.is_none() && !timed_out => {
+                timed_out = true;
+                kill_group(group);
+                (patience, since) = (GRACE, Instant::now());
+            }
+            // All is over, or the grace is.
+            Err(_) => break,
+        }
+    }
+    match end {
+        Some(end) if !timed_out => end,
+        _ => End::TimedOut,
+    }
+}
+
+fn end_of(status: &io::Result<ExitStatus>) -> End {
+    #[cfg(unix)]
+    let signal = |status: ExitStatus| std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal = |_: ExitStatus| None;
+    match status {
+        Ok(status) => match (status.code(), signal(*status)) {
+            (Some(code), _) => End::Exit(code),
+            (None, signal) => End::Signal(signal.unwrap_or_default()),
+        },
+        // Somebody else reaped it: how it ended is not known, only that it did not end well.
+        Err(_) => End::Exit(-1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_not_looked_for_in_the_working_directory() {
+        let cleaned = |path: &str| search_path(Some(path.into()));
+        assert_eq!(cleaned("/a::.:b:/c:../d"), "/a:/c");
+        assert_eq!(cleaned(""), "");
+        assert_eq!(search_path(None), DEFAULT_PATH);
+    }
+
+    #[test]
+    fn output_is_kept_up_to_the_limit_over_both_streams() {
+        let mut kept = Kept::new(5);
+        kept.take(Stream::Out, b"abc");
+        kept.take(Stream::Error, b"def");
+        kept.take(Stream::Out, b"g");
+        assert_eq!((&*kept.stdout, &*kept.stderr), (&b"abc"[..], &b"de"[..]));
+        assert_eq!(kept.dropped, 2);
+    }
+}

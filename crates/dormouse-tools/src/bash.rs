@@ -1,0 +1,118 @@
+//! Bash: command lines that only read.
+//!
+//! The line is judged first, by its text; what passes runs in the sandbox as well, where it can read
+//! the readable directories and git's data, whatever links there are. Where the kernel has none the
+//! judgement stands alone, and the result says so.
+
+use crate::host::Workshop;
+use crate::input;
+use crate::limits::{COMMAND_OUTPUT, COMMAND_TIME, LONGEST_COMMAND_TIME};
+use crate::reply::{Failure, Page, Reply, in_full};
+use dormouse_guard::shell::{Policy, Reach, Verdict, classify_with};
+use dormouse_system::{Confinement, End, FileKind, Files, Finished, Program, Task};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The largest file that says where git's data lie, in bytes.
+const LARGEST_POINTER: u64 = 4_096;
+
+pub(crate) fn bash(workshop: &Workshop, input: &input::Bash) -> Reply {
+    let policy = Policy {
+        reach: Reach::Below(workshop.places.readable().to_vec()),
+        network: false,
+    };
+    if let Verdict::Refuse(reason) = classify_with(&input.command, &policy) {
+        return Err(Failure::denied(&input.command, reason.to_string()));
+    }
+    let asked = input.timeout.map_or(COMMAND_TIME, Duration::from_millis);
+    let task = Task {
+        program: Program::Line(input.command.clone()),
+        directory: workshop.places.working().to_owned(),
+        time_limit: asked.min(LONGEST_COMMAND_TIME),
+        output_limit: COMMAND_OUTPUT,
+    };
+    let mut readable = workshop.places.readable().to_vec();
+    readable.extend(repository(&*workshop.files, workshop.places.working()));
+    let finished = workshop
+        .sandbox
+        .run_below(&task, &readable)
+        .map_err(|error| Failure::failed(in_full(&error)))?;
+    let text = describe(&finished, task.time_limit);
+    match finished.end {
+        End::Exit(0) => Ok(text),
+        End::Exit(_) | End::Signal(_) | End::TimedOut => Err(Failure::Failed(text)),
+    }
+}
+
+/// Where the data of the repository lie that the working directory belongs to. They may lie above
+/// it, and those of a second working tree somewhere else altogether.
+fn repository(files: &dyn Files, working: &Path) -> Vec<PathBuf> {
+    for directory in working.ancestors() {
+        let place = directory.join(".git");
+        match files.metadata(&place).map(|facts| facts.kind) {
+            Ok(FileKind::Directory) => return vec![place],
+            Ok(FileKind::File) => return second_tree(files, &place, directory),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Vec::new()
+}
+
+/// A second working tree, or a submodule, has a file that names its data, and those name what they
+/// share with others. A file in a project is not to be believed, so the data must know the tree too,
+/// or lie in a repository around it.
+fn second_tree(files: &dyn Files, file: &Path, directory: &Path) -> Vec<PathBuf> {
+    let line = |path: &Path| {
+        let content = files.read(path, LARGEST_POINTER).ok()?;
+        Some(str::from_utf8(&content).ok()?.trim().to_owned())
+    };
+    let real = |path: PathBuf| files.real_path(&path).ok();
+    let own = line(file).and_then(|text| {
+        let named = text.strip_prefix("gitdir:")?.trim().to_owned();
+        real(directory.join(named))
+    });
+    let Some(own) = own else {
+        return Vec::new();
+    };
+    let known = line(&own.join("gitdir")).and_then(|tree| real(own.join(tree)));
+    let knows_the_tree = known.is_some() && known == real(file.to_owned());
+    let lies_around = directory
+        .ancestors()
+        .filter_map(|above| real(above.join(".git")))
+        .any(|data| own.starts_with(data));
+    if !knows_the_tree && !lies_around {
+        return Vec::new();
+    }
+    let shared = line(&own.join("commondir")).and_then(|shared| real(own.join(shared)));
+    [Some(own), shared].into_iter().flatten().collect()
+}
+
+fn describe(finished: &Finished, time_limit: Duration) -> String {
+    let mut page = Page::default();
+    for stream in [&finished.stdout, &finished.stderr] {
+        let text = String::from_utf8_lossy(stream);
+        if !text.is_empty() {
+            page.text(text.trim_end_matches('\n'));
+        }
+    }
+    let end = match finished.end {
+        End::Exit(0) => None,
+        End::Exit(code) => Some(format!("exit code {code}")),
+        End::Signal(signal) => Some(format!("ended by signal {signal}")),
+        End::TimedOut => Some(format!(
+            "stopped after {} milliseconds; a command has at most {}",
+            time_limit.as_millis(),
+            LONGEST_COMMAND_TIME.as_millis()
+        )),
+    };
+    let dropped = (finished.dropped > 0).then(|| {
+        let dropped = finished.dropped;
+        format!("{dropped} bytes were left out; {COMMAND_OUTPUT} are kept")
+    });
+    let confinement = match &finished.confinement {
+        Confinement::Full => None,
+        Confinement::Partial(why) => Some(format!("the sandbox was incomplete: {why}")),
+        Confinement::None(why) => Some(format!("there was no sandbox: {why}")),
+    };
+    page.finish([end, dropped, confinement].into_iter().flatten())
+}

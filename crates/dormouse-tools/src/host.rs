@@ -1,0 +1,166 @@
+//! The tools together.
+
+use crate::background::on_thread;
+use crate::definitions::TOOL_NAMES;
+use crate::input::parse;
+use crate::limits::MOST_DENIALS;
+use crate::places::Places;
+use crate::reply::{Denial, Failure, Reply};
+use crate::{bash, edit, glob, grep, read};
+use bytes::Bytes;
+use dormouse_context::offload::ToolOutput;
+use dormouse_engine::{ToolCall, ToolFuture, ToolHost, ToolTraits};
+use dormouse_guard::paths::SafePath;
+use dormouse_system::{Clock, Files, Sandbox, System};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What Edit and Write act on. The caller checks, records where it comes from, and applies.
+pub trait MemoryWrites: fmt::Debug + Send + Sync {
+    /// What a file holds now, as this task sees it; `None` if there is none.
+    ///
+    /// # Errors
+    /// A text for the model, if the file is there but cannot be read.
+    fn read(&self, path: &SafePath) -> Result<Option<Bytes>, String>;
+
+    /// Gives a file this content. The text that comes back is for the model.
+    ///
+    /// # Errors
+    /// A text for the model that says why not, and what to do.
+    fn write(&self, path: &SafePath, content: Bytes) -> Result<String, String>;
+}
+
+/// The directories of a side task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Roots {
+    /// Where command lines run and relative paths begin; readable. Absolute.
+    pub working: PathBuf,
+    /// The memory: readable, and the only one that Edit and Write reach. Absolute.
+    pub memory: PathBuf,
+    /// What else can be read, such as the transcripts. Absolute.
+    pub readable: Vec<PathBuf>,
+}
+
+/// The tools of side tasks. Clones share the list of denials.
+#[derive(Clone, Debug)]
+pub struct ForkTools {
+    workshop: Arc<Workshop>,
+}
+
+/// What the tools work with.
+#[derive(Debug)]
+pub(crate) struct Workshop {
+    pub(crate) places: Places,
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) sandbox: Arc<dyn Sandbox>,
+    pub(crate) writes: Arc<dyn MemoryWrites>,
+    denials: Mutex<Denials>,
+}
+
+#[derive(Debug, Default)]
+struct Denials {
+    kept: Vec<Denial>,
+    count: u64,
+}
+
+impl ForkTools {
+    /// Tools over these directories.
+    pub fn new(system: &System, roots: Roots, writes: Arc<dyn MemoryWrites>) -> Self {
+        let Roots {
+            working,
+            memory,
+            readable,
+        } = roots;
+        let places = Places::new(Arc::clone(&system.files), working, &memory, &readable);
+        Self {
+            workshop: Arc::new(Workshop {
+                places,
+                files: Arc::clone(&system.files),
+                clock: Arc::clone(&system.clock),
+                sandbox: Arc::clone(&system.sandbox),
+                writes,
+                denials: Mutex::default(),
+            }),
+        }
+    }
+
+    /// What was not allowed so far, the first [`MOST_DENIALS`].
+    pub fn denials(&self) -> Vec<Denial> {
+        self.workshop.denials().kept.clone()
+    }
+
+    /// How often something was not allowed.
+    pub fn denial_count(&self) -> u64 {
+        self.workshop.denials().count
+    }
+
+    /// Runs a call here and now: for callers that may block.
+    pub fn run_blocking(&self, call: &ToolCall) -> ToolOutput {
+        self.workshop.run(call)
+    }
+}
+
+impl ToolHost for ForkTools {
+    fn traits(&self, tool: &str) -> ToolTraits {
+        ToolTraits {
+            declared_limit: None,
+            reads_files: tool == "Read",
+        }
+    }
+
+    fn run(&self, call: ToolCall) -> ToolFuture {
+        let workshop = Arc::clone(&self.workshop);
+        Box::pin(on_thread(call.id.clone(), move || workshop.run(&call)))
+    }
+}
+
+impl Workshop {
+    fn run(&self, call: &ToolCall) -> ToolOutput {
+        let (is_error, text) = match self.reply(call) {
+            Ok(text) => (false, text),
+            Err(Failure::Failed(text)) => (true, text),
+            Err(Failure::Denied { target, reason }) => {
+                let text = format!("Not allowed: {reason}.");
+                self.note_denial(Denial {
+                    tool: call.tool.clone(),
+                    target,
+                    reason,
+                });
+                (true, text)
+            }
+        };
+        ToolOutput {
+            is_error,
+            ..ToolOutput::text(call.id.clone(), text)
+        }
+    }
+
+    fn reply(&self, call: &ToolCall) -> Reply {
+        match call.tool.as_str() {
+            "Read" => read::read(self, &parse(call)?),
+            "Grep" => grep::grep(self, &parse(call)?),
+            "Glob" => glob::glob(self, &parse(call)?),
+            "Bash" => bash::bash(self, &parse(call)?),
+            "Edit" => edit::edit(self, &parse(call)?),
+            "Write" => edit::write(self, parse(call)?),
+            other => Err(Failure::denied(
+                other,
+                format!("side tasks have only the tools {}", TOOL_NAMES.join(", ")),
+            )),
+        }
+    }
+
+    fn note_denial(&self, denial: Denial) {
+        let mut denials = self.denials();
+        denials.count += 1;
+        if denials.kept.len() < MOST_DENIALS {
+            denials.kept.push(denial);
+        }
+    }
+
+    fn denials(&self) -> MutexGuard<'_, Denials> {
+        self.denials.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,18 @@
+//! The tools on a real file system: what they do, what they refuse, and that nothing else changes.
+
+#[cfg(test)]
+mod attacks;
+#[cfg(test)]
+mod definitions;
+#[cfg(test)]
+mod kit;
+#[cfg(test)]
+mod naughty;
+#[cfg(test)]
+mod reading;
+#[cfg(test)]
+mod searching;
+#[cfg(test)]
+mod shell;
+#[cfg(test)]
+mod writing;

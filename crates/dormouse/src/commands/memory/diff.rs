@@ -1,0 +1,43 @@
+//! Differences of texts, for people.
+
+use crate::output::{Line, Out, OutResult, Role};
+use similar::{ChangeTag, TextDiff};
+
+/// Unchanged lines around a change.
+const AROUND: usize = 2;
+
+/// Shows what became of a file. Nothing on one side is a file that did not or does not exist.
+pub(super) fn show(
+    out: &mut Out,
+    path: &str,
+    before: Option<&str>,
+    after: Option<&str>,
+) -> OutResult {
+    let what = match (before, after) {
+        (None, _) => "new",
+        (_, None) => "deleted",
+        _ => "changed",
+    };
+    out.line(
+        Line::new()
+            .role(Role::Strong, path)
+            .text("  ")
+            .role(Role::Dim, what),
+    )?;
+    let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    for (at, group) in diff.grouped_ops(AROUND).iter().enumerate() {
+        if at > 0 {
+            out.line(Line::new().role(Role::Dim, "  …"))?;
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let text = change.value().trim_end_matches(['\n', '\r']);
+            let line = match change.tag() {
+                ChangeTag::Delete => Line::new().role(Role::Error, format!("- {text}")),
+                ChangeTag::Insert => Line::new().role(Role::Good, format!("+ {text}")),
+                ChangeTag::Equal => Line::new().role(Role::Dim, format!("  {text}")),
+            };
+            out.line(line)?;
+        }
+    }
+    Ok(())
+}
