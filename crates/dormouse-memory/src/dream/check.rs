@@ -376,7 +376,9 @@ impl Check<'_> {
         let mut ground = None;
         for operation in &transaction.operations {
             let path = &operation.path;
-            let checked = is_topic(path) && !is_pinned(path);
+            // An index of a folder states things as well; that at the top was looked at.
+            let log = daily::day_of(path).is_some();
+            let checked = path.as_str() != INDEX && !log && !is_pinned(path);
             let Some(content) = operation.content.as_ref().filter(|_| checked) else {
                 continue;
             };
@@ -391,7 +393,7 @@ impl Check<'_> {
                 self.objections.push(Objection::Invented { path, sentence });
             }
             let claimed = source_trust(path, &Topic::read(&text));
-            if claimed > due {
+            if claimed > due && is_topic(path) {
                 let path = path.clone();
                 self.objections
                     .push(Objection::TrustRaised { path, claimed, due });

@@ -187,10 +187,6 @@ fn all_go_in_at_once_under_names_that_are_free() {
 #[test]
 fn a_credential_keeps_a_file_out() {
     let line = format!("The key is AKIA{}.", "QWERTYUIOPASDFGH");
-    if secrets::scan(&line).is_empty() {
-        eprintln!("skipped: the scanner does not know this key");
-        return;
-    }
     let import = read(Format::Markdown, &[("a.md", &line)]);
     assert!(matches!(import.skipped[0].why, Why::Secret { line: 1, .. }));
     assert_eq!(import.memories, []);
