@@ -6,6 +6,7 @@ pub mod context;
 pub mod eval;
 pub mod export;
 pub mod gc;
+pub mod guard;
 pub mod log;
 pub mod replay;
 pub mod sessions;
@@ -33,6 +34,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Export(args)) => export::run_export(args, app),
         Some(Command::Convert(args)) => export::run_convert(args, app),
         Some(Command::Config(args)) => config::run(args, app),
+        Some(Command::Guard(args)) => guard::run(args, app),
         Some(Command::Gc(args)) => gc::run(args, app),
         Some(Command::Completions(args)) => completions::run(args, app),
     }
