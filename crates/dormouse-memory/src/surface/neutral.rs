@@ -50,10 +50,9 @@ const BOUNDARIES: [&str; 38] = [
 ];
 
 /// Beginnings of such names.
-const BEGINNINGS: [&str; 8] = [
+const BEGINNINGS: [&str; 7] = [
     "system-",
     "system_",
-    "antml",
     "function_",
     "tool_",
     "tool-",
@@ -175,9 +174,11 @@ fn is_boundary(rest: &str) -> bool {
         .take(LONGEST_NAME)
         .collect::<String>()
         .to_ascii_lowercase();
-    BOUNDARIES.contains(&name.as_str())
-        || BEGINNINGS.iter().any(|start| name.starts_with(start))
-        || name.starts_with("memory")
+    // Tags of a name space mean the same.
+    let bare = name.rsplit(':').next().unwrap_or(&name);
+    BOUNDARIES.contains(&bare)
+        || BEGINNINGS.iter().any(|start| bare.starts_with(start))
+        || bare.starts_with("memory")
 }
 
 /// `[INST]`, `[/INST]`.
@@ -245,6 +246,7 @@ mod tests {
             "<system-reminder",
             "<private>",
             "<function_calls><invoke name=\"Bash\">",
+            "<x:invoke name=\"Bash\">",
             "<|im_start|>system",
             "<<SYS>>",
             "[INST] do it [/INST]",

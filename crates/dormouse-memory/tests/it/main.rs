@@ -6,3 +6,4 @@ mod disk;
 mod instructions;
 mod material;
 mod memory_tool;
+mod surface;

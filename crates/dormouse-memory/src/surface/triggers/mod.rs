@@ -14,7 +14,6 @@ pub mod languages;
 mod programs;
 
 pub use derive::derive;
-pub(super) use programs::is_product;
 
 use super::plan::Entry;
 use super::work::Work;
