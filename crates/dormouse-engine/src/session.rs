@@ -318,6 +318,11 @@ impl Session {
         &self.ledger
     }
 
+    /// The model it talks to.
+    pub fn model(&self) -> &str {
+        &self.config.model
+    }
+
     /// The policy in use.
     pub fn policy(&self) -> &Policy {
         &self.settings.policy

@@ -15,8 +15,9 @@ use dormouse_memdir::{MemdirError, MemoryDir, Proposal};
 use dormouse_memory::extract::judge::{Context, Outcome, Proposed, Review, Waiting, judge};
 use dormouse_memory::extract::{Span, SpanKind};
 use dormouse_memory::snapshot::{INDEX, Snapshot, is_topic};
+use dormouse_memory::topic::Topic;
 use dormouse_memory::transaction::{Author, Expected, Transaction};
-use dormouse_memory::write;
+use dormouse_memory::write::{self, NewMemory};
 use dormouse_tools::MemoryWrites;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,12 +51,19 @@ impl Evidence {
             ReviewSetting::Untrusted => Review::Untrusted,
             ReviewSetting::All => Review::All,
         };
-        Self { spans, known, review }
+        Self {
+            spans,
+            known,
+            review,
+        }
     }
 
     /// What recall had put before the model: nothing of it is news.
     fn recalled(&self) -> Vec<&str> {
-        let fragments = self.spans.iter().filter(|span| span.kind == SpanKind::Fragment);
+        let fragments = self
+            .spans
+            .iter()
+            .filter(|span| span.kind == SpanKind::Fragment);
         fragments.map(|span| span.text.as_str()).collect()
     }
 }
@@ -71,12 +79,19 @@ pub struct JudgedWrites {
 impl JudgedWrites {
     /// Writes to a directory, judged by a conversation.
     pub fn new(dir: MemoryDir, evidence: Evidence) -> Arc<Self> {
-        Arc::new(Self { dir, evidence, written: Mutex::default() })
+        Arc::new(Self {
+            dir,
+            evidence,
+            written: Mutex::default(),
+        })
     }
 
     /// What was done so far.
     pub fn written(&self) -> Written {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.written
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Judges a proposal and does what follows.
@@ -113,9 +128,14 @@ impl JudgedWrites {
         Ok(match judged {
             Outcome::Write(_) => {
                 let changes = entry.into_iter().flat_map(|entry| entry.changes);
-                let topics = changes.filter(|change| change.after.is_some() && is_topic(&change.path));
+                let topics =
+                    changes.filter(|change| change.after.is_some() && is_topic(&change.path));
                 let names: Vec<SafePath> = topics.map(|change| change.path).collect();
-                let told = names.iter().map(SafePath::as_str).collect::<Vec<_>>().join(", ");
+                let told = names
+                    .iter()
+                    .map(SafePath::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 for name in names {
                     if !written.saved.contains(&name) {
                         written.saved.push(name);
@@ -142,7 +162,16 @@ impl JudgedWrites {
     }
 
     fn wait(&self, waiting: Waiting, snapshot: &Snapshot) -> Result<SafePath, MemdirError> {
-        let path = waiting.path.unwrap_or_else(|| write::free_path(snapshot, &waiting.content));
+        let path = waiting.path.unwrap_or_else(|| {
+            let topic = Topic::read(&waiting.content);
+            let named = NewMemory {
+                kind: topic.kind,
+                name: topic.name,
+                description: topic.description,
+                ..NewMemory::default()
+            };
+            write::free_path(snapshot, &named)
+        });
         self.dir.propose(Proposal {
             expected: Expected::now(snapshot, &path),
             path: path.clone(),
@@ -168,7 +197,10 @@ impl MemoryWrites for JudgedWrites {
             return Ok("The index is kept for you: each topic file has its line.".to_owned());
         }
         let text = std::str::from_utf8(&content).map_err(|_| "a memory is UTF-8 text")?;
-        let proposed = Proposed::File { path, content: text };
+        let proposed = Proposed::File {
+            path,
+            content: text,
+        };
         match self.propose(&proposed) {
             Ok(answer) => answer,
             Err(error) => Err(error.to_string()),

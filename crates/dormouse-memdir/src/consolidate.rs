@@ -86,10 +86,16 @@ impl fmt::Display for Remark {
                 "`{FILE}` says {at}, which lies in the future; taken as never consolidated"
             ),
             Self::HolderGone(pid) => {
-                write!(f, "process {pid} ended while it was dreaming; its dream does not count")
+                write!(
+                    f,
+                    "process {pid} ended while it was dreaming; its dream does not count"
+                )
             }
             Self::TooOld(pid) => {
-                write!(f, "process {pid} has been dreaming for too long; its dream does not count")
+                write!(
+                    f,
+                    "process {pid} has been dreaming for too long; its dream does not count"
+                )
             }
             Self::Garbage => write!(f, "`{FILE}` holds something unknown, which is ignored"),
         }
@@ -218,11 +224,18 @@ impl ConsolidationLock {
             Parsed::Ours(body) => {
                 status.last_consolidated = body.previous;
                 let pid = body.me.pid;
-                (self.holder(pid, Some(body.me), young, &found, &mut status), pid)
+                (
+                    self.holder(pid, Some(body.me), young, &found, &mut status),
+                    pid,
+                )
             }
         };
         if status.holder.is_none() {
-            let why = if alive { Remark::TooOld(pid) } else { Remark::HolderGone(pid) };
+            let why = if alive {
+                Remark::TooOld(pid)
+            } else {
+                Remark::HolderGone(pid)
+            };
             status.remark = Some(why);
         }
         in_the_past(status, now)

@@ -49,7 +49,10 @@ fn no_file_means_never_and_success_dates_from_the_start() {
     let start = now(&kit);
     let taken = lock.try_take().unwrap();
     let first = body(&kit).unwrap();
-    assert!(first.starts_with("4000 ") && first.ends_with(" -"), "{first}");
+    assert!(
+        first.starts_with("4000 ") && first.ends_with(" -"),
+        "{first}"
+    );
     let held = lock.status().unwrap();
     assert_eq!(held.last_consolidated, None);
     assert_eq!(held.holder.unwrap().pid, 4000);
@@ -138,7 +141,10 @@ fn a_time_in_the_future_counts_as_never() {
     }
     // A dream that fails then leaves no trace of the wrong time.
     lock(&kit).try_take().unwrap().fail().unwrap();
-    assert_eq!(lock(&kit).status().unwrap(), status(None, Some(Remark::NoFile)));
+    assert_eq!(
+        lock(&kit).status().unwrap(),
+        status(None, Some(Remark::NoFile))
+    );
 }
 
 #[test]
@@ -157,7 +163,10 @@ fn other_tools_write_only_a_number() {
     put(&kit, "9");
     let at = now(&kit);
     let held = lock(&kit).status().unwrap();
-    assert_eq!(held.holder.map(|holder| (holder.pid, holder.start)), Some((9, None)));
+    assert_eq!(
+        held.holder.map(|holder| (holder.pid, holder.start)),
+        Some((9, None))
+    );
     assert!(matches!(lock(&kit).try_take(), Err(TakeError::Held(_))));
     kit.machine.processes.end(9);
     let expected = status(Some(at), Some(Remark::HolderGone(9)));
@@ -173,7 +182,15 @@ fn other_tools_write_only_a_number() {
 fn garbage_holds_nothing() {
     let kit = Kit::new();
     let long = "x".repeat(10_000);
-    for garbage in ["hello", "1 2", "-1 x 3", "4000 a b", "1 2 3 4", "99999999999 a 1", &long] {
+    for garbage in [
+        "hello",
+        "1 2",
+        "-1 x 3",
+        "4000 a b",
+        "1 2 3 4",
+        "99999999999 a 1",
+        &long,
+    ] {
         put(&kit, garbage);
         let at = now(&kit);
         let expected = status(Some(at), Some(Remark::Garbage));

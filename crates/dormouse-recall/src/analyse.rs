@@ -188,6 +188,10 @@ impl Analyser {
 fn write_form(word: &str, stem: &str, form: &mut String) -> bool {
     form.clear();
     form.push(FORM);
-    form.extend(word.chars().flat_map(char::to_lowercase).take(stem.len() + 8));
+    form.extend(
+        word.chars()
+            .flat_map(char::to_lowercase)
+            .take(stem.len() + 8),
+    );
     form[FORM.len_utf8()..] != *stem
 }

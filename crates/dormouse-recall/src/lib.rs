@@ -8,12 +8,13 @@ mod analyse;
 mod bytes;
 mod cues;
 mod document;
+pub mod evaluation;
 mod rank;
 mod searcher;
 mod segment;
 
 pub use analyse::language_of;
 pub use document::Document;
-pub use rank::{Hit, Query, Scratch, Weights};
+pub use rank::{CONFIDENT, Hit, Mixed, Query, Scratch, Weights, confident};
 pub use searcher::Searcher;
 pub use segment::{OpenError, Segment, TooLarge};

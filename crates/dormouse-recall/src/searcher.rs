@@ -35,6 +35,8 @@ pub struct Searcher {
     pub(crate) context: f32,
     /// How a document's length marks down its words; by document.
     pub(crate) norms: Vec<f32>,
+    /// Documents that sound like standing instructions, and how much.
+    pub(crate) rules: Vec<(u32, f32)>,
     /// There if some documents are long or have neighbours.
     pub(crate) passages: Option<Passages>,
     /// There if some documents are pieces of something.
@@ -140,6 +142,7 @@ impl Searcher {
             live: first_document,
             live_units: first_unit,
             context: 0.0,
+            rules: Vec::new(),
             norms: Vec::new(),
             passages: None,
             family: None,
@@ -162,7 +165,12 @@ impl Searcher {
     /// How many documents differ from the base: those that are gone and those that are new.
     pub fn changed(&self) -> usize {
         let gone = self.gone.iter().filter(|gone| **gone).count();
-        let new: usize = self.parts.iter().skip(1).map(|part| part.segment.len()).sum();
+        let new: usize = self
+            .parts
+            .iter()
+            .skip(1)
+            .map(|part| part.segment.len())
+            .sum();
         gone + new
     }
 
@@ -184,7 +192,10 @@ impl Searcher {
 
     /// The part of a document, and its number there.
     pub(crate) fn place(&self, document: u32) -> (usize, u32) {
-        let part = self.parts.iter().rposition(|part| part.first_document <= document);
+        let part = self
+            .parts
+            .iter()
+            .rposition(|part| part.first_document <= document);
         let part = part.unwrap_or_default();
         let first = self.parts.get(part).map_or(0, |part| part.first_document);
         (part, document - first)
@@ -208,14 +219,24 @@ impl Searcher {
     /// The documents that are left.
     pub(crate) fn documents(&self) -> impl Iterator<Item = u32> + '_ {
         let numbered = (0_u32..).zip(&self.gone);
-        numbered.filter(|(_, gone)| !**gone).map(|(document, _)| document)
+        numbered
+            .filter(|(_, gone)| !**gone)
+            .map(|(document, _)| document)
     }
 
     fn measure(&mut self) {
-        let entries: Vec<(u32, DocumentEntry)> =
-            self.documents().map(|document| (document, self.entry(document))).collect();
+        let entries: Vec<(u32, DocumentEntry)> = self
+            .documents()
+            .map(|document| (document, self.entry(document)))
+            .collect();
         self.live = u32::try_from(entries.len()).unwrap_or(NONE);
-        let units = entries.iter().map(|(document, _)| self.units_of(*document).len());
+        let rules = entries.iter().filter(|(_, entry)| entry.standing > 0.0);
+        self.rules = rules
+            .map(|(document, entry)| (*document, entry.standing))
+            .collect();
+        let units = entries
+            .iter()
+            .map(|(document, _)| self.units_of(*document).len());
         self.live_units = u32::try_from(units.sum::<usize>()).unwrap_or(NONE);
         let has_parents = entries.iter().any(|(_, entry)| entry.parent != 0);
         if self.live_units > self.live || has_parents {
@@ -252,12 +273,18 @@ impl Searcher {
         let total = lengths.iter().map(|length| u64::from(*length)).sum();
         let average = average(total, lengths.len());
         let b = self.weights.passage_length;
-        let norms = lengths.iter().map(|length| norm(*length, average, b)).collect();
+        let norms = lengths
+            .iter()
+            .map(|length| norm(*length, average, b))
+            .collect();
         Family { parent, norms }
     }
 
     fn passages(&self, entries: &[(u32, DocumentEntry)]) -> Passages {
-        let all = self.parts.last().map_or(0, |part| part.first_unit + part.segment.units());
+        let all = self
+            .parts
+            .last()
+            .map_or(0, |part| part.first_unit + part.segment.units());
         let mut passages = Passages {
             before: vec![NONE; all as usize],
             behind: vec![NONE; all as usize],
@@ -284,7 +311,10 @@ impl Searcher {
                 && before.0 == behind.0
                 && before.1 + 1 == behind.1
             {
-                let (last, first) = (self.units_of(before.3).end - 1, self.units_of(behind.3).start);
+                let (last, first) = (
+                    self.units_of(before.3).end - 1,
+                    self.units_of(behind.3).start,
+                );
                 passages.join(last, first);
             }
         }
@@ -292,15 +322,24 @@ impl Searcher {
         let length = |unit: u32| lengths.get(unit as usize).copied().unwrap_or_default();
         let whole: Vec<u32> = (0..all)
             .map(|unit| {
-                let neighbours = [passages.before[unit as usize], passages.behind[unit as usize]];
+                let neighbours = [
+                    passages.before[unit as usize],
+                    passages.behind[unit as usize],
+                ];
                 length(unit) + neighbours.into_iter().map(length).sum::<u32>()
             })
             .collect();
         let live = |unit: &usize| passages.document[*unit] != NONE;
-        let total = (0..whole.len()).filter(live).map(|unit| u64::from(whole[unit])).sum();
+        let total = (0..whole.len())
+            .filter(live)
+            .map(|unit| u64::from(whole[unit]))
+            .sum();
         let average = average(total, self.live_units as usize);
         let b = self.weights.passage_length;
-        passages.norms = whole.iter().map(|length| norm(*length, average, b)).collect();
+        passages.norms = whole
+            .iter()
+            .map(|length| norm(*length, average, b))
+            .collect();
         passages
     }
 
@@ -314,7 +353,10 @@ impl Searcher {
 
 impl Passages {
     /// The share of documents with something beside them.
-    #[expect(clippy::cast_precision_loss, reason = "numbers of documents are far below 2^23")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "numbers of documents are far below 2^23"
+    )]
     fn context(&self, documents: u32) -> f32 {
         let mut count = 0;
         let mut last = NONE;

@@ -86,7 +86,7 @@ impl ForkTools {
         }
     }
 
-    /// What was not allowed so far, the first [`MOST_DENIALS`](crate::limits::MOST_DENIALS).
+    /// What was not allowed so far, the first [`MOST_DENIALS`].
     pub fn denials(&self) -> Vec<Denial> {
         self.workshop.denials().kept.clone()
     }

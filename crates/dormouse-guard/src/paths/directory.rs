@@ -48,7 +48,7 @@ pub fn check_directory(path: &Path) -> Result<(), DirectoryRefusal> {
     {
         return check_drive(path, rest);
     }
-    if !bytes.first().is_some_and(|byte| *byte == b'/') {
+    if bytes.first() != Some(&b'/') {
         return Err(DirectoryRefusal::Relative);
     }
     if path.components().any(|part| part == Component::ParentDir) {

@@ -165,7 +165,7 @@ fn is_device(plain: &str) -> bool {
         let rest = stem.strip_prefix(*name).unwrap_or_default();
         rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit())
     };
-    DEVICES.contains(&stem.as_str()) || NUMBERED_DEVICES.iter().any(|name| numbered(&name))
+    DEVICES.contains(&stem.as_str()) || NUMBERED_DEVICES.iter().any(numbered)
 }
 
 /// One spelling for all that some file system takes for the same name.

@@ -14,6 +14,8 @@ pub(super) enum Reach {
 pub(super) enum Demand {
     /// Nothing: the format itself is proof enough.
     Format,
+    /// The same, for something so long that any word may occur in it.
+    Block,
     /// Letters and digits mixed, or digits alone, and nothing that reads like code.
     LooksRandom,
     /// What a person would choose as a password, and no word for one.
@@ -66,6 +68,7 @@ impl Rule {
     /// The same over several lines.
     pub(super) const fn block(mut self) -> Self {
         self.reach = Reach::Block;
+        self.demand = Demand::Block;
         self
     }
 

@@ -1,5 +1,12 @@
 use super::*;
 use pretty_assertions::assert_eq;
+use random::Random;
+
+#[path = "../../tests/it/random.rs"]
+mod random;
+
+/// Keys made from the pattern of each rule.
+const KEYS: u64 = 20;
 
 /// A key made at run time: no key stands in this file.
 fn made_up(prefix: &str, alphabet: &str, length: usize) -> String {
@@ -101,5 +108,38 @@ fn a_private_key_is_one_finding() {
         let cut = &text[..text.len() - 60];
         assert_eq!(scan(cut).len(), 1);
         assert!(!redact(cut).contains(&line));
+    }
+}
+
+#[test]
+fn every_rule_finds_keys_of_its_own_format() {
+    let (mut found, mut made) = (0, 0);
+    for rule in table::all() {
+        let pattern = regex_syntax::parse(rule.pattern).unwrap();
+        let mut of_rule = 0;
+        for seed in 0..KEYS {
+            let key = Random::new(seed + 7).text(&pattern);
+            // Some rules look at the start of a line, others at the start of a word.
+            // A few want the service named beside the key.
+            let named = format!("{key} {}\n", rule.keywords[0]);
+            let found = !scan(&key).is_empty() || !scan(&named).is_empty();
+            of_rule += usize::from(found);
+            made += 1;
+        }
+        assert!(of_rule > 0, "{} finds none of its own", rule.name);
+        found += of_rule;
+    }
+    println!(
+        "{found} of {made} keys found, {} rules",
+        table::all().count()
+    );
+    assert!(found * 100 >= made * 95, "{found} of {made}");
+}
+
+#[test]
+fn rules_have_names_for_people() {
+    for name in rules() {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        assert!(name.bytes().all(plain), "{name}");
     }
 }

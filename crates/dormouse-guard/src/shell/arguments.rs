@@ -126,7 +126,7 @@ struct Reading<'a, 'b> {
     parsed: Parsed<'a>,
 }
 
-impl<'a> Reading<'a, '_> {
+impl Reading<'_, '_> {
     fn run(&mut self) -> Result<(), Reason> {
         // The command prints whatever it gets.
         if self.row.flags == EVERYTHING {

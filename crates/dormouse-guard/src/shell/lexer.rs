@@ -6,6 +6,7 @@
 //! (substitutions, brackets, reserved words) before the parser sees it. The words it found are
 //! compared with the parser's afterwards. A line that two readers understand differently is refused.
 
+use super::MOST_BRACKETS;
 use super::reason::Reason;
 use super::word::Word;
 
@@ -62,6 +63,9 @@ pub(super) fn words(line: &str) -> Result<Vec<&str>, Reason> {
                 }
                 if at_command {
                     check_reserved(word)?;
+                }
+                if word.matches('[').count() > MOST_BRACKETS {
+                    return Err(Reason::TooManyBrackets);
                 }
                 Word::read(word)?;
                 words.push(*word);

@@ -39,6 +39,9 @@ use structure::Simple;
 pub const LONGEST_LINE: usize = 8 * 1024;
 /// The most commands in one line.
 pub const MOST_COMMANDS: usize = 64;
+/// The most `[` in one word: the parser goes one level deeper for each, looking for elements of
+/// lists.
+pub const MOST_BRACKETS: usize = 32;
 /// The most shells within shells (`sh -c "sh -c …"`).
 pub const MOST_SHELLS: usize = 2;
 

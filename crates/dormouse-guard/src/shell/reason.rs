@@ -1,6 +1,6 @@
 //! Why a command line is refused.
 
-use super::{LONGEST_LINE, MOST_COMMANDS};
+use super::{LONGEST_LINE, MOST_BRACKETS, MOST_COMMANDS};
 use serde::Serialize;
 
 /// Why a command line is refused. The message says what, and the remedy where there is one.
@@ -22,6 +22,9 @@ pub enum Reason {
         /// How many there are.
         count: usize,
     },
+    /// Too many brackets.
+    #[error("a word has more than {MOST_BRACKETS} opening brackets")]
+    TooManyBrackets,
     /// Shells in shells.
     #[error("shells start shells too many times over; write the command itself")]
     TooManyShells,

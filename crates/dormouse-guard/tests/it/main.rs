@@ -1,8 +1,11 @@
 //! The guard against real material and against itself.
 
-#[cfg(test)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod material;
-#[cfg(test)]
+mod naughty;
+mod random;
+mod secret_formats;
 mod shell_cases;
-#[cfg(test)]
 mod shell_corpus;
+mod shell_properties;

@@ -1,7 +1,7 @@
 //! The machine goes down at every single operation on the disk around a change of several files.
 //! Afterwards the directory is the old one or the new one, and nothing in between.
 
-use crate::kit::{open, put, shown};
+use crate::kit::{Files, open, put, shown};
 use dormouse_memdir::MemoryDir;
 use dormouse_system::{Fault, MemorySystem, Operation, Survives};
 use pretty_assertions::assert_eq;
@@ -14,8 +14,6 @@ const CRASHES: [Survives; 4] = [
     Survives::SyncedAnd(1),
     Survives::SyncedAnd(300),
 ];
-
-type Files = Vec<(String, String)>;
 
 fn dir(machine: &MemorySystem) -> MemoryDir {
     open(&machine.system(), ROOT.as_ref())

@@ -1,14 +1,14 @@
 //! What the tests share.
 
-use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir};
 use dormouse_memory::journal::Entry;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::transaction::{Author, Transaction};
-use dormouse_memory::trust::{Origin, Speaker};
 use dormouse_system::{Access, System};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 pub(crate) fn path(text: &str) -> SafePath {
     SafePath::parse(text).unwrap()
@@ -19,7 +19,7 @@ pub(crate) fn open(system: &System, root: &Path) -> MemoryDir {
 }
 
 /// Files and what they hold, to compare.
-pub(crate) fn shown(snapshot: &Snapshot) -> Vec<(String, String)> {
+pub(crate) fn shown(snapshot: &Snapshot) -> Files {
     snapshot
         .files()
         .map(|(path, file)| (path.to_string(), file.text().into_owned()))
@@ -43,11 +43,35 @@ pub(crate) fn put(
     })
 }
 
-pub(crate) fn origin() -> Origin {
-    Origin {
-        session: Some("s".into()),
-        message: Some("m".into()),
-        speaker: Speaker::User,
-        time: Millis(1),
+/// Files by name, with their text.
+pub(crate) type Files = Vec<(String, String)>;
+
+/// This test binary once more, to run one test of it alone.
+pub(crate) fn again(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", test, "--nocapture"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit());
+    command
+}
+
+/// What a test was told by the one that started it again.
+pub(crate) fn told(what: &str) -> Option<String> {
+    System::real().env.text(&format!("DORMOUSE_TEST_{what}"))
+}
+
+/// What a child says.
+pub(crate) fn lines_of(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+    let out = child.stdout.take().unwrap();
+    BufReader::new(out).lines().map(Result::unwrap)
+}
+
+/// Waits for children; all must end well.
+pub(crate) fn all_end_well(children: Vec<Child>) {
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{said}");
     }
 }

@@ -8,7 +8,7 @@
 //! # Not here
 //! Mending. Whether a change is an improvement.
 
-use super::sentence::Reader;
+use super::sentence::{Reader, unlinked};
 use super::support::{Ground, percent, source_trust};
 use super::{Declared, Objection, Writing, tidy};
 use crate::daily;
@@ -295,18 +295,28 @@ impl Check<'_> {
         else {
             return true;
         };
+        let hook = entry.hook.trim_end_matches('…').trim_end();
+        let earlier: Vec<_> = index::entries(old)
+            .into_iter()
+            .filter(|line| line.target == entry.target)
+            .collect();
+        // A beginning says that it is one; it need not say all.
+        let description = Topic::read(&file.text()).description;
+        let begins = |whole: &str| {
+            let whole: Vec<&str> = whole.split_whitespace().collect();
+            !whole.is_empty() && whole.join(" ").starts_with(hook)
+        };
+        if begins(&description) || earlier.iter().any(|line| begins(&line.hook)) {
+            return true;
+        }
         let mut said = Snapshot::new();
         if let Ok(path) = SafePath::parse(&entry.target) {
             said.insert(path, file.clone());
         }
         let mut ground = Ground::of(&self.reader, &said, &[], &self.limits.writing);
-        for line in index::entries(old) {
-            if line.target == entry.target {
-                ground.say(&self.reader, &format!("{} {}", line.title, line.hook));
-            }
+        for line in earlier {
+            ground.say(&self.reader, &format!("{} {}", line.title, line.hook));
         }
-        let hook = entry.hook.trim_end_matches('…');
-        // The last word may have been cut.
         ground
             .support(&self.reader.sentence(hook), SUPPORT_PERCENT)
             .is_some()
@@ -325,7 +335,8 @@ impl Check<'_> {
                 Ground::of(&self.reader, self.after, &[], &self.limits.writing)
             });
             let text = old.text();
-            let said = self.reader.sentences(&text[Topic::read(&text).body..]);
+            let body = unlinked(&text[Topic::read(&text).body..]);
+            let said = self.reader.sentences(&body);
             let kept = said
                 .iter()
                 .filter(|sentence| ground.support(sentence, SUPPORT_PERCENT).is_some())
@@ -416,7 +427,7 @@ impl Check<'_> {
             known
         });
         let mut invented = Vec::new();
-        let mut said = self.reader.sentences(&text[topic.body..]);
+        let mut said = self.reader.sentences(&unlinked(&text[topic.body..]));
         said.push(self.reader.sentence(&topic.description));
         for sentence in &said {
             if known.iter().any(|old| sentence.repeats(old)) {
@@ -465,3 +476,7 @@ fn front(text: &str) -> Map<String, Value> {
     let (front, _) = topic::split(text);
     front.map(|front| front.values(text)).unwrap_or_default()
 }
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

@@ -19,6 +19,8 @@ mod dating;
 mod directive;
 mod distil;
 mod gates;
+#[cfg(test)]
+mod laws;
 mod merge;
 mod objection;
 mod offline;

@@ -105,3 +105,7 @@ fn relist(snapshot: &mut Snapshot, path: &SafePath, old: &Topic, new: &Topic) {
         tidy::put(snapshot, format!("{head}{line}{end}{tail}"));
     }
 }
+
+#[cfg(test)]
+#[path = "offline_tests.rs"]
+mod tests;

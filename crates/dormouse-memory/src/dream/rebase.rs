@@ -71,7 +71,8 @@ pub fn rebase(
             None => rebased.operations.push(operation.clone()),
         }
     }
-    put_index(&mut rebased, transaction, before, now, limits);
+    let theirs = before.index() != now.index() || !dropped.is_empty();
+    put_index(&mut rebased, transaction, now, theirs, limits);
     (rebased.without_idle(now), dropped)
 }
 
@@ -117,12 +118,13 @@ fn bonds(
     bonds
 }
 
-/// The index: the dream's if nobody touched it, else the present one; mended in both cases.
+/// The index: the dream's if all of the dream stands and nobody touched it, else the present one;
+/// mended in both cases.
 fn put_index(
     rebased: &mut Transaction,
     transaction: &Transaction,
-    before: &Snapshot,
     now: &Snapshot,
+    theirs: bool,
     limits: &CheckLimits,
 ) {
     let Ok(path) = SafePath::parse(INDEX) else {
@@ -133,9 +135,7 @@ fn put_index(
         .operations
         .iter()
         .find(|operation| operation.path == path);
-    if before.index() == now.index()
-        && let Some(content) = staged.and_then(|operation| operation.content.as_deref())
-    {
+    if !theirs && let Some(content) = staged.and_then(|operation| operation.content.as_deref()) {
         tidy::put(&mut result, String::from_utf8_lossy(content).into_owned());
     }
     let nothing = rebased.operations.is_empty() && staged.is_none();

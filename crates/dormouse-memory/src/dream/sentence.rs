@@ -132,6 +132,29 @@ impl Sentence {
     }
 }
 
+/// A text without the targets of its links to files: where a link leads is no statement, and it
+/// changes when files are merged.
+pub(super) fn unlinked(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['[', ']']) {
+        let (head, tail) = rest.split_at(at);
+        out.push_str(head);
+        let target = [("[[", "]]"), ("](", ")")]
+            .iter()
+            .find_map(|(open, close)| {
+                let inner = tail.strip_prefix(open)?;
+                let inner = &inner[..inner.find(close)?];
+                let file = !inner.contains(char::is_whitespace);
+                file.then_some(open.len() + inner.len() + close.len())
+            });
+        out.push(' ');
+        rest = &tail[target.unwrap_or(1)..];
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Whether a term has a number in it.
 pub(super) fn is_figure(term: &str) -> bool {
     term.bytes().any(|byte| byte.is_ascii_digit())
@@ -140,6 +163,12 @@ pub(super) fn is_figure(term: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_links_lead_is_no_statement() {
+        let text = "See [[a]], [[b c]] and [this](d.md), [x].";
+        assert_eq!(unlinked(text), "See  ,   b c   and  this ,  x .");
+    }
 
     #[test]
     fn a_sentence_repeats_another_only_if_that_one_says_all_of_it() {

@@ -2,10 +2,13 @@
 //!
 //! # Model
 //! What is not a line of a memory (headings, remarks, lines that lead out of the directory) belongs
-//! to people and stays. Lines of memories that are gone or over are dropped, too long ones cut, and
-//! missing ones added at the end. If not all fit, the memories are ranked (pinned, then by type, then
+//! to people and stays. Lines of memories that are gone or over are dropped, missing
+//! ones added at the end. A line that is much too long is cut if its file says the same; all that are
+//! too long are, if the index nears its limits. If not all fit, the memories are ranked (pinned, then by type, then
 //! newest) and the first of them keep their lines; a remark says how many have none.
 
+use super::sentence::Reader;
+use super::support::percent;
 use crate::index::{self, LONGEST_LINE, Limits};
 use crate::snapshot::{Snapshot, StoredFile, is_pinned, is_topic};
 use crate::topic::{Kind, Topic};
@@ -18,6 +21,19 @@ use std::collections::{BTreeMap, BTreeSet};
 const REMARK: &str = "> More memories than fit here: ";
 /// Room that is kept for it, so that its number may grow.
 pub(super) const REMARK_ROOM: usize = 120;
+
+/// Characters of a line that is not cut as long as there is room: what stands in the index is always
+/// at hand, and the last words of a hook are often those that count.
+const BEARABLE_LINE: usize = LONGEST_LINE * 4 / 3;
+
+/// Which of the lines that are too long are cut.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cutting {
+    /// Those that are much too long, and whose files say the same.
+    WhatFilesSay,
+    /// All, because the index nears its limits.
+    All,
+}
 
 /// A line of the index.
 #[derive(Debug)]
@@ -41,7 +57,12 @@ pub(super) fn tidy(snapshot: &Snapshot, today: Date, limits: Limits) -> String {
         .map(|(path, file)| (path, (Topic::read(&file.text()), file)))
         .filter(|(_, (topic, _))| !topic.is_over(today))
         .collect();
-    let lines = mended(snapshot, &current);
+    let cutting = if index::nearness(&snapshot.index(), limits).is_none() {
+        Cutting::WhatFilesSay
+    } else {
+        Cutting::All
+    };
+    let lines = mended(snapshot, &current, cutting);
     let listed: BTreeSet<&SafePath> = lines
         .iter()
         .filter_map(|line| match line {
@@ -63,7 +84,12 @@ pub(super) fn tidy(snapshot: &Snapshot, today: Date, limits: Limits) -> String {
 }
 
 /// The lines there are without those that lead nowhere.
-fn mended(snapshot: &Snapshot, current: &BTreeMap<&SafePath, (Topic, &StoredFile)>) -> Vec<Line> {
+fn mended(
+    snapshot: &Snapshot,
+    current: &BTreeMap<&SafePath, (Topic, &StoredFile)>,
+    cutting: Cutting,
+) -> Vec<Line> {
+    let reader = Reader::new();
     let text = snapshot.index();
     let entries: BTreeMap<usize, index::Entry> = index::entries(&text)
         .into_iter()
@@ -90,24 +116,63 @@ fn mended(snapshot: &Snapshot, current: &BTreeMap<&SafePath, (Topic, &StoredFile
             snapshot.get(&path).is_some()
         };
         if alive && seen.insert(path.clone()) {
-            lines.push(Line::Of(path, shortened(old, entry)));
+            let said = || {
+                snapshot
+                    .get(&path)
+                    .is_some_and(|file| says(&reader, file, entry))
+            };
+            let length = old.trim_end().chars().count();
+            let cut = match cutting {
+                Cutting::WhatFilesSay => length > BEARABLE_LINE && said(),
+                Cutting::All => length > LONGEST_LINE,
+            };
+            let line = if cut {
+                shortened(old, entry)
+            } else {
+                old.to_owned()
+            };
+            lines.push(Line::Of(path, line));
         }
     }
     lines
 }
 
-/// A line that is not too long.
+/// Whether a file says what its line says, so that nothing is lost with the end of the line.
+fn says(reader: &Reader, file: &StoredFile, entry: &index::Entry) -> bool {
+    /// Most of the words; all of the numbers.
+    const MOST_PERCENT: f64 = 80.0;
+    let all = reader.sentence(&file.text()).terms;
+    let hook = reader.sentence(&entry.hook);
+    let known = hook.terms.iter().filter(|term| all.contains(*term)).count();
+    hook.figures().all(|figure| all.contains(figure))
+        && percent(known, hook.terms.len()) >= MOST_PERCENT
+}
+
+/// A line cut to its length, at the end of a clause if there is one far enough on.
 fn shortened(old: &str, entry: &index::Entry) -> String {
-    if old.trim_end().chars().count() <= LONGEST_LINE {
-        return old.to_owned();
-    }
-    let end = &old[old.trim_end().len()..];
-    let short = index::line(&entry.title, &entry.target, &entry.hook);
+    let end = &old[old.trim_end_matches(['\r', '\n']).len()..];
+    let short = index::line(&entry.title, &entry.target, &clause(entry));
     // A long link cannot be cut.
     if short.chars().count() < old.trim_end().chars().count() {
         format!("{short}{end}")
     } else {
         old.to_owned()
+    }
+}
+
+/// The clauses of a hook that fit into a line; the whole hook if the first is too long already, or
+/// if too little would be left.
+fn clause(entry: &index::Entry) -> String {
+    let bare = index::line(&entry.title, &entry.target, "x")
+        .chars()
+        .count();
+    let room = LONGEST_LINE.saturating_sub(bare);
+    let fitting: String = entry.hook.chars().take(room).collect();
+    let ends = ["; ", ". ", " — ", ": "].into_iter();
+    let end = ends.filter_map(|mark| fitting.rfind(mark)).max();
+    match end.filter(|at| *at * 5 > fitting.len() * 2) {
+        Some(at) => format!("{}…", fitting[..at].trim_end()),
+        None => entry.hook.clone(),
     }
 }
 

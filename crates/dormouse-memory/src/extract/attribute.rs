@@ -232,7 +232,7 @@ impl<'a> Evidence<'a> {
     /// The trust of the best span that has the quote.
     fn quoted(&self, quote: &str) -> Result<Trust, RefusedWrite> {
         let words = Phrases::of(quote);
-        let has = |span: &&Span| Phrases::of(&span.text).has(&[words.as_str()]);
+        let has = |span: &&Span| Phrases::of(&span.text).has(words.as_str());
         let found: Vec<&Span> = self.spans.iter().filter(has).collect();
         if words.count() == 0 || found.is_empty() {
             return Err(RefusedWrite::QuoteNotFound(quote.to_owned()));
@@ -502,31 +502,8 @@ fn hear_user(reader: &Reader, at: usize, span: &Span) -> Heard {
 
 /// Whether a message begins with a yes.
 pub(super) fn confirms(words: &Phrases) -> bool {
-    words.starts(&[
-        "yes",
-        "yep",
-        "yeah",
-        "exactly",
-        "right",
-        "correct",
-        "perfect",
-        "that's right",
-        "agreed",
-        "ok",
-        "okay",
-        "good",
-        "great",
-        "ja",
-        "genau",
-        "richtig",
-        "stimmt",
-        "perfekt",
-        "passt",
-        "please do",
-        "sounds good",
-        "love it",
-        "nice",
-    ])
+    words.starts("yes|yep|yeah|exactly|right|correct|perfect|that's right|agreed|ok|okay|good|great|\
+            ja|genau|richtig|stimmt|perfekt|passt|please do|sounds good|love it|nice")
 }
 
 fn hear_other(reader: &Reader, at: usize, span: &Span) -> Heard {

@@ -1,6 +1,6 @@
 //! What a text claims, in a form that can be looked for in another text.
 
-use super::phrases::{Phrases, visible};
+use super::phrases::{Phrases, listed, visible};
 use crate::topic::Topic;
 use dormouse_text::atoms::{Shape, atoms};
 use dormouse_text::dates::{Days, dates};
@@ -35,7 +35,7 @@ pub(super) fn claims(content: &str, known: &str) -> Vec<Claim> {
     let mut found = Vec::new();
     let mut push = |text: &str, place: Place| {
         let words = Phrases::of(text);
-        let is_known = !known.is_empty() && old.has(&[words.as_str()]);
+        let is_known = !known.is_empty() && old.has(words.as_str());
         if words.count() > 0 && !is_known {
             let text = text.to_owned();
             found.push(Claim { text, place });
@@ -80,110 +80,16 @@ pub(super) fn labelled(line: &str, before: Place) -> (Place, &str) {
 }
 
 /// Words that say that something is a memory, not what it says.
-const ABOUT: [&str; 62] = [
-    "user",
-    "users",
-    "user's",
-    "prefers",
-    "prefer",
-    "preferred",
-    "preference",
-    "preferences",
-    "wants",
-    "want",
-    "likes",
-    "asked",
-    "asks",
-    "said",
-    "says",
-    "stated",
-    "states",
-    "explicitly",
-    "requested",
-    "agent",
-    "assistant",
-    "rule",
-    "rules",
-    "always",
-    "should",
-    "must",
-    "needs",
-    "need",
-    "ensure",
-    "make",
-    "sure",
-    "whenever",
-    "when",
-    "apply",
-    "applies",
-    "use",
-    "used",
-    "using",
-    "uses",
-    "instead",
-    "rather",
-    "team",
-    "project",
-    "please",
-    "work",
-    "working",
-    "keep",
-    "any",
-    "all",
-    "also",
-    "only",
-    "via",
-    "per",
-    "benutzer",
-    "nutzer",
-    "möchte",
-    "will",
-    "bevorzugt",
-    "immer",
-    "soll",
-    "verwenden",
-    "nutzen",
-];
+const ABOUT: &str = "user|users|user's|prefers|prefer|preferred|preference|preferences|wants|want|likes|\
+    asked|asks|said|says|stated|states|explicitly|requested|agent|assistant|rule|rules|\
+    always|should|must|needs|need|ensure|make|sure|whenever|when|apply|applies|use|used|\
+    using|uses|instead|rather|team|project|please|work|working|keep|any|all|also|only|\
+    via|per|benutzer|nutzer|möchte|will|bevorzugt|immer|soll|verwenden|nutzen";
 
 /// Words that turn a statement round; a new clause begins with them.
-const TURNS: [&str; 36] = [
-    "not",
-    "no",
-    "never",
-    "none",
-    "don't",
-    "dont",
-    "doesn't",
-    "didn't",
-    "won't",
-    "can't",
-    "cannot",
-    "isn't",
-    "aren't",
-    "wasn't",
-    "shouldn't",
-    "mustn't",
-    "wouldn't",
-    "haven't",
-    "without",
-    "stop",
-    "stopped",
-    "avoid",
-    "avoids",
-    "nor",
-    "neither",
-    "nie",
-    "niemals",
-    "ohne",
-    "statt",
-    "kein",
-    "keine",
-    "keinen",
-    "keiner",
-    "keinem",
-    "pas",
-    "jamais",
-];
+const TURNS: &str = "not|no|never|none|don't|dont|doesn't|didn't|won't|can't|cannot|isn't|aren't|wasn't|\
+    shouldn't|mustn't|wouldn't|haven't|without|stop|stopped|avoid|avoids|nor|neither|\
+    nie|niemals|ohne|statt|kein|keine|keinen|keiner|keinem|pas|jamais";
 
 /// Reads texts the same way, so that their words can be compared.
 #[derive(Debug)]
@@ -213,14 +119,13 @@ impl Reader {
     }
 
     fn terms(&self, text: &str) -> BTreeSet<String> {
-        let about: Vec<String> = ABOUT
-            .iter()
+        let about: Vec<String> = ABOUT.split('|')
             .flat_map(|word| self.stemmed.terms(word))
             .collect();
         let mut terms = BTreeSet::new();
         self.stemmed.each(text, |term, _| {
             let small = term.chars().count() < 2;
-            if !small && !about.iter().any(|word| word == term) && !TURNS.contains(&term) {
+            if !small && !about.iter().any(|word| word == term) && !listed(TURNS, term) {
                 terms.insert(term.to_owned());
             }
         });
@@ -243,40 +148,55 @@ impl Reader {
         }
     }
 
+    /// Cuts a text into clauses, each of which says one thing or its contrary.
     fn clauses(&self, text: &str) -> Vec<(bool, BTreeSet<String>)> {
+        let ends = |c: char| ",;:—–().!?\n".contains(c);
         let mut found = Vec::new();
-        let ends = |c: char| {
-            matches!(
-                c,
-                ',' | ';' | ':' | '—' | '–' | '(' | ')' | '.' | '!' | '?' | '\n'
-            )
-        };
         for part in text.split(ends) {
             let words = Phrases::of(part);
             // German puts "nicht" last.
-            let whole = words.has(&["nicht"]);
-            let mut clause = (whole, String::new());
-            let all: Vec<&str> = words.words().collect();
-            for (at, word) in all.iter().enumerate() {
-                let next = all.get(at + 1).copied().unwrap_or_default();
-                let turns = TURNS.contains(word)
-                    || matches!((*word, next), ("instead", "of") | ("rather", "than"));
-                if turns || matches!(*word, "but" | "aber" | "sondern") {
-                    found.push(std::mem::replace(
-                        &mut clause,
-                        (turns || whole, String::new()),
-                    ));
-                }
-                clause.1.push_str(word);
-                clause.1.push(' ');
+            let whole = words.has("nicht");
+            for (turned, words) in turns(&words.words().collect::<Vec<_>>()) {
+                found.push((turned || whole, self.terms(&words)));
             }
-            found.push(clause);
         }
-        let read = found
-            .into_iter()
-            .map(|(turned, words)| (turned, self.terms(&words)));
-        read.filter(|(_, terms)| !terms.is_empty()).collect()
+        found.retain(|(_, terms)| !terms.is_empty());
+        found
     }
+}
+
+/// Words that a clause ends before.
+const JOINTS: &str = "but|because|since|so|weil|aber|sondern|damit|while|although|unless|therefore";
+/// Words in front of a "not" that make it turn the whole clause.
+const PREDICATES: &str = "must|should|do|does|did|is|are|was|were|may|can|will|would|could|be|to|we|you|i|they|has|have";
+
+/// Cuts the words between two marks into clauses. "Tests must not mock" is one thing that is turned
+/// round; "spaces, not tabs" is two.
+fn turns(words: &[&str]) -> Vec<(bool, String)> {
+    let mut found: Vec<(bool, Vec<&str>)> = vec![(false, Vec::new())];
+    for (at, word) in words.iter().enumerate() {
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        let before = at.checked_sub(1).map_or("", |before| words[before]);
+        let contrast = matches!((*word, next), ("instead", "of") | ("rather", "than"))
+            || listed("not|no|without|ohne|statt|nor|kein|keine|keinen", word) && !listed(PREDICATES, before);
+        let Some((_, current)) = found.last_mut() else {
+            continue;
+        };
+        if listed(JOINTS, word) {
+            found.push((false, Vec::new()));
+        } else if contrast {
+            found.push((true, vec![*word]));
+        } else if listed(TURNS, word) {
+            // What stands before "and" is a clause of its own.
+            let joint = current.iter().rposition(|word| listed("and|or|und|oder", word));
+            let rest = current.split_off(joint.unwrap_or(0));
+            found.push((true, rest));
+        } else {
+            current.push(word);
+        }
+    }
+    let joined = found.into_iter().map(|(turned, words)| (turned, words.join(" ")));
+    joined.collect()
 }
 
 /// Lower case, one blank between words.
@@ -299,7 +219,7 @@ pub(super) fn exact(text: &str, today: Date) -> Vec<String> {
         }
         let digits = word.bytes().any(|byte| byte.is_ascii_digit());
         let capital = word.chars().next().is_some_and(char::is_uppercase);
-        let known = ABOUT.contains(&word.to_lowercase().as_str());
+        let known = listed(ABOUT, word.to_lowercase().as_str());
         let proper = capital && !opens && !known && word.chars().count() > 1;
         let named = atom.shape.is_name() && atom.shape != Shape::Word;
         if (digits || proper || named) && !known {

@@ -8,7 +8,7 @@
 //!
 //! `<private>…</private>` is dropped before anything else.
 
-use super::phrases::{Phrases, visible};
+use super::phrases::{Phrases, listed, visible};
 use dormouse_text::segment::{Kind, segment};
 
 /// Who wrote a part.
@@ -23,38 +23,14 @@ pub(super) enum Part {
 }
 
 /// Wrappers whose content no person wrote.
-const INJECTED: [&str; 23] = [
-    "analysis",
-    "bash-stderr",
-    "bash-stdout",
-    "command-message",
-    "command-name",
-    "command-stderr",
-    "command-stdout",
-    "ide_diagnostics",
-    "ide_opened_file",
-    "ide_selection",
-    "local-command-caveat",
-    "local-command-stderr",
-    "local-command-stdout",
-    "memory",
-    "new-diagnostics",
-    "persisted-output",
-    "post-tool-use-hook",
-    "recalled-memory",
-    "summary",
-    "system-reminder",
-    "system",
-    "task-notification",
-    "user-prompt-submit-hook",
-];
+const INJECTED: &str = "analysis|bash-stderr|bash-stdout|command-message|command-name|command-stderr|\
+    command-stdout|ide_diagnostics|ide_opened_file|ide_selection|local-command-caveat|\
+    local-command-stderr|local-command-stdout|memory|new-diagnostics|persisted-output|\
+    post-tool-use-hook|recalled-memory|summary|system-reminder|system|task-notification|\
+    user-prompt-submit-hook";
 
 /// How texts begin that stand for earlier ones.
-const SUMMARIES: [&str; 3] = [
-    "this session is being continued from a previous",
-    "this conversation is being continued from",
-    "summary of the conversation so far",
-];
+const SUMMARIES: &str = "this session is being continued from a previous|this conversation is being continued from|summary of the conversation so far";
 
 /// A text without its private parts; one that is never closed reaches to the end.
 pub(super) fn without_private(text: &str) -> String {
@@ -80,7 +56,7 @@ fn find_folded(text: &str, needle: &str) -> Option<usize> {
 /// Cuts a message.
 pub(super) fn cut(text: &str) -> Vec<(Part, String)> {
     let text = visible(&without_private(text));
-    if Phrases::of(&text).starts(&SUMMARIES) {
+    if Phrases::of(&text).starts(SUMMARIES) {
         return vec![(Part::Injected, text)];
     }
     let mut parts = Vec::new();
@@ -110,7 +86,7 @@ fn injected(text: &str) -> Option<(usize, usize)> {
     while let Some(found) = text[from..].find('<') {
         let at = from + found;
         from = at + 1;
-        let Some(name) = INJECTED.iter().find(|name| opens(&text[at + 1..], name)) else {
+        let Some(name) = INJECTED.split('|').find(|name| opens(&text[at + 1..], name)) else {
             continue;
         };
         let close = format!("</{name}>");
@@ -191,170 +167,48 @@ enum Mode {
 
 /// Lines that mails, diffs, pages, transcripts and front matter begin with.
 fn begins_foreign(line: &str) -> bool {
-    const HEADS: [&str; 22] = [
-        "from:",
-        "to:",
-        "subject:",
-        "sent:",
-        "date:",
-        "cc:",
-        "reply-to:",
-        "diff --git",
-        "@@ ",
-        "+++ ",
-        "--- ",
-        "-----",
-        "<!doctype",
-        "<html",
-        "<?xml",
-        "human:",
-        "assistant:",
-        "user:",
-        "system:",
-        "tool:",
-        "# readme",
-        "begin ",
-    ];
+    const HEADS: &str = "from:|to:|subject:|sent:|date:|cc:|reply-to:|diff --git|@@ |+++ |--- |-----|\
+        <!doctype|<html|<?xml|human:|assistant:|user:|system:|tool:|# readme|begin ";
     let line = line.trim_start().to_lowercase();
-    HEADS.iter().any(|head| line.starts_with(head)) || line.trim() == "---"
+    HEADS.split('|').any(|head| line.starts_with(head)) || line.trim() == "---"
 }
 
 /// Where pasted text begins in a sentence that announces it.
 fn introduces(line: &str) -> Option<usize> {
-    const THINGS: [&str; 41] = [
-        "output",
-        "page",
-        "readme",
-        "log",
-        "logs",
-        "error",
-        "email",
-        "e-mail",
-        "mail",
-        "message",
-        "ticket",
-        "issue",
-        "article",
-        "doc",
-        "docs",
-        "documentation",
-        "file",
-        "diff",
-        "snippet",
-        "config",
-        "transcript",
-        "response",
-        "comment",
-        "review",
-        "trace",
-        "stacktrace",
-        "description",
-        "post",
-        "thread",
-        "website",
-        "site",
-        "blog",
-        "changelog",
-        "ausgabe",
-        "seite",
-        "meldung",
-        "nachricht",
-        "fehlermeldung",
-        "paste",
-        "document",
-        "spec",
-    ];
-    const SIGNS: [&str; 31] = [
-        "here is",
-        "here's",
-        "here are",
-        "this is",
-        "this is what",
-        "i got this",
-        "i found this",
-        "it says",
-        "says",
-        "said",
-        "reads",
-        "wrote",
-        "writes",
-        "states",
-        "pasting",
-        "pasted",
-        "from the",
-        "below",
-        "see",
-        "look at",
-        "hier ist",
-        "das ist",
-        "steht",
-        "schreibt",
-        "contents of",
-        "content of",
-        "output of",
-        "summarise",
-        "summarize",
-        "translate",
-        "fix",
-    ];
+    const THINGS: &str = "output|page|readme|log|logs|error|email|e-mail|mail|message|ticket|issue|article|\
+        doc|docs|documentation|file|diff|snippet|config|transcript|response|comment|review|\
+        trace|stacktrace|description|post|thread|website|site|blog|changelog|ausgabe|seite|\
+        meldung|nachricht|fehlermeldung|paste|document|spec";
+    const SIGNS: &str = "here is|here's|here are|this is|this is what|i got this|i found this|it says|says|\
+        said|reads|wrote|writes|states|pasting|pasted|from the|below|see|look at|hier ist|\
+        das ist|steht|schreibt|contents of|content of|output of|summarise|summarize|\
+        translate|fix";
     // A rule that is announced is no paste.
-    const OWN: [&str; 14] = [
-        "remember",
-        "rule",
-        "rules",
-        "note",
-        "from now on",
-        "my",
-        "i",
-        "please always",
-        "never",
-        "always",
-        "merk",
-        "merke",
-        "regel",
-        "preference",
-    ];
+    const OWN: &str = "remember|rule|rules|note|from now on|my|i|please always|never|always|merk|merke|\
+        regel|preference";
     let colon = line.find(": ").or_else(|| {
         line.trim_end()
             .ends_with(':')
             .then(|| line.trim_end().len() - 1)
     })?;
     let head = Phrases::of(&line[..colon]);
-    let thing = head.words().any(|word| THINGS.contains(&word));
-    let says = head.has(&[
-        "says", "said", "reads", "wrote", "writes", "states", "schreibt", "steht",
-    ]);
-    let own = head.has(&OWN) && !head.has(&["i got", "i found", "i see", "i copied"]);
+    let thing = head.words().any(|word| listed(THINGS, word));
+    let says = head.has("says|said|reads|wrote|writes|states|schreibt|steht");
+    let own = head.has(OWN) && !head.has("i got|i found|i see|i copied");
     let announced =
-        (thing && head.has(&SIGNS)) || says || head.has(&["i got this", "i found this"]);
+        (thing && head.has(SIGNS)) || says || head.has("i got this|i found this");
     (announced && (!own || says)).then_some(colon + 1)
 }
 
 /// What somebody else is quoted with inside a sentence goes to what was pasted.
 fn quoted_apart(line: &str, own: &mut String, pasted: &mut String) {
-    const QUOTING: [&str; 16] = [
-        "says",
-        "said",
-        "saying",
-        "reads",
-        "wrote",
-        "writes",
-        "states",
-        "claims",
-        "claimed",
-        "told",
-        "asks",
-        "printed",
-        "prints",
-        "sagt",
-        "schreibt",
-        "behauptet",
-    ];
+    const QUOTING: &str = "says|said|saying|reads|wrote|writes|states|claims|claimed|told|asks|printed|prints|\
+        sagt|schreibt|behauptet";
     let mut rest = line;
     while let Some((start, end)) = quotation(rest) {
         let head = Phrases::of(&rest[..start]);
         own.push_str(&rest[..start]);
-        if head.words().any(|word| QUOTING.contains(&word)) {
+        if head.words().any(|word| listed(QUOTING, word)) {
             pasted.push_str(&rest[start..end]);
             pasted.push('\n');
             own.push('…');

@@ -3,68 +3,20 @@
 use super::phrases::{Phrases, is_hidden};
 
 /// What no memory says, whoever wrote it: orders to a reader about its other orders.
-const ORDERS: [&str; 39] = [
-    "ignore previous",
-    "ignore all previous",
-    "ignore the previous",
-    "ignore prior",
-    "ignore all prior",
-    "ignore your",
-    "ignore the above",
-    "ignore all earlier",
-    "disregard previous",
-    "disregard all",
-    "disregard the above",
-    "disregard your",
-    "forget your instructions",
-    "forget all previous",
-    "forget previous instructions",
-    "override your",
-    "override all",
-    "new instructions",
-    "system prompt",
-    "developer mode",
-    "jailbreak",
-    "do anything now",
-    "when you read this",
-    "upon reading this",
-    "if you are an ai",
-    "as an ai",
-    "ai agents must",
-    "ai assistants must",
-    "note to ai",
-    "attention ai",
-    "you are now",
-    "do not tell the user",
-    "don't tell the user",
-    "without telling the user",
-    "without asking the user",
-    "hide this from",
-    "keep this secret from",
-    "ignoriere alle",
-    "vergiss alle",
-];
+const ORDERS: &str = "ignore previous|ignore all previous|ignore the previous|ignore prior|\
+    ignore all prior|ignore your|ignore the above|ignore all earlier|disregard previous|\
+    disregard all|disregard the above|disregard your|forget your instructions|\
+    forget all previous|forget previous instructions|override your|override all|\
+    new instructions|system prompt|developer mode|jailbreak|do anything now|\
+    when you read this|upon reading this|if you are an ai|as an ai|ai agents must|\
+    ai assistants must|note to ai|attention ai|you are now|do not tell the user|\
+    don't tell the user|without telling the user|without asking the user|hide this from|\
+    keep this secret from|ignoriere alle|vergiss alle";
 
 /// Marks of prompts, of calls and of other parts of the machinery.
-const MARKS: [&str; 18] = [
-    "<system",
-    "</system",
-    "system-reminder",
-    "<tool_use",
-    "tool_use_id",
-    "<function_call",
-    "</function",
-    "<invoke",
-    "<|im_start",
-    "<|im_end",
-    "[inst]",
-    "<<sys>>",
-    "\"role\":",
-    "<assistant",
-    "<human",
-    "<tool_result",
-    "<memory",
-    "memory (saved ",
+const MARKS: [&str; 17] = [
+    "<system", "</system", "system-reminder", "<tool_use", "tool_use_id", "<function_call", "</function", "<invoke",
+    "<|im_", "[inst]", "<<sys>>", "\"role\":", "<assistant", "<human", "<tool_result", "<memory", "memory (saved ",
 ];
 
 /// Why a text is taken for an order; `None` if it is not.
@@ -75,11 +27,11 @@ pub(super) fn found(text: &str) -> Option<&'static str> {
     {
         return Some("it has characters that are not seen");
     }
-    if Phrases::of(text).has(&ORDERS) {
+    if Phrases::of(text).has(ORDERS) {
         return Some("it gives orders to whoever reads it");
     }
     let lower = text.to_lowercase();
-    if MARKS.iter().any(|mark| lower.contains(mark)) {
+    if MARKS.iter().any(|mark| lower.contains(*mark)) {
         return Some("it has marks of a prompt in it");
     }
     let speaks = |line: &str| {

@@ -194,7 +194,7 @@ fn check_never(
         let (next, text) = labelled(line, place);
         place = next;
         let words = Phrases::of(text);
-        let is_old = !old.is_empty() && before.has(&[words.as_str()]);
+        let is_old = !old.is_empty() && before.has(words.as_str());
         if words.count() == 0 || is_old {
             continue;
         }

@@ -10,6 +10,7 @@
 //!
 //! - [`gate`]: whether to extract now, and how far it has got.
 //! - [`queue`]: one extraction at a time, and the newest of those that wait.
+//! - [`trial`]: labelled sessions that are run through both writers.
 //!
 //! # Not here
 //! Reading logs, calling models, writing files: `dormouse-keeper` and `dormouse-memdir`.
@@ -27,5 +28,6 @@ mod phrases;
 pub mod queue;
 mod sentence;
 mod span;
+pub mod trial;
 
 pub use span::{Span, SpanKind, spans, wrote_memory};

@@ -6,7 +6,7 @@
 //! what puts people down. They are recognised by their words, sentence by sentence; a rule about
 //! how to work may name a path or a tool, a description of where things are may not.
 
-use super::phrases::Phrases;
+use super::phrases::{Phrases, listed};
 use crate::topic::Kind;
 use dormouse_guard::secrets;
 use dormouse_text::atoms::{Shape, atoms};
@@ -80,34 +80,16 @@ pub fn found(text: &str, kind: Option<Kind>, known: &[&str]) -> Option<Never> {
 
 /// A credential by its form, or because the sentence says that it is one.
 pub(super) fn is_secret(text: &str) -> bool {
-    const NAMES: [&str; 19] = [
-        "password",
-        "passwort",
-        "passphrase",
-        "api key",
-        "api-key",
-        "apikey",
-        "secret key",
-        "access key",
-        "access token",
-        "auth token",
-        "token",
-        "private key",
-        "credential",
-        "credentials",
-        "pin",
-        "kennwort",
-        "zugangsdaten",
-        "secret",
-        "pat",
-    ];
+    const NAMES: &str = "password|passwort|passphrase|api key|api-key|apikey|secret key|access key|\
+        access token|auth token|token|private key|credential|credentials|pin|kennwort|\
+        zugangsdaten|secret|pat";
     if !secrets::scan(text).is_empty() {
         return true;
     }
     // "The password is hunter2" has no form; "tokens are rotated monthly" has no value.
     text.lines().any(|line| {
         let words = Phrases::of(line);
-        words.has(&NAMES) && line.split([':', '=', ' ']).any(is_value)
+        words.has(NAMES) && line.split([':', '=', ' ']).any(is_value)
     })
 }
 
@@ -126,78 +108,16 @@ fn is_value(word: &str) -> bool {
 }
 
 fn disparages(words: &Phrases) -> bool {
-    const IS: [&str; 12] = [
-        "is", "are", "was", "were", "i'm", "he's", "she's", "they're", "ist", "sind", "so", "such",
-    ];
-    const BAD: [&str; 22] = [
-        "idiot",
-        "idiots",
-        "stupid",
-        "incompetent",
-        "lazy",
-        "clueless",
-        "dumb",
-        "moron",
-        "morons",
-        "useless",
-        "arrogant",
-        "ignorant",
-        "sloppy",
-        "pathetic",
-        "dumm",
-        "faul",
-        "unfähig",
-        "inkompetent",
-        "jerk",
-        "terrible",
-        "careless",
-        "toxic",
-    ];
-    const PEOPLE: [&str; 24] = [
-        "he",
-        "she",
-        "they",
-        "user",
-        "colleague",
-        "colleagues",
-        "boss",
-        "manager",
-        "people",
-        "guy",
-        "guys",
-        "team",
-        "who",
-        "developer",
-        "developers",
-        "intern",
-        "engineer",
-        "er",
-        "sie",
-        "chef",
-        "kollege",
-        "kollegin",
-        "kollegen",
-        "engineers",
-    ];
-    let people = words.words().any(|word| PEOPLE.contains(&word));
-    let cannot = [
-        "bad at",
-        "terrible at",
-        "struggles with",
-        "does not understand",
-        "doesn't understand",
-        "has no clue",
-        "can't code",
-    ];
-    (words.near(&IS, &BAD, 4) && people)
-        || (people && words.has(&cannot))
-        || words.has(&[
-            "is an idiot",
-            "ist ein idiot",
-            "is a moron",
-            "is incompetent",
-            "is lazy",
-        ])
+    const IS: &str = "is|are|was|were|i'm|he's|she's|they're|ist|sind|so|such";
+    const BAD: &str = "idiot|idiots|stupid|incompetent|lazy|clueless|dumb|moron|morons|useless|arrogant|\
+        ignorant|sloppy|pathetic|dumm|faul|unfähig|inkompetent|jerk|terrible|careless|toxic";
+    const PEOPLE: &str = "he|she|they|user|colleague|colleagues|boss|manager|people|guy|guys|team|who|\
+        developer|developers|intern|engineer|er|sie|chef|kollege|kollegin|kollegen|engineers";
+    let people = words.words().any(|word| listed(PEOPLE, word));
+    let cannot = "bad at|terrible at|struggles with|does not understand|doesn't understand|has no clue|can't code";
+    (words.near(IS, BAD, 4) && people)
+        || (people && words.has(cannot))
+        || words.has("is an idiot|ist ein idiot|is a moron|is incompetent|is lazy")
 }
 
 fn is_code(text: &str) -> bool {
@@ -217,163 +137,50 @@ fn is_code(text: &str) -> bool {
 }
 
 fn is_history(text: &str, words: &Phrases) -> bool {
-    const TOLD: [&str; 20] = [
-        "was merged",
-        "were merged",
-        "got merged",
-        "merged into",
-        "last commit",
-        "latest commit",
-        "was committed",
-        "git log",
-        "git history",
-        "was reverted in",
-        "in commit",
-        "was pushed",
-        "commit history",
-        "has been merged",
-        "just merged",
-        "rebased onto",
-        "was renamed in",
-        "cherry-picked",
-        "wurde gemergt",
-        "letzter commit",
-    ];
+    const TOLD: &str = "was merged|were merged|got merged|merged into|last commit|latest commit|\
+        was committed|git log|git history|was reverted in|in commit|was pushed|\
+        commit history|has been merged|just merged|rebased onto|was renamed in|\
+        cherry-picked|wurde gemergt|letzter commit";
     let hash = atoms(text).any(|atom| atom.shape == Shape::Hash);
-    words.has(&TOLD) || (hash && words.has(&["commit", "sha", "revision"]))
+    words.has(TOLD) || (hash && words.has("commit|sha|revision"))
 }
 
 fn is_fix(words: &Phrases) -> bool {
-    const TOLD: [&str; 22] = [
-        "the fix was",
-        "the fix is",
-        "fixed by",
-        "fixed the",
-        "was fixed",
-        "is fixed",
-        "the bug was",
-        "bug was caused",
-        "root cause was",
-        "the solution was",
-        "solved by",
-        "resolved by",
-        "we fixed",
-        "i fixed",
-        "has been fixed",
-        "the workaround was",
-        "wurde behoben",
-        "behoben durch",
-        "der fehler war",
-        "crash was caused",
-        "fix for the",
-        "the error was",
-    ];
-    words.has(&TOLD)
+    const TOLD: &str = "the fix was|the fix is|fixed by|fixed the|was fixed|is fixed|the bug was|\
+        bug was caused|root cause was|the solution was|solved by|resolved by|we fixed|\
+        i fixed|has been fixed|the workaround was|wurde behoben|behoben durch|\
+        der fehler war|crash was caused|fix for the|the error was";
+    words.has(TOLD)
 }
 
 fn is_task(words: &Phrases) -> bool {
-    const TOLD: [&str; 31] = [
-        "currently working on",
-        "is working on the",
-        "next step is",
-        "next steps",
-        "in progress",
-        "work in progress",
-        "todo",
-        "remaining tasks",
-        "remaining steps",
-        "done so far",
-        "tests pass",
-        "tests are passing",
-        "tests are failing",
-        "all tests passed",
-        "build is green",
-        "build passes",
-        "is halfway",
-        "we are debugging",
-        "we're debugging",
-        "i am debugging",
-        "current task",
-        "this task",
-        "today we",
-        "session goal",
-        "in this session",
-        "step 1",
-        "step 2",
-        "nächster schritt",
-        "wir arbeiten gerade",
-        "waiting for the",
-        "still needs to be implemented",
-    ];
-    words.has(&TOLD)
+    const TOLD: &str = "currently working on|is working on the|next step is|next steps|in progress|\
+        work in progress|todo|remaining tasks|remaining steps|done so far|tests pass|\
+        tests are passing|tests are failing|all tests passed|build is green|build passes|\
+        is halfway|we are debugging|we're debugging|i am debugging|current task|this task|\
+        today we|session goal|in this session|step 1|step 2|nächster schritt|\
+        wir arbeiten gerade|waiting for the|still needs to be implemented";
+    words.has(TOLD)
 }
 
 fn is_structure(text: &str, words: &Phrases, kind: Option<Kind>) -> bool {
     // A rule says what to do; only what describes is looked at.
-    let rule = words.starts(&[
-        "always", "never", "don't", "do not", "avoid", "use", "prefer", "when", "put", "keep",
-        "stop",
-    ]) || words.has(&[
-        "must", "should", "don't", "never", "always", "because", "since", "weil", "nie", "immer",
-    ]);
-    let architecture = words.has(&[
-        "architecture",
-        "codebase is",
-        "code base is",
-        "monorepo with",
-        "is structured",
-        "is organised",
-        "is organized",
-        "layered",
-        "hexagonal",
-        "consists of",
-        "is implemented in",
-        "is implemented as",
-        "is built with",
-        "is built on",
-        "is written in",
-        "depends on the",
-        "module structure",
-        "directory structure",
-        "folder structure",
-        "project structure",
-        "the entry point",
-        "is defined in",
-        "are defined in",
-        "architektur",
-        "besteht aus",
-        "singleton",
-        "repository pattern",
-        "factory pattern",
-        "dependency injection",
-    ]);
+    let rule = words.starts("always|never|don't|do not|avoid|use|prefer|when|put|keep|stop") || words.has("must|should|don't|never|always|because|since|weil|nie|immer");
+    let architecture = words.has("architecture|codebase is|code base is|monorepo with|is structured|is organised|\
+            is organized|layered|hexagonal|consists of|is implemented in|is implemented as|\
+            is built with|is built on|is written in|depends on the|module structure|\
+            directory structure|folder structure|project structure|the entry point|\
+            is defined in|are defined in|architektur|besteht aus|singleton|repository pattern|\
+            factory pattern|dependency injection");
     let path =
         atoms(text).any(|atom| atom.shape == Shape::Path && !text[atom.range].contains("://"));
-    let located = words.has(&[
-        "is in",
-        "are in",
-        "lives in",
-        "live in",
-        "located in",
-        "located at",
-        "is at",
-        "defined in",
-        "can be found in",
-        "under",
-        "liegt in",
-        "liegen in",
-        "contains",
-        "handles",
-        "implements",
-        "file is",
-        "resides in",
-        "stored in",
-        "is found",
-    ]);
+    let located = words.has("is in|are in|lives in|live in|located in|located at|is at|defined in|\
+            can be found in|under|liegt in|liegen in|contains|handles|implements|file is|\
+            resides in|stored in|is found");
     if rule && kind != Some(Kind::Project) {
         return false;
     }
-    (architecture && !words.has(&["because", "weil", "since"]))
+    (architecture && !words.has("because|weil|since"))
         || (path && located && kind != Some(Kind::Feedback))
 }
 

@@ -36,151 +36,32 @@ pub(super) struct Sentence {
     pub(super) sense: Sense,
 }
 
-const PLAY: [&str; 27] = [
-    "pretend",
-    "role play",
-    "role-play",
-    "roleplay",
-    "let's play",
-    "in this story",
-    "in the story",
-    "write a story",
-    "write a poem",
-    "act as",
-    "you are now",
-    "for the example",
-    "as an example",
-    "for example",
-    "imagine",
-    "hypothetically",
-    "in this scenario",
-    "in the scenario",
-    "my character",
-    "in character",
-    "dialogue where",
-    "tu so als",
-    "stell dir vor",
-    "rollenspiel",
-    "angenommen",
-    "zum beispiel",
-    "write a dialogue",
-];
+const PLAY: &str = "pretend|role play|role-play|roleplay|let's play|in this story|in the story|\
+    write a story|write a poem|act as|you are now|for the example|as an example|\
+    for example|imagine|hypothetically|in this scenario|in the scenario|my character|\
+    in character|dialogue where|tu so als|stell dir vor|rollenspiel|angenommen|\
+    zum beispiel|write a dialogue";
 
-const SUPPOSED: [&str; 22] = [
-    "suppose",
-    "what if",
-    "if we were",
-    "if i were",
-    "if i was",
-    "if we had",
-    "would have",
-    "maybe we should",
-    "maybe i should",
-    "perhaps",
-    "not sure",
-    "i wonder",
-    "i'm wondering",
-    "we could",
-    "might want to",
-    "thinking about",
-    "considering",
-    "was wäre wenn",
-    "vielleicht",
-    "könnten wir",
-    "i guess",
-    "we might",
-];
+const SUPPOSED: &str = "suppose|what if|if we were|if i were|if i was|if we had|would have|maybe we should|\
+    maybe i should|perhaps|not sure|i wonder|i'm wondering|we could|might want to|\
+    thinking about|considering|was wäre wenn|vielleicht|könnten wir|i guess|we might";
 
-const IRONY: [&str; 17] = [
-    "yeah right",
-    "sure because",
-    "oh great",
-    "of course because",
-    "great idea to",
-    "brilliant",
-    "lol",
-    "haha",
-    "just kidding",
-    "kidding",
-    "joking",
-    "jk",
-    "as if",
-    "na klar",
-    "ja klar",
-    "super idee",
-    "thanks for nothing",
-];
+const IRONY: &str = "yeah right|sure because|oh great|of course because|great idea to|brilliant|lol|haha|\
+    just kidding|kidding|joking|jk|as if|na klar|ja klar|super idee|thanks for nothing";
 
-const FOR_NOW: [&str; 46] = [
-    "for now",
-    "right now",
-    "this time",
-    "just this once",
-    "just for this",
-    "only for this",
-    "for this task",
-    "for this one",
-    "for this change",
-    "in this pr",
-    "for this pr",
-    "in this commit",
-    "for the moment",
-    "at the moment",
-    "for today",
-    "today only",
-    "until i say",
-    "until we're done",
-    "until this",
-    "after this",
-    "when you're done",
-    "when you are done",
-    "once you're done",
-    "before we continue",
-    "before you continue",
-    "now",
-    "in this file",
-    "that file",
-    "this file",
-    "this function",
-    "that function",
-    "this test",
-    "this branch",
-    "this session",
-    "in this session",
-    "temporarily",
-    "for a second",
-    "erstmal",
-    "vorerst",
-    "jetzt",
-    "gerade",
-    "diesmal",
-    "nur dieses mal",
-    "danach",
-    "in diesem pr",
-    "im moment",
-];
+const FOR_NOW: &str = "for now|right now|this time|just this once|just for this|only for this|\
+    for this task|for this one|for this change|in this pr|for this pr|in this commit|\
+    for the moment|at the moment|for today|today only|until i say|until we're done|\
+    until this|after this|when you're done|when you are done|once you're done|\
+    before we continue|before you continue|now|in this file|that file|this file|\
+    this function|that function|this test|this branch|this session|in this session|\
+    temporarily|for a second|erstmal|vorerst|jetzt|gerade|diesmal|nur dieses mal|danach|\
+    in diesem pr|im moment";
 
 /// What makes a sentence stand for longer, whatever else is in it.
-const STANDING: [&str; 18] = [
-    "from now on",
-    "always",
-    "never again",
-    "in future",
-    "in the future",
-    "going forward",
-    "every time",
-    "generally",
-    "in general",
-    "as a rule",
-    "by default",
-    "ab jetzt",
-    "in zukunft",
-    "künftig",
-    "immer",
-    "grundsätzlich",
-    "ab sofort",
-    "from here on",
-];
+const STANDING: &str = "from now on|always|never again|in future|in the future|going forward|every time|\
+    generally|in general|as a rule|by default|ab jetzt|in zukunft|künftig|immer|\
+    grundsätzlich|ab sofort|from here on";
 
 /// Cuts a text into sentences. Play colours all that follows it in the same text.
 pub(super) fn sentences(text: &str) -> Vec<Sentence> {
@@ -195,7 +76,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
             continue;
         }
         let words = Phrases::of(line);
-        played |= words.has(&PLAY);
+        played |= words.has(PLAY);
         let sense = if played {
             Sense::Played
         } else {
@@ -211,74 +92,29 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
 }
 
 fn sense(line: &str, words: &Phrases) -> Sense {
-    const ASKING: [&str; 14] = [
-        "can you",
-        "could you",
-        "would you",
-        "will you",
-        "please",
-        "can we",
-        "could we",
-        "kannst du",
-        "könntest du",
-        "bitte",
-        "let's",
-        "do me a favor and",
-        "do me a favour and",
-        "would you mind",
-    ];
-    const OPENERS: [&str; 32] = [
-        "should",
-        "shall",
-        "do",
-        "does",
-        "did",
-        "is",
-        "are",
-        "was",
-        "were",
-        "what",
-        "why",
-        "how",
-        "which",
-        "who",
-        "where",
-        "when should",
-        "when do",
-        "when did",
-        "whether",
-        "have",
-        "has",
-        "am i",
-        "soll",
-        "sollen",
-        "sollten",
-        "warum",
-        "wie",
-        "was",
-        "welche",
-        "wer",
-        "wo",
-        "ist",
-    ];
+    const ASKING: &str = "can you|could you|would you|will you|please|can we|could we|kannst du|könntest du|\
+        bitte|let's|do me a favor and|do me a favour and|would you mind";
+    const OPENERS: &str = "should|shall|do|does|did|is|are|was|were|what|why|how|which|who|where|when should|\
+        when do|when did|whether|have|has|am i|soll|sollen|sollten|warum|wie|was|welche|wer|\
+        wo|ist";
     let ends = line.trim_end_matches(['"', '\'', ')', '”', ' ']);
-    if ends.ends_with('?') && !words.starts(&ASKING) {
+    if ends.ends_with('?') && !words.starts(ASKING) {
         // "We use tabs, ok?" tells more than it asks.
         let tag = ["ok?", "okay?", "right?", "please?", "ja?", "oder?"];
         let told =
-            tag.iter().any(|tag| ends.to_lowercase().ends_with(tag)) && !words.starts(&OPENERS);
+            tag.iter().any(|tag| ends.to_lowercase().ends_with(tag)) && !words.starts(OPENERS);
         let told = told && !ends.to_lowercase().ends_with("right?");
         if !told {
             return Sense::Question;
         }
     }
-    if words.has(&SUPPOSED) {
+    if words.has(SUPPOSED) {
         return Sense::Supposed;
     }
-    if words.has(&IRONY) || line.contains("/s") && line.trim_end().ends_with("/s") {
+    if words.has(IRONY) || line.contains("/s") && line.trim_end().ends_with("/s") {
         return Sense::Ironic;
     }
-    if words.has(&FOR_NOW) && !words.has(&STANDING) {
+    if words.has(FOR_NOW) && !words.has(STANDING) {
         return Sense::ForNow;
     }
     Sense::Asserted

@@ -71,10 +71,7 @@ impl Span {
 }
 
 /// Tools that bring what somebody outside wrote.
-const OUTSIDE: [&str; 12] = [
-    "browser", "crawl", "curl", "download", "fetch", "http", "internet", "mail", "mcp__", "scrape",
-    "slack", "web",
-];
+const OUTSIDE: &str = "browser|crawl|curl|download|fetch|http|internet|mail|mcp__|scrape|slack|web";
 
 /// Whether a tool looks outside the project. One that is not known does.
 pub(super) fn is_external(tool: Option<&str>, command: Option<&str>) -> bool {
@@ -85,7 +82,7 @@ pub(super) fn is_external(tool: Option<&str>, command: Option<&str>) -> bool {
             .iter()
             .any(|sign| text.contains(sign))
     };
-    OUTSIDE.iter().any(|sign| tool.contains(sign)) || command.is_some_and(fetches)
+    OUTSIDE.split('|').any(|sign| tool.contains(sign)) || command.is_some_and(fetches)
 }
 
 /// The spans of a session's records on the path, in order; with `after`, of the records behind it.

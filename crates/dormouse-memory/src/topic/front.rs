@@ -78,7 +78,14 @@ impl FrontMatter {
         let value = |entry: Entry| {
             let lines = &text[entry.range];
             let (_, value) = lines.split_once(':')?;
-            let value = value.trim().trim_matches(['"', '\'']);
+            let value = value.trim();
+            // What Dormouse itself wrote is readable by itself, whatever stands around it.
+            if value.starts_with(['[', '{'])
+                && let Ok(structured) = serde_saphyr::from_str::<Value>(value)
+            {
+                return Some((entry.key, structured));
+            }
+            let value = value.trim_matches(['"', '\'']);
             Some((entry.key, Value::String(value.to_owned())))
         };
         entries.into_iter().filter_map(value).collect()

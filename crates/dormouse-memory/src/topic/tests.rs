@@ -39,6 +39,8 @@ fn front_matter_that_is_no_yaml_is_read_by_lines() {
     let topic = Topic::read(text);
     assert_eq!(topic.description, "fix: use x: not y");
     assert_eq!(topic.kind, Some(Kind::Feedback));
+    let merged = edit(text, &[Field::Sources(vec!["b.md".into()])]);
+    assert_eq!(Topic::read(&merged).sources, ["b.md"]);
 }
 
 #[test]

@@ -241,7 +241,7 @@ fn same_words(a: &str, b: &str) -> bool {
 }
 
 /// A name nobody has: the type, then the words of the name.
-fn free_path(snapshot: &Snapshot, memory: &NewMemory) -> SafePath {
+pub fn free_path(snapshot: &Snapshot, memory: &NewMemory) -> SafePath {
     let mut name = String::new();
     if let Some(kind) = memory.kind {
         name.push_str(kind.name());

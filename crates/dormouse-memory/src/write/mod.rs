@@ -19,7 +19,7 @@ mod change;
 #[cfg(test)]
 mod tests;
 
-pub use add::{Added, NewMemory, Placement, add, place, render};
+pub use add::{Added, NewMemory, Placement, add, free_path, place, render};
 pub(crate) use change::supersede_in;
 pub use change::{WriteError, dependents, edit, forget, pin, retext, supersede, unpin};
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod disk;
+mod dreams_of_real_folders;
 mod instructions;
 mod material;
 mod memory_tool;

@@ -3,11 +3,14 @@
 mod confidence;
 mod near;
 mod plan;
+mod rules;
 mod score;
 mod weights;
 
-pub use weights::Weights;
+pub use confidence::{CONFIDENT, confident};
+pub use weights::{Mixed, Weights};
 
+use crate::cues::is_request;
 use crate::searcher::Searcher;
 use confidence::Evidence;
 use near::{Eyes, Look, Wanted};
@@ -69,7 +72,8 @@ impl Searcher {
         let mut passage_share = 0.0;
         if let Some(passages) = &self.passages {
             self.score_passages(passages, &plan, scratch);
-            passage_share = weights.passage.at(self.context) * share(spread, self.spread(&scratch.passages));
+            passage_share =
+                weights.passage.at(self.context) * share(spread, self.spread(&scratch.passages));
         }
         let mut parent_share = 0.0;
         if let Some(family) = &self.family {
@@ -77,7 +81,15 @@ impl Searcher {
             let deviation = deviation(scratch.parents.iter().copied());
             parent_share = weights.parent * share(spread, deviation);
         }
-        let Scratch { documents, passages, parents, ranked, looks, eyes, .. } = scratch;
+        let Scratch {
+            documents,
+            passages,
+            parents,
+            ranked,
+            looks,
+            eyes,
+            ..
+        } = scratch;
         ranked.clear();
         for document in self.documents() {
             let at = document as usize;
@@ -96,25 +108,31 @@ impl Searcher {
             ranked.push((score, document));
         }
         self.keep_best(ranked, CANDIDATES.max(query.top));
-        let wanted: Vec<Wanted> =
-            (0..self.parts.len()).map(|part| Wanted::new(&plan, part)).collect();
+        let wanted: Vec<Wanted> = (0..self.parts.len())
+            .map(|part| Wanted::new(&plan, part))
+            .collect();
         looks.clear();
         for (score, document) in ranked.iter() {
             let look = self.look(*document, &plan, &wanted, eyes);
-            let score = score + weights.near * look.near + spread * self.priors(*document, query.now);
+            let score =
+                score + weights.near * look.near + spread * self.priors(*document, query.now);
             looks.push((score, *document, look));
         }
         looks.sort_unstable_by(|a, b| self.order((a.0, a.1), (b.0, b.1)));
+        let evidence = Evidence::new(self, &plan, looks.iter().map(|look| look.0));
         looks.truncate(query.top);
-        let evidence = Evidence::new(self, &plan);
-        looks
+        let mut hits: Vec<Hit> = looks
             .iter()
             .map(|(score, document, look)| Hit {
                 document: *document as usize,
                 score: *score,
                 confidence: evidence.confidence(*score, *look),
             })
-            .collect()
+            .collect();
+        if is_request(query.text) {
+            self.place_rules(&mut hits, query.top, scratch);
+        }
+        hits
     }
 
     fn spread(&self, scores: &[f32]) -> f32 {

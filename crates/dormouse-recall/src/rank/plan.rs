@@ -68,11 +68,17 @@ impl Searcher {
                 }
                 continue;
             }
-            let place = plan.words.len().saturating_sub(usize::from(term.sort != Sort::Stem));
+            let place = plan
+                .words
+                .len()
+                .saturating_sub(usize::from(term.sort != Sort::Stem));
             let planned = self.planned(term, place);
             let nowhere = self.factor(term) * self.rarity(0);
             let rarity = planned.as_ref().map_or(nowhere, |planned| planned.weight);
-            let word = Word { rarity, stop_word: term.stop_word };
+            let word = Word {
+                rarity,
+                stop_word: term.stop_word,
+            };
             known.insert(term.text.clone(), word);
             if term.sort == Sort::Stem {
                 plan.words.push(word);
@@ -81,14 +87,29 @@ impl Searcher {
         }
         self.joined(&terms, &known, &mut plan);
         plan.pairs = (1..plan.words.len()).map(|word| (word - 1, word)).collect();
-        let content: Vec<usize> = (0..plan.words.len()).filter(|word| !plan.words[*word].stop_word).collect();
-        plan.pairs.extend(content.windows(2).map(|pair| (pair[0], pair[1])).filter(|pair| pair.0 + 1 != pair.1));
+        let content: Vec<usize> = (0..plan.words.len())
+            .filter(|word| !plan.words[*word].stop_word)
+            .collect();
+        plan.pairs.extend(
+            content
+                .windows(2)
+                .map(|pair| (pair[0], pair[1]))
+                .filter(|pair| pair.0 + 1 != pair.1),
+        );
         plan
     }
 
     fn factor(&self, term: &QueryTerm) -> f32 {
-        let sort = if term.sort == Sort::Form { self.weights.form } else { 1.0 };
-        let word = if term.stop_word { self.weights.stop_word.at(self.context) } else { 1.0 };
+        let sort = if term.sort == Sort::Form {
+            self.weights.form
+        } else {
+            1.0
+        };
+        let word = if term.stop_word {
+            self.weights.stop_word.at(self.context)
+        } else {
+            1.0
+        };
         sort * word
     }
 
@@ -112,7 +133,13 @@ impl Searcher {
         self.weighed(lookups, having, factor, word)
     }
 
-    fn weighed(&self, lookups: Vec<Lookup>, having: Having, factor: f32, word: usize) -> Option<Planned> {
+    fn weighed(
+        &self,
+        lookups: Vec<Lookup>,
+        having: Having,
+        factor: f32,
+        word: usize,
+    ) -> Option<Planned> {
         (having.documents > 0).then(|| Planned {
             lookups,
             weight: factor * self.rarity(having.documents),
@@ -136,7 +163,11 @@ impl Searcher {
                 let (documents, units) = part.having(&part.segment.postings(number));
                 having.documents += documents as usize;
                 having.units += units;
-                lookups.push(Lookup { part: index, number, share });
+                lookups.push(Lookup {
+                    part: index,
+                    number,
+                    share,
+                });
             }
         }
         (lookups, having)
@@ -152,13 +183,18 @@ impl Searcher {
         for pair in terms.windows(2) {
             let [first, second] = pair else { continue };
             place += usize::from(first.sort == Sort::Stem);
-            if first.stop_word || second.stop_word || first.sort != Sort::Stem || second.sort != Sort::Stem {
+            if first.stop_word
+                || second.stop_word
+                || first.sort != Sort::Stem
+                || second.sort != Sort::Stem
+            {
                 continue;
             }
             let text = format!("{}{}", first.text, second.text);
             if !known.contains_key(&text) {
                 let (lookups, having) = self.find(&text, 1.0);
-                plan.terms.extend(self.weighed(lookups, having, share, place - 1));
+                plan.terms
+                    .extend(self.weighed(lookups, having, share, place - 1));
             }
         }
     }
@@ -180,12 +216,18 @@ impl Searcher {
             return;
         }
         let share = if absent { 1.0 } else { self.weights.variant };
-        let keep = if absent { (letters * 3).div_ceil(4).max(4) } else { letters };
+        let keep = if absent {
+            (letters * 3).div_ceil(4).max(4)
+        } else {
+            letters
+        };
         let stem: String = term.chars().take(keep).collect();
         for part in &self.parts {
             let first = part.segment.first_at_least(&stem);
             for number in first..part.segment.terms() {
-                let Ok(text) = std::str::from_utf8(part.segment.term_text(number)) else { break };
+                let Ok(text) = std::str::from_utf8(part.segment.term_text(number)) else {
+                    break;
+                };
                 if !text.starts_with(&stem) {
                     break;
                 }

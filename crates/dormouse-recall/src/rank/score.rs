@@ -1,13 +1,18 @@
 //! The passes over the postings: documents, passages, wholes.
 
-use super::plan::{Plan, Planned};
 use super::Scratch;
+use super::plan::{Plan, Planned};
 use crate::searcher::{Family, NONE, Passages, Searcher};
 
 impl Searcher {
     /// Adds up what each document is worth by its own words.
     pub(super) fn score_documents(&self, plan: &Plan, scratch: &mut Scratch) {
-        let Scratch { documents: scores, counts, touched, .. } = scratch;
+        let Scratch {
+            documents: scores,
+            counts,
+            touched,
+            ..
+        } = scratch;
         scores.clear();
         scores.resize(self.gone.len(), 0.0);
         if counts.len() < scores.len() {
@@ -41,12 +46,18 @@ impl Searcher {
     /// its fields; once per term it is looked up by.
     fn each_document(&self, term: &Planned, mut found: impl FnMut(usize, f32, f32, f32)) {
         for lookup in &term.lookups {
-            let Some(part) = self.parts.get(lookup.part) else { continue };
+            let Some(part) = self.parts.get(lookup.part) else {
+                continue;
+            };
             let single = part.segment.units() as usize == part.segment.len();
             let mut last = NONE;
             let mut counts = [0.0; 3];
             for posting in part.segment.postings(lookup.number).iter() {
-                let document = if single { posting.unit } else { part.segment.unit(posting.unit).0 };
+                let document = if single {
+                    posting.unit
+                } else {
+                    part.segment.unit(posting.unit).0
+                };
                 if document != last {
                     self.report(last, part.first_document, counts, &mut found);
                     (last, counts) = (document, [0.0; 3]);
@@ -78,7 +89,13 @@ impl Searcher {
     /// What the best unit of each document is worth together with its neighbours.
     pub(super) fn score_passages(&self, passages: &Passages, plan: &Plan, scratch: &mut Scratch) {
         let units = passages.document.len();
-        let Scratch { units: scores, counts, touched, passages: best, .. } = scratch;
+        let Scratch {
+            units: scores,
+            counts,
+            touched,
+            passages: best,
+            ..
+        } = scratch;
         scores.clear();
         scores.resize(units, 0.0);
         if counts.len() < units {
@@ -86,17 +103,27 @@ impl Searcher {
         }
         for term in &plan.terms {
             for lookup in &term.lookups {
-                let Some(part) = self.parts.get(lookup.part) else { continue };
+                let Some(part) = self.parts.get(lookup.part) else {
+                    continue;
+                };
                 for posting in part.segment.postings(lookup.number).iter() {
                     let unit = (posting.unit + part.first_unit) as usize;
-                    if passages.document.get(unit).is_none_or(|document| *document == NONE) {
+                    if passages
+                        .document
+                        .get(unit)
+                        .is_none_or(|document| *document == NONE)
+                    {
                         continue;
                     }
                     let count = 0.25 * f32::from(posting.body)
                         + f32::from(posting.name)
                         + f32::from(posting.description);
                     let count = lookup.share * count;
-                    for near in [unit, passages.before[unit] as usize, passages.behind[unit] as usize] {
+                    for near in [
+                        unit,
+                        passages.before[unit] as usize,
+                        passages.behind[unit] as usize,
+                    ] {
                         if let Some(sum) = counts.get_mut(near) {
                             if *sum == 0.0 {
                                 touched.push(near);
@@ -123,7 +150,12 @@ impl Searcher {
     /// What the whole of each piece is worth, by parent.
     pub(super) fn score_parents(&self, family: &Family, plan: &Plan, scratch: &mut Scratch) {
         let parents = family.norms.len();
-        let Scratch { parents: scores, counts, touched, .. } = scratch;
+        let Scratch {
+            parents: scores,
+            counts,
+            touched,
+            ..
+        } = scratch;
         scores.clear();
         scores.resize(parents, 0.0);
         if counts.len() < parents {

@@ -44,7 +44,6 @@ enum Field {
 }
 
 struct Builder {
-
     language: Language,
     numbers: HashMap<String, u32>,
     postings: Vec<Vec<Count>>,
@@ -98,7 +97,11 @@ impl Builder {
             UnitEvent::Next => full |= self.open_unit().is_err(),
             UnitEvent::Term(term, count) => {
                 full |= self.count(term, Field::Body, count).is_err();
-                let length = if term.sort == Sort::Form { 0 } else { u32::from(count) };
+                let length = if term.sort == Sort::Form {
+                    0
+                } else {
+                    u32::from(count)
+                };
                 lengths[Field::Body as usize] += length;
                 if let Some(unit) = self.units.last_mut() {
                     unit.length += length;

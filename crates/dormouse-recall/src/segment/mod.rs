@@ -21,7 +21,7 @@ mod build;
 mod open;
 
 pub use build::TooLarge;
-pub(crate) use open::{DocumentEntry, Posting, Postings};
+pub(crate) use open::{DocumentEntry, Postings};
 pub use open::{OpenError, Segment};
 
 /// The first bytes of every segment.

@@ -38,11 +38,11 @@ pub(super) const RULES: &[Rule] = &[
     // The name says what it is.
     token(
         "credential-assignment",
-        &["key", "token", "secret", "passw", "pwd", "credential", "creds", "auth"],
+        &["key", "token", "secret", "passw", "pwd", "credential", "creds", "auth", "access", "api"],
         concat!(
-            r"(?i)\b[\w.-]{0,50}?(?:api[_.-]?key|access[_.-]?key|[_.-]key|secret|token|passw(?:or)?d",
-            r#"|passphrase|pwd|credentials?|creds|auth)[\w.-]{0,20}["'\]]{0,2}\s{0,3}"#,
-            r#"(?:=>|:=|\?=|=|:)\s{0,3}["'`]?(?P<secret>[a-z0-9][a-z0-9_=+/.~!@#%^&*-]{9,160})"#,
+            r"(?i)\b(?:[\w.-]{0,50}?(?:api[_.-]?key|access[_.-]?key|[_.-]key|secret|token|passw(?:or)?d|passphrase|pwd",
+            r"|credentials?|creds|auth)[\w.-]{0,20}|key|access|api)",
+            r#"["'\]]{0,2}\s{0,3}(?:=>|:=|\?=|=|:)\s{0,3}["'`]?(?P<secret>[a-z0-9][a-z0-9_=+/.~!@#%^&*-]{9,160})"#,
         ),
     )
     .floor(3.2)
@@ -52,7 +52,7 @@ pub(super) const RULES: &[Rule] = &[
         "password-assignment",
         &["passw", "pwd", "passphrase"],
         concat!(
-            r#"(?i)(?:passw(?:or)?d|passphrase|pwd)["'\]]{0,2}\s{0,3}(?:=>|:=|=|:)\s{0,3}"#,
+            r#"(?i)(?:passw(?:or)?d|passphrase|pwd)[\w.-]{0,20}["'\]]{0,2}\s{0,3}(?:=>|:=|=|:)\s{0,3}"#,
             r#"["'`](?P<secret>[^\s"'`]{8,100})["'`]"#,
         ),
     )

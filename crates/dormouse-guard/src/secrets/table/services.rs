@@ -9,10 +9,9 @@ pub(super) const RULES: &[Rule] = &[
             "xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-",
             "xoxs-",
         ],
-        r"(?i)\bxox[a-z](?:\.xox[bp])?-(?:\d{1,14}-)?[a-z0-9-]{7,400}",
+        r"(?i)\bxox[a-z](?:\.xox[bp])?-[a-z0-9-]{0,40}\d[a-z0-9-]{4,400}",
     )
-    .floor(2.0)
-    .demand(Demand::LooksRandom),
+    .floor(2.0),
     token(
         "slack-app-token",
         &["xapp-"],
@@ -108,7 +107,7 @@ pub(super) const RULES: &[Rule] = &[
     token(
         "lob-key",
         &["live_", "test_"],
-        r"\b(?:live|test)_(?:pub_)?[a-f0-9]{31,35}\b",
+        r"(?i)\b(?:live|test)_(?:pub_)?[a-f0-9]{31,35}\b",
     ),
     token(
         "shippo-token",

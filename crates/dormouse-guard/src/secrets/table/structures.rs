@@ -1,6 +1,6 @@
 //! Keys in a wrapping of their own, whoever made them.
 
-use crate::secrets::rule::{Rule, token};
+use crate::secrets::rule::{Demand, Rule, token};
 
 pub(super) const RULES: &[Rule] = &[
     token(
@@ -23,13 +23,13 @@ pub(super) const RULES: &[Rule] = &[
     token(
         "kubernetes-secret",
         &["kind"],
-        r#"(?i)^kind["']?\s*:\s*["']?secret\b(?s:.){0,400}?["']?\b(?:string)?data["']?\s*:\s*\{?\s+["']?[\w.-]+["']?\s*:\s*(?:[|>][+-]?\s+)?["']?(?P<secret>[a-z0-9+/=]{10,})"#,
+        r#"(?i)^kind["']?\s*:\s*["']?secret\b(?s:.){0,400}?\b(?:string)?data["']?\s*:(?s:.){0,120}?\s["']?[\w.-]+["']?\s*:\s*(?:[|>][+-]?\s+)?["']?(?P<secret>[a-z0-9+/=]{10,})"#,
     )
     .block(),
     token(
         "kubernetes-secret",
         &["data"],
-        r#"(?i)^data["']?\s*:\s*\{?\s+["']?[\w.-]+["']?\s*:\s*(?:[|>][+-]?\s+)?["']?(?P<secret>[a-z0-9+/=]{10,})["']?(?s:.){0,400}?\bkind["']?\s*:\s*["']?secret\b"#,
+        r#"(?i)^data["']?\s*:(?s:.){0,120}?\s["']?[\w.-]+["']?\s*:\s*(?:[|>][+-]?\s+)?["']?(?P<secret>[a-z0-9+/=]{10,})["']?(?s:.){0,400}?\bkind["']?\s*:\s*["']?secret\b"#,
     )
     .block(),
     token(
@@ -50,28 +50,28 @@ pub(super) const RULES: &[Rule] = &[
         r#"(?i)\b(?:authorization["']?\s*[:=]\s*["']?(?:(?:basic|bearer|token|digest|apikey|api-key)\s+)?|(?:x-api-key|x-auth-token|private-token)["']?\s*[:=]\s*["']?)(?P<secret>[\w.~+/=-]{12,})"#,
     )
     .floor(3.0)
-    .demand(crate::secrets::rule::Demand::LooksRandom),
+    .demand(Demand::LooksRandom),
     token(
         "password-in-url",
         &["://"],
-        r#"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@"'`<>]{0,64}:(?P<secret>[^\s/:@"'`<>$]{6,100})@[\w.-]"#,
+        r#"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@"'`<>]{0,64}:(?P<secret>[^\s/:@"'`<>$(){}\[\]\\]{6,100})@[\w.-]"#,
     )
     .floor(2.0)
-    .demand(crate::secrets::rule::Demand::Password),
+    .demand(Demand::Password),
     token(
         "curl-user",
         &["curl"],
-        r#"\bcurl\b.*?\s(?:-u|--user)(?:=|[ \t]{0,5})(?:"(?P<a>[^":]{0,60}:[^"]{3,})"|'(?P<b>[^':]{0,60}:[^']{3,})'|(?P<secret>[^\s:"']{0,60}:[^\s"']{3,}))"#,
+        r#"\bcurl\b.*?\s(?:-u|--user)(?:=|[ \t]{0,5})["']?(?P<secret>[^\s:"']{0,60}:[^\s"']{3,100}|[^\s:"']{3,60}:)"#,
     )
     .floor(2.0)
-    .demand(crate::secrets::rule::Demand::Password),
+    .demand(Demand::Password),
     token(
         "netrc-password",
         &["machine", "login"],
         r"(?i)\b(?:machine\s+\S+\s+)?login\s+\S+\s+password\s+(?P<secret>\S{6,})",
     )
     .floor(2.0)
-    .demand(crate::secrets::rule::Demand::Password),
+    .demand(Demand::Password),
     token(
         "npmrc-token",
         &["_authtoken", "_auth", "_password"],
@@ -83,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
         r"^[\w.*-]+:543[23]:[\w*-]+:[\w*-]+:(?P<secret>\S{6,})\s*$",
     )
     .floor(2.0)
-    .demand(crate::secrets::rule::Demand::Password),
+    .demand(Demand::Password),
     token(
         "nuget-config-password",
         &["password"],
@@ -96,5 +96,5 @@ pub(super) const RULES: &[Rule] = &[
         r#"(?i)(?:server|host|data source|user id|uid|user|database)\s*=[^;"']{1,100};(?:[^"'\n]{0,200};)?\s*(?:password|pwd)\s*=\s*(?P<secret>[^;"'\s]{6,100})"#,
     )
     .floor(2.0)
-    .demand(crate::secrets::rule::Demand::Password),
+    .demand(Demand::Password),
 ];

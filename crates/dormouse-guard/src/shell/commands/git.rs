@@ -129,10 +129,8 @@ const ROWS: &[Row] = &[
     row("git annotate", "-b -l -L= -t -w --root", Operands::Contents),
     row(
         "git shortlog",
-        concat!(
-            " -s -e -w?= -# -n -c --summary --numbered --email --committer --group= --all --since= --until= --after= \
-        --before= --no-merges --merges --author= --format= --first-parent"
-        ),
+        " -s -e -w?= -# -n -c --summary --numbered --email --committer --group= --all --since= --until= --after= \
+        --before= --no-merges --merges --author= --format= --first-parent",
         Operands::Contents,
     ),
     row(

@@ -1,7 +1,7 @@
 //! Cues: the ways people say what is worth keeping.
 
 use crate::extract::attribute::confirms;
-use crate::extract::phrases::Phrases;
+use crate::extract::phrases::{Phrases, listed};
 use crate::extract::sentence::Sentence;
 use crate::topic::Kind;
 use dormouse_text::atoms::{Shape, atoms};
@@ -45,94 +45,24 @@ pub(super) struct Hit {
 const MOST_WORDS: usize = 60;
 
 /// Words that point to something at hand.
-const AT_HAND: [&str; 15] = [
-    "this", "that", "these", "those", "it", "here", "above", "below", "yet", "dies", "diese",
-    "diesen", "dieses", "hier", "them",
-];
+const AT_HAND: &str = "this|that|these|those|it|here|above|below|yet|dies|diese|diesen|dieses|hier|them";
 
-const STANDING: [&str; 27] = [
-    "always",
-    "never",
-    "from now on",
-    "going forward",
-    "in future",
-    "in the future",
-    "every time",
-    "by default",
-    "as a rule",
-    "ever again",
-    "from here on",
-    "at all times",
-    "in general",
-    "generally",
-    "whenever",
-    "each time",
-    "immer",
-    "nie",
-    "niemals",
-    "ab jetzt",
-    "ab sofort",
-    "in zukunft",
-    "künftig",
-    "grundsätzlich",
-    "nie wieder",
-    "no matter what",
-    "standardmäßig",
-];
+const STANDING: &str = "always|never|from now on|going forward|in future|in the future|every time|\
+    by default|as a rule|ever again|from here on|at all times|in general|generally|\
+    whenever|each time|immer|nie|niemals|ab jetzt|ab sofort|in zukunft|künftig|\
+    grundsätzlich|nie wieder|no matter what|standardmäßig";
 
-const TASKS: [&str; 45] = [
-    "fix",
-    "add",
-    "refactor",
-    "implement",
-    "write",
-    "create",
-    "update",
-    "change",
-    "rename",
-    "remove",
-    "delete",
-    "run",
-    "check",
-    "look",
-    "build",
-    "make",
-    "move",
-    "debug",
-    "find",
-    "investigate",
-    "review",
-    "show",
-    "explain",
-    "help",
-    "let's",
-    "can you",
-    "could you",
-    "please fix",
-    "please add",
-    "please write",
-    "please implement",
-    "please refactor",
-    "please update",
-    "i want you to",
-    "i need you to",
-    "now",
-    "next",
-    "convert",
-    "port",
-    "generate",
-    "deploy",
-    "bau",
-    "schreib",
-    "behebe",
-    "füge",
-];
+const TASKS: &str = "fix|add|refactor|implement|write|create|update|change|rename|remove|delete|run|\
+    check|look|build|make|move|debug|find|investigate|review|show|explain|help|let's|\
+    can you|could you|please fix|please add|please write|please implement|\
+    please refactor|please update|i want you to|i need you to|now|next|convert|port|\
+    generate|deploy|bau|schreib|behebe|füge";
 
 /// Whether a sentence gives something to do now.
 pub(super) fn gives_a_task(sentence: &Sentence) -> bool {
-    sentence.words.starts(&TASKS)
-        && !sentence.words.has(&STANDING)
-        && !sentence.words.starts(&["make sure"])
+    sentence.words.starts(TASKS)
+        && !sentence.words.has(STANDING)
+        && !sentence.words.starts("make sure")
 }
 
 /// The first cue that a sentence fits.
@@ -169,41 +99,29 @@ fn hit(cue: Cue, kind: Kind, statement: &str) -> Option<Hit> {
     })
 }
 
+/// Whether a sentence needs something at hand to be understood. The project itself is always there.
+fn points_at_something(words: &Phrases) -> bool {
+    let mut plain = format!(" {} ", words.as_str());
+    for whole in "this project|this repo|this repository|this codebase|this team|this company|\
+                  diesem projekt|diesem repo"
+        .split('|')
+    {
+        plain = plain.replace(&format!(" {whole} "), " ");
+    }
+    plain.split(' ').any(|word| listed(AT_HAND, word))
+}
+
 /// Drops what people begin sentences with.
 fn without_opener(text: &str) -> &str {
-    const OPENERS: [&str; 26] = [
-        "please",
-        "ok",
-        "okay",
-        "also",
-        "and",
-        "oh",
-        "btw",
-        "by the way",
-        "one more thing",
-        "hey",
-        "so",
-        "fyi",
-        "for the record",
-        "just so you know",
-        "heads up",
-        "quick note",
-        "important",
-        "note",
-        "bitte",
-        "übrigens",
-        "achtung",
-        "für die zukunft",
-        "again",
-        "seriously",
-        "one rule",
-        "rule",
-    ];
+    const OPENERS: &str = "could you|can you|would you|will you|i want you to|i'd like you to|kannst du|könntest du|\
+        please|ok|okay|also|and|oh|btw|by the way|one more thing|hey|so|fyi|for the record|\
+        just so you know|heads up|quick note|important|note|bitte|übrigens|achtung|\
+        für die zukunft|again|seriously|one rule|rule";
     let mut rest = text.trim_start();
     loop {
         let lower = rest.to_lowercase();
-        let opener = OPENERS.iter().find(|opener| {
-            lower.starts_with(**opener)
+        let opener = OPENERS.split('|').find(|opener| {
+            lower.starts_with(*opener)
                 && lower[opener.len()..].starts_with([' ', ',', ':', ';', '-', '—', '.', '!'])
         });
         match opener.and_then(|opener| rest.get(opener.len()..)) {
@@ -216,11 +134,11 @@ fn without_opener(text: &str) -> &str {
 }
 
 /// What stands behind one of these phrases at the beginning, with the phrase gone.
-fn behind<'a>(text: &'a str, phrases: &[&str]) -> Option<&'a str> {
+fn behind<'a>(text: &'a str, phrases: &str) -> Option<&'a str> {
     let lower = text.to_lowercase().replace('’', "'");
     let phrase = phrases
-        .iter()
-        .filter(|phrase| lower.starts_with(**phrase))
+        .split('|')
+        .filter(|phrase| lower.starts_with(*phrase))
         .max_by_key(|phrase| phrase.len())?;
     let count = phrase.chars().count();
     let at = text
@@ -233,36 +151,17 @@ fn behind<'a>(text: &'a str, phrases: &[&str]) -> Option<&'a str> {
 }
 
 fn remember(text: &str, words: &Phrases) -> Option<Hit> {
-    const CUES: [&str; 22] = [
-        "remember that",
-        "remember",
-        "keep in mind that",
-        "keep in mind",
-        "make a note that",
-        "make a note",
-        "don't forget that",
-        "do not forget that",
-        "note that",
-        "for future reference",
-        "merk dir dass",
-        "merk dir, dass",
-        "merk dir",
-        "merke dir",
-        "denk daran dass",
-        "denk daran, dass",
-        "vergiss nicht, dass",
-        "behalte im kopf, dass",
-        "take note that",
-        "save to memory that",
-        "remember this",
-        "you should remember that",
-    ];
-    let rest = behind(text, &CUES)?;
+    const CUES: &str = "remember that|remember|keep in mind that|keep in mind|make a note that|make a note|\
+        don't forget that|do not forget that|note that|for future reference|merk dir dass|\
+        merk dir, dass|merk dir|merke dir|denk daran dass|denk daran, dass|\
+        vergiss nicht, dass|behalte im kopf, dass|take note that|save to memory that|\
+        remember this|you should remember that";
+    let rest = behind(text, CUES)?;
     let rest_words = Phrases::of(rest);
     // "Remember to …" asks for something now; "remember when …" tells a story.
     let now =
-        rest_words.starts(&["to", "when", "how", "what", "the last time"]) && !words.has(&STANDING);
-    if now || rest_words.starts(&["this", "that", "it"]) && rest_words.count() < 5 {
+        rest_words.starts("to|when|how|what|the last time") && !words.has(STANDING);
+    if now || rest_words.starts("this|that|it") && rest_words.count() < 5 {
         return None;
     }
     let inner = preference(rest, &rest_words)
@@ -275,86 +174,27 @@ fn remember(text: &str, words: &Phrases) -> Option<Hit> {
 }
 
 fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
-    const FORBID: [&str; 16] = [
-        "don't",
-        "do not",
-        "never",
-        "avoid",
-        "stop",
-        "no more",
-        "you must not",
-        "you should not",
-        "you shouldn't",
-        "nie",
-        "niemals",
-        "keine",
-        "kein",
-        "hör auf",
-        "verzichte auf",
-        "we don't",
-    ];
-    const DEMAND: [&str; 37] = [
-        "always",
-        "from now on",
-        "going forward",
-        "in future",
-        "in the future",
-        "whenever",
-        "every time",
-        "by default",
-        "as a rule",
-        "make sure to always",
-        "make sure you always",
-        "you should always",
-        "you must always",
-        "we always",
-        "we never",
-        "i always want",
-        "i never want",
-        "i want you to always",
-        "i want you to never",
-        "you should never",
-        "immer",
-        "ab jetzt",
-        "ab sofort",
-        "in zukunft",
-        "künftig",
-        "grundsätzlich",
-        "wir verwenden immer",
-        "we only",
-        "only ever",
-        "let's always",
-        "let's never",
-        "from here on",
-        "each time",
-        "before every",
-        "after every",
-        "before each",
-        "wenn du",
-    ];
-    let points = words.words().any(|word| AT_HAND.contains(&word));
+    const FORBID: &str = "don't|do not|never|avoid|stop|no more|you must not|you should not|you shouldn't|nie|\
+        niemals|keine|kein|hör auf|verzichte auf|we don't";
+    const DEMAND: &str = "always|from now on|going forward|in future|in the future|whenever|every time|\
+        by default|as a rule|make sure to always|make sure you always|you should always|\
+        you must always|we always|we never|i always want|i never want|i want you to always|\
+        i want you to never|you should never|immer|ab jetzt|ab sofort|in zukunft|künftig|\
+        grundsätzlich|wir verwenden immer|we only|only ever|let's always|let's never|\
+        from here on|each time|before every|after every|before each|wenn du";
+    let points = points_at_something(words);
     let demands =
-        words.starts(&DEMAND) || (words.starts(&["if", "when"]) && words.has(&["always", "never"]));
+        words.starts(DEMAND) || (words.starts("if|when") && words.has("always|never"));
     if demands {
         return hit(Cue::Rule, Kind::Feedback, text);
     }
-    let reasoned = words.has(&["because", "since", "weil", "otherwise", "sonst"])
+    let reasoned = words.has("because|since|weil|otherwise|sonst")
         || text.contains(" — ")
         || text.contains(" – ");
-    let standing = words.has(&STANDING);
-    if words.starts(&FORBID) && (standing || ((!points || reasoned) && (!in_task || reasoned))) {
-        let worry = words.starts(&[
-            "don't worry",
-            "do not worry",
-            "don't bother",
-            "don't think",
-            "no more questions",
-            "stop here",
-            "don't know",
-            "never mind",
-            "stop the",
-            "stop it",
-        ]);
+    let standing = words.has(STANDING);
+    if words.starts(FORBID) && (standing || ((!points || reasoned) && (!in_task || reasoned))) {
+        let worry = words.starts("don't worry|do not worry|don't bother|don't think|no more questions|stop here|\
+            don't know|never mind|stop the|stop it");
         return if worry {
             None
         } else {
@@ -363,43 +203,19 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
     }
     // "Tests should never …" and "use X, always" are rules; "the build always fails" is a complaint.
     let obliged = words.near(
-        &[
-            "should", "must", "has", "have", "may", "darf", "dürfen", "muss", "müssen", "sollen",
-            "soll",
-        ],
-        &["always", "never", "immer", "nie", "niemals"],
+        "should|must|has|have|may|darf|dürfen|muss|müssen|sollen|soll",
+        "always|never|immer|nie|niemals",
         3,
     );
-    let imperative = words.starts(&[
-        "use", "prefer", "run", "write", "keep", "put", "ask", "answer", "reply", "call", "format",
-        "name", "commit", "schreib", "schreibe", "antworte", "nutze", "verwende", "nimm", "frag",
-        "sprich",
-    ]);
+    let imperative = words.starts("use|prefer|run|write|keep|put|ask|answer|reply|call|format|name|commit|schreib|\
+            schreibe|antworte|nutze|verwende|nimm|frag|sprich");
     if obliged || (imperative && standing) || (imperative && reasoned && !in_task && !points) {
         return hit(Cue::Rule, Kind::Feedback, text);
     }
     // "Tests must hit a real database": an obligation on things in general.
     let general = words.near(
-        &[
-            "tests",
-            "commits",
-            "messages",
-            "branches",
-            "migrations",
-            "comments",
-            "prs",
-            "endpoints",
-            "functions",
-            "names",
-            "errors",
-            "logs",
-            "answers",
-            "changes",
-            "releases",
-            "secrets",
-            "dependencies",
-        ],
-        &["must", "need", "should", "have", "müssen", "sollen"],
+        "tests|commits|messages|branches|migrations|comments|prs|endpoints|functions|names|errors|logs|answers|changes|releases|secrets|dependencies",
+        "must|need|should|have|müssen|sollen",
         3,
     );
     (general && !points && !in_task)
@@ -408,284 +224,75 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
 }
 
 fn preference(text: &str, words: &Phrases) -> Option<Hit> {
-    const CUES: [&str; 32] = [
-        "i prefer",
-        "i'd prefer",
-        "i would prefer",
-        "i'd rather",
-        "i would rather",
-        "i like my",
-        "i like your",
-        "i like it when",
-        "i like when",
-        "i like short",
-        "i love when",
-        "i love it when",
-        "i hate",
-        "i dislike",
-        "i can't stand",
-        "i don't like",
-        "i do not like",
-        "i like to",
-        "my preference is",
-        "i want all",
-        "i want short",
-        "i want answers",
-        "i want your answers",
-        "ich bevorzuge",
-        "ich mag keine",
-        "ich mag",
-        "ich hätte gern",
-        "ich hätte lieber",
-        "i'm not a fan of",
-        "i am not a fan of",
-        "mir ist lieber",
-        "ich möchte immer",
-    ];
-    let at_hand = words.has(&[
-        "this",
-        "these",
-        "this one",
-        "that one",
-        "the first",
-        "the second",
-        "option a",
-        "option b",
-        "diese",
-        "dieses",
-    ]);
-    (words.starts(&CUES) && !at_hand)
+    const CUES: &str = "i prefer|i'd prefer|i would prefer|i'd rather|i would rather|i like my|i like your|\
+        i like it when|i like when|i like short|i love when|i love it when|i hate|i dislike|\
+        i can't stand|i don't like|i do not like|i like to|my preference is|i want all|\
+        i want short|i want answers|i want your answers|ich bevorzuge|ich mag keine|ich mag|\
+        ich hätte gern|ich hätte lieber|i'm not a fan of|i am not a fan of|mir ist lieber|\
+        ich möchte immer";
+    let at_hand = words.has("this|these|this one|that one|the first|the second|option a|option b|diese|dieses");
+    (words.starts(CUES) && !at_hand)
         .then(|| hit(Cue::Preference, Kind::User, text))
         .flatten()
 }
 
 fn about_self(text: &str, words: &Phrases) -> Option<Hit> {
-    const CUES: [&str; 50] = [
-        "i am a",
-        "i am an",
-        "i'm a",
-        "i'm an",
-        "i am the",
-        "i'm the",
-        "i am new to",
-        "i'm new to",
-        "i am responsible",
-        "i'm responsible",
-        "i am in charge",
-        "i'm in charge",
-        "i am on the",
-        "i'm on the",
-        "i am based in",
-        "i'm based in",
-        "i am colour",
-        "i'm colour",
-        "i am color",
-        "i'm color",
-        "i am fluent",
-        "i'm fluent",
-        "i am not familiar",
-        "i'm not familiar",
-        "i am familiar",
-        "i'm familiar",
-        "i am dyslexic",
-        "i'm dyslexic",
-        "i am blind",
-        "i'm blind",
-        "i am learning",
-        "i'm learning",
-        "i work as",
-        "i work at",
-        "i work in",
-        "i work for",
-        "i work with",
-        "i work on",
-        "my role",
-        "my name is",
-        "my background",
-        "my job",
-        "my time zone",
-        "my timezone",
-        "i have been writing",
-        "i've been writing",
-        "i speak",
-        "i live in",
-        "my native language",
-        "my main",
-    ];
-    const GERMAN: [&str; 10] = [
-        "ich bin ein",
-        "ich bin eine",
-        "ich bin der",
-        "ich bin die",
-        "ich arbeite als",
-        "ich arbeite bei",
-        "ich arbeite im",
-        "ich bin neu",
-        "ich lerne",
-        "ich spreche",
-    ];
-    const LONG: [&str; 8] = [
-        "i've",
-        "i have",
-        "this is my first",
-        "it's my first",
-        "i lead",
-        "i maintain",
-        "i own",
-        "ich habe",
-    ];
-    const NOT: [&str; 18] = [
-        "a bit",
-        "a little",
-        "fan of",
-        "not a fan",
-        "the one asking",
-        "a moment",
-        "the only",
-        "a second",
-        "a mess",
-        "an idiot",
-        "the same",
-        "on the page",
-        "on the fence",
-        "i am on it",
-        "on the phone",
-        "on the train",
-        "on the wrong",
-        "on the right",
-    ];
+    const CUES: &str = "i am a|i am an|i'm a|i'm an|i am the|i'm the|i am new to|i'm new to|\
+        i am responsible|i'm responsible|i am in charge|i'm in charge|i am on the|\
+        i'm on the|i am based in|i'm based in|i am colour|i'm colour|i am color|i'm color|\
+        i am fluent|i'm fluent|i am not familiar|i'm not familiar|i am familiar|\
+        i'm familiar|i am dyslexic|i'm dyslexic|i am blind|i'm blind|i am learning|\
+        i'm learning|i work as|i work at|i work in|i work for|i work with|i work on|my role|\
+        my name is|my background|my job|my time zone|my timezone|i have been writing|\
+        i've been writing|i speak|i live in|my native language|my main";
+    const GERMAN: &str = "ich bin ein|ich bin eine|ich bin der|ich bin die|ich arbeite als|ich arbeite bei|\
+        ich arbeite im|ich bin neu|ich lerne|ich spreche";
+    const LONG: &str = "i've|i have|this is my first|it's my first|i lead|i maintain|i own|ich habe";
+    const NOT: &str = "a bit|a little|fan of|not a fan|the one asking|a moment|the only|a second|a mess|\
+        an idiot|the same|on the page|on the fence|i am on it|on the phone|on the train|\
+        on the wrong|on the right";
     let years =
-        words.has(&["years", "years of experience", "jahren", "jahre"]) && words.starts(&LONG);
-    let first = words.has(&["first time"])
-        && words.has(&["i", "i've", "my"])
-        && words.has(&["touching", "using", "writing", "working with", "doing"]);
-    let leads = words.starts(&[
-        "i lead",
-        "i maintain",
-        "i own",
-        "i run the",
-        "i manage",
-        "ich leite",
-    ]);
-    let holds = (words.starts(&CUES) || words.starts(&GERMAN) || years || first || leads)
-        && !words.has(&NOT);
+        words.has("years|years of experience|jahren|jahre") && words.starts(LONG);
+    let first = words.has("first time")
+        && words.has("i|i've|my")
+        && words.has("touching|using|writing|working with|doing");
+    let leads = words.starts("i lead|i maintain|i own|i run the|i manage|ich leite");
+    let holds = (words.starts(CUES) || words.starts(GERMAN) || years || first || leads)
+        && !words.has(NOT);
     holds.then(|| hit(Cue::Self_, Kind::User, text)).flatten()
 }
 
 fn correction(text: &str) -> Option<Hit> {
-    const CUES: [&str; 20] = [
-        "no,",
-        "no -",
-        "no —",
-        "no.",
-        "nope,",
-        "nope.",
-        "wrong,",
-        "wrong.",
-        "that's wrong,",
-        "that's wrong.",
-        "that is wrong,",
-        "that's not right,",
-        "that's incorrect,",
-        "actually,",
-        "nein,",
-        "nein.",
-        "falsch,",
-        "das ist falsch,",
-        "not quite,",
-        "that's not how we do it,",
-    ];
-    let rest = behind(text, &CUES)?;
+    const CUES: &str = "no,|no -|no —|no.|nope,|nope.|wrong,|wrong.|that's wrong,|that's wrong.|\
+        that is wrong,|that's not right,|that's incorrect,|actually,|nein,|nein.|falsch,|\
+        das ist falsch,|not quite,|that's not how we do it,";
+    let rest = behind(text, CUES)?;
     let rest = without_opener(rest);
     let words = Phrases::of(rest);
-    let points = words.words().any(|word| AT_HAND.contains(&word));
-    let replaces = words.has(&[
-        "instead of",
-        "rather than",
-        "not",
-        "statt",
-        "sondern",
-        "instead",
-    ]);
-    let ours = words.starts(&[
-        "we",
-        "our",
-        "the team",
-        "wir",
-        "unser",
-        "always",
-        "never",
-        "use",
-        "nutze",
-        "verwende",
-        "in this project",
-        "here we",
-    ]);
-    ((replaces || ours) && ours && (!points || words.has(&STANDING)))
+    let points = points_at_something(&words);
+    let replaces = words.has("instead of|rather than|not|statt|sondern|instead");
+    let ours = words.starts("we|our|the team|wir|unser|always|never|use|nutze|verwende|in this project|here we");
+    ((replaces || ours) && ours && (!points || words.has(STANDING)))
         .then(|| hit(Cue::Correction, Kind::Feedback, rest))
         .flatten()
 }
 
 fn confirmation(text: &str) -> Option<Hit> {
     let words = Phrases::of(text);
-    let keeps = words.has(&[
-        "keep doing",
-        "keep using",
-        "keep writing",
-        "keep the",
-        "keep your",
-        "keep it",
-        "keep asking",
-        "keep putting",
-        "continue to",
-        "continue doing",
-        "do it like this",
-        "like that every time",
-        "from now on",
-        "that's how",
-        "that's exactly how",
-        "the right way",
-        "was the right call",
-        "is the right call",
-        "right call",
-        "weiter so",
-        "mach das immer",
-        "so machen wir",
-        "immer so",
-        "bleib dabei",
-        "stick with",
-        "stick to",
-        "please keep",
-    ]);
-    if !confirms(&words) || !keeps {
+    let keeps = words.has("keep doing|keep using|keep writing|keep the|keep your|keep it|keep asking|\
+            keep putting|continue to|continue doing|do it like this|like that every time|\
+            from now on|that's how|that's exactly how|the right way|was the right call|\
+            is the right call|right call|weiter so|mach das immer|so machen wir|immer so|\
+            bleib dabei|stick with|stick to|please keep");
+    let all: Vec<&str> = words.words().collect();
+    let goes_on = |pair: &[&str]| pair[0] == "keep" && pair[1].ends_with("ing");
+    if !confirms(&words) || !(keeps || all.windows(2).any(goes_on)) {
         return None;
     }
     let rest = behind(
         text,
-        &[
-            "yes exactly",
-            "yes, exactly",
-            "yes perfect",
-            "yes",
-            "yep",
-            "yeah",
-            "exactly right",
-            "exactly",
-            "right",
-            "correct",
-            "perfect",
-            "great",
-            "good",
-            "ja genau",
-            "ja, genau",
-            "ja",
-            "genau",
-            "perfekt",
-            "agreed",
-            "nice",
-            "love it",
-            "that's right",
-        ],
+        "yes exactly|yes, exactly|yes perfect|yes|yep|yeah|exactly right|exactly|right|correct|perfect|great|\
+         good|ja genau|ja, genau|ja|genau|perfekt|agreed|nice|love it|that's right",
     )
     .unwrap_or(text);
     let rest = rest.trim_start_matches(['.', '!', ' ', ',', '—', '–', '-']);
@@ -704,245 +311,57 @@ fn confirmation(text: &str) -> Option<Hit> {
 }
 
 fn dated(text: &str, words: &Phrases) -> Option<Hit> {
-    const EVENTS: [&str; 52] = [
-        "freeze",
-        "release",
-        "deadline",
-        "launch",
-        "demo",
-        "migration",
-        "sunset",
-        "deprecated",
-        "cutover",
-        "go-live",
-        "audit",
-        "due",
-        "ship",
-        "ships",
-        "sprint",
-        "vacation",
-        "holiday",
-        "off",
-        "starts",
-        "start",
-        "begins",
-        "ends",
-        "end",
-        "until",
-        "by",
-        "moved",
-        "postponed",
-        "scheduled",
-        "goes",
-        "expires",
-        "switch",
-        "switching",
-        "shut",
-        "outage",
-        "incident",
-        "cut",
-        "cutting",
-        "review",
-        "retire",
-        "startet",
-        "beginnt",
-        "endet",
-        "bis",
-        "frist",
-        "abgabe",
-        "termin",
-        "urlaub",
-        "umzug",
-        "launchen",
-        "code-freeze",
-        "stichtag",
-        "live",
-    ];
-    const TALK: [&str; 14] = [
-        "i ran",
-        "i tried",
-        "i saw",
-        "i did",
-        "i wrote",
-        "i pushed",
-        "yesterday i",
-        "today i",
-        "we did",
-        "i changed",
-        "i installed",
-        "i noticed",
-        "since yesterday",
-        "i started",
-    ];
+    const EVENTS: &str = "freeze|release|deadline|launch|demo|migration|sunset|deprecated|cutover|go-live|\
+        audit|due|ship|ships|sprint|vacation|holiday|off|starts|start|begins|ends|end|until|\
+        by|moved|postponed|scheduled|goes|expires|switch|switching|shut|outage|incident|cut|\
+        cutting|review|retire|startet|beginnt|endet|bis|frist|abgabe|termin|urlaub|umzug|\
+        launchen|code-freeze|stichtag|live";
+    const TALK: &str = "i ran|i tried|i saw|i did|i wrote|i pushed|yesterday i|today i|we did|i changed|\
+        i installed|i noticed|since yesterday|i started";
     // Whatever the day is: only whether there is a date matters here.
     let mentions = dates(text, Date::constant(2026, 1, 1));
     let exact = mentions
         .iter()
         .any(|mention| mention.precision <= Precision::Quarter);
-    let event = words.words().any(|word| EVENTS.contains(&word));
-    (exact && event && !words.has(&TALK))
+    let event = words.words().any(|word| listed(EVENTS, word));
+    (exact && event && !words.has(TALK))
         .then(|| hit(Cue::Date, Kind::Project, text))
         .flatten()
 }
 
 fn decision(text: &str, words: &Phrases) -> Option<Hit> {
-    let ours = words.starts(&[
-        "we use",
-        "we chose",
-        "we decided",
-        "we picked",
-        "we moved",
-        "we switched",
-        "we stay",
-        "we keep",
-        "we don't use",
-        "we're on",
-        "we are on",
-        "we went with",
-        "we stick",
-        "our team",
-        "the team",
-        "the reason we",
-        "we still",
-        "wir nutzen",
-        "wir verwenden",
-        "wir haben uns",
-        "we run",
-        "we can't",
-        "we cannot",
-        "we need to",
-        "legal",
-        "compliance",
-        "the rewrite",
-        "the migration",
-    ]);
-    let reasoned = words.has(&[
-        "because",
-        "since",
-        "so that",
-        "due to",
-        "weil",
-        "damit",
-        "driven by",
-        "required by",
-        "denn",
-    ]);
+    let ours = words.starts("we use|we chose|we decided|we picked|we moved|we switched|we stay|we keep|\
+            we don't use|we're on|we are on|we went with|we stick|our team|the team|\
+            the reason we|we still|wir nutzen|wir verwenden|wir haben uns|we run|we can't|\
+            we cannot|we need to|legal|compliance|the rewrite|the migration");
+    let reasoned = words.has("because|since|so that|due to|weil|damit|driven by|required by|denn");
     if ours && reasoned {
         return hit(Cue::Decision, Kind::Project, text);
     }
-    let owner = words.has(&[
-        "owns",
-        "is responsible for",
-        "maintains",
-        "is in charge of",
-        "is the person to ask",
-        "is on call",
-        "is the owner of",
-        "leads the",
-        "approves",
-        "ist zuständig für",
-        "ist verantwortlich für",
-        "signs off",
-    ]);
+    let owner = words.has("owns|is responsible for|maintains|is in charge of|is the person to ask|is on call|\
+            is the owner of|leads the|approves|ist zuständig für|ist verantwortlich für|\
+            signs off");
     let asks =
-        words.starts(&["ask", "talk to", "ping"]) && words.has(&["about", "for anything", "if"]);
-    let named = named_after_first(text) || words.starts(&["the", "our"]) || starts_with_name(text);
-    ((owner || asks) && named && !words.starts(&["it", "this", "that", "which"]))
+        words.starts("ask|talk to|ping") && words.has("about|for anything|if");
+    let named = named_after_first(text) || words.starts("the|our") || starts_with_name(text);
+    ((owner || asks) && named && !words.starts("it|this|that|which"))
         .then(|| hit(Cue::Decision, Kind::Project, text))
         .flatten()
 }
 
 fn reference(text: &str, words: &Phrases) -> Option<Hit> {
-    const THINGS: [&str; 48] = [
-        "bugs",
-        "bug",
-        "issues",
-        "tickets",
-        "docs",
-        "documentation",
-        "designs",
-        "design",
-        "runbook",
-        "runbooks",
-        "dashboard",
-        "dashboards",
-        "logs",
-        "metrics",
-        "alerts",
-        "roadmap",
-        "specs",
-        "spec",
-        "wiki",
-        "tasks",
-        "stories",
-        "errors",
-        "incidents",
-        "postmortems",
-        "deploys",
-        "secrets",
-        "feature flags",
-        "flags",
-        "mockups",
-        "schedule",
-        "discussions",
-        "questions",
-        "traces",
-        "crashes",
-        "translations",
-        "releases",
-        "builds",
-        "board",
-        "fehler",
-        "doku",
-        "dokumentation",
-        "aufgaben",
-        "entwürfe",
-        "requests",
-        "feedback",
-        "contracts",
-        "glossary",
-        "screenshots",
-    ];
-    let thing = words.words().any(|word| THINGS.contains(&word))
-        || words.has(&["feature flags", "feature requests"]);
-    let place = words.has(&[
-        "are tracked in",
-        "is tracked in",
-        "tracked in",
-        "live in",
-        "lives in",
-        "lives on",
-        "live on",
-        "are in",
-        "is in",
-        "are on",
-        "is on",
-        "are kept in",
-        "is kept in",
-        "can be found",
-        "are documented in",
-        "is documented in",
-        "is at",
-        "are at",
-        "go to",
-        "goes to",
-        "are posted in",
-        "are managed in",
-        "is managed in",
-        "stehen in",
-        "liegen in",
-        "liegt in",
-        "werden in",
-        "sind in",
-        "happen in",
-        "are reported in",
-        "we track",
-        "we keep",
-        "are stored in",
-        "end up in",
-        "are filed in",
-        "belong in",
-    ]);
+    const THINGS: &str = "bugs|bug|issues|tickets|docs|documentation|designs|design|runbook|runbooks|\
+        dashboard|dashboards|logs|metrics|alerts|roadmap|specs|spec|wiki|tasks|stories|\
+        errors|incidents|postmortems|deploys|secrets|feature flags|flags|mockups|schedule|\
+        discussions|questions|traces|crashes|translations|releases|builds|board|fehler|doku|\
+        dokumentation|aufgaben|entwürfe|requests|feedback|contracts|glossary|screenshots";
+    let thing = words.words().any(|word| listed(THINGS, word))
+        || words.has("feature flags|feature requests");
+    let place = words.has("are tracked in|is tracked in|tracked in|live in|lives in|lives on|live on|are in|\
+            is in|are on|is on|are kept in|is kept in|can be found|are documented in|\
+            is documented in|is at|are at|go to|goes to|are posted in|are managed in|\
+            is managed in|stehen in|liegen in|liegt in|werden in|sind in|happen in|\
+            are reported in|we track|we keep|are stored in|end up in|are filed in|belong in");
     let url = text.contains("://") || text.contains('#');
     let path =
         atoms(text).any(|atom| atom.shape == Shape::Path && !text[atom.range].contains("://"));

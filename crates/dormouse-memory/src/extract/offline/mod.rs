@@ -45,20 +45,20 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
     for span in spans.iter().filter(|span| span.is_users()) {
         let sentences = sentences(&span.text);
         let in_task = sentences.first().is_some_and(cues::gives_a_task);
-        for (at, sentence) in sentences.iter().enumerate() {
+        let mut rest = sentences.iter().peekable();
+        while let Some(sentence) = rest.next() {
             if sentence.sense != Sense::Asserted {
                 continue;
             }
             let Some(hit) = cues::find(sentence, in_task) else {
                 continue;
             };
-            let reason = sentences.get(at + 1).filter(|next| gives_a_reason(next));
+            // A reason belongs to its rule and is no memory of its own.
+            let reason = rest.next_if(|next| gives_a_reason(next));
             let memory = shape::memory(&hit, reason.map(|next| next.text.as_str()), span);
             let fresh = |other: &Proposal| other.memory.description != memory.description;
-            if is_wanted(&hit, &memory, known)
-                && found.iter().all(fresh)
-                && is_new(snapshot, &memory)
-            {
+            let wanted = is_wanted(&hit, &memory, known);
+            if wanted && found.iter().all(fresh) && is_new(snapshot, &memory) {
                 found.push(Proposal {
                     memory,
                     cue: hit.cue,
@@ -73,26 +73,8 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
 /// A sentence that says why the one before it holds.
 fn gives_a_reason(sentence: &Sentence) -> bool {
     sentence.sense == Sense::Asserted
-        && sentence.words.starts(&[
-            "because",
-            "reason",
-            "the reason",
-            "otherwise",
-            "we got",
-            "we had",
-            "last time",
-            "last quarter",
-            "last year",
-            "that's because",
-            "it breaks",
-            "it broke",
-            "they break",
-            "weil",
-            "sonst",
-            "grund",
-            "letztes mal",
-            "the last",
-        ])
+        && sentence.words.starts("because|reason|the reason|otherwise|we got|we had|last time|last quarter|last year|\
+            that's because|it breaks|it broke|they break|weil|sonst|grund|letztes mal|the last")
 }
 
 fn is_wanted(hit: &Hit, memory: &NewMemory, known: &[&str]) -> bool {

@@ -3,7 +3,7 @@
 use super::cues::{Cue, Hit};
 use super::triggers::triggers_for;
 use crate::extract::attribute::day;
-use crate::extract::phrases::Phrases;
+use crate::extract::phrases::{Phrases, listed};
 use crate::extract::span::Span;
 use crate::topic::Kind;
 use crate::trust::Trust;
@@ -18,18 +18,8 @@ const LONGEST: usize = 150;
 
 /// What splits a rule from its reason.
 const REASONS: [&str; 12] = [
-    " because ",
-    " since ",
-    " so that ",
-    ", otherwise ",
-    " otherwise ",
-    " due to ",
-    ", weil ",
-    " weil ",
-    ", sonst ",
-    " damit ",
-    ", as ",
-    " denn ",
+    " because ", " since ", " so that ", ", otherwise ", " otherwise ", " due to ", ", weil ", " weil ", ", sonst ",
+    " damit ", ", as ", " denn ",
 ];
 
 /// The memory that a sentence makes.
@@ -146,14 +136,11 @@ fn application(hit: &Hit, last: Option<Date>, commands: &[String]) -> String {
 }
 
 fn name(statement: &str) -> String {
-    const SMALL: [&str; 14] = [
-        "the", "a", "an", "to", "of", "in", "on", "please", "that", "and", "der", "die", "das",
-        "ein",
-    ];
+    const SMALL: &str = "the|a|an|to|of|in|on|please|that|and|der|die|das|ein";
     let words = Phrases::of(statement);
     let words: Vec<&str> = words
         .words()
-        .filter(|word| !SMALL.contains(word))
+        .filter(|word| !listed(SMALL, word))
         .take(NAME_WORDS)
         .collect();
     words.join(" ")

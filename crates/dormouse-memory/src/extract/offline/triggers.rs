@@ -5,42 +5,9 @@ use crate::topic::{Kind, Triggers};
 use dormouse_text::atoms::{Shape, atoms};
 
 /// Words that name a command.
-const COMMANDS: [&str; 34] = [
-    "git push",
-    "git commit",
-    "git rebase",
-    "git merge",
-    "npm",
-    "pnpm",
-    "yarn",
-    "bun",
-    "cargo",
-    "make",
-    "docker",
-    "kubectl",
-    "terraform",
-    "pip",
-    "poetry",
-    "uv",
-    "pytest",
-    "helm",
-    "psql",
-    "gradle",
-    "mvn",
-    "deno",
-    "ansible",
-    "just",
-    "jest",
-    "vitest",
-    "eslint",
-    "prettier",
-    "ruff",
-    "black",
-    "mypy",
-    "alembic",
-    "rm",
-    "sudo",
-];
+const COMMANDS: &str = "git push|git commit|git rebase|git merge|npm|pnpm|yarn|bun|cargo|make|docker|\
+    kubectl|terraform|pip|poetry|uv|pytest|helm|psql|gradle|mvn|deno|ansible|just|jest|\
+    vitest|eslint|prettier|ruff|black|mypy|alembic|rm|sudo";
 
 /// Words that mean a command without naming it.
 const MEANT: [(&str, &str); 12] = [
@@ -122,10 +89,10 @@ pub(in crate::extract) fn triggers_for(kind: Option<Kind>, text: &str) -> Trigge
     }
     let words = Phrases::of(text);
     let listed = |table: &[(&str, &str)]| -> Vec<String> {
-        let found = table.iter().filter(|(word, _)| words.has(&[word]));
+        let found = table.iter().filter(|(word, _)| words.has(word));
         unique(found.map(|(_, means)| (*means).to_owned()))
     };
-    let commands = COMMANDS.iter().filter(|word| words.has(&[word]));
+    let commands = COMMANDS.split('|').filter(|word| words.has(word));
     let commands = commands.map(|word| (*word).to_owned());
     let mut paths = listed(&PATHS);
     paths.extend(named_paths(text));

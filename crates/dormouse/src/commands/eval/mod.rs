@@ -2,6 +2,9 @@
 
 mod fidelity;
 mod fidelity_text;
+mod recall;
+mod recall_read;
+mod recall_text;
 
 use crate::app::App;
 use crate::error::Outcome;
@@ -19,11 +22,14 @@ pub struct Args {
 enum EvalCommand {
     /// Measure what of a session is still there after compactions
     Fidelity(fidelity::Args),
+    /// Measure how well documents are found that answer a query
+    Recall(recall::Args),
 }
 
 /// Does what was asked for.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     match &args.command {
         EvalCommand::Fidelity(args) => fidelity::run(args, app),
+        EvalCommand::Recall(args) => recall::run(args, app),
     }
 }

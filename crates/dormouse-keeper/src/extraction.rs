@@ -1,0 +1,376 @@
+//! Layer 5, carried out: memories from a conversation after each answer.
+//!
+//! # Model
+//! After a finished turn an [`Extractor`] is offered the session. The gate decides; if it says so, a
+//! fork of the conversation runs beside it with the guarded tools, and its writes are judged one by
+//! one. Without a model, with its budget spent, or when it fails, rules without a model do the same. One extraction runs at a time; of those that wait only the newest is kept.
+//!
+//! The cursor moves when an extraction has ended well, or when the agent wrote to memory itself. What
+//! was cut off by leaving is done from the cursor at the next start.
+//!
+//! # Not here
+//! Whether to extract, what is a memory, what it is worth: `dormouse_memory::extract`.
+
+use crate::keeper::Keeper;
+use crate::writes::{Evidence, JudgedWrites, Written};
+use dormouse_core::id::Seq;
+use dormouse_core::record::{Record, StateChange};
+use dormouse_core::settings::{Consent, Settings, keys};
+use dormouse_core::usage::TokenUsage;
+use dormouse_engine::{EngineError, ForkLimits, ForkRun, Session};
+use dormouse_memdir::MemdirError;
+use dormouse_memory::extract::gate::{Circumstances, Decision, Skip, decide};
+use dormouse_memory::extract::judge::Proposed;
+use dormouse_memory::extract::queue::Queue;
+use dormouse_memory::extract::{Span, directive, offline, spans, wrote_memory};
+use dormouse_memory::manifest::{self, Line};
+use dormouse_memory::topic::Topic;
+use dormouse_tools::{ForkTools, Roots};
+use serde::Serialize;
+use serde_json::json;
+use std::sync::Arc;
+use tokio::task::{JoinError, JoinHandle};
+
+/// The name of the cursor in a session's state.
+pub const CURSOR: &str = "extract";
+
+/// What sort of run the session belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunKind {
+    /// A conversation of a sub-agent.
+    pub sub_agent: bool,
+    /// A run that ends with its first answer.
+    pub one_shot: bool,
+}
+
+/// Who wrote the memories.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// A fork of the conversation.
+    Model,
+    /// Rules without a model, and why not one.
+    Rules(String),
+}
+
+/// What came of an extraction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Extracted {
+    /// Who wrote.
+    pub by: By,
+    /// What was written.
+    pub written: Written,
+    /// What was not allowed to the fork, for the log.
+    pub denied: Vec<String>,
+    /// What the model used.
+    #[serde(skip)]
+    pub usage: TokenUsage,
+    /// The last record it dealt with; `None` if a model failed and is to try again.
+    #[serde(skip)]
+    pub until: Option<Seq>,
+}
+
+impl Extracted {
+    /// The line for the user, if anything was saved.
+    pub fn notice(&self) -> Option<String> {
+        let names: Vec<&str> = self
+            .written
+            .saved
+            .iter()
+            .map(|path| path.as_str())
+            .collect();
+        let saved = (!names.is_empty()).then(|| format!("Memory saved: {}", names.join(", ")));
+        let waiting = match self.written.waiting.len() {
+            0 => None,
+            1 => Some("1 memory waits for approval (`dormouse memory inbox`)".to_owned()),
+            many => Some(format!(
+                "{many} memories wait for approval (`dormouse memory inbox`)"
+            )),
+        };
+        match (saved, waiting) {
+            (Some(saved), Some(waiting)) => Some(format!("{saved}; {waiting}")),
+            (saved, waiting) => saved.or(waiting),
+        }
+    }
+}
+
+/// One extraction that is to be made.
+struct Job {
+    fork: ForkRun,
+    evidence: Evidence,
+    directive_until: Seq,
+    model: String,
+}
+
+/// Extracts from one session.
+#[derive(Debug)]
+pub struct Extractor {
+    keeper: Arc<Keeper>,
+    kind: RunKind,
+    /// What instruction files say: never saved again.
+    known: Vec<String>,
+    queue: Queue<Job>,
+    running: Option<JoinHandle<Result<Extracted, MemdirError>>>,
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job")
+            .field("until", &self.directive_until)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Extractor {
+    /// For a session of this kind. `known` are the texts of instruction files.
+    pub fn new(keeper: Arc<Keeper>, kind: RunKind, known: Vec<String>) -> Self {
+        Self {
+            keeper,
+            kind,
+            known,
+            queue: Queue::new(),
+            running: None,
+        }
+    }
+
+    /// A turn has ended: extracts if it is time. Takes in what has ended meanwhile.
+    ///
+    /// # Errors
+    /// When the session's log cannot be read or written.
+    pub fn after_turn(
+        &mut self,
+        session: &mut Session,
+        finished: bool,
+    ) -> Result<Decision, EngineError> {
+        session.watch(CURSOR)?;
+        let settings = self.keeper.settings();
+        let root = self.keeper.memory.root().to_owned();
+        let is_memory = |path: &str| std::path::Path::new(path).starts_with(&root);
+        let records = session.watched();
+        let circumstances = Circumstances {
+            enabled: is_on(&settings),
+            remote: settings.get(keys::MEMORY_REMOTE),
+            sub_agent: self.kind.sub_agent,
+            one_shot: self.kind.one_shot,
+            one_shot_allowed: settings.get(keys::EXTRACT_ONE_SHOT),
+            finished,
+            wrote_memory: wrote_memory(records, None, is_memory),
+            turns: turns(records),
+            every: u32::try_from(settings.get(keys::EXTRACT_EVERY)).unwrap_or(u32::MAX),
+        };
+        let decision = decide(&circumstances);
+        let until = records.last().map(|record| record.seq);
+        match (decision, until) {
+            (Decision::Skip(Skip::DirectWrite), Some(until)) => {
+                session.dealt_with(CURSOR, until)?
+            }
+            (Decision::Run, Some(until)) => {
+                let job = self.job(session, &settings, until);
+                if let Some(job) = self.queue.offer(job) {
+                    self.start(job);
+                }
+            }
+            _ => {}
+        }
+        Ok(decision)
+    }
+
+    fn job(&self, session: &Session, settings: &Settings, until: Seq) -> Job {
+        let spans = spans(session.watched(), None);
+        let directive = self.directive(settings, &spans);
+        Job {
+            fork: session.fork_run(&directive),
+            evidence: Evidence::new(spans, self.known.clone(), settings),
+            directive_until: until,
+            model: session.model().to_owned(),
+        }
+    }
+
+    fn directive(&self, settings: &Settings, spans: &[Span]) -> String {
+        let recalled = directive::recalled_names(spans);
+        let recalled: Vec<&str> = recalled.iter().map(String::as_str).collect();
+        let guidelines = settings.get(keys::MEMORY_EXTRA_GUIDELINES);
+        directive::render(&directive::Facts {
+            directory: &self.keeper.memory.root().display().to_string(),
+            manifest: &self.keeper.manifest(),
+            turns: u32::try_from(settings.get(keys::EXTRACT_TURNS)).unwrap_or(u32::MAX),
+            messages: spans.len(),
+            today: &self.keeper.today().to_string(),
+            recalled: &recalled,
+            guidelines: guidelines.as_deref(),
+        })
+    }
+
+    fn start(&mut self, job: Job) {
+        let keeper = Arc::clone(&self.keeper);
+        self.running = Some(tokio::spawn(async move { keeper.extract(job).await }));
+    }
+
+    /// Takes in an extraction that has ended, if one has, and starts the one that waits. A failure
+    /// moves nothing: the next one begins at the same place.
+    ///
+    /// # Errors
+    /// When the session's log cannot be written.
+    pub async fn collect(
+        &mut self,
+        session: &mut Session,
+    ) -> Result<Option<Extracted>, EngineError> {
+        let Some(running) = self.running.take_if(|running| running.is_finished()) else {
+            return Ok(None);
+        };
+        self.take_in(session, running.await)
+    }
+
+    fn take_in(
+        &mut self,
+        session: &mut Session,
+        ended: Result<Result<Extracted, MemdirError>, JoinError>,
+    ) -> Result<Option<Extracted>, EngineError> {
+        if let Some(next) = self.queue.ended() {
+            self.start(next);
+        }
+        // That it was cancelled or could not write is in no log of the turn: nothing is lost.
+        let Ok(Ok(extracted)) = ended else {
+            return Ok(None);
+        };
+        if !extracted.written.saved.is_empty() {
+            session.note(StateChange::MemorySaved {
+                detail: json!({"author": "extractor", "files": extracted.written.saved}),
+            })?;
+        }
+        if let Some(until) = extracted.until {
+            session.dealt_with(CURSOR, until)?;
+        }
+        Ok(Some(extracted))
+    }
+
+    /// Leaving: waits for what runs, at most as long as the settings say.
+    ///
+    /// # Errors
+    /// When the session's log cannot be written.
+    pub async fn finish(&mut self, session: &mut Session) -> Result<Vec<Extracted>, EngineError> {
+        let wait = self.keeper.settings().get(keys::EXTRACT_EXIT_WAIT);
+        let deadline = tokio::time::Instant::now() + wait;
+        let mut all = Vec::new();
+        while let Some(mut running) = self.running.take() {
+            let Ok(ended) = tokio::time::timeout_at(deadline, &mut running).await else {
+                running.abort();
+                self.queue.forget_waiting();
+                break;
+            };
+            all.extend(self.take_in(session, ended)?);
+        }
+        Ok(all)
+    }
+}
+
+/// Whether automatic memories are wanted at all.
+fn is_on(settings: &Settings) -> bool {
+    settings.get(keys::EXTRACT) && settings.get(keys::MEMORY_CONSENT) != Consent::Off
+}
+
+/// How often the user spoke.
+fn turns(records: &[Record]) -> u32 {
+    let said = spans(records, None);
+    let mut seqs: Vec<u64> = said
+        .iter()
+        .filter(|span| span.is_users())
+        .map(|span| span.seq)
+        .collect();
+    seqs.dedup();
+    u32::try_from(seqs.len()).unwrap_or(u32::MAX)
+}
+
+impl Keeper {
+    /// The list of memories as a prompt shows it.
+    pub fn manifest(&self) -> String {
+        let snapshot = self.memory.snapshot().unwrap_or_default();
+        let lines = snapshot.topics().map(|(path, file)| {
+            let topic = Topic::read(&file.text());
+            Line {
+                path: path.clone(),
+                kind: topic.kind,
+                modified: file.modified,
+                description: topic.description,
+            }
+        });
+        manifest::render(lines.collect())
+    }
+
+    async fn extract(&self, job: Job) -> Result<Extracted, MemdirError> {
+        let until = job.directive_until;
+        let settings = self.settings();
+        if let Err(why) = self.background_model() {
+            return self.extract_by_rules(job.evidence, Some(until), &why);
+        }
+        let writes = JudgedWrites::new(self.memory.clone(), job.evidence.clone());
+        let roots = Roots {
+            working: self.places.working_dir.clone(),
+            memory: self.memory.root().to_owned(),
+            readable: Vec::new(),
+        };
+        let tools = ForkTools::new(&self.system, roots, Arc::clone(&writes) as _);
+        let requests = usize::try_from(settings.get(keys::EXTRACT_TURNS)).unwrap_or(usize::MAX);
+        let answered = job.fork.run(Some(&tools), ForkLimits { requests }).await;
+        let denials = tools.denials();
+        let denied = denials
+            .iter()
+            .map(|denial| format!("{} {}: {}", denial.tool, denial.target, denial.reason));
+        match answered {
+            Ok(answer) => {
+                self.charge(&job.model, &answer.usage);
+                Ok(Extracted {
+                    by: By::Model,
+                    written: writes.written(),
+                    denied: denied.collect(),
+                    usage: answer.usage,
+                    until: Some(until),
+                })
+            }
+            Err(error) => {
+                // What people said in so many words is kept at once; for the rest the model is asked
+                // again after the next turn, from the same place.
+                let why = format!("the model failed: {}", chain(&error));
+                self.extract_by_rules(job.evidence, None, &why)
+            }
+        }
+    }
+
+    /// Extracts without a model.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub fn extract_by_rules(
+        &self,
+        evidence: Evidence,
+        until: Option<Seq>,
+        why: &str,
+    ) -> Result<Extracted, MemdirError> {
+        let snapshot = self.memory.snapshot()?;
+        let known: Vec<&str> = evidence.known.iter().map(String::as_str).collect();
+        let proposals = offline::extract(&evidence.spans, &snapshot, &known);
+        let writes = JudgedWrites::new(self.memory.clone(), evidence.clone());
+        for proposal in &proposals {
+            let _told = writes.propose(&Proposed::Memory(&proposal.memory))?;
+        }
+        Ok(Extracted {
+            by: By::Rules(why.to_owned()),
+            written: writes.written(),
+            denied: Vec::new(),
+            usage: TokenUsage::default(),
+            until,
+        })
+    }
+}
+
+/// An error with what is behind it, on one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}

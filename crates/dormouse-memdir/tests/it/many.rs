@@ -1,0 +1,121 @@
+//! Many at once: processes that write, readers that read meanwhile.
+
+use crate::kit::{again, all_end_well, open, path, put, told};
+use dormouse_memdir::{MemdirError, MemoryDir};
+use dormouse_memory::index;
+use dormouse_memory::snapshot::INDEX;
+use dormouse_memory::transaction::{Author, Transaction};
+use dormouse_system::{MemorySystem, System};
+use pretty_assertions::assert_eq;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+const WRITERS: usize = 50;
+const TRANSACTIONS: usize = 1_000;
+
+/// Adds one memory and its line to the index; does nothing unless told where.
+#[test]
+fn one_of_many_writers() {
+    let (Some(root), Some(name)) = (told("ROOT"), told("NAME")) else {
+        return;
+    };
+    let dir = open(&System::real(), root.as_ref());
+    let entry = dir.update(|snapshot| {
+        let mut change = Transaction::by(Author::User, format!("add {name}"));
+        let file = format!("{name}.md");
+        let text = format!("---\nname: {name}\ndescription: about {name}\n---\n\nBody.\n");
+        change.put(snapshot, path(&file), text);
+        let lines = index::with_entry(&snapshot.index(), &name, &file, "about it");
+        change.put(snapshot, path(INDEX), lines);
+        Ok::<_, MemdirError>(change)
+    });
+    assert!(entry.unwrap().is_some());
+}
+
+#[test]
+fn fifty_processes_that_add_memories_lose_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = |number: usize| {
+        again("many::one_of_many_writers")
+            .env("DORMOUSE_TEST_ROOT", folder.path())
+            .env("DORMOUSE_TEST_NAME", format!("memory_{number:02}"))
+            .spawn()
+            .unwrap()
+    };
+    all_end_well((0..WRITERS).map(start).collect());
+    let dir = open(&System::real(), folder.path());
+    let snapshot = dir.snapshot().unwrap();
+    assert_eq!(snapshot.topics().count(), WRITERS);
+    let listed = index::entries(&snapshot.index());
+    assert_eq!(listed.len(), WRITERS);
+    assert!(
+        index::drift(&snapshot).is_none(),
+        "{:?}",
+        index::drift(&snapshot)
+    );
+    let history = dir.history().unwrap();
+    assert_eq!((history.entries.len(), history.damaged), (WRITERS, 0));
+}
+
+/// Two files always hold the same number; whoever sees two numbers has seen half a change.
+fn same_number(dir: &MemoryDir) -> Option<usize> {
+    let snapshot = dir.snapshot().unwrap();
+    let number = |name| {
+        let file = snapshot.get(&path(name))?;
+        file.text().parse::<usize>().ok()
+    };
+    let (one, two) = (number("one.md"), number("sub/two.md"));
+    assert_eq!(one, two, "a mixture");
+    one
+}
+
+fn readers_beside_a_writer(system: &System, root: &std::path::Path) -> usize {
+    let dir = open(system, root);
+    let over = AtomicBool::new(false);
+    let reads = AtomicUsize::new(0);
+    std::thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                let dir = open(system, root);
+                let mut last = None;
+                while !over.load(Ordering::SeqCst) {
+                    let now = same_number(&dir);
+                    assert!(now >= last, "time went backwards: {last:?}, then {now:?}");
+                    last = now;
+                    reads.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        let stop = StopAtEnd(&over);
+        for number in 0..TRANSACTIONS {
+            let text = number.to_string();
+            let files = [("one.md", Some(&*text)), ("sub/two.md", Some(&*text))];
+            put(&dir, &files).unwrap();
+        }
+        drop(stop);
+    });
+    assert_eq!(same_number(&dir), Some(TRANSACTIONS - 1));
+    reads.into_inner()
+}
+
+/// Readers must end also if the writer panics.
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn readers_never_see_half_a_change_on_a_real_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let reads = readers_beside_a_writer(&System::real(), folder.path());
+    assert!(reads > 100, "only {reads} reads");
+}
+
+#[test]
+fn readers_never_see_half_a_change_in_memory() {
+    let machine = MemorySystem::new();
+    let reads = readers_beside_a_writer(&machine.system(), "/home/m/memory".as_ref());
+    assert!(reads > 10, "only {reads} reads");
+}

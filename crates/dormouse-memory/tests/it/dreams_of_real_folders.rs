@@ -1,0 +1,105 @@
+//! Dreams without a model over folders that people and agents really wrote.
+
+use crate::material;
+use dormouse_core::settings::Percent;
+use dormouse_core::units::Millis;
+use dormouse_memory::dream::{CheckLimits, Draft, OfflineFacts, Writing, check, offline};
+use dormouse_memory::index::{self, Limits};
+use dormouse_memory::snapshot::Snapshot;
+use dormouse_memory::trust::{Origin, Speaker};
+use jiff::civil::date;
+use pretty_assertions::assert_eq;
+
+fn dream(before: &Snapshot) -> Draft {
+    let facts = OfflineFacts {
+        today: date(2026, 11, 15),
+        writing: Writing::default(),
+        index: Limits {
+            lines: 200,
+            bytes: 25_000,
+        },
+    };
+    let draft = offline(before, &facts);
+    let source = Origin {
+        session: Some("dream".into()),
+        message: Some("1".into()),
+        speaker: Speaker::Assistant,
+        time: Millis(0),
+    };
+    let limits = CheckLimits {
+        index: facts.index,
+        loss: Percent::new(25.0).unwrap(),
+        today: facts.today,
+        writing: facts.writing.clone(),
+    };
+    check(before, &draft.after, &draft.declared(source), &limits).unwrap();
+    let again = offline(&draft.after, &facts);
+    assert_eq!(again.changes, []);
+    draft
+}
+
+fn targets(snapshot: &Snapshot) -> Vec<String> {
+    let entries = index::entries(&snapshot.index());
+    entries.into_iter().map(|entry| entry.target).collect()
+}
+
+#[test]
+fn memories_of_agents_keep_their_bytes_and_only_bloated_lines_are_cut() {
+    for name in [
+        "recommendarr-mit/.claude/memory",
+        "compose-envkit-mit/.claude/agent-memory/code-reviewer",
+        "compose-envkit-mit/.claude/agent-memory/go-engineer",
+        "compose-envkit-mit/.claude/agent-memory/architect",
+        "compose-envkit-mit/.claude/agent-memory/qa-engineer",
+    ] {
+        let Some(folder) = material::folder(&format!("memories/{name}")) else {
+            return;
+        };
+        let before = material::snapshot(&folder);
+        let draft = dream(&before);
+        for (path, file) in before.topics() {
+            assert_eq!(draft.after.get(path), Some(file), "{name}/{path}");
+        }
+        assert_eq!(targets(&draft.after), targets(&before), "{name}");
+        let (old, new) = (before.index(), draft.after.index());
+        assert_eq!(old.lines().count(), new.lines().count());
+        for (old, new) in old.lines().zip(new.lines()).filter(|(old, new)| old != new) {
+            assert!(old.chars().count() > index::LONGEST_LINE, "{old}");
+            let kept = new.trim_end_matches('…');
+            assert!(old.starts_with(kept), "{old}\n{new}");
+        }
+    }
+}
+
+/// The agents of one project wrote down some of the same things.
+#[test]
+fn a_folder_of_several_agents_is_one_directory_too() {
+    let Some(folder) = material::folder("memories/compose-envkit-mit/.claude/agent-memory") else {
+        return;
+    };
+    let before = material::snapshot(&folder);
+    let draft = dream(&before);
+    assert_eq!(draft.after.topics().count(), before.topics().count());
+    let listed = targets(&draft.after);
+    assert_eq!(listed.len(), before.topics().count());
+}
+
+#[test]
+fn a_large_folder_of_notes_gets_an_index_that_fits() {
+    let Some(folder) = material::folder("memories/notes-jbranchaud-til-mit") else {
+        return;
+    };
+    let before = material::snapshot(&folder);
+    let draft = dream(&before);
+    for (path, file) in before.files() {
+        assert_eq!(draft.after.get(path), Some(file), "{path}");
+    }
+    let index = draft.after.index();
+    assert_eq!(index.lines().count(), 200);
+    let remark = index.lines().last().unwrap();
+    let unlisted = before.topics().count() - 199;
+    assert!(
+        remark.contains(&format!("{unlisted} have no line")),
+        "{remark}"
+    );
+}

@@ -1,0 +1,78 @@
+//! The figures of `dormouse eval recall` for people.
+
+use super::recall::{Figures, Report};
+use crate::app::App;
+use crate::error::Outcome;
+use crate::output::{Cell, Column, Line, Role, Table, figures};
+use dormouse_recall::evaluation::CUTOFFS;
+
+/// Prints everything.
+pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
+    let count = |number: usize| figures::thousands(number as u64);
+    let line = format!(
+        "{} queries, {} documents in {} {}; a search takes {} ms (median), {} ms (99 in 100)",
+        figures::thousands(u64::from(report.queries)),
+        count(report.documents),
+        count(report.groups),
+        if report.groups == 1 {
+            "group"
+        } else {
+            "groups"
+        },
+        report.p50_ms,
+        report.p99_ms,
+    );
+    app.out.line(Line::new().text(line))?;
+    app.out.blank()?;
+    let mut columns = vec![Column::left(""), Column::right("QUERIES")];
+    for name in ["R", "ANY", "ALL"] {
+        columns.extend(
+            CUTOFFS
+                .iter()
+                .map(|depth| Column::right(&format!("{name}@{depth}"))),
+        );
+    }
+    columns.push(Column::right("MRR"));
+    let mut table = Table::new(columns);
+    for row in &report.rows {
+        table.cells(cells(&row.name, row.queries, &row.figures));
+    }
+    table.cells(cells("all", report.queries, &report.figures));
+    app.out.table(&table)?;
+    if let Some(misses) = &report.misses {
+        app.out.blank()?;
+        let mut table = Table::new([
+            Column::left("MISSED"),
+            Column::left("RELEVANT"),
+            Column::left("FOUND").gives_way(),
+        ]);
+        for miss in misses {
+            table.row([
+                miss.query.as_str().into(),
+                miss.relevant.join(", ").into(),
+                miss.found.join(", ").into(),
+            ]);
+        }
+        if !table.is_empty() {
+            app.out.table(&table)?;
+        }
+    }
+    Ok(())
+}
+
+fn cells(name: &str, queries: u32, figures: &Figures) -> Vec<Cell> {
+    let tally = &figures.0;
+    let mut cells = vec![
+        Cell::with_role(Role::Strong, name),
+        figures::thousands(u64::from(queries)).into(),
+    ];
+    for values in [tally.recall(), tally.any(), tally.all()] {
+        cells.extend(values.map(|value| Cell::from(per_cent(value))));
+    }
+    cells.push(per_cent(tally.reciprocal_rank()).into());
+    cells
+}
+
+fn per_cent(share: f64) -> String {
+    format!("{:.1}", share * 100.0)
+}
