@@ -15,6 +15,7 @@
 
 pub mod budget;
 pub mod client;
+pub mod dreaming;
 pub mod extraction;
 pub mod instructions;
 mod keeper;

@@ -7,7 +7,7 @@
 
 mod add;
 mod check;
-mod diff;
+pub(crate) mod diff;
 mod edit;
 mod forget;
 mod history;
@@ -17,7 +17,9 @@ mod list;
 mod names;
 pub(crate) mod place;
 mod show;
+mod status;
 mod tool;
+mod wording;
 
 use crate::app::App;
 use crate::error::Outcome;
@@ -52,6 +54,8 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum MemoryCommand {
+    /// Show where memory lies, what a session would load, what was cut and why
+    Status(status::Args),
     /// List memories
     List(list::Args),
     /// Show a memory, where it comes from and how far it is trusted
@@ -90,6 +94,7 @@ enum MemoryCommand {
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let which = place::Which::of(args.dir.as_deref(), args.team);
     match &args.command {
+        MemoryCommand::Status(args) => status::run(args, &which, app),
         MemoryCommand::List(args) => list::run(args, &which, app),
         MemoryCommand::Show(args) => show::run(args, &which, app),
         MemoryCommand::Add(args) => add::run(args, &which, app),
