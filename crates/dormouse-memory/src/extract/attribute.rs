@@ -502,10 +502,8 @@ fn hear_user(reader: &Reader, at: usize, span: &Span) -> Heard {
 
 /// Whether a message begins with a yes.
 pub(super) fn confirms(words: &Phrases) -> bool {
-    words.starts(
-        "yes|yep|yeah|exactly|right|correct|perfect|that's right|agreed|ok|okay|good|great|\
-            ja|genau|richtig|stimmt|perfekt|passt|please do|sounds good|love it|nice",
-    )
+    words.starts("yes|yep|yeah|exactly|right|correct|perfect|that's right|agreed|ok|okay|good|great|\
+            ja|genau|richtig|stimmt|perfekt|passt|please do|sounds good|love it|nice")
 }
 
 fn hear_other(reader: &Reader, at: usize, span: &Span) -> Heard {

@@ -119,8 +119,7 @@ impl Reader {
     }
 
     fn terms(&self, text: &str) -> BTreeSet<String> {
-        let about: Vec<String> = ABOUT
-            .split('|')
+        let about: Vec<String> = ABOUT.split('|')
             .flat_map(|word| self.stemmed.terms(word))
             .collect();
         let mut terms = BTreeSet::new();
@@ -169,8 +168,7 @@ impl Reader {
 /// Words that a clause ends before.
 const JOINTS: &str = "but|because|since|so|weil|aber|sondern|damit|while|although|unless|therefore";
 /// Words in front of a "not" that make it turn the whole clause.
-const PREDICATES: &str =
-    "must|should|do|does|did|is|are|was|were|may|can|will|would|could|be|to|we|you|i|they|has|have";
+const PREDICATES: &str = "must|should|do|does|did|is|are|was|were|may|can|will|would|could|be|to|we|you|i|they|has|have";
 
 /// Cuts the words between two marks into clauses. "Tests must not mock" is one thing that is turned
 /// round; "spaces, not tabs" is two.
@@ -180,8 +178,7 @@ fn turns(words: &[&str]) -> Vec<(bool, String)> {
         let next = words.get(at + 1).copied().unwrap_or_default();
         let before = at.checked_sub(1).map_or("", |before| words[before]);
         let contrast = matches!((*word, next), ("instead", "of") | ("rather", "than"))
-            || listed("not|no|without|ohne|statt|nor|kein|keine|keinen", word)
-                && !listed(PREDICATES, before);
+            || listed("not|no|without|ohne|statt|nor|kein|keine|keinen", word) && !listed(PREDICATES, before);
         let Some((_, current)) = found.last_mut() else {
             continue;
         };
@@ -191,18 +188,14 @@ fn turns(words: &[&str]) -> Vec<(bool, String)> {
             found.push((true, vec![*word]));
         } else if listed(TURNS, word) {
             // What stands before "and" is a clause of its own.
-            let joint = current
-                .iter()
-                .rposition(|word| listed("and|or|und|oder", word));
+            let joint = current.iter().rposition(|word| listed("and|or|und|oder", word));
             let rest = current.split_off(joint.unwrap_or(0));
             found.push((true, rest));
         } else {
             current.push(word);
         }
     }
-    let joined = found
-        .into_iter()
-        .map(|(turned, words)| (turned, words.join(" ")));
+    let joined = found.into_iter().map(|(turned, words)| (turned, words.join(" ")));
     joined.collect()
 }
 

@@ -165,23 +165,18 @@ fn is_task(words: &Phrases) -> bool {
 
 fn is_structure(text: &str, words: &Phrases, kind: Option<Kind>) -> bool {
     // A rule says what to do; only what describes is looked at.
-    let rule = words.starts("always|never|don't|do not|avoid|use|prefer|when|put|keep|stop")
-        || words.has("must|should|don't|never|always|because|since|weil|nie|immer");
-    let architecture = words.has(
-        "architecture|codebase is|code base is|monorepo with|is structured|is organised|\
+    let rule = words.starts("always|never|don't|do not|avoid|use|prefer|when|put|keep|stop") || words.has("must|should|don't|never|always|because|since|weil|nie|immer");
+    let architecture = words.has("architecture|codebase is|code base is|monorepo with|is structured|is organised|\
             is organized|layered|hexagonal|consists of|is implemented in|is implemented as|\
             is built with|is built on|is written in|depends on the|module structure|\
             directory structure|folder structure|project structure|the entry point|\
             is defined in|are defined in|architektur|besteht aus|singleton|repository pattern|\
-            factory pattern|dependency injection",
-    );
+            factory pattern|dependency injection");
     let path =
         atoms(text).any(|atom| atom.shape == Shape::Path && !text[atom.range].contains("://"));
-    let located = words.has(
-        "is in|are in|lives in|live in|located in|located at|is at|defined in|\
+    let located = words.has("is in|are in|lives in|live in|located in|located at|is at|defined in|\
             can be found in|under|liegt in|liegen in|contains|handles|implements|file is|\
-            resides in|stored in|is found",
-    );
+            resides in|stored in|is found");
     if rule && kind != Some(Kind::Project) {
         return false;
     }

@@ -45,8 +45,7 @@ pub(super) struct Hit {
 const MOST_WORDS: usize = 60;
 
 /// Words that point to something at hand.
-const AT_HAND: &str =
-    "this|that|these|those|it|here|above|below|yet|dies|diese|diesen|dieses|hier|them";
+const AT_HAND: &str = "this|that|these|those|it|here|above|below|yet|dies|diese|diesen|dieses|hier|them";
 
 const STANDING: &str = "always|never|from now on|going forward|in future|in the future|every time|\
     by default|as a rule|ever again|from here on|at all times|in general|generally|\
@@ -160,7 +159,8 @@ fn remember(text: &str, words: &Phrases) -> Option<Hit> {
     let rest = behind(text, CUES)?;
     let rest_words = Phrases::of(rest);
     // "Remember to …" asks for something now; "remember when …" tells a story.
-    let now = rest_words.starts("to|when|how|what|the last time") && !words.has(STANDING);
+    let now =
+        rest_words.starts("to|when|how|what|the last time") && !words.has(STANDING);
     if now || rest_words.starts("this|that|it") && rest_words.count() < 5 {
         return None;
     }
@@ -183,7 +183,8 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
         grundsätzlich|wir verwenden immer|we only|only ever|let's always|let's never|\
         from here on|each time|before every|after every|before each|wenn du";
     let points = points_at_something(words);
-    let demands = words.starts(DEMAND) || (words.starts("if|when") && words.has("always|never"));
+    let demands =
+        words.starts(DEMAND) || (words.starts("if|when") && words.has("always|never"));
     if demands {
         return hit(Cue::Rule, Kind::Feedback, text);
     }
@@ -192,10 +193,8 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
         || text.contains(" – ");
     let standing = words.has(STANDING);
     if words.starts(FORBID) && (standing || ((!points || reasoned) && (!in_task || reasoned))) {
-        let worry = words.starts(
-            "don't worry|do not worry|don't bother|don't think|no more questions|stop here|\
-            don't know|never mind|stop the|stop it",
-        );
+        let worry = words.starts("don't worry|do not worry|don't bother|don't think|no more questions|stop here|\
+            don't know|never mind|stop the|stop it");
         return if worry {
             None
         } else {
@@ -208,10 +207,8 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
         "always|never|immer|nie|niemals",
         3,
     );
-    let imperative = words.starts(
-        "use|prefer|run|write|keep|put|ask|answer|reply|call|format|name|commit|schreib|\
-            schreibe|antworte|nutze|verwende|nimm|frag|sprich",
-    );
+    let imperative = words.starts("use|prefer|run|write|keep|put|ask|answer|reply|call|format|name|commit|schreib|\
+            schreibe|antworte|nutze|verwende|nimm|frag|sprich");
     if obliged || (imperative && standing) || (imperative && reasoned && !in_task && !points) {
         return hit(Cue::Rule, Kind::Feedback, text);
     }
@@ -233,8 +230,7 @@ fn preference(text: &str, words: &Phrases) -> Option<Hit> {
         i want short|i want answers|i want your answers|ich bevorzuge|ich mag keine|ich mag|\
         ich hätte gern|ich hätte lieber|i'm not a fan of|i am not a fan of|mir ist lieber|\
         ich möchte immer";
-    let at_hand = words
-        .has("this|these|this one|that one|the first|the second|option a|option b|diese|dieses");
+    let at_hand = words.has("this|these|this one|that one|the first|the second|option a|option b|diese|dieses");
     (words.starts(CUES) && !at_hand)
         .then(|| hit(Cue::Preference, Kind::User, text))
         .flatten()
@@ -251,18 +247,18 @@ fn about_self(text: &str, words: &Phrases) -> Option<Hit> {
         i've been writing|i speak|i live in|my native language|my main";
     const GERMAN: &str = "ich bin ein|ich bin eine|ich bin der|ich bin die|ich arbeite als|ich arbeite bei|\
         ich arbeite im|ich bin neu|ich lerne|ich spreche";
-    const LONG: &str =
-        "i've|i have|this is my first|it's my first|i lead|i maintain|i own|ich habe";
+    const LONG: &str = "i've|i have|this is my first|it's my first|i lead|i maintain|i own|ich habe";
     const NOT: &str = "a bit|a little|fan of|not a fan|the one asking|a moment|the only|a second|a mess|\
         an idiot|the same|on the page|on the fence|i am on it|on the phone|on the train|\
         on the wrong|on the right";
-    let years = words.has("years|years of experience|jahren|jahre") && words.starts(LONG);
+    let years =
+        words.has("years|years of experience|jahren|jahre") && words.starts(LONG);
     let first = words.has("first time")
         && words.has("i|i've|my")
         && words.has("touching|using|writing|working with|doing");
     let leads = words.starts("i lead|i maintain|i own|i run the|i manage|ich leite");
-    let holds =
-        (words.starts(CUES) || words.starts(GERMAN) || years || first || leads) && !words.has(NOT);
+    let holds = (words.starts(CUES) || words.starts(GERMAN) || years || first || leads)
+        && !words.has(NOT);
     holds.then(|| hit(Cue::Self_, Kind::User, text)).flatten()
 }
 
@@ -275,9 +271,7 @@ fn correction(text: &str) -> Option<Hit> {
     let words = Phrases::of(rest);
     let points = points_at_something(&words);
     let replaces = words.has("instead of|rather than|not|statt|sondern|instead");
-    let ours = words.starts(
-        "we|our|the team|wir|unser|always|never|use|nutze|verwende|in this project|here we",
-    );
+    let ours = words.starts("we|our|the team|wir|unser|always|never|use|nutze|verwende|in this project|here we");
     ((replaces || ours) && ours && (!points || words.has(STANDING)))
         .then(|| hit(Cue::Correction, Kind::Feedback, rest))
         .flatten()
@@ -285,13 +279,11 @@ fn correction(text: &str) -> Option<Hit> {
 
 fn confirmation(text: &str) -> Option<Hit> {
     let words = Phrases::of(text);
-    let keeps = words.has(
-        "keep doing|keep using|keep writing|keep the|keep your|keep it|keep asking|\
+    let keeps = words.has("keep doing|keep using|keep writing|keep the|keep your|keep it|keep asking|\
             keep putting|continue to|continue doing|do it like this|like that every time|\
             from now on|that's how|that's exactly how|the right way|was the right call|\
             is the right call|right call|weiter so|mach das immer|so machen wir|immer so|\
-            bleib dabei|stick with|stick to|please keep",
-    );
+            bleib dabei|stick with|stick to|please keep");
     let all: Vec<&str> = words.words().collect();
     let goes_on = |pair: &[&str]| pair[0] == "keep" && pair[1].ends_with("ing");
     if !confirms(&words) || !(keeps || all.windows(2).any(goes_on)) {
@@ -338,22 +330,19 @@ fn dated(text: &str, words: &Phrases) -> Option<Hit> {
 }
 
 fn decision(text: &str, words: &Phrases) -> Option<Hit> {
-    let ours = words.starts(
-        "we use|we chose|we decided|we picked|we moved|we switched|we stay|we keep|\
+    let ours = words.starts("we use|we chose|we decided|we picked|we moved|we switched|we stay|we keep|\
             we don't use|we're on|we are on|we went with|we stick|our team|the team|\
             the reason we|we still|wir nutzen|wir verwenden|wir haben uns|we run|we can't|\
-            we cannot|we need to|legal|compliance|the rewrite|the migration",
-    );
+            we cannot|we need to|legal|compliance|the rewrite|the migration");
     let reasoned = words.has("because|since|so that|due to|weil|damit|driven by|required by|denn");
     if ours && reasoned {
         return hit(Cue::Decision, Kind::Project, text);
     }
-    let owner = words.has(
-        "owns|is responsible for|maintains|is in charge of|is the person to ask|is on call|\
+    let owner = words.has("owns|is responsible for|maintains|is in charge of|is the person to ask|is on call|\
             is the owner of|leads the|approves|ist zuständig für|ist verantwortlich für|\
-            signs off",
-    );
-    let asks = words.starts("ask|talk to|ping") && words.has("about|for anything|if");
+            signs off");
+    let asks =
+        words.starts("ask|talk to|ping") && words.has("about|for anything|if");
     let named = named_after_first(text) || words.starts("the|our") || starts_with_name(text);
     ((owner || asks) && named && !words.starts("it|this|that|which"))
         .then(|| hit(Cue::Decision, Kind::Project, text))
@@ -368,13 +357,11 @@ fn reference(text: &str, words: &Phrases) -> Option<Hit> {
         dokumentation|aufgaben|entwürfe|requests|feedback|contracts|glossary|screenshots";
     let thing = words.words().any(|word| listed(THINGS, word))
         || words.has("feature flags|feature requests");
-    let place = words.has(
-        "are tracked in|is tracked in|tracked in|live in|lives in|lives on|live on|are in|\
+    let place = words.has("are tracked in|is tracked in|tracked in|live in|lives in|lives on|live on|are in|\
             is in|are on|is on|are kept in|is kept in|can be found|are documented in|\
             is documented in|is at|are at|go to|goes to|are posted in|are managed in|\
             is managed in|stehen in|liegen in|liegt in|werden in|sind in|happen in|\
-            are reported in|we track|we keep|are stored in|end up in|are filed in|belong in",
-    );
+            are reported in|we track|we keep|are stored in|end up in|are filed in|belong in");
     let url = text.contains("://") || text.contains('#');
     let path =
         atoms(text).any(|atom| atom.shape == Shape::Path && !text[atom.range].contains("://"));

@@ -73,10 +73,8 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
 /// A sentence that says why the one before it holds.
 fn gives_a_reason(sentence: &Sentence) -> bool {
     sentence.sense == Sense::Asserted
-        && sentence.words.starts(
-            "because|reason|the reason|otherwise|we got|we had|last time|last quarter|last year|\
-            that's because|it breaks|it broke|they break|weil|sonst|grund|letztes mal|the last",
-        )
+        && sentence.words.starts("because|reason|the reason|otherwise|we got|we had|last time|last quarter|last year|\
+            that's because|it breaks|it broke|they break|weil|sonst|grund|letztes mal|the last")
 }
 
 fn is_wanted(hit: &Hit, memory: &NewMemory, known: &[&str]) -> bool {
