@@ -2,8 +2,8 @@
 //! beside the command.
 
 use crate::commands::{
-    completions, config, context, eval, export, gc, log, memory, recall, replay, search, sessions,
-    sim, usage, view,
+    completions, config, context, dream, eval, export, extract, gc, log, memory, recall, replay,
+    search, sessions, sim, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -115,6 +115,10 @@ pub enum Command {
     Convert(export::ConvertArgs),
     /// List, show, add, change and undo memories
     Memory(memory::Args),
+    /// Merge, correct and prune memories
+    Dream(dream::Args),
+    /// Draw memories from a recorded session
+    Extract(extract::Args),
     /// Show which memories a question would bring in
     Recall(recall::Args),
     /// Search memories, then what was said in sessions

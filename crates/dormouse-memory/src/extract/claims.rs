@@ -119,7 +119,8 @@ impl Reader {
     }
 
     fn terms(&self, text: &str) -> BTreeSet<String> {
-        let about: Vec<String> = ABOUT.split('|')
+        let about: Vec<String> = ABOUT
+            .split('|')
             .flat_map(|word| self.stemmed.terms(word))
             .collect();
         let mut terms = BTreeSet::new();
@@ -168,7 +169,8 @@ impl Reader {
 /// Words that a clause ends before.
 const JOINTS: &str = "but|because|since|so|weil|aber|sondern|damit|while|although|unless|therefore";
 /// Words in front of a "not" that make it turn the whole clause.
-const PREDICATES: &str = "must|should|do|does|did|is|are|was|were|may|can|will|would|could|be|to|we|you|i|they|has|have";
+const PREDICATES: &str =
+    "must|should|do|does|did|is|are|was|were|may|can|will|would|could|be|to|we|you|i|they|has|have";
 
 /// Cuts the words between two marks into clauses. "Tests must not mock" is one thing that is turned
 /// round; "spaces, not tabs" is two.
@@ -178,7 +180,8 @@ fn turns(words: &[&str]) -> Vec<(bool, String)> {
         let next = words.get(at + 1).copied().unwrap_or_default();
         let before = at.checked_sub(1).map_or("", |before| words[before]);
         let contrast = matches!((*word, next), ("instead", "of") | ("rather", "than"))
-            || listed("not|no|without|ohne|statt|nor|kein|keine|keinen", word) && !listed(PREDICATES, before);
+            || listed("not|no|without|ohne|statt|nor|kein|keine|keinen", word)
+                && !listed(PREDICATES, before);
         let Some((_, current)) = found.last_mut() else {
             continue;
         };
@@ -188,14 +191,18 @@ fn turns(words: &[&str]) -> Vec<(bool, String)> {
             found.push((true, vec![*word]));
         } else if listed(TURNS, word) {
             // What stands before "and" is a clause of its own.
-            let joint = current.iter().rposition(|word| listed("and|or|und|oder", word));
+            let joint = current
+                .iter()
+                .rposition(|word| listed("and|or|und|oder", word));
             let rest = current.split_off(joint.unwrap_or(0));
             found.push((true, rest));
         } else {
             current.push(word);
         }
     }
-    let joined = found.into_iter().map(|(turned, words)| (turned, words.join(" ")));
+    let joined = found
+        .into_iter()
+        .map(|(turned, words)| (turned, words.join(" ")));
     joined.collect()
 }
 
@@ -238,7 +245,33 @@ pub(super) fn share(of: &BTreeSet<String>, within: &BTreeSet<String>) -> f64 {
     if of.is_empty() {
         return 0.0;
     }
-    of.intersection(within).count() as f64 / of.len() as f64
+    let covered = of.iter().filter(|term| has(within, term)).count();
+    covered as f64 / of.len() as f64
+}
+
+/// Whether a set has a word, or another form of it that cutting endings left apart: "show" and
+/// "shown", "summary" and "summarise".
+pub(super) fn has(set: &BTreeSet<String>, term: &str) -> bool {
+    const LEAST: usize = 4;
+    const MOST_APART: usize = 2;
+    if set.contains(term) {
+        return true;
+    }
+    let Some(start) = term.get(..LEAST) else {
+        return false;
+    };
+    let near = set
+        .range(start.to_owned()..)
+        .take_while(|other| other.starts_with(start));
+    near.into_iter().any(|other| {
+        let (short, long) = if other.len() < term.len() {
+            (other.as_str(), term)
+        } else {
+            (term, other.as_str())
+        };
+        let letters = !long.bytes().any(|byte| byte.is_ascii_digit());
+        letters && long.len() - short.len() <= MOST_APART && long.starts_with(short)
+    })
 }
 
 /// Whether two spans of days share one.

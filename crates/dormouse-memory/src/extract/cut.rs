@@ -86,7 +86,10 @@ fn injected(text: &str) -> Option<(usize, usize)> {
     while let Some(found) = text[from..].find('<') {
         let at = from + found;
         from = at + 1;
-        let Some(name) = INJECTED.split('|').find(|name| opens(&text[at + 1..], name)) else {
+        let Some(name) = INJECTED
+            .split('|')
+            .find(|name| opens(&text[at + 1..], name))
+        else {
             continue;
         };
         let close = format!("</{name}>");
@@ -195,8 +198,7 @@ fn introduces(line: &str) -> Option<usize> {
     let thing = head.words().any(|word| listed(THINGS, word));
     let says = head.has("says|said|reads|wrote|writes|states|schreibt|steht");
     let own = head.has(OWN) && !head.has("i got|i found|i see|i copied");
-    let announced =
-        (thing && head.has(SIGNS)) || says || head.has("i got this|i found this");
+    let announced = (thing && head.has(SIGNS)) || says || head.has("i got this|i found this");
     (announced && (!own || says)).then_some(colon + 1)
 }
 

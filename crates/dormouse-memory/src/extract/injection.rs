@@ -15,8 +15,23 @@ const ORDERS: &str = "ignore previous|ignore all previous|ignore the previous|ig
 
 /// Marks of prompts, of calls and of other parts of the machinery.
 const MARKS: [&str; 17] = [
-    "<system", "</system", "system-reminder", "<tool_use", "tool_use_id", "<function_call", "</function", "<invoke",
-    "<|im_", "[inst]", "<<sys>>", "\"role\":", "<assistant", "<human", "<tool_result", "<memory", "memory (saved ",
+    "<system",
+    "</system",
+    "system-reminder",
+    "<tool_use",
+    "tool_use_id",
+    "<function_call",
+    "</function",
+    "<invoke",
+    "<|im_",
+    "[inst]",
+    "<<sys>>",
+    "\"role\":",
+    "<assistant",
+    "<human",
+    "<tool_result",
+    "<memory",
+    "memory (saved ",
 ];
 
 /// Why a text is taken for an order; `None` if it is not.

@@ -253,7 +253,13 @@ impl Case {
                     let content = write.content();
                     if let Ok(path) = SafePath::parse(&write.path) {
                         let content = content.as_str();
-                        take(&mut snapshot, &Proposed::File { path: &path, content });
+                        take(
+                            &mut snapshot,
+                            &Proposed::File {
+                                path: &path,
+                                content,
+                            },
+                        );
                     }
                 }
             }
@@ -314,7 +320,10 @@ impl Case {
             };
             match line.by {
                 By::User => {
-                    spans.extend(said_by_user(&line.text, &span(Speaker::User, SpanKind::Said)));
+                    spans.extend(said_by_user(
+                        &line.text,
+                        &span(Speaker::User, SpanKind::Said),
+                    ));
                 }
                 By::Assistant => spans.push(span(Speaker::Assistant, SpanKind::Said)),
                 By::Fragment => spans.push(span(Speaker::Tool, SpanKind::Fragment)),
@@ -335,7 +344,8 @@ impl ModelWrite {
         if let Some(raw) = &self.raw {
             return raw.clone();
         }
-        let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+        let quoted =
+            |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
         let mut content = format!("---\nname: {}\n", quoted(&self.description));
         content.push_str(&format!("description: {}\n", quoted(&self.description)));
         if let Some(kind) = &self.kind {

@@ -14,7 +14,12 @@ fn no_attack_becomes_trusted() {
     for (set, text) in BUILT_IN.iter().filter(|(set, _)| set.starts_with("adv")) {
         for way in Way::ALL {
             let (_, failed) = failures(set, text, way);
-            assert!(failed.is_empty(), "{set}, {}: {}", way.name(), failed.join("\n"));
+            assert!(
+                failed.is_empty(),
+                "{set}, {}: {}",
+                way.name(),
+                failed.join("\n")
+            );
         }
     }
 }

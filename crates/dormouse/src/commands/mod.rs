@@ -3,9 +3,12 @@
 pub mod completions;
 pub mod config;
 pub mod context;
+pub mod dream;
 pub mod eval;
 pub mod export;
+pub mod extract;
 pub mod gc;
+mod keeper;
 pub mod log;
 pub mod memory;
 pub mod recall;
@@ -29,6 +32,8 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Sessions(args)) => sessions::run(args, app),
         Some(Command::Log(args)) => log::run(args, app),
         Some(Command::Memory(args)) => memory::run(args, app),
+        Some(Command::Dream(args)) => dream::run(args, app),
+        Some(Command::Extract(args)) => extract::run(args, app),
         Some(Command::Recall(args)) => recall::run(args, app),
         Some(Command::Search(args)) => search::run(args, app),
         Some(Command::View(args)) => view::run(args, app),

@@ -45,7 +45,8 @@ pub(super) struct Hit {
 const MOST_WORDS: usize = 60;
 
 /// Words that point to something at hand.
-const AT_HAND: &str = "this|that|these|those|it|here|above|below|yet|dies|diese|diesen|dieses|hier|them";
+const AT_HAND: &str =
+    "this|that|these|those|it|here|above|below|yet|dies|diese|diesen|dieses|hier|them";
 
 const STANDING: &str = "always|never|from now on|going forward|in future|in the future|every time|\
     by default|as a rule|ever again|from here on|at all times|in general|generally|\
@@ -65,16 +66,42 @@ pub(super) fn gives_a_task(sentence: &Sentence) -> bool {
         && !sentence.words.starts("make sure")
 }
 
+/// A "yes." or a "no." that the next sentence goes on from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lead {
+    Yes,
+    No,
+}
+
+/// Whether a sentence is nothing but a yes or a no.
+pub(super) fn lead(sentence: &Sentence) -> Option<Lead> {
+    const NO: &str = "no|nope|wrong|that's wrong|that is wrong|that's not right|not quite|incorrect|nein|falsch|\
+        das ist falsch|that's incorrect|no no|das stimmt nicht";
+    let words = &sentence.words;
+    if words.count() > 4 {
+        None
+    } else if listed(NO, words.as_str()) {
+        Some(Lead::No)
+    } else {
+        confirms(words).then_some(Lead::Yes)
+    }
+}
+
 /// The first cue that a sentence fits.
-pub(super) fn find(sentence: &Sentence, in_task: bool) -> Option<Hit> {
+pub(super) fn find(sentence: &Sentence, in_task: bool, lead: Option<Lead>) -> Option<Hit> {
     let text = without_opener(&sentence.text);
     let words = Phrases::of(text);
+    let led = match lead {
+        Some(Lead::Yes) => format!("yes, {}", sentence.text),
+        Some(Lead::No) => format!("no, {}", sentence.text),
+        None => sentence.text.clone(),
+    };
     if words.count() < 3 || words.count() > MOST_WORDS {
         return None;
     }
     remember(text, &words)
-        .or_else(|| confirmation(&sentence.text))
-        .or_else(|| correction(&sentence.text))
+        .or_else(|| confirmation(&led))
+        .or_else(|| correction(&led))
         .or_else(|| preference(text, &words))
         .or_else(|| about_self(text, &words))
         .or_else(|| rule(text, &words, in_task))
@@ -99,21 +126,34 @@ fn hit(cue: Cue, kind: Kind, statement: &str) -> Option<Hit> {
     })
 }
 
-/// Whether a sentence needs something at hand to be understood. The project itself is always there.
-fn points_at_something(words: &Phrases) -> bool {
-    let mut plain = format!(" {} ", words.as_str());
-    for whole in "this project|this repo|this repository|this codebase|this team|this company|\
-                  diesem projekt|diesem repo"
-        .split('|')
-    {
+/// Whether a sentence needs something at hand to be understood. The project itself is always there,
+/// and what stands behind a comma may point back to the rule.
+fn points_at_something(text: &str) -> bool {
+    const WHOLE: &str = "this project|this repo|this repository|this codebase|this team|this company|diesem projekt|\
+        diesem repo|this product";
+    // Words before a "that" that is no "which".
+    const BEFORE_THAT: &str =
+        "do|doing|touch|change|use|like|with|to|of|in|for|about|at|on|from|run|edit|delete|remove";
+    let ends = [',', ';', '—', '–', ':'];
+    let first = text.split(ends).next().unwrap_or_default();
+    let mut plain = format!(" {} ", Phrases::of(first).as_str());
+    for whole in WHOLE.split('|') {
         plain = plain.replace(&format!(" {whole} "), " ");
     }
-    plain.split(' ').any(|word| listed(AT_HAND, word))
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    words.iter().enumerate().any(|(at, word)| match *word {
+        "that" => {
+            let before = at.checked_sub(1).map_or("do", |before| words[before]);
+            at + 1 == words.len() || listed(BEFORE_THAT, before)
+        }
+        word => listed(AT_HAND, word),
+    })
 }
 
 /// Drops what people begin sentences with.
 fn without_opener(text: &str) -> &str {
-    const OPENERS: &str = "could you|can you|would you|will you|i want you to|i'd like you to|kannst du|könntest du|\
+    const OPENERS: &str = "one thing|two things|small thing|another thing|first of all|generally|in general|reminder|listen|look|\
+        could you|can you|would you|will you|i want you to|i'd like you to|kannst du|könntest du|\
         please|ok|okay|also|and|oh|btw|by the way|one more thing|hey|so|fyi|for the record|\
         just so you know|heads up|quick note|important|note|bitte|übrigens|achtung|\
         für die zukunft|again|seriously|one rule|rule";
@@ -159,8 +199,7 @@ fn remember(text: &str, words: &Phrases) -> Option<Hit> {
     let rest = behind(text, CUES)?;
     let rest_words = Phrases::of(rest);
     // "Remember to …" asks for something now; "remember when …" tells a story.
-    let now =
-        rest_words.starts("to|when|how|what|the last time") && !words.has(STANDING);
+    let now = rest_words.starts("to|when|how|what|the last time") && !words.has(STANDING);
     if now || rest_words.starts("this|that|it") && rest_words.count() < 5 {
         return None;
     }
@@ -182,9 +221,8 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
         i want you to never|you should never|immer|ab jetzt|ab sofort|in zukunft|künftig|\
         grundsätzlich|wir verwenden immer|we only|only ever|let's always|let's never|\
         from here on|each time|before every|after every|before each|wenn du";
-    let points = points_at_something(words);
-    let demands =
-        words.starts(DEMAND) || (words.starts("if|when") && words.has("always|never"));
+    let points = points_at_something(text);
+    let demands = words.starts(DEMAND) || (words.starts("if|when") && words.has("always|never"));
     if demands {
         return hit(Cue::Rule, Kind::Feedback, text);
     }
@@ -193,8 +231,10 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
         || text.contains(" – ");
     let standing = words.has(STANDING);
     if words.starts(FORBID) && (standing || ((!points || reasoned) && (!in_task || reasoned))) {
-        let worry = words.starts("don't worry|do not worry|don't bother|don't think|no more questions|stop here|\
-            don't know|never mind|stop the|stop it");
+        let worry = words.starts(
+            "don't worry|do not worry|don't bother|don't think|no more questions|stop here|\
+            don't know|never mind|stop the|stop it",
+        );
         return if worry {
             None
         } else {
@@ -207,9 +247,24 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
         "always|never|immer|nie|niemals",
         3,
     );
-    let imperative = words.starts("use|prefer|run|write|keep|put|ask|answer|reply|call|format|name|commit|schreib|\
-            schreibe|antworte|nutze|verwende|nimm|frag|sprich");
+    let imperative = words.starts(
+        "use|prefer|run|write|keep|put|ask|answer|reply|call|format|name|commit|schreib|\
+            schreibe|antworte|nutze|verwende|nimm|frag|sprich",
+    );
     if obliged || (imperative && standing) || (imperative && reasoned && !in_task && !points) {
+        return hit(Cue::Rule, Kind::Feedback, text);
+    }
+    let replaces = words.has("instead of|rather than|not|over|statt|and not|never");
+    if imperative && replaces && !in_task && !points {
+        return hit(Cue::Rule, Kind::Feedback, text);
+    }
+    let ruled = words.has(
+        "is banned|are banned|is forbidden|are forbidden|is not allowed|are not allowed|aren't allowed|isn't allowed|\
+         is mandatory|are mandatory|is required|are required|is off limits|are off limits|our convention|\
+         the convention|our policy|house rule|our rule|ist verboten|sind verboten|ist pflicht|we don't do|\
+         i expect|i insist",
+    );
+    if ruled && !points && !in_task {
         return hit(Cue::Rule, Kind::Feedback, text);
     }
     // "Tests must hit a real database": an obligation on things in general.
@@ -230,7 +285,8 @@ fn preference(text: &str, words: &Phrases) -> Option<Hit> {
         i want short|i want answers|i want your answers|ich bevorzuge|ich mag keine|ich mag|\
         ich hätte gern|ich hätte lieber|i'm not a fan of|i am not a fan of|mir ist lieber|\
         ich möchte immer";
-    let at_hand = words.has("this|these|this one|that one|the first|the second|option a|option b|diese|dieses");
+    let at_hand = words
+        .has("this|these|this one|that one|the first|the second|option a|option b|diese|dieses");
     (words.starts(CUES) && !at_hand)
         .then(|| hit(Cue::Preference, Kind::User, text))
         .flatten()
@@ -247,17 +303,22 @@ fn about_self(text: &str, words: &Phrases) -> Option<Hit> {
         i've been writing|i speak|i live in|my native language|my main";
     const GERMAN: &str = "ich bin ein|ich bin eine|ich bin der|ich bin die|ich arbeite als|ich arbeite bei|\
         ich arbeite im|ich bin neu|ich lerne|ich spreche";
-    const LONG: &str = "i've|i have|this is my first|it's my first|i lead|i maintain|i own|ich habe";
-    const NOT: &str = "a bit|a little|fan of|not a fan|the one asking|a moment|the only|a second|a mess|\
+    const LONG: &str =
+        "i've|i have|this is my first|it's my first|i lead|i maintain|i own|ich habe";
+    const NOT: &str = "a bit|a little|fan of|not a fan|the one asking|a moment|the only one|a second|a mess|\
         an idiot|the same|on the page|on the fence|i am on it|on the phone|on the train|\
         on the wrong|on the right";
-    let years =
-        words.has("years|years of experience|jahren|jahre") && words.starts(LONG);
+    let years = words.has("years|years of experience|jahren|jahre") && words.starts(LONG);
     let first = words.has("first time")
         && words.has("i|i've|my")
         && words.has("touching|using|writing|working with|doing");
     let leads = words.starts("i lead|i maintain|i own|i run the|i manage|ich leite");
-    let holds = (words.starts(CUES) || words.starts(GERMAN) || years || first || leads)
+    let knows = words.starts(
+        "i know|i don't know much|i don't know any|i do not know|i'm comfortable|i am comfortable|i'm experienced|\
+         i've never used|i have never used|i have never worked|i've never worked|i studied|i come from|coming from|\
+         call me|i'm not very|i'm good at|ich kenne|ich kann kein|i have no experience|i have little experience",
+    ) && !words.starts("i know that|i know what|i know why|i know how|i know it|i know this|i know you|i know i");
+    let holds = (knows || words.starts(CUES) || words.starts(GERMAN) || years || first || leads)
         && !words.has(NOT);
     holds.then(|| hit(Cue::Self_, Kind::User, text)).flatten()
 }
@@ -269,9 +330,11 @@ fn correction(text: &str) -> Option<Hit> {
     let rest = behind(text, CUES)?;
     let rest = without_opener(rest);
     let words = Phrases::of(rest);
-    let points = points_at_something(&words);
+    let points = points_at_something(rest);
     let replaces = words.has("instead of|rather than|not|statt|sondern|instead");
-    let ours = words.starts("we|our|the team|wir|unser|always|never|use|nutze|verwende|in this project|here we");
+    let ours = words.starts(
+        "we|our|the team|wir|unser|always|never|use|nutze|verwende|in this project|here we",
+    );
     ((replaces || ours) && ours && (!points || words.has(STANDING)))
         .then(|| hit(Cue::Correction, Kind::Feedback, rest))
         .flatten()
@@ -279,11 +342,13 @@ fn correction(text: &str) -> Option<Hit> {
 
 fn confirmation(text: &str) -> Option<Hit> {
     let words = Phrases::of(text);
-    let keeps = words.has("keep doing|keep using|keep writing|keep the|keep your|keep it|keep asking|\
+    let keeps = words.has(
+        "keep doing|keep using|keep writing|keep the|keep your|keep it|keep asking|\
             keep putting|continue to|continue doing|do it like this|like that every time|\
             from now on|that's how|that's exactly how|the right way|was the right call|\
             is the right call|right call|weiter so|mach das immer|so machen wir|immer so|\
-            bleib dabei|stick with|stick to|please keep");
+            bleib dabei|stick with|stick to|please keep",
+    );
     let all: Vec<&str> = words.words().collect();
     let goes_on = |pair: &[&str]| pair[0] == "keep" && pair[1].ends_with("ing");
     if !confirms(&words) || !(keeps || all.windows(2).any(goes_on)) {
@@ -330,19 +395,22 @@ fn dated(text: &str, words: &Phrases) -> Option<Hit> {
 }
 
 fn decision(text: &str, words: &Phrases) -> Option<Hit> {
-    let ours = words.starts("we use|we chose|we decided|we picked|we moved|we switched|we stay|we keep|\
+    let ours = words.starts(
+        "we use|we chose|we decided|we picked|we moved|we switched|we stay|we keep|\
             we don't use|we're on|we are on|we went with|we stick|our team|the team|\
             the reason we|we still|wir nutzen|wir verwenden|wir haben uns|we run|we can't|\
-            we cannot|we need to|legal|compliance|the rewrite|the migration");
+            we cannot|we need to|legal|compliance|the rewrite|the migration",
+    );
     let reasoned = words.has("because|since|so that|due to|weil|damit|driven by|required by|denn");
     if ours && reasoned {
         return hit(Cue::Decision, Kind::Project, text);
     }
-    let owner = words.has("owns|is responsible for|maintains|is in charge of|is the person to ask|is on call|\
+    let owner = words.has(
+        "owns|is responsible for|maintains|is in charge of|is the person to ask|is on call|\
             is the owner of|leads the|approves|ist zuständig für|ist verantwortlich für|\
-            signs off");
-    let asks =
-        words.starts("ask|talk to|ping") && words.has("about|for anything|if");
+            signs off",
+    );
+    let asks = words.starts("ask|talk to|ping") && words.has("about|for anything|if");
     let named = named_after_first(text) || words.starts("the|our") || starts_with_name(text);
     ((owner || asks) && named && !words.starts("it|this|that|which"))
         .then(|| hit(Cue::Decision, Kind::Project, text))
@@ -357,11 +425,13 @@ fn reference(text: &str, words: &Phrases) -> Option<Hit> {
         dokumentation|aufgaben|entwürfe|requests|feedback|contracts|glossary|screenshots";
     let thing = words.words().any(|word| listed(THINGS, word))
         || words.has("feature flags|feature requests");
-    let place = words.has("are tracked in|is tracked in|tracked in|live in|lives in|lives on|live on|are in|\
+    let place = words.has(
+        "are tracked in|is tracked in|tracked in|live in|lives in|lives on|live on|are in|\
             is in|are on|is on|are kept in|is kept in|can be found|are documented in|\
             is documented in|is at|are at|go to|goes to|are posted in|are managed in|\
             is managed in|stehen in|liegen in|liegt in|werden in|sind in|happen in|\
-            are reported in|we track|we keep|are stored in|end up in|are filed in|belong in");
+            are reported in|we track|we keep|are stored in|end up in|are filed in|belong in",
+    );
     let url = text.contains("://") || text.contains('#');
     let path =
         atoms(text).any(|atom| atom.shape == Shape::Path && !text[atom.range].contains("://"));

@@ -46,11 +46,13 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
         let sentences = sentences(&span.text);
         let in_task = sentences.first().is_some_and(cues::gives_a_task);
         let mut rest = sentences.iter().peekable();
+        let mut lead = None;
         while let Some(sentence) = rest.next() {
+            let led = std::mem::replace(&mut lead, cues::lead(sentence));
             if sentence.sense != Sense::Asserted {
                 continue;
             }
-            let Some(hit) = cues::find(sentence, in_task) else {
+            let Some(hit) = cues::find(sentence, in_task, led) else {
                 continue;
             };
             // A reason belongs to its rule and is no memory of its own.
@@ -73,8 +75,10 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
 /// A sentence that says why the one before it holds.
 fn gives_a_reason(sentence: &Sentence) -> bool {
     sentence.sense == Sense::Asserted
-        && sentence.words.starts("because|reason|the reason|otherwise|we got|we had|last time|last quarter|last year|\
-            that's because|it breaks|it broke|they break|weil|sonst|grund|letztes mal|the last")
+        && sentence.words.starts(
+            "because|reason|the reason|otherwise|we got|we had|last time|last quarter|last year|\
+            that's because|it breaks|it broke|they break|weil|sonst|grund|letztes mal|the last",
+        )
 }
 
 fn is_wanted(hit: &Hit, memory: &NewMemory, known: &[&str]) -> bool {

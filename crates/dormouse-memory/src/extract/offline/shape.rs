@@ -18,8 +18,18 @@ const LONGEST: usize = 150;
 
 /// What splits a rule from its reason.
 const REASONS: [&str; 12] = [
-    " because ", " since ", " so that ", ", otherwise ", " otherwise ", " due to ", ", weil ", " weil ", ", sonst ",
-    " damit ", ", as ", " denn ",
+    " because ",
+    " since ",
+    " so that ",
+    ", otherwise ",
+    " otherwise ",
+    " due to ",
+    ", weil ",
+    " weil ",
+    ", sonst ",
+    " damit ",
+    ", as ",
+    " denn ",
 ];
 
 /// The memory that a sentence makes.

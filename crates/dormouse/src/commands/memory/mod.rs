@@ -7,7 +7,7 @@
 
 mod add;
 mod check;
-mod diff;
+pub(crate) mod diff;
 mod edit;
 mod forget;
 mod history;
