@@ -63,6 +63,8 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     let (mut memories, mut uncertain): (Vec<Ranked>, Vec<Ranked>) =
         ranked.into_iter().partition(Ranked::is_certain);
     memories.truncate(limit);
+    // What shares no telling word with the question is not even near.
+    uncertain.retain(|memory| !memory.words.is_empty());
     uncertain.truncate(if args.all { limit } else { 0 });
     let report = Report {
         abstained: memories.is_empty(),

@@ -234,7 +234,13 @@ fn own_logs(config: &Config, app: &mut App) -> Result<Vec<FoundLog>, Failure> {
     let mut logs = Vec::new();
     for folder in folders {
         if let Some(found) = discover(&*files, &folder).optional()? {
-            logs.extend(found.logs);
+            // The journal of the memory beside them is no session.
+            let hidden = |log: &FoundLog| {
+                let below = log.path.strip_prefix(&folder).unwrap_or(&log.path);
+                let mut parts = below.components();
+                parts.any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
+            };
+            logs.extend(found.logs.into_iter().filter(|log| !hidden(log)));
         }
     }
     Ok(logs)

@@ -28,6 +28,9 @@ use std::sync::Arc;
 /// Characters of the text that stands for a memory without a description.
 const EXCERPT: usize = 200;
 
+/// How many things that are gone are named.
+const GONE: usize = 3;
+
 /// A memory that fits.
 #[derive(Debug, Serialize)]
 pub(crate) struct Ranked {
@@ -91,7 +94,7 @@ impl Ranked {
         }
         match &self.mark {
             Mark::Fresh => about.push("fresh".to_owned()),
-            Mark::Stale { gone, .. } => about.push(format!("stale: no {} here", gone.join(", "))),
+            Mark::Stale { gone, .. } => about.push(stale(gone)),
             Mark::Unverifiable => {}
         }
         about.join(" · ")
@@ -179,7 +182,11 @@ pub(crate) fn rank(
             score: hit.score,
             confidence: hit.confidence,
             words: shared(question, &format!("{} {text}", names[hit.document])),
-            mark: verified(text, root.as_deref(), app),
+            mark: verified(
+                text.get(topic.body..).unwrap_or_default(),
+                root.as_deref(),
+                app,
+            ),
             over: topic.is_over(super::show::day(now)),
             untrusted: topic.trust.is_some_and(|trust| !trust.is_recalled()),
             pinned: shelf
@@ -191,7 +198,19 @@ pub(crate) fn rank(
             at: *modified,
         });
     }
+    // What holds comes before what was overtaken.
+    ranked.sort_by_key(|memory| memory.over);
     Ok(ranked)
+}
+
+/// Says what is gone, in part if it is much.
+fn stale(gone: &[String]) -> String {
+    let named: Vec<&str> = gone.iter().take(GONE).map(String::as_str).collect();
+    let more = match gone.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("stale: no {}{more} here", named.join(", "))
 }
 
 fn shelves(found: &Found, which: &Which, app: &mut App) -> Result<Vec<Shelf>, Failure> {
