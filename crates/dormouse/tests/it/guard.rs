@@ -79,9 +79,10 @@ fn the_policy_comes_from_flags() {
         ("--below /srv/notes", "cat /srv/notes/../a", 5),
         ("--anywhere", "cat /srv/notes/a", 0),
         ("--anywhere", "cat /dev/zero", 5),
-        ("", "gh pr list", 5),
-        ("--network", "gh pr list", 0),
-        ("--network", "gh pr merge 1", 5),
+        ("", "gh pr list", 0),
+        ("", "gh pr merge 1", 5),
+        ("--no-network", "gh pr list", 5),
+        ("--no-network", "git log -1", 0),
         ("--below notes", "ls", 2),
         ("--below /a --anywhere", "ls", 2),
     ] {

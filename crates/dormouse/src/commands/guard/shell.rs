@@ -32,9 +32,9 @@ pub(super) struct Args {
     /// Let contents be read anywhere, devices excepted
     #[arg(long)]
     anywhere: bool,
-    /// Let commands ask the network
+    /// Refuse commands that ask the network, as side tasks do
     #[arg(long)]
-    network: bool,
+    no_network: bool,
 }
 
 #[derive(Serialize)]
@@ -95,7 +95,7 @@ impl Args {
         };
         Ok(Policy {
             reach,
-            network: self.network,
+            network: !self.no_network,
         })
     }
 }
