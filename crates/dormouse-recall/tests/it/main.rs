@@ -1,4 +1,5 @@
 //! The index and the ranker from outside.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod changes;
 mod damage;
