@@ -20,6 +20,7 @@ It is being built: the agent itself does not run yet. These commands do:
   usage           Add up tokens and dollars of a session or a folder
   replay          Play sessions against the simulator: what each policy costs, and why
   eval fidelity   Measure what of a session is still there after compactions
+  eval recall     Measure how well documents are found that answer a query
   sim             Run the provider simulator
   export          Print a log for tools made for Claude Code transcripts
   convert         Make a log from a transcript of Claude Code's
