@@ -64,9 +64,9 @@ pub struct Facts {
     /// When its claims were last checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<Millis>,
-    /// It warns of something.
+    /// It explains how to use a tool.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub warns: bool,
+    pub manual: bool,
 }
 
 impl Card {
@@ -86,7 +86,7 @@ impl Card {
             superseded_by: topic.superseded_by,
             valid_until: topic.valid_until,
             verified: topic.verified,
-            warns: entry.warns,
+            manual: entry.manual,
         };
         let path = entry.path;
         (Self { path, facts }, body)
@@ -111,7 +111,7 @@ impl Card {
             bytes: facts.bytes,
             over: topic.is_over(today),
             triggers: facts.triggers,
-            warns: facts.warns,
+            manual: facts.manual,
         }
     }
 

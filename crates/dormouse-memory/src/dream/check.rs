@@ -191,9 +191,10 @@ impl Check<'_> {
         }
         let values = front(new);
         for (key, value) in front(old.unwrap_or_default()) {
-            let kept = match LINEAGE_KEYS.contains(&key.as_str()) {
-                true => values.contains_key(&key),
-                false => is_own_key(&key) || values.get(&key) == Some(&value),
+            let kept = if LINEAGE_KEYS.contains(&key.as_str()) {
+                values.contains_key(&key)
+            } else {
+                is_own_key(&key) || values.get(&key) == Some(&value)
             };
             if !kept {
                 let path = path.clone();
@@ -375,7 +376,9 @@ impl Check<'_> {
         let mut ground = None;
         for operation in &transaction.operations {
             let path = &operation.path;
-            let checked = is_topic(path) && !is_pinned(path);
+            // An index of a folder states things as well; that at the top was looked at.
+            let log = daily::day_of(path).is_some();
+            let checked = path.as_str() != INDEX && !log && !is_pinned(path);
             let Some(content) = operation.content.as_ref().filter(|_| checked) else {
                 continue;
             };
@@ -390,7 +393,7 @@ impl Check<'_> {
                 self.objections.push(Objection::Invented { path, sentence });
             }
             let claimed = source_trust(path, &Topic::read(&text));
-            if claimed > due {
+            if claimed > due && is_topic(path) {
                 let path = path.clone();
                 self.objections
                     .push(Objection::TrustRaised { path, claimed, due });

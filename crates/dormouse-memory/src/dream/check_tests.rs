@@ -124,7 +124,7 @@ fn faithful_changes_pass() {
 
 #[test]
 fn bad_results_are_refused_with_a_reason() {
-    let bad: [(&str, fn(&mut Snapshot, &mut Declared)); 17] = [
+    let bad: [(&str, fn(&mut Snapshot, &mut Declared)); 19] = [
         ("`pinned/p.md` is pinned and was touched", |s, _| {
             edit(s, "pinned/p.md", "Pinned", "Changed")
         }),
@@ -219,6 +219,22 @@ fn bad_results_are_refused_with_a_reason() {
             },
         ),
         (
+            "`people.md` is trusted as user, but what it was made of only as external",
+            |s, _| {
+                // The line of an untrusted memory is no better than the memory.
+                edit(
+                    s,
+                    "people.md",
+                    "Bob reviews",
+                    "The cache page of x. Bob reviews",
+                );
+            },
+        ),
+        (
+            "`sub/MEMORY.md` states what no source states: Zoe leads everything.",
+            |s, _| put(s, "sub/MEMORY.md", "Zoe leads everything.\n"),
+        ),
+        (
             "`people.md` is said to be made of `none.md`, which does not exist",
             |s, d| {
                 edit(s, "people.md", "Ann owns", "## Roles\n\nAnn owns");
@@ -298,10 +314,6 @@ fn every_objection_is_listed() {
 fn a_credential_is_refused_by_whoever_finds_it() {
     let key = format!("AKIA{}", "QWERTYUIOPASDFGH");
     let line = format!("The key of the bucket is {key}.");
-    if secrets::scan(&line).is_empty() {
-        eprintln!("skipped: the scanner does not know this key");
-        return;
-    }
     let found = objections(|s, _| {
         edit(
             s,

@@ -82,7 +82,8 @@ fn worth_keeping(snapshot: &Snapshot, text: &str, day: Date) -> Vec<String> {
         let states = pick.reasons.iter().any(|reason| {
             reason.weight > 0.0 && matches!(reason.feature, Feature::Decision | Feature::Request)
         });
-        if !prose || sentence.is_empty() || !(states || !dates(sentence, day).is_empty()) {
+        let dated = !dates(sentence, day).is_empty();
+        if !prose || sentence.is_empty() || !(states || dated) {
             continue;
         }
         let stated = Written { day, stated: true };
@@ -115,7 +116,7 @@ fn keep(
             let text = file.text();
             let known = Topic::read(&text);
             let mut fields = Vec::new();
-            if super::merge::believed(&known) > Trust::Assistant {
+            if super::carry::believed(&known) > Trust::Assistant {
                 fields.push(Field::Trust(Trust::Assistant));
             }
             topic::edit(&format!("{}\n{lines}\n", text.trim_end()), &fields)

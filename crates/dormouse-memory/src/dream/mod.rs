@@ -14,6 +14,7 @@
 //! # Not here
 //! The lock, the staged copy and the swap (`dormouse-memdir`); calling a model (`dormouse-keeper`).
 
+mod carry;
 mod check;
 mod dating;
 mod directive;

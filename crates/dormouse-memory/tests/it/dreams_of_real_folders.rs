@@ -60,9 +60,16 @@ fn memories_of_agents_keep_their_bytes_and_only_bloated_lines_are_cut() {
         for (path, file) in before.topics() {
             assert_eq!(draft.after.get(path), Some(file), "{name}/{path}");
         }
-        assert_eq!(targets(&draft.after), targets(&before), "{name}");
+        let (was, is) = (targets(&before), targets(&draft.after));
+        assert!(is.starts_with(&was), "{name}");
+        // One of these folders really has a memory that its index does not know.
+        let missing: Vec<String> = index::drift(&before)
+            .unlisted
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(is[was.len()..], missing, "{name}");
         let (old, new) = (before.index(), draft.after.index());
-        assert_eq!(old.lines().count(), new.lines().count());
         for (old, new) in old.lines().zip(new.lines()).filter(|(old, new)| old != new) {
             assert!(old.chars().count() > index::LONGEST_LINE, "{old}");
             let kept = new.trim_end_matches('…');

@@ -8,6 +8,7 @@ pub mod eval;
 pub mod export;
 pub mod extract;
 pub mod gc;
+pub mod guard;
 mod keeper;
 pub mod log;
 pub mod memory;
@@ -44,6 +45,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Export(args)) => export::run_export(args, app),
         Some(Command::Convert(args)) => export::run_convert(args, app),
         Some(Command::Config(args)) => config::run(args, app),
+        Some(Command::Guard(args)) => guard::run(args, app),
         Some(Command::Gc(args)) => gc::run(args, app),
         Some(Command::Completions(args)) => completions::run(args, app),
     }
