@@ -22,6 +22,9 @@ use std::path::{Path, PathBuf};
 /// Files of one import; more is no folder of notes.
 const MOST_FILES: usize = 20_000;
 
+/// Rows of a table that a person reads.
+const MOST_SHOWN: usize = 50;
+
 const HELP: &str = "\
 Folders are read with everything below them. What is known already is not added
 again; files with a credential stay outside, the others are imported. One undo
@@ -188,10 +191,7 @@ fn planned(
             from: imported.from.clone(),
             path: path.to_owned(),
             name: imported.memory.name.clone(),
-            kind: imported
-                .memory
-                .kind
-                .map(dormouse_memory::topic::Kind::name),
+            kind: imported.memory.kind.map(dormouse_memory::topic::Kind::name),
         })
         .collect();
     change
@@ -263,6 +263,15 @@ impl Reading {
     }
 }
 
+/// Ends a table that may have been cut.
+fn more(all: usize, app: &mut App) -> Outcome {
+    if all > MOST_SHOWN {
+        let text = format!("… and {} more; --json lists all", all - MOST_SHOWN);
+        app.out.line(Line::new().role(Role::Dim, text))?;
+    }
+    Ok(app.out.blank()?)
+}
+
 fn show(report: &Report, app: &mut App) -> Outcome {
     if !report.added.is_empty() {
         let mut table = Table::new([
@@ -270,7 +279,7 @@ fn show(report: &Report, app: &mut App) -> Outcome {
             Column::left("type").can_go(),
             Column::left("from").gives_way(),
         ]);
-        for added in &report.added {
+        for added in report.added.iter().take(MOST_SHOWN) {
             table.row([
                 Cell::new(&added.path),
                 Cell::with_role(Role::Dim, added.kind.unwrap_or("-")),
@@ -278,21 +287,21 @@ fn show(report: &Report, app: &mut App) -> Outcome {
             ]);
         }
         app.out.table(&table)?;
-        app.out.blank()?;
+        more(report.added.len(), app)?;
     }
     if !report.skipped.is_empty() {
         let mut table = Table::new([
             Column::left("left out").gives_way(),
             Column::left("because").gives_way(),
         ]);
-        for skipped in &report.skipped {
+        for skipped in report.skipped.iter().take(MOST_SHOWN) {
             table.row([
                 Cell::new(&skipped.from),
                 Cell::with_role(Role::Warning, &skipped.why),
             ]);
         }
         app.out.table(&table)?;
-        app.out.blank()?;
+        more(report.skipped.len(), app)?;
     }
     let added = count(report.added.len(), "memory", "memories");
     let left = count(report.skipped.len(), "file", "files");
