@@ -7,19 +7,19 @@
 
 use super::place::{Found, Which, find};
 use crate::app::App;
-use crate::error::{Exit, Failure, UserError};
+use crate::error::Failure;
 use crate::output::figures;
-use bytes::Bytes;
 use dormouse_core::settings::Trust as FolderTrust;
 use dormouse_core::units::Millis;
 use dormouse_keeper::tree::TreeFacts;
-use dormouse_memdir::Repository;
-use dormouse_memory::snapshot::{Snapshot, is_pinned};
+use dormouse_memdir::{Card, MemoryDir, Repository};
+use dormouse_memory::snapshot::is_pinned;
 use dormouse_memory::surface::verify::{Mark, claims, mark};
 use dormouse_memory::topic::{Kind, Topic};
 use dormouse_memory::trust::Trust;
-use dormouse_recall::{CONFIDENT, Document, Query, Scratch, Searcher, Segment, language_of};
-use dormouse_text::words::{Stemming, StopWords, Tokeniser, detect};
+use dormouse_recall::{CONFIDENT, Hit, Query, Scratch};
+use dormouse_system::Files;
+use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser, detect};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -101,10 +101,19 @@ impl Ranked {
     }
 }
 
-/// Memories together with whose they are.
+/// A directory and whose it is.
 struct Shelf {
-    snapshot: Snapshot,
+    dir: MemoryDir,
     team: bool,
+}
+
+/// What all memories of a search are judged by.
+struct Asked<'a> {
+    question: &'a str,
+    now: Millis,
+    /// The working tree that claims are checked against.
+    tree: Option<PathBuf>,
+    files: Arc<dyn Files>,
 }
 
 /// Ranks all memories for a question, best first, at most `top`.
@@ -115,92 +124,125 @@ pub(crate) fn rank(
     app: &mut App,
 ) -> Result<Vec<Ranked>, Failure> {
     let found = find(which, app)?;
-    let shelves = shelves(&found, which, app)?;
-    let now = app.system.clock.now();
-    let texts: Vec<(usize, String, String, Millis)> = shelves
-        .iter()
-        .enumerate()
-        .flat_map(|(at, shelf)| {
-            shelf.snapshot.topics().map(move |(path, file)| {
-                let text = file.text().into_owned();
-                (at, path.to_string(), text, file.modified)
-            })
-        })
-        .collect();
-    let topics: Vec<Topic> = texts
-        .iter()
-        .map(|(_, _, text, _)| Topic::read(text))
-        .collect();
-    let names: Vec<String> = texts
-        .iter()
-        .zip(&topics)
-        .map(|((_, path, _, _), topic)| searched_name(path, topic))
-        .collect();
-    let payloads: Vec<[u8; 4]> = (0_u32..)
-        .zip(&texts)
-        .map(|(at, _)| at.to_be_bytes())
-        .collect();
-    let documents = texts
-        .iter()
-        .enumerate()
-        .map(|(at, (_, _, text, modified))| Document {
-            name: &names[at],
-            description: &topics[at].description,
-            body: text.get(topics[at].body..).unwrap_or_default(),
-            payload: &payloads[at],
-            time: modified.0,
-            ..Document::default()
-        });
-    let language = language_of(texts.iter().map(|(_, _, text, _)| text.as_str()));
-    let too_large = |error: &dyn std::error::Error| -> Failure {
-        UserError::of(Exit::Unsuitable, error)
-            .hint("forget or merge memories (`dormouse dream`)")
-            .into()
+    let asked = Asked {
+        question,
+        now: app.system.clock.now(),
+        tree: tree(&found, app)?,
+        files: Arc::clone(&app.system.files),
     };
-    let segment = Segment::build(language, documents).map_err(|error| too_large(&error))?;
-    let segment = Segment::open(Bytes::from(segment)).map_err(|error| too_large(&error))?;
     let query = Query {
         text: question,
         top,
-        now: now.0,
+        now: asked.now.0,
     };
-    let hits = Searcher::new(segment).search(&query, &mut Scratch::default());
-    let root = project(&found, app)?;
     let mut ranked = Vec::new();
-    for hit in hits {
-        let Some((shelf, path, text, modified)) = texts.get(hit.document) else {
-            continue;
-        };
-        let topic = &topics[hit.document];
-        let shelf = &shelves[*shelf];
-        ranked.push(Ranked {
-            name: topic.name.clone(),
-            description: described(topic, text),
+    for shelf in shelves(&found, which, app)? {
+        let scan = shelf.dir.scan(|_| 0.0)?;
+        for skipped in &scan.skipped {
+            app.note(&format!(
+                "{} is left out: {}",
+                skipped.path.display(),
+                skipped.why
+            ));
+        }
+        for hit in scan.searcher().search(&query, &mut Scratch::default()) {
+            let Some(card) = scan.card(hit.document) else {
+                continue;
+            };
+            if let Some(file) = shelf.dir.read(&card.path)? {
+                ranked.push(asked.judge(&card, &hit, &file.text(), shelf.team));
+            }
+        }
+    }
+    // What holds comes before what was overtaken. Scores of two directories cannot be compared.
+    let order = |memory: &Ranked| (memory.over, -memory.confidence);
+    let compare = |a: &Ranked, b: &Ranked| {
+        let (a, b) = (order(a), order(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
+    if ranked.iter().any(|memory| memory.team) {
+        ranked.sort_by(compare);
+    } else {
+        ranked.sort_by_key(|memory| memory.over);
+    }
+    ranked.truncate(top);
+    Ok(ranked)
+}
+
+impl Asked<'_> {
+    fn judge(&self, card: &Card, hit: &Hit, text: &str, team: bool) -> Ranked {
+        let topic = Topic::read(text);
+        let body = text.get(topic.body..).unwrap_or_default();
+        let path = card.path.as_str();
+        let called = path.replace(['/', '_', '-', '.'], " ");
+        Ranked {
+            path: path.to_owned(),
+            description: described(&topic, body),
             kind: topic.kind.map(Kind::name),
             trust: topic.trust.map(Trust::name),
-            modified: modified.to_string(),
+            modified: card.facts.modified.to_string(),
             score: hit.score,
             confidence: hit.confidence,
-            words: shared(question, &format!("{} {text}", names[hit.document])),
-            mark: verified(
-                text.get(topic.body..).unwrap_or_default(),
-                root.as_deref(),
-                app,
-            ),
-            over: topic.is_over(super::show::day(now)),
+            words: shared(self.question, &format!("{called} {text}")),
+            mark: self.verified(body),
+            over: topic.is_over(super::show::day(self.now)),
             untrusted: topic.trust.is_some_and(|trust| !trust.is_recalled()),
-            pinned: shelf
-                .snapshot
-                .files()
-                .any(|(own, _)| own.as_str() == path && is_pinned(own)),
-            team: shelf.team,
-            path: path.clone(),
-            at: *modified,
-        });
+            pinned: is_pinned(&card.path),
+            team,
+            at: card.facts.modified,
+            name: topic.name,
+        }
     }
-    // What holds comes before what was overtaken.
-    ranked.sort_by_key(|memory| memory.over);
-    Ok(ranked)
+
+    fn verified(&self, body: &str) -> Mark {
+        let claims = claims(body);
+        match &self.tree {
+            Some(root) if !claims.is_empty() => {
+                mark(&claims, &TreeFacts::look(&self.files, root, &claims))
+            }
+            _ => Mark::Unverifiable,
+        }
+    }
+}
+
+fn shelves(found: &Found, which: &Which, app: &mut App) -> Result<Vec<Shelf>, Failure> {
+    let own = found.existing(app)?.map(|dir| Shelf {
+        dir,
+        team: *which == Which::Team,
+    });
+    let mut shelves: Vec<Shelf> = own.into_iter().collect();
+    let has_team = found.place().is_some_and(|place| place.team.is_some());
+    if *which == Which::Private && has_team {
+        let team = find(&Which::Team, app)?.existing(app)?;
+        match team {
+            Some(dir) if found.config.loaded.trust == FolderTrust::Trusted => {
+                shelves.push(Shelf { dir, team: true });
+            }
+            Some(_) => app.note(
+                "team memory is left out until this folder is trusted (`dormouse config trust`)",
+            ),
+            None => {}
+        }
+    }
+    Ok(shelves)
+}
+
+fn tree(found: &Found, app: &App) -> Result<Option<PathBuf>, Failure> {
+    let files = &app.system.files;
+    let current = files.real_path(&found.config.loader.places().current_dir)?;
+    Ok(Repository::around(&**files, &current)?.map(|repository| repository.worktree))
+}
+
+/// What it says of itself, or how it begins.
+fn described(topic: &Topic, body: &str) -> String {
+    if !topic.description.is_empty() {
+        return topic.description.clone();
+    }
+    let line = body
+        .lines()
+        .map(|line| line.trim_start_matches(['#', ' ']).trim())
+        .find(|line| !line.is_empty());
+    line.unwrap_or_default().chars().take(EXCERPT).collect()
 }
 
 /// Says what is gone, in part if it is much.
@@ -213,77 +255,11 @@ fn stale(gone: &[String]) -> String {
     format!("stale: no {}{more} here", named.join(", "))
 }
 
-fn shelves(found: &Found, which: &Which, app: &mut App) -> Result<Vec<Shelf>, Failure> {
-    let mut shelves = vec![Shelf {
-        snapshot: found.snapshot(app)?,
-        team: *which == Which::Team,
-    }];
-    let team = found.place().and_then(|place| place.team.clone());
-    if let (Some(_), Which::Private) = (team, which) {
-        let team = find(&Which::Team, app)?;
-        let exists = team.existing(app)?.is_some();
-        if exists && found.config.loaded.trust == FolderTrust::Trusted {
-            shelves.push(Shelf {
-                snapshot: team.snapshot(app)?,
-                team: true,
-            });
-        } else if exists {
-            app.note(
-                "team memory is left out until this folder is trusted (`dormouse config trust`)",
-            );
-        }
-    }
-    Ok(shelves)
-}
-
-/// The working tree that claims are checked against.
-fn project(found: &Found, app: &App) -> Result<Option<PathBuf>, Failure> {
-    let files = &app.system.files;
-    let current = files.real_path(&found.config.loader.places().current_dir)?;
-    Ok(Repository::around(&**files, &current)?.map(|repository| repository.worktree))
-}
-
-fn verified(text: &str, root: Option<&std::path::Path>, app: &App) -> Mark {
-    let Some(root) = root else {
-        return Mark::Unverifiable;
-    };
-    let claims = claims(text);
-    if claims.is_empty() {
-        return Mark::Unverifiable;
-    }
-    mark(
-        &claims,
-        &TreeFacts::look(&Arc::clone(&app.system.files), root, &claims),
-    )
-}
-
-/// The words that a memory is called by: its name and its path.
-fn searched_name(path: &str, topic: &Topic) -> String {
-    let stem = path.strip_suffix(".md").unwrap_or(path);
-    format!("{} {}", topic.name, stem.replace(['/', '_', '-'], " "))
-}
-
-/// What it says of itself, or how it begins.
-fn described(topic: &Topic, text: &str) -> String {
-    if !topic.description.is_empty() {
-        return topic.description.clone();
-    }
-    let body = text.get(topic.body..).unwrap_or_default();
-    let line = body
-        .lines()
-        .map(|line| line.trim_start_matches(['#', ' ']).trim())
-        .find(|line| !line.is_empty());
-    line.unwrap_or_default().chars().take(EXCERPT).collect()
-}
-
 /// The words of the question that a text has, in any form, as the question has them.
 fn shared(question: &str, text: &str) -> Vec<String> {
     let language = detect(text).or_else(|| detect(question));
-    let tokeniser = Tokeniser::new(
-        language.or(Some(dormouse_text::words::Language::English)),
-        StopWords::Drop,
-        Stemming::On,
-    );
+    let language = language.unwrap_or(Language::English);
+    let tokeniser = Tokeniser::new(Some(language), StopWords::Drop, Stemming::On);
     let has: BTreeSet<String> = tokeniser.terms(text).into_iter().collect();
     let mut words: Vec<String> = Vec::new();
     tokeniser.each(question, |term, range| {

@@ -11,6 +11,7 @@ pub(crate) mod diff;
 mod edit;
 mod forget;
 mod history;
+mod import;
 mod inbox;
 mod index;
 mod list;
@@ -83,6 +84,8 @@ enum MemoryCommand {
     Approve(inbox::DecideArgs),
     /// Reject memories that wait
     Reject(inbox::DecideArgs),
+    /// Bring in memories of other tools, or a folder of notes
+    Import(import::Args),
     /// Mend the index MEMORY.md: missing lines, lines without a file
     Index(index::Args),
     /// Look for problems: drift, front matter, secrets, length
@@ -109,6 +112,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         MemoryCommand::Inbox(args) => inbox::list(args, &which, app),
         MemoryCommand::Approve(args) => inbox::approve(args, &which, app),
         MemoryCommand::Reject(args) => inbox::reject(args, &which, app),
+        MemoryCommand::Import(args) => import::run(args, &which, app),
         MemoryCommand::Index(args) => index::run(args, &which, app),
         MemoryCommand::Check(args) => check::run(args, &which, app),
         MemoryCommand::Tool(args) => tool::run(args, &which, app),

@@ -20,6 +20,7 @@ use dormouse_memory::index;
 use dormouse_memory::instructions::{
     Approvals, MemoryIndex, Outcome as Taken, ReportLine, Scope, load,
 };
+use dormouse_memory::prompt;
 use dormouse_memory::snapshot::{INDEX, Snapshot, is_pinned};
 use dormouse_memory::surface::report::{LoadReport, Source};
 use dormouse_memory::topic::{Kind, Topic};
@@ -32,12 +33,16 @@ use std::sync::Arc;
 /// What a change that is being made is written in.
 const PENDING: &str = ".journal/pending.json";
 
+/// What is left out where instruction files are switched off.
+const ALL_FILES: &str = "instruction files";
+
 const HELP: &str = "\
 Nothing is loaded, made or changed by asking. Tokens are estimates.
 
-JSON: {\"directory\", \"why\", \"exists\", \"off\", \"team\", \"memories\": {\"total\",
+JSON: {\"directory\", \"why\", \"exists\", \"off\", \"team\", \"team_exists\", \"memories\": {\"total\",
 \"by_type\", \"by_trust\", \"pinned\", \"overtaken\"}, \"index\": {\"lines\", \"bytes\",
-\"lines_loaded\", \"bytes_loaded\", \"cut\", \"warning\", \"drift\"}, \"instructions\":
+\"lines_loaded\", \"bytes_loaded\", \"cut\", \"warning\", \"drift\"}, \"prompt\":
+{\"bytes\", \"tokens\"}, \"instructions\":
 [{\"path\", \"scope\", \"included_by\", \"bytes\", \"tokens\", \"outcome\"}], \"load\":
 {\"loaded\": [{\"source\", \"name\", \"bytes\", \"why\"}], \"cut\": [{\"source\", \"name\",
 \"bytes\", \"why\"}]}, \"tokens\", \"inbox\", \"consolidation\": {\"last\", \"holder\",
@@ -57,8 +62,10 @@ struct Report {
     exists: bool,
     off: Option<String>,
     team: Option<String>,
+    team_exists: bool,
     memories: Counts,
     index: IndexState,
+    prompt: Option<Prompt>,
     instructions: Vec<Instruction>,
     load: LoadReport,
     tokens: u64,
@@ -90,6 +97,13 @@ struct IndexState {
     warning: Option<String>,
     /// Lines without a file, and files without a line.
     drift: usize,
+}
+
+/// The section of the system prompt that says how memory is used.
+#[derive(Debug, Serialize)]
+struct Prompt {
+    bytes: u64,
+    tokens: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -154,6 +168,7 @@ fn gather(which: &Which, app: &mut App) -> Result<Report, Failure> {
     let (config, memory_index) = match find(which, app) {
         Ok(found) => {
             let memory_index = directory(&found, &mut report, app)?;
+            section(&found, &mut report);
             (found.config, memory_index)
         }
         // That there is no memory is an answer, too: the rest is still worth telling.
@@ -165,7 +180,9 @@ fn gather(which: &Which, app: &mut App) -> Result<Report, Failure> {
     };
     instructions(&config, memory_index, &mut report, app)?;
     budget(&config, &mut report, app);
-    report.tokens = report.instructions.iter().map(|file| file.now()).sum();
+    let files = report.instructions.iter().map(Instruction::now);
+    let prompt = report.prompt.as_ref().map(|prompt| prompt.tokens);
+    report.tokens = files.chain(prompt).sum();
     Ok(report)
 }
 
@@ -204,6 +221,10 @@ fn directory(
         .place()
         .and_then(|place| place.team.as_ref())
         .map(|team| team.display().to_string());
+    report.team_exists = found
+        .place()
+        .and_then(|place| place.team.as_ref())
+        .is_some_and(|team| app.system.files.metadata(team).is_ok());
     let Some(dir) = found.existing(app)? else {
         return Ok(None);
     };
@@ -245,6 +266,31 @@ fn directory(
         path,
         text: loaded.text,
     }))
+}
+
+/// The section of the system prompt.
+fn section(found: &Found, report: &mut Report) {
+    let settings = &found.config.loaded.settings;
+    let guidelines = settings.get(keys::MEMORY_EXTRA_GUIDELINES);
+    let section = prompt::Section {
+        directory: report.directory.as_deref().unwrap_or_default(),
+        team: report.team.as_deref(),
+        mode: if settings.get(keys::DAILY_LOG) {
+            prompt::Mode::DailyLog
+        } else {
+            prompt::Mode::Live
+        },
+        index: limits(settings),
+        extra_guidelines: guidelines.as_deref(),
+    };
+    let text = prompt::render(&section);
+    report
+        .load
+        .load(Source::Prompt, "memory section", text.len(), "");
+    report.prompt = report.load.loaded.last().map(|loaded| Prompt {
+        bytes: loaded.bytes,
+        tokens: loaded.tokens().get(),
+    });
 }
 
 fn why(why: Why) -> &'static str {
@@ -315,7 +361,7 @@ fn instructions(
     } else {
         report.load.leave(
             Source::Instructions,
-            "instruction files",
+            ALL_FILES,
             0,
             "switched off (`instructions`)",
         );

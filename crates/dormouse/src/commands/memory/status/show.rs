@@ -54,6 +54,9 @@ fn place(report: &Report, app: &mut App) -> Outcome {
     }
     if let Some(team) = &report.team {
         labelled("Team memory", Role::Plain, team, app)?;
+        if !report.team_exists {
+            labelled("", Role::Dim, "does not exist yet", app)?;
+        }
     }
     Ok(())
 }
@@ -178,13 +181,10 @@ fn budget(report: &Report, app: &mut App) -> Outcome {
 /// What a session would begin with.
 fn loads(report: &Report, app: &mut App) -> Outcome {
     app.out.blank()?;
-    if report.instructions.is_empty() {
-        let why = report.load.cut.first();
-        let text = why.map_or_else(
-            || "A session here begins without instruction files.".to_owned(),
-            |cut| format!("Instruction files: {}.", cut.why),
-        );
-        return Ok(app.out.line(text)?);
+    if report.instructions.is_empty() && report.prompt.is_none() {
+        return Ok(app
+            .out
+            .line("A session here begins with no instructions.")?);
     }
     app.out.line(
         Line::new()
@@ -199,6 +199,14 @@ fn loads(report: &Report, app: &mut App) -> Outcome {
         Column::right("tokens"),
         Column::left("outcome").gives_way(),
     ]);
+    if let Some(prompt) = &report.prompt {
+        let tokens = figures::thousands(prompt.tokens);
+        table.row([
+            "memory section of the system prompt".into(),
+            tokens.into(),
+            "loaded".into(),
+        ]);
+    }
     for file in &report.instructions {
         let role = match file.kept {
             Kept::Whole => Role::Plain,
@@ -220,6 +228,15 @@ fn loads(report: &Report, app: &mut App) -> Outcome {
             Cell::new(tokens),
             Cell::with_role(role, &file.outcome),
         ]);
+    }
+    for cut in report
+        .load
+        .cut
+        .iter()
+        .filter(|cut| cut.name == super::ALL_FILES)
+    {
+        let why = Cell::with_role(Role::Warning, &cut.why);
+        table.row([Cell::new(&cut.name), "–".into(), why]);
     }
     Ok(app.out.table(&table)?)
 }
