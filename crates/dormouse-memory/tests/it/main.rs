@@ -4,6 +4,7 @@
 
 mod disk;
 mod dreams_of_real_folders;
+mod extraction;
 mod instructions;
 mod material;
 mod memory_tool;
