@@ -155,6 +155,7 @@ impl Reader {
         let mut found = Vec::new();
         for part in text.split(ends) {
             let words = Phrases::of(part);
+            let words = words.without_phrases(IDIOMS);
             // German puts "nicht" last.
             let whole = words.has("nicht");
             for (turned, words) in turns(&words.words().collect::<Vec<_>>()) {
@@ -166,6 +167,8 @@ impl Reader {
     }
 }
 
+/// Words that look as if they turned something round.
+const IDIOMS: &str = "don't forget|do not forget|never forget|no matter|no doubt|not only|not just|vergiss nicht|why not";
 /// Words that a clause ends before.
 const JOINTS: &str = "but|because|since|so|weil|aber|sondern|damit|while|although|unless|therefore";
 /// Words in front of a "not" that make it turn the whole clause.

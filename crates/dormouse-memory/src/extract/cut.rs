@@ -126,6 +126,7 @@ fn recalled(text: &str) -> Option<usize> {
 /// Tells the user's own words from what was pasted.
 fn own_words(text: &str) -> (String, String) {
     let (mut own, mut pasted) = (String::new(), String::new());
+    let text = &without_indented(text, &mut pasted);
     let mut mode = Mode::Own;
     for piece in segment(text) {
         let line = &text[piece.range.clone()];
@@ -162,6 +163,29 @@ fn own_words(text: &str) -> (String, String) {
     (own, pasted)
 }
 
+/// Takes out lines that are indented as code and comments are, and what follows a line that asks to
+/// look at something without saying where it begins.
+fn without_indented(text: &str, pasted: &mut String) -> String {
+    let mut left = String::with_capacity(text.len());
+    let mut shown = false;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim_start();
+        let indented = line.starts_with("    ") || line.starts_with('\t');
+        let item = bare.starts_with(['-', '*', '•']) || bare.starts_with(|c: char| c.is_ascii_digit());
+        let comment = ["//", "/*", "#!", "--", "<!--"].iter().any(|sign| bare.starts_with(sign));
+        if shown || (indented && !item && !bare.is_empty()) || comment {
+            pasted.push_str(line);
+            continue;
+        }
+        left.push_str(line);
+        let words = Phrases::of(line);
+        let thing = words.words().any(|word| listed(THINGS, word));
+        let open = line.ends_with('\n') && !line.trim_end().ends_with(['.', '!']);
+        shown = open && thing && words.has("this|these|the following|diese|diesen|dieses|folgende");
+    }
+    left
+}
+
 #[derive(PartialEq, Eq)]
 enum Mode {
     Own,
@@ -176,12 +200,14 @@ fn begins_foreign(line: &str) -> bool {
     HEADS.split('|').any(|head| line.starts_with(head)) || line.trim() == "---"
 }
 
-/// Where pasted text begins in a sentence that announces it.
-fn introduces(line: &str) -> Option<usize> {
-    const THINGS: &str = "output|page|readme|log|logs|error|email|e-mail|mail|message|ticket|issue|article|\
+/// What people paste.
+const THINGS: &str = "output|page|readme|log|logs|error|email|e-mail|mail|message|ticket|issue|article|\
         doc|docs|documentation|file|diff|snippet|config|transcript|response|comment|review|\
         trace|stacktrace|description|post|thread|website|site|blog|changelog|ausgabe|seite|\
         meldung|nachricht|fehlermeldung|paste|document|spec";
+
+/// Where pasted text begins in a sentence that announces it.
+fn introduces(line: &str) -> Option<usize> {
     const SIGNS: &str = "here is|here's|here are|this is|this is what|i got this|i found this|it says|says|\
         said|reads|wrote|writes|states|pasting|pasted|from the|below|see|look at|hier ist|\
         das ist|steht|schreibt|contents of|content of|output of|summarise|summarize|\

@@ -52,6 +52,21 @@ impl Phrases {
         })
     }
 
+    /// The same without some words.
+    pub(super) fn without(&self, list: &str) -> Self {
+        let left: Vec<&str> = self.words().filter(|word| !listed(list, word)).collect();
+        Self(format!(" {} ", left.join(" ")))
+    }
+
+    /// The same without some phrases.
+    pub(super) fn without_phrases(&self, list: &str) -> Self {
+        let mut left = self.0.clone();
+        for phrase in list.split('|') {
+            left = left.replace(&format!(" {phrase} "), " ");
+        }
+        Self(left)
+    }
+
     /// Its words.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.0.split(' ').filter(|word| !word.is_empty())

@@ -5,6 +5,7 @@
 mod disk;
 mod dreams_of_real_folders;
 mod imports_of_real_folders;
+mod extraction;
 mod instructions;
 mod material;
 mod memory_tool;

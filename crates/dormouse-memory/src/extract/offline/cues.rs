@@ -49,7 +49,7 @@ const AT_HAND: &str =
     "this|that|these|those|it|here|above|below|yet|dies|diese|diesen|dieses|hier|them";
 
 const STANDING: &str = "always|never|from now on|going forward|in future|in the future|every time|\
-    by default|as a rule|ever again|from here on|at all times|in general|generally|\
+    by default|as a rule|ever again|every|each|all times|from here on|at all times|in general|generally|\
     whenever|each time|immer|nie|niemals|ab jetzt|ab sofort|in zukunft|künftig|\
     grundsätzlich|nie wieder|no matter what|standardmäßig";
 
@@ -59,9 +59,15 @@ const TASKS: &str = "fix|add|refactor|implement|write|create|update|change|renam
     please refactor|please update|i want you to|i need you to|now|next|convert|port|\
     generate|deploy|bau|schreib|behebe|füge";
 
+/// How people forbid something.
+const FORBID: &str = "don't|do not|never|avoid|stop|no more|you must not|you should not|you shouldn't|nie|\
+        niemals|keine|kein|hör auf|verzichte auf|we don't";
+
 /// Whether a sentence gives something to do now.
 pub(super) fn gives_a_task(sentence: &Sentence) -> bool {
+    let wish = Phrases::of(without_opener(&sentence.text));
     sentence.words.starts(TASKS)
+        && !wish.starts(FORBID)
         && !sentence.words.has(STANDING)
         && !sentence.words.starts("make sure")
 }
@@ -89,19 +95,31 @@ pub(super) fn lead(sentence: &Sentence) -> Option<Lead> {
 
 /// The first cue that a sentence fits.
 pub(super) fn find(sentence: &Sentence, in_task: bool, lead: Option<Lead>) -> Option<Hit> {
-    let text = without_opener(&sentence.text);
-    let words = Phrases::of(text);
     let led = match lead {
         Some(Lead::Yes) => format!("yes, {}", sentence.text),
         Some(Lead::No) => format!("no, {}", sentence.text),
         None => sentence.text.clone(),
     };
+    let led = confirmation(&led).or_else(|| correction(&led));
+    led.or_else(|| plain(&sentence.text, in_task))
+        .or_else(|| plain(behind_lead_in(&sentence.text)?, in_task))
+}
+
+/// What stands behind a few words and a colon: "some context about me: …".
+fn behind_lead_in(text: &str) -> Option<&str> {
+    const MOST_WORDS: usize = 6;
+    let (head, rest) = text.split_once(": ")?;
+    (Phrases::of(head).count() <= MOST_WORDS).then_some(rest)
+}
+
+fn plain(text: &str, in_task: bool) -> Option<Hit> {
+    let text = without_opener(text);
+    let words = Phrases::of(text);
     if words.count() < 3 || words.count() > MOST_WORDS {
         return None;
     }
+    let words = words.without(FILLERS);
     remember(text, &words)
-        .or_else(|| confirmation(&led))
-        .or_else(|| correction(&led))
         .or_else(|| preference(text, &words))
         .or_else(|| about_self(text, &words))
         .or_else(|| rule(text, &words, in_task))
@@ -109,6 +127,10 @@ pub(super) fn find(sentence: &Sentence, in_task: bool, lead: Option<Lead>) -> Op
         .or_else(|| decision(text, &words))
         .or_else(|| dated(text, &words))
 }
+
+/// Words that change nothing.
+const FILLERS: &str = "really|just|usually|personally|honestly|kindly|please|simply|actually|definitely|also|bitte|\
+    wirklich|eigentlich|absolutely|strongly|generally|very|still|basically|mostly";
 
 fn hit(cue: Cue, kind: Kind, statement: &str) -> Option<Hit> {
     let statement = statement
@@ -152,7 +174,8 @@ fn points_at_something(text: &str) -> bool {
 
 /// Drops what people begin sentences with.
 fn without_opener(text: &str) -> &str {
-    const OPENERS: &str = "one thing|two things|small thing|another thing|first of all|generally|in general|reminder|listen|look|\
+    const OPENERS: &str = "i need you to|you should|you must|you have to|you need to|make sure to|make sure you|make sure that you|be sure to|kindly|\
+        one thing|two things|small thing|another thing|first of all|generally|in general|reminder|listen|look|\
         could you|can you|would you|will you|i want you to|i'd like you to|kannst du|könntest du|\
         please|ok|okay|also|and|oh|btw|by the way|one more thing|hey|so|fyi|for the record|\
         just so you know|heads up|quick note|important|note|bitte|übrigens|achtung|\
@@ -213,8 +236,6 @@ fn remember(text: &str, words: &Phrases) -> Option<Hit> {
 }
 
 fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
-    const FORBID: &str = "don't|do not|never|avoid|stop|no more|you must not|you should not|you shouldn't|nie|\
-        niemals|keine|kein|hör auf|verzichte auf|we don't";
     const DEMAND: &str = "always|from now on|going forward|in future|in the future|whenever|every time|\
         by default|as a rule|make sure to always|make sure you always|you should always|\
         you must always|we always|we never|i always want|i never want|i want you to always|\
@@ -410,7 +431,9 @@ fn decision(text: &str, words: &Phrases) -> Option<Hit> {
             is the owner of|leads the|approves|ist zuständig für|ist verantwortlich für|\
             signs off",
     );
-    let asks = words.starts("ask|talk to|ping") && words.has("about|for anything|if");
+    let asks = words.has("ask|talk to|ping|contact|check with|go to|reach out to|frag|wende dich an")
+        && words.has("about|for|anything|before|if|wenn|bei|when|regarding|zu")
+        && !words.has("me|you|i");
     let named = named_after_first(text) || words.starts("the|our") || starts_with_name(text);
     ((owner || asks) && named && !words.starts("it|this|that|which"))
         .then(|| hit(Cue::Decision, Kind::Project, text))
@@ -432,10 +455,16 @@ fn reference(text: &str, words: &Phrases) -> Option<Hit> {
             is managed in|stehen in|liegen in|liegt in|werden in|sind in|happen in|\
             are reported in|we track|we keep|are stored in|end up in|are filed in|belong in",
     );
+    let kept = words.near(
+        "tracked|collected|kept|stored|documented|managed|filed|posted|reported|discussed|hosted|recorded|listed|\
+         published|archived|planned|maintained|find|found|gesammelt|dokumentiert|gepflegt|organised|organized",
+        "in|on|at|under|auf|unter|inside|within",
+        6,
+    );
     let url = text.contains("://") || text.contains('#');
     let path =
         atoms(text).any(|atom| atom.shape == Shape::Path && !text[atom.range].contains("://"));
-    (thing && place && (url || named_after_first(text)) && !path)
+    (((thing && place) || kept) && (url || named_after_first(text)) && !path)
         .then(|| hit(Cue::Reference, Kind::Reference, text))
         .flatten()
 }

@@ -44,7 +44,7 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
     let mut found: Vec<Proposal> = Vec::new();
     for span in spans.iter().filter(|span| span.is_users()) {
         let sentences = sentences(&span.text);
-        let in_task = sentences.first().is_some_and(cues::gives_a_task);
+        let mut in_task = false;
         let mut rest = sentences.iter().peekable();
         let mut lead = None;
         while let Some(sentence) = rest.next() {
@@ -52,7 +52,10 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
             if sentence.sense != Sense::Asserted {
                 continue;
             }
-            let Some(hit) = cues::find(sentence, in_task, led) else {
+            let found_here = cues::find(sentence, in_task, led);
+            // What follows a task may be a part of it.
+            in_task |= cues::gives_a_task(sentence);
+            let Some(hit) = found_here else {
                 continue;
             };
             // A reason belongs to its rule and is no memory of its own.

@@ -2,6 +2,7 @@
 
 mod fidelity;
 mod fidelity_text;
+mod pollution;
 mod recall;
 mod recall_read;
 mod recall_text;
@@ -22,6 +23,8 @@ pub struct Args {
 enum EvalCommand {
     /// Measure what of a session is still there after compactions
     Fidelity(fidelity::Args),
+    /// Measure what of hostile and of honest sessions becomes a trusted memory
+    Pollution(pollution::Args),
     /// Measure how well documents are found that answer a query
     Recall(recall::Args),
 }
@@ -30,6 +33,7 @@ enum EvalCommand {
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     match &args.command {
         EvalCommand::Fidelity(args) => fidelity::run(args, app),
+        EvalCommand::Pollution(args) => pollution::run(args, app),
         EvalCommand::Recall(args) => recall::run(args, app),
     }
 }
