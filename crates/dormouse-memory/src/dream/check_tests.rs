@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::dream::testing::{declared, limits, path, put, text, with};
-use crate::dream::{Excerpt, Loss, Merge};
+use crate::dream::{Excerpt, Loss, Merge, stamped};
+use crate::trust::Trust;
 use pretty_assertions::assert_eq;
 
 const RULE: &str = "---\nname: Tests\ndescription: Tests use the real database\ntype: feedback\ntrust: assistant\nnode: 7\norigin: {speaker: assistant, time: \"2026-11-01T10:00:00Z\"}\n---\n\nIntegration tests use the real database on port 5432.\nNever mock the billing service.\n";
@@ -297,6 +298,46 @@ fn losses_need_reasons_beyond_the_limit() {
         );
     });
     assert_eq!(emptied.len(), 1, "{emptied:?}");
+}
+
+#[test]
+fn code_writes_down_what_a_model_leaves_out() {
+    let log = "logs/2026/11/2026-11-14.md";
+    let before = before();
+    let (mut staged, mut declared) = (before.clone(), declared());
+    put(
+        &mut staged,
+        "demo.md",
+        "---\nname: Demo\ndescription: Oslo was picked for the demo\ntype: project\n---\n\nOslo was picked for the demo on 2026-11-15.\n",
+    );
+    edit(
+        &mut staged,
+        "MEMORY.md",
+        "- [P]",
+        "- [Demo](demo.md) — Oslo was picked for the demo\n- [P]",
+    );
+    declared.merges.push(Merge {
+        into: path("demo.md"),
+        sources: vec![path(log)],
+    });
+    assert!(check(&before, &staged, &declared, &limits()).is_err());
+    let after = stamped(&before, &staged, &declared, &limits());
+    assert_eq!(
+        Topic::read(&text(&after, "demo.md")).trust,
+        Some(Trust::Assistant)
+    );
+    assert!(text(&after, log).ends_with("<!-- distilled -->\n"));
+    let checked = check(&before, &after, &declared, &limits());
+    assert!(checked.is_ok(), "{checked:#?}");
+    assert_eq!(stamped(&before, &after, &declared, &limits()), after);
+}
+
+#[test]
+fn the_limits_are_those_of_the_settings() {
+    let settings = dormouse_core::settings::resolve(&[], dormouse_core::settings::Trust::Trusted);
+    let expected = limits();
+    let found = CheckLimits::from_settings(&settings, expected.today, expected.writing);
+    assert_eq!((found.index, found.loss), (expected.index, expected.loss));
 }
 
 #[test]

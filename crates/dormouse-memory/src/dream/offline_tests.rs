@@ -57,7 +57,7 @@ fn the_same_said_twice_is_one_memory_of_the_lesser_trust() {
     assert!(merged.contains("node: {a: 1}") && merged.contains("Ask Ann"));
     assert_eq!(
         draft.after.index(),
-        "# Mine\n- [DB](b.md) — db\nremark\n- [Links](c.md) — Links\n"
+        "# Mine\n- [DB](b.md) — db\nremark\n- [Links](c.md)\n"
     );
     assert!(text(&draft.after, "c.md").contains("See [[b]], [[b.md]] and [this](b.md)."));
 }
@@ -148,7 +148,7 @@ fn dates_get_their_day_in_file_and_line() {
     assert!(text(&draft.after, "b.md").ends_with("Broke 2026-11-08 (two days ago).\n"));
     assert_eq!(
         draft.after.index(),
-        "- [Freeze](a.md) — Freeze since 2026-11-11 (yesterday)\n- [B](b.md) — B\n"
+        "- [Freeze](a.md) — Freeze since 2026-11-11 (yesterday)\n- [B](b.md)\n"
     );
 }
 
