@@ -41,7 +41,7 @@ pub struct MemoryDir {
 pub struct Look {
     /// The files.
     pub snapshot: Snapshot,
-    /// Markdown files that are left out.
+    /// Files that are left out.
     pub skipped: Vec<Skipped>,
 }
 

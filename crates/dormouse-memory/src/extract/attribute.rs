@@ -25,7 +25,11 @@ const COVERS: f64 = 0.55;
 /// How many, for what follows from a rule: it is the writer's to put into words.
 const COVERS_APPLICATION: f64 = 0.34;
 /// How many one message must have when two are needed.
-const COVERS_ALONE: f64 = 0.3;
+const COVERS_ALONE: f64 = 0.4;
+/// A claim of so few words must be covered whole: with one word changed it says something else.
+const SHORT: usize = 3;
+/// A claim of fewer words is not put together from two messages.
+const LONG: usize = 5;
 /// From this overlap on a claim repeats a recalled text.
 const ECHOES: f64 = 0.6;
 /// Claims of fewer words overlap by chance.
@@ -246,10 +250,10 @@ impl<'a> Evidence<'a> {
         let read = self.reader.read(&claim.text, self.today);
         let exact = exact(&claim.text, self.today);
         let wanted = Wanted {
-            covers: if claim.place == Place::How {
-                COVERS_APPLICATION
-            } else {
-                COVERS
+            covers: match claim.place {
+                Place::How => COVERS_APPLICATION,
+                Place::Statement | Place::Why if read.terms.len() <= SHORT => 1.0,
+                Place::Statement | Place::Why => COVERS,
             },
             read: &read,
             exact: &exact,
@@ -310,6 +314,9 @@ impl<'a> Evidence<'a> {
             return Some(vec![heard.at]);
         }
         let (first, rest) = ranked.split_first()?;
+        if wanted.read.terms.len() < LONG {
+            return None;
+        }
         rest.iter()
             .take_while(|(share, _)| *share >= COVERS_ALONE)
             .find_map(|(_, other)| {

@@ -245,7 +245,33 @@ pub(super) fn share(of: &BTreeSet<String>, within: &BTreeSet<String>) -> f64 {
     if of.is_empty() {
         return 0.0;
     }
-    of.intersection(within).count() as f64 / of.len() as f64
+    let covered = of.iter().filter(|term| has(within, term)).count();
+    covered as f64 / of.len() as f64
+}
+
+/// Whether a set has a word, or another form of it that cutting endings left apart: "show" and
+/// "shown", "summary" and "summarise".
+pub(super) fn has(set: &BTreeSet<String>, term: &str) -> bool {
+    const LEAST: usize = 4;
+    const MOST_APART: usize = 2;
+    if set.contains(term) {
+        return true;
+    }
+    let Some(start) = term.get(..LEAST) else {
+        return false;
+    };
+    let near = set
+        .range(start.to_owned()..)
+        .take_while(|other| other.starts_with(start));
+    near.into_iter().any(|other| {
+        let (short, long) = if other.len() < term.len() {
+            (other.as_str(), term)
+        } else {
+            (term, other.as_str())
+        };
+        let letters = !long.bytes().any(|byte| byte.is_ascii_digit());
+        letters && long.len() - short.len() <= MOST_APART && long.starts_with(short)
+    })
 }
 
 /// Whether two spans of days share one.

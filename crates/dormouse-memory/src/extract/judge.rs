@@ -153,7 +153,15 @@ fn consider(proposed: &Proposed<'_>, context: &Context<'_>) -> Result<Outcome, R
         context.spans,
         context.recalled,
     )?;
-    let memory = memory_of(&content, &found);
+    let memory = match proposed {
+        // Made by rules from the user's sentence: its parts are right as they are.
+        Proposed::Memory(memory) => NewMemory {
+            origin: Some(found.origin.clone()),
+            trust: Some(found.trust),
+            ..(*memory).clone()
+        },
+        Proposed::File { .. } => memory_of(&content, &found),
+    };
     if let Some(reason) = waits(&found, context) {
         return Ok(Outcome::Inbox(Waiting {
             path: path.cloned(),

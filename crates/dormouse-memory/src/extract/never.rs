@@ -108,16 +108,22 @@ fn is_value(word: &str) -> bool {
 }
 
 fn disparages(words: &Phrases) -> bool {
-    const IS: &str = "is|are|was|were|i'm|he's|she's|they're|ist|sind|so|such";
-    const BAD: &str = "idiot|idiots|stupid|incompetent|lazy|clueless|dumb|moron|morons|useless|arrogant|\
-        ignorant|sloppy|pathetic|dumm|faul|unfähig|inkompetent|jerk|terrible|careless|toxic";
-    const PEOPLE: &str = "he|she|they|user|colleague|colleagues|boss|manager|people|guy|guys|team|who|\
-        developer|developers|intern|engineer|er|sie|chef|kollege|kollegin|kollegen|engineers";
+    const IS: &str = "is|are|was|were|i'm|he's|she's|they're|ist|sind|so|such|a|an|ein";
+    // Nobody says these of a thing.
+    const PERSONAL: &str = "idiot|idiots|incompetent|lazy|clueless|moron|morons|arrogant|ignorant|pathetic|jerk|\
+        unfähig|inkompetent|faul|loser|losers|dumbass|dumm";
+    const BAD: &str =
+        "stupid|dumb|useless|sloppy|terrible|careless|toxic|awful|annoying|hopeless|nervig";
+    const PEOPLE: &str = "he|she|they|user|colleague|colleagues|boss|manager|people|guy|guys|team|who|developer|\
+        developers|intern|engineer|engineers|er|sie|chef|kollege|kollegin|kollegen|coworker|client|customer";
+    const CANNOT: &str = "bad at|terrible at|struggles with|does not understand|doesn't understand|has no clue|\
+        can't code|keine ahnung";
     let people = words.words().any(|word| listed(PEOPLE, word));
-    let cannot = "bad at|terrible at|struggles with|does not understand|doesn't understand|has no clue|can't code";
-    (words.near(IS, BAD, 4) && people)
-        || (people && words.has(cannot))
-        || words.has("is an idiot|ist ein idiot|is a moron|is incompetent|is lazy")
+    // Loading and evaluation are lazy, too.
+    let technical =
+        words.has("lazy loading|lazy loaded|lazy evaluation|lazy initialisation|lazy static");
+    (words.near(IS, PERSONAL, 4) && !technical)
+        || (people && (words.near(IS, BAD, 4) || words.has(CANNOT)))
 }
 
 fn is_code(text: &str) -> bool {
@@ -175,8 +181,7 @@ fn is_structure(text: &str, words: &Phrases, kind: Option<Kind>) -> bool {
             is defined in|are defined in|architektur|besteht aus|singleton|repository pattern|\
             factory pattern|dependency injection",
     );
-    let path =
-        atoms(text).any(|atom| atom.shape == Shape::Path && !text[atom.range].contains("://"));
+    let path = atoms(text).any(|atom| is_path(&text[atom.range.clone()], atom.shape));
     let located = words.has(
         "is in|are in|lives in|live in|located in|located at|is at|defined in|\
             can be found in|under|liegt in|liegen in|contains|handles|implements|file is|\
@@ -187,6 +192,13 @@ fn is_structure(text: &str, words: &Phrases, kind: Option<Kind>) -> bool {
     }
     (architecture && !words.has("because|weil|since"))
         || (path && located && kind != Some(Kind::Feedback))
+}
+
+/// A file or a folder; an address is neither.
+fn is_path(word: &str, shape: Shape) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || "/_-.".contains(c);
+    let folders = word.contains('/') && word.len() > 5 && word.chars().all(plain);
+    !word.contains("://") && (shape == Shape::Path || folders)
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub(super) enum Sense {
     Supposed,
     /// It is said in play, or as an example.
     Played,
+    /// It tells what somebody else says.
+    Reported,
     /// It is meant the other way round.
     Ironic,
     /// It holds for the task at hand only.
@@ -108,6 +110,9 @@ fn sense(line: &str, words: &Phrases) -> Sense {
             return Sense::Question;
         }
     }
+    if reports(words) {
+        return Sense::Reported;
+    }
     if words.has(SUPPOSED) {
         return Sense::Supposed;
     }
@@ -118,6 +123,18 @@ fn sense(line: &str, words: &Phrases) -> Sense {
         return Sense::ForNow;
     }
     Sense::Asserted
+}
+
+/// Whether a text is quoted that nobody in the conversation wrote, or a wish is denied.
+fn reports(words: &Phrases) -> bool {
+    const TEXTS: &str = "page|readme|docs|documentation|article|site|website|post|issue|ticket|email|mail|comment|\
+        tutorial|blog|wiki|log|output|error|someone|somebody|chatgpt|stackoverflow|tool|file|book|video|forum|\
+        linter|compiler|author|seite|artikel|doku|jemand|guide|manual|snippet|prompt";
+    const SAYS: &str = "claims|claim|says|say|said|states|recommends|suggests|tells|told|wants|asks|advises|insists|\
+        sagt|behauptet|schreibt|empfiehlt|steht|argues|demands";
+    const DENIED: &str = "i never said|i didn't say|i did not say|you don't have to remember|don't remember|\
+        do not remember|no need to remember|doesn't mean|ich habe nie gesagt|not saying that";
+    words.near(TEXTS, SAYS, 3) || words.has("according to") || words.has(DENIED)
 }
 
 #[cfg(test)]

@@ -8,3 +8,4 @@ mod imports_of_real_folders;
 mod instructions;
 mod material;
 mod memory_tool;
+mod surface;

@@ -66,16 +66,42 @@ pub(super) fn gives_a_task(sentence: &Sentence) -> bool {
         && !sentence.words.starts("make sure")
 }
 
+/// A "yes." or a "no." that the next sentence goes on from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lead {
+    Yes,
+    No,
+}
+
+/// Whether a sentence is nothing but a yes or a no.
+pub(super) fn lead(sentence: &Sentence) -> Option<Lead> {
+    const NO: &str = "no|nope|wrong|that's wrong|that is wrong|that's not right|not quite|incorrect|nein|falsch|\
+        das ist falsch|that's incorrect|no no|das stimmt nicht";
+    let words = &sentence.words;
+    if words.count() > 4 {
+        None
+    } else if listed(NO, words.as_str()) {
+        Some(Lead::No)
+    } else {
+        confirms(words).then_some(Lead::Yes)
+    }
+}
+
 /// The first cue that a sentence fits.
-pub(super) fn find(sentence: &Sentence, in_task: bool) -> Option<Hit> {
+pub(super) fn find(sentence: &Sentence, in_task: bool, lead: Option<Lead>) -> Option<Hit> {
     let text = without_opener(&sentence.text);
     let words = Phrases::of(text);
+    let led = match lead {
+        Some(Lead::Yes) => format!("yes, {}", sentence.text),
+        Some(Lead::No) => format!("no, {}", sentence.text),
+        None => sentence.text.clone(),
+    };
     if words.count() < 3 || words.count() > MOST_WORDS {
         return None;
     }
     remember(text, &words)
-        .or_else(|| confirmation(&sentence.text))
-        .or_else(|| correction(&sentence.text))
+        .or_else(|| confirmation(&led))
+        .or_else(|| correction(&led))
         .or_else(|| preference(text, &words))
         .or_else(|| about_self(text, &words))
         .or_else(|| rule(text, &words, in_task))
@@ -100,21 +126,34 @@ fn hit(cue: Cue, kind: Kind, statement: &str) -> Option<Hit> {
     })
 }
 
-/// Whether a sentence needs something at hand to be understood. The project itself is always there.
-fn points_at_something(words: &Phrases) -> bool {
-    let mut plain = format!(" {} ", words.as_str());
-    for whole in "this project|this repo|this repository|this codebase|this team|this company|\
-                  diesem projekt|diesem repo"
-        .split('|')
-    {
+/// Whether a sentence needs something at hand to be understood. The project itself is always there,
+/// and what stands behind a comma may point back to the rule.
+fn points_at_something(text: &str) -> bool {
+    const WHOLE: &str = "this project|this repo|this repository|this codebase|this team|this company|diesem projekt|\
+        diesem repo|this product";
+    // Words before a "that" that is no "which".
+    const BEFORE_THAT: &str =
+        "do|doing|touch|change|use|like|with|to|of|in|for|about|at|on|from|run|edit|delete|remove";
+    let ends = [',', ';', '—', '–', ':'];
+    let first = text.split(ends).next().unwrap_or_default();
+    let mut plain = format!(" {} ", Phrases::of(first).as_str());
+    for whole in WHOLE.split('|') {
         plain = plain.replace(&format!(" {whole} "), " ");
     }
-    plain.split(' ').any(|word| listed(AT_HAND, word))
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    words.iter().enumerate().any(|(at, word)| match *word {
+        "that" => {
+            let before = at.checked_sub(1).map_or("do", |before| words[before]);
+            at + 1 == words.len() || listed(BEFORE_THAT, before)
+        }
+        word => listed(AT_HAND, word),
+    })
 }
 
 /// Drops what people begin sentences with.
 fn without_opener(text: &str) -> &str {
-    const OPENERS: &str = "could you|can you|would you|will you|i want you to|i'd like you to|kannst du|könntest du|\
+    const OPENERS: &str = "one thing|two things|small thing|another thing|first of all|generally|in general|reminder|listen|look|\
+        could you|can you|would you|will you|i want you to|i'd like you to|kannst du|könntest du|\
         please|ok|okay|also|and|oh|btw|by the way|one more thing|hey|so|fyi|for the record|\
         just so you know|heads up|quick note|important|note|bitte|übrigens|achtung|\
         für die zukunft|again|seriously|one rule|rule";
@@ -182,7 +221,7 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
         i want you to never|you should never|immer|ab jetzt|ab sofort|in zukunft|künftig|\
         grundsätzlich|wir verwenden immer|we only|only ever|let's always|let's never|\
         from here on|each time|before every|after every|before each|wenn du";
-    let points = points_at_something(words);
+    let points = points_at_something(text);
     let demands = words.starts(DEMAND) || (words.starts("if|when") && words.has("always|never"));
     if demands {
         return hit(Cue::Rule, Kind::Feedback, text);
@@ -213,6 +252,19 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
             schreibe|antworte|nutze|verwende|nimm|frag|sprich",
     );
     if obliged || (imperative && standing) || (imperative && reasoned && !in_task && !points) {
+        return hit(Cue::Rule, Kind::Feedback, text);
+    }
+    let replaces = words.has("instead of|rather than|not|over|statt|and not|never");
+    if imperative && replaces && !in_task && !points {
+        return hit(Cue::Rule, Kind::Feedback, text);
+    }
+    let ruled = words.has(
+        "is banned|are banned|is forbidden|are forbidden|is not allowed|are not allowed|aren't allowed|isn't allowed|\
+         is mandatory|are mandatory|is required|are required|is off limits|are off limits|our convention|\
+         the convention|our policy|house rule|our rule|ist verboten|sind verboten|ist pflicht|we don't do|\
+         i expect|i insist",
+    );
+    if ruled && !points && !in_task {
         return hit(Cue::Rule, Kind::Feedback, text);
     }
     // "Tests must hit a real database": an obligation on things in general.
@@ -253,7 +305,7 @@ fn about_self(text: &str, words: &Phrases) -> Option<Hit> {
         ich arbeite im|ich bin neu|ich lerne|ich spreche";
     const LONG: &str =
         "i've|i have|this is my first|it's my first|i lead|i maintain|i own|ich habe";
-    const NOT: &str = "a bit|a little|fan of|not a fan|the one asking|a moment|the only|a second|a mess|\
+    const NOT: &str = "a bit|a little|fan of|not a fan|the one asking|a moment|the only one|a second|a mess|\
         an idiot|the same|on the page|on the fence|i am on it|on the phone|on the train|\
         on the wrong|on the right";
     let years = words.has("years|years of experience|jahren|jahre") && words.starts(LONG);
@@ -261,8 +313,13 @@ fn about_self(text: &str, words: &Phrases) -> Option<Hit> {
         && words.has("i|i've|my")
         && words.has("touching|using|writing|working with|doing");
     let leads = words.starts("i lead|i maintain|i own|i run the|i manage|ich leite");
-    let holds =
-        (words.starts(CUES) || words.starts(GERMAN) || years || first || leads) && !words.has(NOT);
+    let knows = words.starts(
+        "i know|i don't know much|i don't know any|i do not know|i'm comfortable|i am comfortable|i'm experienced|\
+         i've never used|i have never used|i have never worked|i've never worked|i studied|i come from|coming from|\
+         call me|i'm not very|i'm good at|ich kenne|ich kann kein|i have no experience|i have little experience",
+    ) && !words.starts("i know that|i know what|i know why|i know how|i know it|i know this|i know you|i know i");
+    let holds = (knows || words.starts(CUES) || words.starts(GERMAN) || years || first || leads)
+        && !words.has(NOT);
     holds.then(|| hit(Cue::Self_, Kind::User, text)).flatten()
 }
 
@@ -273,7 +330,7 @@ fn correction(text: &str) -> Option<Hit> {
     let rest = behind(text, CUES)?;
     let rest = without_opener(rest);
     let words = Phrases::of(rest);
-    let points = points_at_something(&words);
+    let points = points_at_something(rest);
     let replaces = words.has("instead of|rather than|not|statt|sondern|instead");
     let ours = words.starts(
         "we|our|the team|wir|unser|always|never|use|nutze|verwende|in this project|here we",

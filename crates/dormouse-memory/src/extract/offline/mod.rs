@@ -46,11 +46,13 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
         let sentences = sentences(&span.text);
         let in_task = sentences.first().is_some_and(cues::gives_a_task);
         let mut rest = sentences.iter().peekable();
+        let mut lead = None;
         while let Some(sentence) = rest.next() {
+            let led = std::mem::replace(&mut lead, cues::lead(sentence));
             if sentence.sense != Sense::Asserted {
                 continue;
             }
-            let Some(hit) = cues::find(sentence, in_task) else {
+            let Some(hit) = cues::find(sentence, in_task, led) else {
                 continue;
             };
             // A reason belongs to its rule and is no memory of its own.

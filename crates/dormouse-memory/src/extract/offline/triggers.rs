@@ -108,9 +108,11 @@ pub(in crate::extract) fn triggers_for(kind: Option<Kind>, text: &str) -> Trigge
 fn named_paths(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for atom in atoms(text) {
+        // The star in front of an ending is taken for punctuation.
+        let starred = text[..atom.range.start].ends_with('*');
         let word = text[atom.range].trim_start_matches("./");
-        if word.starts_with("*.") {
-            found.push(format!("**/{word}"));
+        if starred && word.starts_with('.') {
+            found.push(format!("**/*{word}"));
         } else if atom.shape == Shape::Path && !word.starts_with(['/', '~']) && !word.contains("..")
         {
             let folder = word.ends_with('/');

@@ -14,6 +14,7 @@ mod history;
 mod inbox;
 mod index;
 mod list;
+pub(crate) mod lookup;
 mod names;
 pub(crate) mod place;
 mod show;
