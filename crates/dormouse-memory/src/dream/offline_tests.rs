@@ -257,3 +257,27 @@ fn nothing_to_do_is_nothing_done() {
     let empty = check(&before, &before, &declared(), &limits()).unwrap();
     assert!(empty.is_empty());
 }
+
+#[test]
+fn what_could_not_be_written_again_is_left_alone() {
+    let key = format!("The key is AKIA{}.", "QWERTYUIOPASDFGH");
+    let long = format!("{}\nSee [[c]].\n", "Filler words. ".repeat(9_000));
+    let log = "logs/2026/11/2026-11-14.md";
+    let before = with(&[
+        ("long.md", &long),
+        (
+            "secret.md",
+            &format!("{RULE}\n{key} It was so yesterday.\n"),
+        ),
+        ("a.md", RULE),
+        ("b.md", &format!("{RULE} See [[a]].")),
+        ("c.md", &format!("{RULE} And more.")),
+        (log, &format!("- We decided: {key}\n")),
+    ]);
+    let draft = dream(&before);
+    for name in ["long.md", "secret.md", log] {
+        assert_eq!(draft.after.get(&path(name)), before.get(&path(name)));
+    }
+    assert!(draft.after.get(&path("a.md")).is_none());
+    assert!(draft.after.get(&path("c.md")).is_some());
+}
