@@ -46,6 +46,9 @@ fn objections(change: impl FnOnce(&mut Snapshot, &mut Declared)) -> Vec<String> 
     }
 }
 
+/// What a dream did.
+type Change = fn(&mut Snapshot, &mut Declared);
+
 fn edit(snapshot: &mut Snapshot, name: &str, from: &str, to: &str) {
     let old = text(snapshot, name);
     assert!(old.contains(from), "{name} has no {from}");
@@ -54,7 +57,7 @@ fn edit(snapshot: &mut Snapshot, name: &str, from: &str, to: &str) {
 
 #[test]
 fn faithful_changes_pass() {
-    let good: [(&str, fn(&mut Snapshot, &mut Declared)); 7] = [
+    let good: [(&str, Change); 7] = [
         ("nothing", |_, _| {}),
         ("reworded", |s, _| {
             edit(
@@ -115,7 +118,7 @@ fn faithful_changes_pass() {
             edit(s, "MEMORY.md", "- [X](x.md) — Cache\n", "");
         }),
         ("a heading", |s, _| {
-            edit(s, "people.md", "Ann owns", "## Roles\n\nAnn owns")
+            edit(s, "people.md", "Ann owns", "## Roles\n\nAnn owns");
         }),
     ];
     for (name, change) in good {
@@ -124,10 +127,11 @@ fn faithful_changes_pass() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn bad_results_are_refused_with_a_reason() {
-    let bad: [(&str, fn(&mut Snapshot, &mut Declared)); 19] = [
+    let bad: [(&str, Change); 19] = [
         ("`pinned/p.md` is pinned and was touched", |s, _| {
-            edit(s, "pinned/p.md", "Pinned", "Changed")
+            edit(s, "pinned/p.md", "Pinned", "Changed");
         }),
         ("`logs/2026/11/2026-11-14.md` is a log", |s, _| {
             edit(s, "logs/2026/11/2026-11-14.md", "Oslo", "Bergen");
@@ -174,10 +178,10 @@ fn bad_results_are_refused_with_a_reason() {
             edit(s, "people.md", "description: Who does what\n", "");
         }),
         ("`people.md` has no valid `type`", |s, _| {
-            edit(s, "people.md", "project", "dragon")
+            edit(s, "people.md", "project", "dragon");
         }),
         ("`tests.md` lost the key `node`", |s, _| {
-            edit(s, "tests.md", "node: 7\n", "")
+            edit(s, "tests.md", "node: 7\n", "");
         }),
         (
             "`people.md` states what no source states: Dora pays the bills.",
@@ -361,7 +365,7 @@ fn a_credential_is_refused_by_whoever_finds_it() {
             "people.md",
             "Bob reviews",
             &format!("{line} Bob reviews"),
-        )
+        );
     });
     assert!(
         found
