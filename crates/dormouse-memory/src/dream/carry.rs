@@ -1,8 +1,8 @@
 //! What goes along when one memory is put into another: trust, sources, keys of other tools, links.
 
-use super::merge::{Memory, again, set};
+use super::merge::{Memory, again, is_untouchable, set};
 use super::{Stated, What};
-use crate::snapshot::{Snapshot, is_pinned, is_topic};
+use crate::snapshot::Snapshot;
 use crate::topic::{self, Field, Topic, Triggers};
 use crate::trust::Trust;
 use dormouse_guard::paths::SafePath;
@@ -82,7 +82,7 @@ pub(super) fn with_keys(text: &str, other: &str) -> String {
     format!("{head}{lines}{tail}")
 }
 
-/// Marks two memories as saying different things. Pinned ones stay unmarked.
+/// Marks two memories as saying different things. What cannot be touched stays unmarked.
 pub(super) fn contradict(
     snapshot: &mut Snapshot,
     changes: &mut Vec<Stated>,
@@ -90,7 +90,7 @@ pub(super) fn contradict(
     b: &SafePath,
 ) {
     for (path, other) in [(a, b), (b, a)] {
-        let Some(memory) = again(snapshot, path).filter(|_| !is_pinned(path)) else {
+        let Some(memory) = again(snapshot, path).filter(|m| !is_untouchable(path, &m.text)) else {
             continue;
         };
         let mut list = contradicted(&memory.text);
@@ -143,9 +143,6 @@ pub(super) fn relink(
     ];
     let others: Vec<SafePath> = snapshot.topics().map(|(path, _)| path.clone()).collect();
     for path in others {
-        if is_pinned(&path) || !is_topic(&path) {
-            continue;
-        }
         let Some(memory) = again(snapshot, &path) else {
             continue;
         };
@@ -156,7 +153,7 @@ pub(super) fn relink(
             }
         }
         text = follow(&text, &memory.topic, from, to, &path);
-        if text != memory.text {
+        if text != memory.text && !is_untouchable(&path, &memory.text) {
             set(snapshot, &path, text);
             changes.push(Stated {
                 path,

@@ -17,6 +17,7 @@ use crate::trust::{Origin, Speaker, Trust};
 use crate::write::{NewMemory, render};
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
+use dormouse_guard::secrets;
 use dormouse_text::dates::dates;
 use dormouse_text::segment::Kind as Part;
 use dormouse_text::summary::{Budget, Feature, Passage, Voice, summarise};
@@ -37,6 +38,8 @@ pub(super) fn distil(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: 
             Some((path.clone(), day, text.to_owned()))
         })
         .filter(|(_, _, text)| !unread(text).trim().is_empty())
+        // A log with a credential in it cannot even be marked.
+        .filter(|(_, _, text)| secrets::scan(text).is_empty())
         .collect();
     for (log, day, text) in logs {
         let new = worth_keeping(snapshot, unread(&text), day);

@@ -9,16 +9,19 @@
 //! # Responsibilities
 //! - The trust of a merge is the least of its parts; the files it was made of are named in it.
 //! - Keys of other tools are carried over. Links follow.
-//! - Pinned files, and files that pinned ones link to, stay where and as they are.
+//! - Pinned files and others that cannot be written, and files that those link to, stay where and
+//!   as they are.
 
 use super::carry::{contradict, fields, relink, with_keys};
 use super::sentence::{Reader, Sentence};
 use super::{Stated, What};
 use crate::snapshot::{Snapshot, StoredFile, is_pinned};
 use crate::topic::{self, Topic};
+use crate::transaction::MOST_BYTES;
 use crate::write::dependents;
 use dormouse_core::hash::Hash;
 use dormouse_guard::paths::SafePath;
+use dormouse_guard::secrets;
 use dormouse_text::duplicates::{Index, Likeness, NEAR, Sketch, clusters};
 use dormouse_text::segment::{Kind, segment};
 use jiff::civil::Date;
@@ -47,11 +50,21 @@ impl Memory {
         }
     }
 
+    fn is_untouchable(&self) -> bool {
+        is_untouchable(&self.path, &self.text)
+    }
+
     fn is_complete(&self) -> bool {
         !self.topic.name.is_empty()
             && !self.topic.description.is_empty()
             && self.topic.kind.is_some()
     }
+}
+
+/// Whether a dream must leave a file as it is: it is pinned, or what it holds could not be written
+/// again (too long, a credential), so that touching it would spoil the whole dream.
+pub(super) fn is_untouchable(path: &SafePath, text: &str) -> bool {
+    is_pinned(path) || text.len() > MOST_BYTES || !secrets::scan(text).is_empty()
 }
 
 /// What is to be done about two memories.
@@ -121,7 +134,9 @@ impl Merger {
                     Verdict::Merge => (first.clone(), other),
                     Verdict::MergeBack => (other, first.clone()),
                 };
-                self.join(snapshot, changes, &keeper, &gone);
+                if !self.join(snapshot, changes, &keeper, &gone) {
+                    continue;
+                }
                 merged = true;
                 if let Some(joined) = again(snapshot, &keeper.path) {
                     first = joined;
@@ -134,7 +149,8 @@ impl Merger {
     fn judge(&self, snapshot: &Snapshot, a: &Memory, b: &Memory, likeness: Likeness) -> Verdict {
         let kinds = matches!((a.topic.kind, b.topic.kind), (Some(a), Some(b)) if a != b);
         let until = a.topic.valid_until != b.topic.valid_until;
-        if kinds || until || (is_pinned(&a.path) && is_pinned(&b.path)) {
+        let (held_a, held_b) = (a.is_untouchable(), b.is_untouchable());
+        if kinds || until || (held_a && held_b) {
             return Verdict::Apart;
         }
         let (said_a, said_b) = (
@@ -147,31 +163,36 @@ impl Merger {
         if (likeness == Likeness::Variant && both) || differ(&only_a, &only_b) {
             return Verdict::Contradict;
         }
-        let fixed = |memory: &Memory| {
-            let linked = dependents(snapshot, &memory.path);
-            is_pinned(&memory.path) || linked.into_iter().any(is_pinned)
+        // What a file links to that cannot follow must stay where it is.
+        let linked = |memory: &Memory| {
+            let from = dependents(snapshot, &memory.path).into_iter();
+            let mut from = from.filter_map(|path| Some((path, snapshot.get(path)?)));
+            from.any(|(path, file)| is_untouchable(path, &file.text()))
         };
-        match (fixed(a), fixed(b)) {
+        match (held_a || linked(a), held_b || linked(b)) {
             (true, true) => Verdict::Apart,
-            // What is pinned is not added to; the other may go if it says nothing of its own.
-            (true, false) if is_pinned(&a.path) && !only_b.is_empty() => Verdict::Apart,
-            (false, true) if is_pinned(&b.path) && !only_a.is_empty() => Verdict::Apart,
+            // What cannot be touched is not added to; the other may go if it says nothing of its own.
+            (true, false) if held_a && !only_b.is_empty() => Verdict::Apart,
+            (false, true) if held_b && !only_a.is_empty() => Verdict::Apart,
             (false, true) => Verdict::MergeBack,
             (false, false) if better(b, a) => Verdict::MergeBack,
             (true | false, false) => Verdict::Merge,
         }
     }
 
-    /// Puts one memory into another.
+    /// Puts one memory into another; not if that would become too long.
     fn join(
         &self,
         snapshot: &mut Snapshot,
         changes: &mut Vec<Stated>,
         keeper: &Memory,
         gone: &Memory,
-    ) {
-        if !is_pinned(&keeper.path) {
+    ) -> bool {
+        if !keeper.is_untouchable() {
             let text = self.joined(keeper, gone);
+            if text.len() > MOST_BYTES {
+                return false;
+            }
             set(snapshot, &keeper.path, text);
             changes.push(Stated {
                 path: keeper.path.clone(),
@@ -188,6 +209,7 @@ impl Merger {
             sources: vec![keeper.path.clone()],
         });
         relink(snapshot, changes, &gone.path, &keeper.path);
+        true
     }
 
     fn joined(&self, keeper: &Memory, gone: &Memory) -> String {

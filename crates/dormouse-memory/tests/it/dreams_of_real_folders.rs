@@ -3,6 +3,7 @@
 use crate::material;
 use dormouse_core::settings::Percent;
 use dormouse_core::units::Millis;
+use dormouse_guard::paths::SafePath;
 use dormouse_memory::dream::{CheckLimits, Draft, OfflineFacts, Writing, check, offline};
 use dormouse_memory::index::{self, Limits};
 use dormouse_memory::snapshot::Snapshot;
@@ -109,4 +110,26 @@ fn a_large_folder_of_notes_gets_an_index_that_fits() {
         remark.contains(&format!("{unlisted} have no line")),
         "{remark}"
     );
+}
+
+#[test]
+fn a_copy_among_many_notes_is_found_and_its_own_words_are_kept() {
+    let Some(folder) = material::folder("memories/notes-jbranchaud-til-mit") else {
+        return;
+    };
+    let mut before = material::snapshot(&folder);
+    let name = |text: &str| SafePath::parse(text).unwrap();
+    let original = name("git/accessing-a-lost-commit.md");
+    let mut copy = before.get(&original).unwrap().clone();
+    copy.content = format!("{}\nAsk Ann before you prune.\n", copy.text()).into();
+    before.insert(name("zz/copy.md"), copy);
+    let draft = dream(&before);
+    assert_eq!(draft.after.topics().count(), before.topics().count() - 1);
+    let left = [original, name("zz/copy.md")];
+    let left: Vec<String> = left
+        .iter()
+        .filter_map(|path| Some(draft.after.get(path)?.text().into_owned()))
+        .collect();
+    assert_eq!(left.len(), 1);
+    assert!(left[0].contains("Ask Ann before you prune."));
 }

@@ -34,7 +34,10 @@ pub(crate) fn snapshot(folder: &Path) -> Snapshot {
                 continue;
             }
             let name = path.strip_prefix(folder).unwrap().to_str().unwrap();
-            if let Some(safe) = SafePath::parse(name).ok().filter(|_| name.ends_with(".md")) {
+            if let Some(safe) = SafePath::parse(name)
+                .ok()
+                .filter(|_| name.to_lowercase().ends_with(".md"))
+            {
                 let file = StoredFile {
                     content: fs::read(&path).unwrap().into(),
                     modified: Millis(1_790_000_000_000),
@@ -64,7 +67,7 @@ pub(crate) fn memories() -> Vec<(String, String)> {
         for file in fs::read_dir(agent.unwrap().path()).unwrap() {
             let path = file.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if name.ends_with(".md") && name != "MEMORY.md" {
+            if name.to_lowercase().ends_with(".md") && name != "MEMORY.md" {
                 memories.push((name, fs::read_to_string(path).unwrap()));
             }
         }
