@@ -4,9 +4,9 @@
 //! asking about each file; the closing lines are ratios of medians taken in turns in one process.
 
 use divan::{Bencher, black_box};
+use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{Card, MemoryDir};
 use dormouse_memory::transaction::{Author, Transaction};
-use dormouse_guard::paths::SafePath;
 use dormouse_recall::{Query, Scratch};
 use dormouse_system::{Access, Files as _, RealFiles, System, Ticks};
 use std::path::{Path, PathBuf};
@@ -33,10 +33,12 @@ fn folder() -> &'static Path {
         let mut dice = Dice(7);
         for number in 0..MEMORIES {
             let (name, about, body) = (dice.text(3), dice.text(12), dice.text(150));
-            let text = format!("---\nname: {name}\ndescription: {about}\ntype: project\n---\n{body}\n");
+            let text =
+                format!("---\nname: {name}\ndescription: {about}\ntype: project\n---\n{body}\n");
             let path = folder.join(format!("memory_{number:05}.md"));
             let file = RealFiles.create_new(&path, Access::Private);
-            file.and_then(|mut file| file.append(text.as_bytes())).expect("a file");
+            file.and_then(|mut file| file.append(text.as_bytes()))
+                .expect("a file");
         }
         // Stamps of files that have just been written are not believed.
         std::thread::sleep(Duration::from_millis(100));
@@ -57,7 +59,10 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 
@@ -92,7 +97,9 @@ fn cold() -> usize {
         top: 50,
         now: 0,
     };
-    scan.searcher().search(&query, &mut Scratch::default()).len()
+    scan.searcher()
+        .search(&query, &mut Scratch::default())
+        .len()
 }
 
 #[divan::bench(sample_count = 20)]
@@ -137,7 +144,8 @@ fn transaction_of_two_files(bencher: Bencher<'_, '_>) {
         change
     };
     for number in 0..50 {
-        dir.apply(change([number, number + 50], "first")).expect("a change");
+        dir.apply(change([number, number + 50], "first"))
+            .expect("a change");
     }
     let mut number = 0;
     bencher
