@@ -19,6 +19,7 @@ pub mod dreaming;
 pub mod extraction;
 pub mod instructions;
 mod keeper;
+pub mod recaller;
 pub mod side;
 pub mod tree;
 pub mod writes;

@@ -87,6 +87,11 @@ impl MemoryDir {
         &self.disk.root
     }
 
+    /// The handle below which everything of the directory lies, for files beside the memories.
+    pub fn handle(&self) -> &dyn dormouse_system::Files {
+        self.disk.files()
+    }
+
     /// All files that mean something, in one state.
     pub fn snapshot(&self) -> Result<Snapshot> {
         Ok(self.look()?.snapshot)

@@ -30,7 +30,7 @@ use dormouse_memdir::{MemdirError, ReleaseError, TakeError, Taken};
 use dormouse_memory::dream::{
     Brief, CheckLimits, Declared, Draft, Dropped, Effect, Ending, Event, GateLimits, Gates,
     LastDream, Objection, OfflineFacts, Reason, Report, Stated, Task, TaskEvent, Writing, check,
-    directive, offline, rebase,
+    directive, offline, rebase, stamped,
 };
 use dormouse_memory::journal::Entry;
 use dormouse_memory::snapshot::Snapshot;
@@ -331,6 +331,7 @@ impl Keeper {
                 let mut declared = Declared::from(self.dream_source());
                 report.declare(&mut declared);
                 declared.excerpts = gathering.excerpts();
+                let after = stamped(before, &after, &declared, &limits);
                 Ok(Dream {
                     after,
                     changes: report.changes,
