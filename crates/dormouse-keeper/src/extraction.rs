@@ -305,7 +305,7 @@ impl Keeper {
         if let Err(why) = self.background_model() {
             return self.extract_by_rules(&job.evidence, Some(until), &why);
         }
-        let writes = JudgedWrites::new(self.memory.clone(), job.evidence.clone());
+        let writes = JudgedWrites::new(self, job.evidence.clone());
         let tools = self.fork_tools(&writes);
         let requests = turns_of(&settings);
         let answered = job.fork.run(Some(&tools), ForkLimits { requests }).await;
@@ -345,7 +345,7 @@ impl Keeper {
             self.directive(&settings, &evidence.spans),
             transcript(&evidence.spans)
         );
-        let writes = JudgedWrites::new(self.memory.clone(), evidence.clone());
+        let writes = JudgedWrites::new(self, evidence.clone());
         let tools = self.fork_tools(&writes);
         let side = SideTask {
             model,
@@ -397,7 +397,7 @@ impl Keeper {
         let snapshot = self.memory.snapshot()?;
         let known: Vec<&str> = evidence.known.iter().map(String::as_str).collect();
         let proposals = offline::extract(&evidence.spans, &snapshot, &known);
-        let writes = JudgedWrites::new(self.memory.clone(), evidence.clone());
+        let writes = JudgedWrites::new(self, evidence.clone());
         for proposal in &proposals {
             let _told = writes.propose(&Proposed::Memory(&proposal.memory))?;
         }

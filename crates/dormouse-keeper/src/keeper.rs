@@ -35,8 +35,11 @@ pub struct KeeperPlaces {
 pub struct TeamMemory {
     /// Its directory.
     pub dir: MemoryDir,
-    /// Whether the folder it lies in is trusted. If not, nothing of it is recalled.
+    /// Whether the folder it lies in is trusted. If not, nothing of it is recalled, and nothing is
+    /// shared.
     pub trusted: bool,
+    /// Who shares what is written there.
+    pub author: String,
 }
 
 /// The memory of a project and everything around it. Cheap to share.

@@ -8,6 +8,7 @@
 //! # Not here
 //! Dreams: they work on a copy that is checked as a whole (`dream`).
 
+use crate::keeper::{Keeper, TeamMemory};
 use bytes::Bytes;
 use dormouse_core::settings::{Review as ReviewSetting, Settings, keys};
 use dormouse_guard::paths::SafePath;
@@ -15,7 +16,8 @@ use dormouse_memdir::{MemdirError, MemoryDir, Proposal};
 use dormouse_memory::extract::judge::{Context, Outcome, Proposed, Review, Waiting, judge};
 use dormouse_memory::extract::{Span, SpanKind};
 use dormouse_memory::snapshot::{INDEX, Snapshot, is_topic};
-use dormouse_memory::topic::Topic;
+use dormouse_memory::team::{Reach, Scope, scope_for};
+use dormouse_memory::topic::{self, Field, Topic};
 use dormouse_memory::transaction::{Author, Expected, Transaction};
 use dormouse_memory::write::{self, NewMemory};
 use dormouse_tools::MemoryWrites;
@@ -68,22 +70,35 @@ impl Evidence {
     }
 }
 
-/// Judges writes and makes them.
+/// Judges writes and makes them. What concerns the whole project goes to the team's memory, where
+/// there is one that is trusted; everything else to the user's own.
 #[derive(Debug)]
 pub struct JudgedWrites {
     dir: MemoryDir,
+    team: Option<TeamMemory>,
     evidence: Evidence,
     written: Mutex<Written>,
 }
 
 impl JudgedWrites {
-    /// Writes to a directory, judged by a conversation.
-    pub fn new(dir: MemoryDir, evidence: Evidence) -> Arc<Self> {
+    /// Writes to a keeper's directories, judged by a conversation.
+    pub fn new(keeper: &Keeper, evidence: Evidence) -> Arc<Self> {
         Arc::new(Self {
-            dir,
+            dir: keeper.memory.clone(),
+            team: keeper.team.clone().filter(|team| team.trusted),
             evidence,
             written: Mutex::default(),
         })
+    }
+
+    /// The team's memory, if that is where a proposal belongs.
+    fn shared(&self, proposed: &Proposed<'_>) -> Option<&TeamMemory> {
+        let kind = match proposed {
+            Proposed::File { content, .. } => Topic::read(content).kind,
+            Proposed::Memory(memory) => memory.kind,
+        };
+        let team = self.team.as_ref()?;
+        (scope_for(kind, Reach::Unknown) == Scope::Team).then_some(team)
     }
 
     /// What was done so far.
@@ -102,7 +117,9 @@ impl JudgedWrites {
         let recalled = self.evidence.recalled();
         let known: Vec<&str> = self.evidence.known.iter().map(String::as_str).collect();
         let mut outcome = None;
-        let entry = self.dir.update(|snapshot| {
+        let shared = self.shared(proposed);
+        let dir = shared.map_or(&self.dir, |team| &team.dir);
+        let entry = dir.update(|snapshot| {
             let context = Context {
                 snapshot,
                 spans: &self.evidence.spans,
@@ -113,7 +130,7 @@ impl JudgedWrites {
             };
             let judged = judge(proposed, &context);
             let transaction = match &judged {
-                Outcome::Write(transaction) => transaction.clone(),
+                Outcome::Write(transaction) => signed(transaction.clone(), shared),
                 Outcome::Known(_) | Outcome::Inbox(_) | Outcome::Refuse(_) => {
                     Transaction::by(Author::Extractor, "nothing")
                 }
@@ -161,6 +178,7 @@ impl JudgedWrites {
         })
     }
 
+    /// What is not trusted waits in the user's own inbox, wherever it belongs.
     fn wait(&self, waiting: Waiting, snapshot: &Snapshot) -> Result<SafePath, MemdirError> {
         let path = waiting.path.unwrap_or_else(|| {
             let topic = Topic::read(&waiting.content);
@@ -184,6 +202,26 @@ impl JudgedWrites {
         })?;
         Ok(path)
     }
+}
+
+/// Shared memories name who shares them.
+fn signed(mut transaction: Transaction, shared: Option<&TeamMemory>) -> Transaction {
+    let Some(team) = shared else {
+        return transaction;
+    };
+    for operation in &mut transaction.operations {
+        if !is_topic(&operation.path) {
+            continue;
+        }
+        if let Some(content) = &mut operation.content {
+            let text = String::from_utf8_lossy(content);
+            if Topic::read(&text).author.is_none() {
+                let author = Field::Author(team.author.clone());
+                *content = topic::edit(&text, &[author]).into();
+            }
+        }
+    }
+    transaction
 }
 
 impl MemoryWrites for JudgedWrites {

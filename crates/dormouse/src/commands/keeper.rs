@@ -3,11 +3,13 @@
 use crate::app::App;
 use crate::commands::memory::place::{self, Which};
 use crate::error::Failure;
-use dormouse_core::settings::keys;
+use dormouse_core::settings::{Trust, keys};
 use dormouse_keeper::budget::Budget;
 use dormouse_keeper::client::{NoModel, configured};
-use dormouse_keeper::{Keeper, KeeperPlaces};
+use dormouse_keeper::{Keeper, KeeperPlaces, TeamMemory};
+use dormouse_memdir::MemoryDir;
 use dormouse_store::ProjectFolder;
+use dormouse_system::Access;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -43,13 +45,18 @@ pub(crate) fn open(which: &Which, app: &mut App) -> Result<Opened, Failure> {
         &places.project.real_root,
     ));
     transcripts.retain(|folder| files.metadata(folder).is_ok());
+    let team = match place::project_place(&config, app) {
+        Ok(place) => team(&place, &config, app)?,
+        // A directory that was named has no team beside it.
+        Err(_) => None,
+    };
     let keeper = Keeper {
         budget: Budget::new(&app.system, &places.home),
         system: app.system.clone(),
         settings: Arc::new(move || Arc::clone(&settings)),
         models,
         memory,
-        team: None,
+        team,
         places: KeeperPlaces {
             home: places.home.clone(),
             user_home,
@@ -63,6 +70,27 @@ pub(crate) fn open(which: &Which, app: &mut App) -> Result<Opened, Failure> {
         keeper: Arc::new(keeper),
         no_model,
     })
+}
+
+/// The team's memory, where somebody has begun one.
+fn team(
+    place: &dormouse_memdir::Place,
+    config: &crate::app::Config,
+    app: &App,
+) -> Result<Option<TeamMemory>, Failure> {
+    let Some(root) = &place.team else {
+        return Ok(None);
+    };
+    let Some(dir) = MemoryDir::find(&app.system, root, Access::Shared)? else {
+        return Ok(None);
+    };
+    let env = &app.system.env;
+    let author = env.text("GIT_AUTHOR_NAME").or_else(|| env.text("USER"));
+    Ok(Some(TeamMemory {
+        dir,
+        trusted: config.loaded.trust == Trust::Trusted,
+        author: author.unwrap_or_else(|| "unknown".to_owned()),
+    }))
 }
 
 /// Where Claude Code keeps the transcripts of a project.

@@ -161,7 +161,10 @@ fn read(path: &Path, app: &App) -> Result<Sets, Failure> {
     for path in paths {
         let bytes = files.read(&path, LONGEST)?;
         let name = path.display().to_string();
-        sets.push((name.clone(), parsed(&name, &String::from_utf8_lossy(&bytes))?));
+        sets.push((
+            name.clone(),
+            parsed(&name, &String::from_utf8_lossy(&bytes))?,
+        ));
     }
     if sets.iter().all(|(_, cases)| cases.is_empty()) {
         let message = format!("there are no cases in `{}`", path.display());
@@ -269,7 +272,12 @@ fn show_sorts(report: &Report, app: &mut App) -> Outcome {
             Label::Benign => "benign",
         };
         let share = |counts: SortReport| format!("{} of {}", counts.passed, counts.cases);
-        table.row([sort.into(), label.into(), share(offline).into(), share(model).into()]);
+        table.row([
+            sort.into(),
+            label.into(),
+            share(offline).into(),
+            share(model).into(),
+        ]);
     }
     Ok(app.out.table(&table)?)
 }
