@@ -19,6 +19,8 @@ mod laws;
 #[cfg(test)]
 mod material;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod policies;
 #[cfg(test)]
 mod program;

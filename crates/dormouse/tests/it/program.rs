@@ -58,9 +58,14 @@ impl Machine {
     }
 
     pub(crate) fn command(&self, line: &str) -> Command {
+        self.command_of(&line.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// The same for arguments that may have blanks in them.
+    pub(crate) fn command_of(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
         command
-            .args(line.split_whitespace())
+            .args(arguments)
             .env_clear()
             .env("HOME", self.home())
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
@@ -70,7 +75,17 @@ impl Machine {
     }
 
     pub(crate) fn run(&self, line: &str) -> Run {
-        let output = self.command(line).output().unwrap();
+        self.ran(&mut self.command(line))
+    }
+
+    /// The same for arguments that may have blanks in them.
+    pub(crate) fn run_of(&self, arguments: &[&str]) -> Run {
+        self.ran(&mut self.command_of(arguments))
+    }
+
+    /// Runs a command.
+    pub(crate) fn ran(&self, command: &mut Command) -> Run {
+        let output = command.output().unwrap();
         let home = self.home();
         let text = |bytes: Vec<u8>| {
             let text = String::from_utf8(bytes).unwrap();

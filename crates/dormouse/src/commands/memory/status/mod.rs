@@ -39,15 +39,14 @@ const ALL_FILES: &str = "instruction files";
 const HELP: &str = "\
 Nothing is loaded, made or changed by asking. Tokens are estimates.
 
-JSON: {\"directory\", \"why\", \"exists\", \"off\", \"team\", \"team_exists\", \"memories\": {\"total\",
-\"by_type\", \"by_trust\", \"pinned\", \"overtaken\"}, \"index\": {\"lines\", \"bytes\",
-\"lines_loaded\", \"bytes_loaded\", \"cut\", \"warning\", \"drift\"}, \"prompt\":
-{\"bytes\", \"tokens\"}, \"instructions\":
-[{\"path\", \"scope\", \"included_by\", \"bytes\", \"tokens\", \"outcome\"}], \"load\":
-{\"loaded\": [{\"source\", \"name\", \"bytes\", \"why\"}], \"cut\": [{\"source\", \"name\",
-\"bytes\", \"why\"}]}, \"tokens\", \"inbox\", \"consolidation\": {\"last\", \"holder\",
-\"remark\"}, \"budget\": {\"day\", \"used_usd\", \"usd\", \"used_tokens\", \"tokens\"},
-\"pending\", \"skipped\": [{\"path\", \"why\"}]}";
+JSON: {\"directory\", \"why\", \"exists\", \"off\", \"team\", \"team_exists\", \"memories\":
+{\"total\", \"by_type\", \"by_trust\", \"pinned\", \"overtaken\"}, \"index\": {\"lines\",
+\"bytes\", \"lines_loaded\", \"bytes_loaded\", \"cut\", \"warning\", \"drift\"}, \"prompt\":
+{\"bytes\", \"tokens\"}, \"instructions\": [{\"path\", \"scope\", \"included_by\", \"bytes\",
+\"tokens\", \"outcome\"}], \"load\": {\"loaded\": [{\"source\", \"name\", \"bytes\", \"why\"}],
+\"cut\": [{\"source\", \"name\", \"bytes\", \"why\"}]}, \"tokens\", \"inbox\",
+\"consolidation\": {\"last\", \"holder\", \"remark\"}, \"budget\": {\"day\", \"used_usd\",
+\"usd\", \"used_tokens\", \"tokens\"}, \"pending\", \"skipped\": [{\"path\", \"why\"}]}";
 
 /// Arguments of `memory status`.
 #[derive(Debug, clap::Args)]

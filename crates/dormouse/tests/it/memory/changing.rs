@@ -1,0 +1,300 @@
+//! Adding, editing, forgetting, pinning, mending.
+
+use super::{MEMORY, files, json, machine, memory, occurs, run};
+use crate::program::Machine;
+use pretty_assertions::assert_eq;
+use std::os::unix::fs::PermissionsExt as _;
+
+const STAGING: &str = "The staging server of the shop listens on port 8080";
+
+#[test]
+fn what_is_added_gets_a_short_name_and_a_line_in_the_index() {
+    let machine = machine(&[]);
+    assert_eq!(
+        memory(&machine, &["add", STAGING]),
+        "Remembered: project_staging_server_shop_listens_port_8080.md\n\
+         `dormouse memory undo` takes it back.\n"
+    );
+    let text = machine.read("memory/project_staging_server_shop_listens_port_8080.md");
+    let begin = "---\nname: Staging server shop listens port 8080\n\
+         description: The staging server of the shop listens on port 8080\n\
+         type: project\norigin: {speaker: user, time: ";
+    assert!(text.starts_with(begin), "{text}");
+    assert!(
+        text.ends_with("trust: user\n---\n\nThe staging server of the shop listens on port 8080\n")
+    );
+    assert_eq!(
+        memory(&machine, &["add", "Use tabs.", "--until", "2099-01-31"]),
+        "Remembered: feedback_use_tabs.md\n`dormouse memory undo` takes it back.\n"
+    );
+    assert_eq!(
+        machine.read("memory/MEMORY.md"),
+        "- [Staging server shop listens port 8080](project_staging_server_shop_listens_port_8080.md) \
+         — The staging server of the shop listens on port 8080\n\
+         - [Use tabs](feedback_use_tabs.md)\n"
+    );
+}
+
+#[test]
+fn names_stay_short_whatever_the_text() {
+    let texts = [
+        "x".repeat(5_000),
+        "word ".repeat(900),
+        "睡鼠".repeat(300),
+        "a b c d e f g h i j k l m n o p q r s t u v w x y z".to_owned(),
+        "The the the the the the the the the the the the the".to_owned(),
+        "- **Bold** [link](https://example.org/a/very/long/path/that/goes/on) and more".to_owned(),
+    ];
+    for text in texts {
+        let machine = machine(&[]);
+        let added = json(&machine, &["add", &text]);
+        let path = added["path"].as_str().unwrap();
+        assert!(path.len() <= 60, "{path}");
+        let shown = json(&machine, &["show", path]);
+        let name = shown["name"].as_str().unwrap();
+        assert!((1..=40).contains(&name.chars().count()), "{name}");
+        let index = machine.read("memory/MEMORY.md");
+        assert!(
+            index.lines().all(|line| line.chars().count() <= 150),
+            "{index}"
+        );
+    }
+}
+
+#[test]
+fn what_is_there_is_not_added_again_and_the_contrary_overtakes() {
+    let machine = machine(&[]);
+    let first = json(&machine, &["add", STAGING]);
+    assert_eq!(first["placement"], "created");
+    let again = json(&machine, &["add", STAGING]);
+    assert_eq!(
+        (&again["placement"], &again["entry"]),
+        (&"known".into(), &().into())
+    );
+    assert_eq!(
+        memory(&machine, &["add", STAGING]),
+        "Known already: project_staging_server_shop_listens_port_8080.md\n"
+    );
+    let other = json(&machine, &["add", &STAGING.replace("8080", "9090")]);
+    assert_eq!(other["placement"], "overtook");
+    assert_eq!(other["other"], first["path"]);
+    let all = json(&machine, &["list", "--all"]);
+    assert_eq!(all["memories"].as_array().unwrap().len(), 2);
+    let current = json(&machine, &["list"]);
+    assert_eq!(current["memories"].as_array().unwrap().len(), 1);
+    assert_eq!(current["memories"][0]["path"], other["path"]);
+}
+
+#[test]
+fn text_comes_from_standard_input_too() {
+    let machine = machine(&[]);
+    machine.write(
+        "note.txt",
+        "# Releases are cut on Mondays. Nobody knows why.\nReally.\n",
+    );
+    let mut command = machine.command("memory add -");
+    let file = std::process::Command::new("cat")
+        .arg(machine.home().join("note.txt"))
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let run = machine.ran(command.stdin(file.stdout.unwrap()));
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let shown = json(&machine, &["show", "releases"]);
+    assert_eq!(shown["description"], "Releases are cut on Mondays");
+    assert!(
+        shown["text"]
+            .as_str()
+            .unwrap()
+            .ends_with("Nobody knows why.\nReally.\n")
+    );
+}
+
+const FOREIGN: &str = "---\r\nname: Odd\r\n# a comment\r\ndescription: old\r\nnode_type: memory\r\nmetadata:\r\n    x: [1,  2]\r\n---\r\n\r\nBody  \r\nwithout end";
+
+#[test]
+fn what_is_not_changed_stays_byte_for_byte() {
+    let machine = machine(&[
+        ("odd.md", FOREIGN),
+        ("MEMORY.md", "# Mine\r\n\r\n- [Odd](odd.md) — old\r\nend"),
+    ]);
+    assert_eq!(
+        memory(&machine, &["edit", "odd", "--description", "new"]),
+        "Changed: odd.md\n`dormouse memory undo` takes it back.\n"
+    );
+    assert_eq!(
+        machine.read("memory/odd.md"),
+        FOREIGN.replace("description: old", "description: new")
+    );
+    assert_eq!(
+        machine.read("memory/MEMORY.md"),
+        "# Mine\r\n\r\n- [Odd](odd.md) — new\r\nend"
+    );
+    assert_eq!(
+        memory(&machine, &["edit", "odd", "--description", "new"]),
+        "odd.md stays as it was.\n"
+    );
+    memory(&machine, &["undo"]);
+    assert_eq!(machine.read("memory/odd.md"), FOREIGN);
+}
+
+fn editor(machine: Machine, script: &str) -> Machine {
+    let path = machine.home().join("editor");
+    machine.write("editor", &format!("#!/bin/sh\n{script}\n"));
+    let mut rights = path.metadata().unwrap().permissions();
+    rights.set_mode(0o755);
+    #[expect(clippy::disallowed_methods, reason = "a script must be executable")]
+    std::fs::set_permissions(&path, rights).unwrap();
+    let path = path.display().to_string();
+    machine
+        .with_variable("PATH", "/usr/bin:/bin")
+        .with_variable("EDITOR", format!("{path} --wait"))
+}
+
+#[test]
+fn an_editor_changes_the_text() {
+    let note = (
+        "note.md",
+        "---\nname: Note\ntype: project\n---\n\nOld text.\n",
+    );
+    let machine = editor(
+        machine(&[note]),
+        "test \"$1\" = --wait && sed -i 's/Old/New/' \"$2\"",
+    );
+    let changed = json(&machine, &["edit", "note"]);
+    assert_eq!(
+        (&changed["path"], &changed["changed"]),
+        (&"note.md".into(), &true.into())
+    );
+    assert_eq!(machine.read("memory/note.md"), note.1.replace("Old", "New"));
+    assert_eq!(
+        memory(&machine, &["edit", "note"]),
+        "note.md stays as it was.\n"
+    );
+}
+
+#[test]
+fn an_editor_that_fails_or_races_changes_nothing() {
+    let note = ("note.md", "Old text.\n");
+    let failing = editor(machine(&[note]), "echo gone > \"$2\"; exit 3");
+    let failed = run(&failing, &["edit", "note"]);
+    assert_eq!(failed.code, 1);
+    assert!(
+        failed.stderr.contains("hint: the memory stays as it was"),
+        "{}",
+        failed.stderr
+    );
+    assert_eq!(failing.read("memory/note.md"), note.1);
+
+    let racing = machine(&[note]);
+    let file = racing.home().join(MEMORY).join("note.md");
+    let script = format!("echo mine > \"$2\"; echo theirs > {}", file.display());
+    let racing = editor(racing, &script);
+    let refused = run(&racing, &["edit", "note"]);
+    assert_eq!(refused.code, 5);
+    assert_eq!(
+        refused.stderr,
+        "error: changed in the meantime: note.md\n\
+         hint: nothing was changed; look at what is there now and try again\n"
+    );
+    assert_eq!(racing.read("memory/note.md"), "theirs\n");
+}
+
+#[test]
+fn forgetting_keeps_the_journal_and_purging_does_not() {
+    let machine = machine(&[]);
+    let root = machine.home().join(MEMORY);
+    memory(&machine, &["add", "The cipher phrase is correcthorse"]);
+    memory(
+        &machine,
+        &["add", "Another thing to know about deployments"],
+    );
+    memory(
+        &machine,
+        &[
+            "edit",
+            "cipher",
+            "--text",
+            "The cipher phrase is batterystaple",
+        ],
+    );
+    assert_eq!(
+        memory(&machine, &["forget", "cipher"]),
+        "Forgotten: project_the_cipher_phrase_is_correcthorse.md\n\
+         `dormouse memory undo` takes it back.\n"
+    );
+    assert!(occurs(&root, "correcthorse") && occurs(&root, "batterystaple"));
+    memory(&machine, &["undo"]);
+    let purged = json(&machine, &["forget", "cipher", "--purge"]);
+    assert_eq!(purged["purged"], true);
+    assert!(!occurs(&root, "phrase is correcthorse"));
+    assert!(!occurs(&root, "batterystaple"));
+    assert!(occurs(&root, "Another thing"));
+    let left: Vec<_> = files(&root, false)
+        .into_iter()
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn pinning_moves_a_memory_and_its_line() {
+    let machine = machine(&[]);
+    memory(&machine, &["add", "Use tabs"]);
+    assert_eq!(
+        memory(&machine, &["pin", "tabs"]),
+        "Pinned: pinned/feedback_use_tabs.md\n"
+    );
+    assert_eq!(
+        machine.read("memory/MEMORY.md"),
+        "- [Use tabs](pinned/feedback_use_tabs.md)\n"
+    );
+    let again = run(&machine, &["pin", "tabs"]);
+    assert_eq!(
+        (again.code, again.stderr.as_str()),
+        (
+            5,
+            "error: `pinned/feedback_use_tabs.md` is pinned already\n"
+        )
+    );
+    assert_eq!(
+        memory(&machine, &["unpin", "tabs"]),
+        "Unpinned: feedback_use_tabs.md\n"
+    );
+    let json = json(&machine, &["show", "tabs"]);
+    assert_eq!(json["pinned"], false);
+}
+
+#[test]
+fn the_index_is_mended_and_checked() {
+    let machine = machine(&[
+        ("MEMORY.md", "# Mine\n- [Gone](gone.md) — nowhere\n"),
+        (
+            "a.md",
+            "---\nname: A\ndescription: about a\ntype: project\n---\n\ntext\n",
+        ),
+    ]);
+    let check = run(&machine, &["check"]);
+    assert_eq!(check.code, 4);
+    assert_eq!(
+        check.stdout,
+        "MEMORY.md:2 points to gone.md, which does not exist\n  dormouse memory index\n\
+         a.md has no line in the index\n  dormouse memory index\n"
+    );
+    assert_eq!(
+        memory(&machine, &["index", "--dry-run"]),
+        "MEMORY.md  changed\n  # Mine\n- - [Gone](gone.md) — nowhere\n\
+         + - [A](a.md) — about a\n\nNothing was changed; without --dry-run it is.\n"
+    );
+    memory(&machine, &["index"]);
+    assert_eq!(
+        machine.read("memory/MEMORY.md"),
+        "# Mine\n- [A](a.md) — about a\n"
+    );
+    assert_eq!(memory(&machine, &["check"]), "No problems in 1 memory.\n");
+    assert_eq!(memory(&machine, &["index"]), "The index fits the files.\n");
+    assert_eq!(
+        json(&machine, &["check"])["problems"],
+        serde_json::json!([])
+    );
+}
