@@ -214,7 +214,11 @@ fn naughty_strings_are_texts_like_others() {
 
 #[test]
 fn long_queries_with_repeated_words_are_fine() {
-    let searcher = bodies(&["the release checklist", "the deployment of the server", "lunch"]);
+    let searcher = bodies(&[
+        "the release checklist",
+        "the deployment of the server",
+        "lunch",
+    ]);
     let prompt = "please look at the log again and again: time stamp, time stamp, server restart, "
         .repeat(40);
     let words: Vec<String> = (0..300).map(|number| format!("word{number}")).collect();
