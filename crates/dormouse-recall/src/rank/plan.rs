@@ -56,12 +56,17 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Drops the commonest words of a long query: they cost time and decide nothing.
+    /// Drops the commonest words of a long query: they cost time and decide nothing. Words that are
+    /// nowhere cost nothing and stay: the query is not covered without them.
     fn keep_rarest(&mut self) {
-        if self.words.len() <= MOST_WORDS {
+        let mut found: Vec<usize> = self.terms.iter().map(|term| term.word).collect();
+        found.sort_unstable();
+        found.dedup();
+        if found.len() <= MOST_WORDS {
             return;
         }
-        let mut rarities: Vec<f32> = self.words.iter().map(|word| word.rarity).collect();
+        let rarity = |word: usize| self.words.get(word).map_or(0.0, |word| word.rarity);
+        let mut rarities: Vec<f32> = found.into_iter().map(rarity).collect();
         rarities.sort_by(|a, b| b.total_cmp(a));
         let least = rarities.get(MOST_WORDS - 1).copied().unwrap_or_default();
         let words = &self.words;
