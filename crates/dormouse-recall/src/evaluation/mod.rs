@@ -3,7 +3,7 @@
 //! # Model
 //! Entries and questions belong to groups; a question is ranked among the entries of its group
 //! alone, in an index of their own, whose pieces and wholes are told from the entries
-//! ([`families`]). A [`Tally`] adds up the ranks of the relevant entries.
+//! (`families`). A [`Tally`] adds up the ranks of the relevant entries.
 //!
 //! # Not here
 //! Reading files, and the clock: time is an argument.

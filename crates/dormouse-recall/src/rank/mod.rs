@@ -1,4 +1,14 @@
 //! Ranking.
+//!
+//! # Model
+//! A query becomes a [`plan`]: which terms are looked up, and what each is worth. One pass over
+//! their postings scores documents, one more passages, one more the wholes that documents are
+//! pieces of ([`score`]); the three are added in units of their standard deviations. The best two
+//! hundred are then read word by word ([`near`]) for words that stand together. Last come the weak
+//! priors, [`confidence`], and the places of standing instructions ([`rules`]).
+//!
+//! # Not here
+//! Fusion by rank: giving every signal the same vote loses the head of the list.
 
 mod confidence;
 mod near;
@@ -17,7 +27,7 @@ use near::{Eyes, Look, Wanted};
 use score::deviation;
 use std::cmp::Ordering;
 
-/// How many of the best are looked at word by word.
+/// How many of the best are read word by word.
 const CANDIDATES: usize = 200;
 /// After so many milliseconds the bonus for being new is halved: thirty days.
 const RECENCY_HALF_LIFE: f64 = 30.0 * 86_400_000.0;

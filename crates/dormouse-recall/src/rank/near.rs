@@ -108,14 +108,16 @@ impl Eyes {
     fn see(&mut self, plan: &Plan, word: usize, share: f32, place: usize) {
         self.seen[word] = Some(place);
         self.share[word] = self.share[word].max(share);
-        for (pair, close) in plan.pairs.iter().zip(&mut self.close) {
-            let (other, order) = match word {
-                _ if word == pair.1 => (pair.0, 1.0),
-                _ if word == pair.0 => (pair.1, REVERSED),
-                _ => continue,
+        for index in &plan.pairs_of[word] {
+            let pair = plan.pairs[*index];
+            let (other, order) = if word == pair.1 {
+                (pair.0, 1.0)
+            } else {
+                (pair.1, REVERSED)
             };
             if let Some(at) = self.seen[other] {
-                *close = close.max(share * order * closeness(place - at));
+                let close = share * order * closeness(place - at);
+                self.close[*index] = self.close[*index].max(close);
             }
         }
     }

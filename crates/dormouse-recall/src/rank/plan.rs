@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 /// How many letters longer or shorter another form of a word may be.
 const VARIANT_LETTERS: usize = 6;
 
+/// Most words of a query that are looked up; of a longer one, the rarest.
+const MOST_WORDS: usize = 48;
+
 /// A word of the query that occurs, or something that stands for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
@@ -46,7 +49,46 @@ pub(crate) struct Plan {
     pub(crate) terms: Vec<Planned>,
     /// The words in order; those of an identifier without the identifier.
     pub(crate) words: Vec<Word>,
+    /// Words that stand together in the query, or with nothing but stop words between them.
     pub(crate) pairs: Vec<(usize, usize)>,
+    /// By word: the pairs it is in.
+    pub(crate) pairs_of: Vec<Vec<usize>>,
+}
+
+impl Plan {
+    /// Drops the commonest words of a long query: they cost time and decide nothing. Words that are
+    /// nowhere cost nothing and stay: the query is not covered without them.
+    fn keep_rarest(&mut self) {
+        let mut found: Vec<usize> = self.terms.iter().map(|term| term.word).collect();
+        found.sort_unstable();
+        found.dedup();
+        if found.len() <= MOST_WORDS {
+            return;
+        }
+        let rarity = |word: usize| self.words.get(word).map_or(0.0, |word| word.rarity);
+        let mut rarities: Vec<f32> = found.into_iter().map(rarity).collect();
+        rarities.sort_by(|a, b| b.total_cmp(a));
+        let least = rarities.get(MOST_WORDS - 1).copied().unwrap_or_default();
+        let words = &self.words;
+        let is_kept = |word: &Word| word.rarity >= least;
+        self.terms
+            .retain(|term| words.get(term.word).is_some_and(is_kept));
+    }
+
+    fn pair_up(&mut self) {
+        let words = self.words.len();
+        self.pairs = (1..words).map(|word| (word - 1, word)).collect();
+        let speaking: Vec<usize> = (0..words)
+            .filter(|word| !self.words[*word].stop_word)
+            .collect();
+        let apart = speaking.windows(2).map(|pair| (pair[0], pair[1]));
+        self.pairs.extend(apart.filter(|pair| pair.0 + 1 != pair.1));
+        self.pairs_of = vec![Vec::new(); words];
+        for (index, (first, second)) in self.pairs.iter().enumerate() {
+            self.pairs_of[*first].push(index);
+            self.pairs_of[*second].push(index);
+        }
+    }
 }
 
 /// In how many documents and units something is.
@@ -59,43 +101,28 @@ struct Having {
 impl Searcher {
     pub(crate) fn plan(&self, query: &str) -> Plan {
         let mut plan = Plan::default();
-        let mut known: HashMap<String, Word> = HashMap::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
         let terms = self.analyser.query(query);
         for term in &terms {
-            if let Some(again) = known.get(&term.text) {
-                if term.sort == Sort::Stem {
-                    plan.words.push(*again);
-                }
+            if known.contains_key(term.text.as_str()) {
                 continue;
             }
-            let place = plan
-                .words
-                .len()
-                .saturating_sub(usize::from(term.sort != Sort::Stem));
+            let is_word = term.sort == Sort::Stem;
+            let place = plan.words.len().saturating_sub(usize::from(!is_word));
+            known.insert(&term.text, place);
             let planned = self.planned(term, place);
-            let nowhere = self.factor(term) * self.rarity(0);
-            let rarity = planned.as_ref().map_or(nowhere, |planned| planned.weight);
-            let word = Word {
-                rarity,
-                stop_word: term.stop_word,
-            };
-            known.insert(term.text.clone(), word);
-            if term.sort == Sort::Stem {
-                plan.words.push(word);
+            if is_word {
+                let nowhere = self.factor(term) * self.rarity(0);
+                plan.words.push(Word {
+                    rarity: planned.as_ref().map_or(nowhere, |planned| planned.weight),
+                    stop_word: term.stop_word,
+                });
             }
             plan.terms.extend(planned);
         }
         self.joined(&terms, &known, &mut plan);
-        plan.pairs = (1..plan.words.len()).map(|word| (word - 1, word)).collect();
-        let content: Vec<usize> = (0..plan.words.len())
-            .filter(|word| !plan.words[*word].stop_word)
-            .collect();
-        plan.pairs.extend(
-            content
-                .windows(2)
-                .map(|pair| (pair[0], pair[1]))
-                .filter(|pair| pair.0 + 1 != pair.1),
-        );
+        plan.keep_rarest();
+        plan.pair_up();
         plan
     }
 
@@ -174,27 +201,24 @@ impl Searcher {
     }
 
     /// Two words of the query written as one.
-    fn joined(&self, terms: &[QueryTerm], known: &HashMap<String, Word>, plan: &mut Plan) {
+    fn joined(&self, terms: &[QueryTerm], known: &HashMap<&str, usize>, plan: &mut Plan) {
         let share = self.weights.joined;
         if share <= 0.0 {
             return;
         }
-        let mut place = 0;
-        for pair in terms.windows(2) {
+        let stems: Vec<&QueryTerm> = terms
+            .iter()
+            .filter(|term| term.sort == Sort::Stem)
+            .collect();
+        for pair in stems.windows(2) {
             let [first, second] = pair else { continue };
-            place += usize::from(first.sort == Sort::Stem);
-            if first.stop_word
-                || second.stop_word
-                || first.sort != Sort::Stem
-                || second.sort != Sort::Stem
-            {
-                continue;
-            }
             let text = format!("{}{}", first.text, second.text);
-            if !known.contains_key(&text) {
+            let place = known.get(first.text.as_str()).copied();
+            let speak = !first.stop_word && !second.stop_word;
+            if let Some(place) = place.filter(|_| speak && !known.contains_key(text.as_str())) {
                 let (lookups, having) = self.find(&text, 1.0);
-                plan.terms
-                    .extend(self.weighed(lookups, having, share, place - 1));
+                let joined = self.weighed(lookups, having, share, place);
+                plan.terms.extend(joined);
             }
         }
     }

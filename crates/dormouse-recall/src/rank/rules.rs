@@ -3,9 +3,9 @@
 //! # Model
 //! Below the best three, which are never touched, the strongest standing instructions of the
 //! collection take up to two places at once, then every second place down to the tenth. That is
-//! done for requests alone (see `cues`), and only as long as instructions are rare: where many
-//! documents are instructions, words have to choose among them. An instruction that has words of
-//! the request comes before one that has none.
+//! done for requests alone (see `cues`). An instruction that has no word of the request gets a place
+//! only if it is a clear one and such are rare: where many documents are instructions, words have
+//! to choose among them. Clear ones come first, and among equals those that fit better.
 //!
 //! # Not here
 //! Confidence: such a hit has the confidence its own words give it, mostly none, so whoever shows
@@ -26,7 +26,9 @@ impl Searcher {
         if hits.len() < PLACES[0] || self.rules.is_empty() {
             return;
         }
-        let rare = self.rules.len() * RARE <= self.live as usize;
+        let clear = |strength: f32| strength >= 1.0;
+        let all = self.rules.iter().filter(|rule| clear(rule.1)).count();
+        let rare = all * RARE <= self.live as usize;
         let score = |document: u32| scratch.documents.get(document as usize).copied();
         let mut rules: Vec<(f32, f32, u32)> = self
             .rules
@@ -34,7 +36,7 @@ impl Searcher {
             .map(|(document, strength)| {
                 (*strength, score(*document).unwrap_or_default(), *document)
             })
-            .filter(|(_, score, _)| rare || *score > 0.0)
+            .filter(|(strength, score, _)| (rare && clear(*strength)) || *score > 0.0)
             .collect();
         let key = |rule: &(f32, f32, u32)| (rule.1, rule.2);
         rules.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| self.order(key(a), key(b))));

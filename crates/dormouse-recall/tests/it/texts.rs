@@ -211,3 +211,17 @@ fn naughty_strings_are_texts_like_others() {
         }
     }
 }
+
+#[test]
+fn long_queries_with_repeated_words_are_fine() {
+    let searcher = bodies(&[
+        "the release checklist",
+        "the deployment of the server",
+        "lunch",
+    ]);
+    let prompt = "please look at the log again and again: time stamp, time stamp, server restart, "
+        .repeat(40);
+    let words: Vec<String> = (0..300).map(|number| format!("word{number}")).collect();
+    let query = format!("{prompt} {} release checklist", words.join(" "));
+    assert_eq!(found(&searcher, &query)[..2], [0, 1]);
+}

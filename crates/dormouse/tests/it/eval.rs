@@ -119,7 +119,10 @@ const QUERIES: &str = r#"{"query":"What is the cat called?","relevant":["D1:1"],
 
 #[test]
 fn recall_ranks_each_query_within_its_group() {
-    let machine = Machine::new(&[("docs.jsonl", DOCS), ("queries.jsonl", QUERIES)]);
+    let machine = Machine::new(&[
+        ("project/docs.jsonl", DOCS),
+        ("project/queries.jsonl", QUERIES),
+    ]);
     let run = machine.run("eval recall --docs docs.jsonl --queries queries.jsonl --json --misses");
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(
@@ -141,7 +144,9 @@ fn recall_ranks_each_query_within_its_group() {
     assert_eq!(report["rows"][1]["name"], "who");
     assert_eq!(report["rows"][1]["queries"], 2);
     assert_eq!(report["misses"], serde_json::json!([]));
-    let text = machine.stdout("eval recall --docs docs.jsonl --queries queries.jsonl");
+    let text = machine
+        .run("eval recall --docs docs.jsonl --queries queries.jsonl")
+        .stdout;
     assert!(
         text.starts_with("3 queries, 6 documents in 2 groups"),
         "{text}"
@@ -153,16 +158,16 @@ fn recall_ranks_each_query_within_its_group() {
 fn recall_takes_titles_of_notes_as_queries() {
     let machine = Machine::new(&[
         (
-            "notes/git/undo.md",
+            "project/notes/git/undo.md",
             "# Undo a commit\n\nReset moves the branch back by one commit.\n",
         ),
         (
-            "notes/vim/save.md",
+            "project/notes/vim/save.md",
             "# Write the buffer\n\nSave what is in the buffer with `:w`.\n",
         ),
-        ("notes/vim/untitled.md", "no title here\n"),
-        ("notes/README.md", "# Notes\n\nAll notes.\n"),
-        ("notes/.git/x.md", "# Hidden\n\nNot a note.\n"),
+        ("project/notes/vim/untitled.md", "no title here\n"),
+        ("project/notes/README.md", "# Notes\n\nAll notes.\n"),
+        ("project/notes/.git/x.md", "# Hidden\n\nNot a note.\n"),
     ]);
     let run = machine.run("eval recall --dir notes --json");
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -174,7 +179,10 @@ fn recall_takes_titles_of_notes_as_queries() {
 #[test]
 fn recall_names_the_line_that_is_wrong() {
     let check = |docs: &str, queries: &str, message: &str| {
-        let machine = Machine::new(&[("docs.jsonl", docs), ("queries.jsonl", queries)]);
+        let machine = Machine::new(&[
+            ("project/docs.jsonl", docs),
+            ("project/queries.jsonl", queries),
+        ]);
         let run = machine.run("eval recall --docs docs.jsonl --queries queries.jsonl");
         assert_eq!(run.code, 4, "{}", run.stderr);
         assert!(run.stderr.contains(message), "{}", run.stderr);
@@ -205,7 +213,7 @@ fn recall_names_the_line_that_is_wrong() {
         "{\"query\":\"x\",\"relevant\":[]}\n",
         "no query with a relevant document",
     );
-    let machine = Machine::new(&[("docs.jsonl", DOCS)]);
+    let machine = Machine::new(&[("project/docs.jsonl", DOCS)]);
     assert_eq!(machine.run("eval recall --docs docs.jsonl").code, 2);
     assert_eq!(
         machine

@@ -178,7 +178,7 @@ fn measure(set: &Set, args: &Args, app: &mut App) -> Result<Report, Failure> {
         let mut index =
             Group::new(&group.entries).map_err(|error| UserError::of(Exit::Unsuitable, &error))?;
         for asked in &group.questions {
-            if times.len() % 100 == 0 {
+            if times.len().is_multiple_of(100) {
                 app.out
                     .progress(&format!("query {} of {all}", times.len() + 1));
             }
