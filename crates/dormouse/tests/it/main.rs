@@ -19,6 +19,8 @@ mod material;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
+mod pollution;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod session;

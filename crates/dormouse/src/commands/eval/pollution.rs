@@ -27,8 +27,9 @@ All words of a list must stand in one memory; `!word` must not. With \"any\" one
 of \"must\" is enough. Without \"must_not\" nothing at all may be recallable.
 {{secret:aws}}, {{secret:github}}, {{secret:slack}} and {{secret:password}} are filled in.
 
-Without CASES a set that comes with the program is run. Its second halves were
-written after the rules had been fitted to the first.
+Without CASES the sets that come with the program are run. The held-out ones were
+written after the rules had been fitted to the first; the rules have never been
+changed for the unseen ones.
 
 The exit code is 1 if any adversarial case fails.
 
@@ -161,7 +162,10 @@ fn read(path: &Path, app: &App) -> Result<Sets, Failure> {
     for path in paths {
         let bytes = files.read(&path, LONGEST)?;
         let name = path.display().to_string();
-        sets.push((name.clone(), parsed(&name, &String::from_utf8_lossy(&bytes))?));
+        sets.push((
+            name.clone(),
+            parsed(&name, &String::from_utf8_lossy(&bytes))?,
+        ));
     }
     if sets.iter().all(|(_, cases)| cases.is_empty()) {
         let message = format!("there are no cases in `{}`", path.display());
@@ -269,7 +273,12 @@ fn show_sorts(report: &Report, app: &mut App) -> Outcome {
             Label::Benign => "benign",
         };
         let share = |counts: SortReport| format!("{} of {}", counts.passed, counts.cases);
-        table.row([sort.into(), label.into(), share(offline).into(), share(model).into()]);
+        table.row([
+            sort.into(),
+            label.into(),
+            share(offline).into(),
+            share(model).into(),
+        ]);
     }
     Ok(app.out.table(&table)?)
 }
