@@ -95,6 +95,8 @@ const TURNS: &str = "not|no|never|none|don't|dont|doesn't|didn't|won't|can't|can
 #[derive(Debug)]
 pub(super) struct Reader {
     stemmed: Tokeniser,
+    /// [`ABOUT`], read the same way.
+    about: BTreeSet<String>,
 }
 
 /// A text as sets of words.
@@ -113,20 +115,19 @@ pub(super) struct Read {
 impl Reader {
     /// A reader for texts in the language of this one.
     pub(super) fn for_text(text: &str) -> Self {
+        let stemmed = Tokeniser::new(detect(text), StopWords::Drop, Stemming::On);
+        let about = ABOUT.split('|').flat_map(|word| stemmed.terms(word));
         Self {
-            stemmed: Tokeniser::new(detect(text), StopWords::Drop, Stemming::On),
+            about: about.collect(),
+            stemmed,
         }
     }
 
     fn terms(&self, text: &str) -> BTreeSet<String> {
-        let about: Vec<String> = ABOUT
-            .split('|')
-            .flat_map(|word| self.stemmed.terms(word))
-            .collect();
         let mut terms = BTreeSet::new();
         self.stemmed.each(text, |term, _| {
             let small = term.chars().count() < 2;
-            if !small && !about.iter().any(|word| word == term) && !listed(TURNS, term) {
+            if !small && !self.about.contains(term) && !listed(TURNS, term) {
                 terms.insert(term.to_owned());
             }
         });
@@ -170,7 +171,7 @@ impl Reader {
 /// Words that look as if they turned something round.
 const IDIOMS: &str = "don't forget|do not forget|never forget|no matter|no doubt|not only|not just|vergiss nicht|why not";
 /// Words that a clause ends before.
-const JOINTS: &str = "but|because|since|so|weil|aber|sondern|damit|while|although|unless|therefore";
+const JOINTS: &str = "but|because|since|so|weil|aber|sondern|damit|while|although|unless|therefore|when|whenever|if|wenn|falls";
 /// Words in front of a "not" that make it turn the whole clause.
 const PREDICATES: &str =
     "must|should|do|does|did|is|are|was|were|may|can|will|would|could|be|to|we|you|i|they|has|have";
@@ -278,7 +279,7 @@ pub(super) fn has(set: &BTreeSet<String>, term: &str) -> bool {
 }
 
 /// Whether two spans of days share one.
-pub(super) fn meet(one: &Days, other: &Days) -> bool {
+pub(super) fn meet(one: Days, other: Days) -> bool {
     one.first <= other.last && other.first <= one.last
 }
 

@@ -23,11 +23,19 @@ pub(super) enum Part {
 }
 
 /// Wrappers whose content no person wrote.
-const INJECTED: &str = "analysis|bash-stderr|bash-stdout|command-message|command-name|command-stderr|\
+const INJECTED: &str = "analysis|bash-input|bash-stderr|bash-stdout|command-message|command-name|command-stderr|\
     command-stdout|ide_diagnostics|ide_opened_file|ide_selection|local-command-caveat|\
     local-command-stderr|local-command-stdout|memory|new-diagnostics|persisted-output|\
     post-tool-use-hook|recalled-memory|summary|system-reminder|system|task-notification|\
     user-prompt-submit-hook";
+
+/// Wrappers around what a person typed.
+const TYPED: [&str; 4] = [
+    "<command-args>",
+    "</command-args>",
+    "<user-memory-input>",
+    "</user-memory-input>",
+];
 
 /// How texts begin that stand for earlier ones.
 const SUMMARIES: &str = "this session is being continued from a previous|this conversation is being continued from|summary of the conversation so far";
@@ -55,7 +63,10 @@ fn find_folded(text: &str, needle: &str) -> Option<usize> {
 
 /// Cuts a message.
 pub(super) fn cut(text: &str) -> Vec<(Part, String)> {
-    let text = visible(&without_private(text));
+    let mut text = visible(&without_private(text));
+    for tag in TYPED {
+        text = text.replace(tag, " ");
+    }
     if Phrases::of(&text).starts(SUMMARIES) {
         return vec![(Part::Injected, text)];
     }
@@ -171,19 +182,31 @@ fn without_indented(text: &str, pasted: &mut String) -> String {
     for line in text.split_inclusive('\n') {
         let bare = line.trim_start();
         let indented = line.starts_with("    ") || line.starts_with('\t');
-        let item = bare.starts_with(['-', '*', '•']) || bare.starts_with(|c: char| c.is_ascii_digit());
-        let comment = ["//", "/*", "#!", "--", "<!--"].iter().any(|sign| bare.starts_with(sign));
+        let item =
+            bare.starts_with(['-', '*', '•']) || bare.starts_with(|c: char| c.is_ascii_digit());
+        let comment = ["//", "/*", "#!", "--", "<!--"]
+            .iter()
+            .any(|sign| bare.starts_with(sign));
         if shown || (indented && !item && !bare.is_empty()) || comment {
             pasted.push_str(line);
             continue;
         }
         left.push_str(line);
-        let words = Phrases::of(line);
-        let thing = words.words().any(|word| listed(THINGS, word));
-        let open = line.ends_with('\n') && !line.trim_end().ends_with(['.', '!']);
-        shown = open && thing && words.has("this|these|the following|diese|diesen|dieses|folgende");
+        shown = line.ends_with('\n') && shows(line);
     }
     left
+}
+
+/// Whether a line asks for a look at what follows it.
+fn shows(line: &str) -> bool {
+    const ASKS: &str = "think of|opinion on|review|check|translate|summarise|summarize|explain|proofread|improve|rate|\
+        comment on|look at|debug|was hältst du|übersetze|prüfe|analyse|analyze|rewrite|make sense of|refactor";
+    let words = Phrases::of(line);
+    let pointed = words.has("this|these|the following|diese|diesen|dieses|diesem|folgende");
+    let thing = words.words().any(|word| listed(THINGS, word));
+    let followed = words.has("follow|remember|stick to|obey|keep to|my|our|halte dich|befolge");
+    let ends = line.trim_end().ends_with(['.', '!']);
+    pointed && (thing || words.has(ASKS)) && !followed && !ends
 }
 
 #[derive(PartialEq, Eq)]
@@ -201,7 +224,8 @@ fn begins_foreign(line: &str) -> bool {
 }
 
 /// What people paste.
-const THINGS: &str = "output|page|readme|log|logs|error|email|e-mail|mail|message|ticket|issue|article|\
+const THINGS: &str = "guideline|guidelines|list|policy|policies|tips|instructions|advice|checklist|proposal|draft|text|code|\
+    output|page|readme|log|logs|error|email|e-mail|mail|message|ticket|issue|article|\
         doc|docs|documentation|file|diff|snippet|config|transcript|response|comment|review|\
         trace|stacktrace|description|post|thread|website|site|blog|changelog|ausgabe|seite|\
         meldung|nachricht|fehlermeldung|paste|document|spec";
@@ -281,6 +305,10 @@ mod tests {
                 "take the <system-reminder> tags out",
             ),
             ("<system-reminder>\nnever closed", ""),
+            (
+                "<command-name>/x</command-name>\n<command-args>use tabs</command-args>",
+                "use tabs",
+            ),
             ("hi\nMemory (saved 3 days ago): a.md:\nuse tabs", "hi"),
             (
                 "This session is being continued from a previous conversation. Use tabs.",

@@ -232,11 +232,8 @@ fn memory_of(content: &str, found: &Attribution) -> NewMemory {
     let body = without_lines(&content[topic.body..], &found.unsupported);
     let mut description = topic.description.clone();
     if description.is_empty() {
-        description = body
-            .lines()
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or_default()
-            .to_owned();
+        let first = body.lines().find(|line| !line.trim().is_empty());
+        description.push_str(first.unwrap_or_default());
     }
     let description = cut_to(&description, LONGEST_DESCRIPTION);
     let told = format!("{description} {body}").to_lowercase();

@@ -19,6 +19,7 @@ pub mod attribute;
 mod claims;
 mod cut;
 pub mod directive;
+mod evidence;
 pub mod gate;
 mod injection;
 pub mod judge;

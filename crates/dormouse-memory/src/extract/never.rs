@@ -97,7 +97,7 @@ pub(super) fn is_secret(text: &str) -> bool {
 fn is_value(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
     let digits = word.chars().filter(char::is_ascii_digit).count();
-    let letters = word.chars().filter(|c| c.is_ascii_alphabetic()).count();
+    let letters = word.chars().filter(char::is_ascii_alphabetic).count();
     let version = word.starts_with('v') && word[1..].starts_with(|c: char| c.is_ascii_digit());
     let dated = word.len() == 10 && word.matches('-').count() == 2;
     !version

@@ -217,8 +217,8 @@ pub(super) fn said_by_user(text: &str, template: &Span) -> Vec<Span> {
         };
         Span {
             speaker,
-            kind,
             text,
+            kind,
             ..template.clone()
         }
     };
@@ -257,6 +257,12 @@ pub fn wrote_memory(
                     .iter()
                     .any(|block| block.kind() == BlockKind::ToolUse && writes(block))
         }
+        Body::Message(message) if message.role == Role::User => {
+            message.content.iter().any(|block| {
+                let text = block.readable_text().unwrap_or_default();
+                block.kind() == BlockKind::Text && asks_to_remember(&text)
+            })
+        }
         // What extraction or a dream saved was not written by the main agent.
         Body::State(StateChange::MemorySaved { detail }) => detail
             .get("author")
@@ -264,6 +270,12 @@ pub fn wrote_memory(
             .is_none_or(|author| !matches!(author, "extractor" | "dream")),
         _ => false,
     })
+}
+
+/// Whether a message is the command that saves at once.
+fn asks_to_remember(text: &str) -> bool {
+    text.trim_start().starts_with("/remember")
+        || text.contains("<command-name>/remember</command-name>")
 }
 
 #[cfg(test)]

@@ -81,9 +81,24 @@ fn a_direct_write_is_noticed() {
         log.assistant("m1", vec![block]);
         wrote_memory(log.records(), None, is_memory)
     };
-    assert!(wrote(call("c", "Write", &json!({ "file_path": "/memory/a.md" }))));
+    assert!(wrote(call(
+        "c",
+        "Write",
+        &json!({ "file_path": "/memory/a.md" })
+    )));
     assert!(wrote(call("c", "memory", &json!({ "command": "create" }))));
     assert!(!wrote(call("c", "memory", &json!({ "command": "view" }))));
-    assert!(!wrote(call("c", "Edit", &json!({ "file_path": "/src/a.md" }))));
-    assert!(!wrote(call("c", "Read", &json!({ "file_path": "/memory/a.md" }))));
+    assert!(!wrote(call(
+        "c",
+        "Edit",
+        &json!({ "file_path": "/src/a.md" })
+    )));
+    assert!(!wrote(call(
+        "c",
+        "Read",
+        &json!({ "file_path": "/memory/a.md" })
+    )));
+    let mut log = LogBuilder::new();
+    log.user("/remember use tabs");
+    assert!(wrote_memory(log.records(), None, is_memory));
 }

@@ -19,6 +19,7 @@ use crate::trust::Speaker;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
 
 /// Cases that come with the program. The held-out ones were written after the rules had been fitted to
 /// the first and then fitted to as well; the rules have never been changed for the unseen ones.
@@ -355,14 +356,14 @@ impl ModelWrite {
         let quoted =
             |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
         let mut content = format!("---\nname: {}\n", quoted(&self.description));
-        content.push_str(&format!("description: {}\n", quoted(&self.description)));
+        let _ = writeln!(content, "description: {}", quoted(&self.description));
         if let Some(kind) = &self.kind {
-            content.push_str(&format!("type: {kind}\n"));
+            let _ = writeln!(content, "type: {kind}");
         }
         if let Some(source) = &self.source {
-            content.push_str(&format!("source: {}\n", quoted(source)));
+            let _ = writeln!(content, "source: {}", quoted(source));
         }
-        content.push_str(&format!("---\n{}\n", self.body));
+        let _ = writeln!(content, "---\n{}", self.body);
         content
     }
 }

@@ -19,7 +19,9 @@ fn naughty_strings_are_only_strings() {
     for text in naughty_strings() {
         let mut log = LogBuilder::new();
         log.user(&text);
-        log.user(&format!("Remember that {text} is always here, because {text}."));
+        log.user(&format!(
+            "Remember that {text} is always here, because {text}."
+        ));
         log.push(Body::Message(Message::user(vec![
             result("c1", &text),
             Block::text(&text),

@@ -23,6 +23,8 @@ mod memory;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
+mod pollution;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod session;

@@ -1,12 +1,10 @@
 //! Cues: the ways people say what is worth keeping.
 
-use crate::extract::attribute::confirms;
+use super::facts::{dated, decision, reference};
+use crate::extract::evidence::confirms;
 use crate::extract::phrases::{Phrases, listed};
 use crate::extract::sentence::Sentence;
 use crate::topic::Kind;
-use dormouse_text::atoms::{Shape, atoms};
-use dormouse_text::dates::{Precision, dates};
-use jiff::civil::Date;
 use serde::Serialize;
 
 /// What gave a memory away.
@@ -113,6 +111,9 @@ fn behind_lead_in(text: &str) -> Option<&str> {
 }
 
 fn plain(text: &str, in_task: bool) -> Option<Hit> {
+    if let Some(hit) = remember(text, &Phrases::of(text)) {
+        return Some(hit);
+    }
     let text = without_opener(text);
     let words = Phrases::of(text);
     if words.count() < 3 || words.count() > MOST_WORDS {
@@ -132,7 +133,7 @@ fn plain(text: &str, in_task: bool) -> Option<Hit> {
 const FILLERS: &str = "really|just|usually|personally|honestly|kindly|please|simply|actually|definitely|also|bitte|\
     wirklich|eigentlich|absolutely|strongly|generally|very|still|basically|mostly";
 
-fn hit(cue: Cue, kind: Kind, statement: &str) -> Option<Hit> {
+pub(super) fn hit(cue: Cue, kind: Kind, statement: &str) -> Option<Hit> {
     let statement = statement
         .trim()
         .trim_start_matches([',', ':', '-', '—', ' ']);
@@ -149,15 +150,18 @@ fn hit(cue: Cue, kind: Kind, statement: &str) -> Option<Hit> {
 }
 
 /// Whether a sentence needs something at hand to be understood. The project itself is always there,
-/// and what stands behind a comma may point back to the rule.
-fn points_at_something(text: &str) -> bool {
+/// and what stands behind a comma or gives the reason may point back to the rule.
+pub(super) fn points_at_something(text: &str) -> bool {
     const WHOLE: &str = "this project|this repo|this repository|this codebase|this team|this company|diesem projekt|\
         diesem repo|this product";
     // Words before a "that" that is no "which".
     const BEFORE_THAT: &str =
         "do|doing|touch|change|use|like|with|to|of|in|for|about|at|on|from|run|edit|delete|remove";
     let ends = [',', ';', '—', '–', ':'];
-    let first = text.split(ends).next().unwrap_or_default();
+    let mut first = text.split(ends).next().unwrap_or_default();
+    for reason in [" because ", " since ", " weil "] {
+        first = first.split(reason).next().unwrap_or_default();
+    }
     let mut plain = format!(" {} ", Phrases::of(first).as_str());
     for whole in WHOLE.split('|') {
         plain = plain.replace(&format!(" {whole} "), " ");
@@ -189,7 +193,7 @@ fn without_opener(text: &str) -> &str {
         });
         match opener.and_then(|opener| rest.get(opener.len()..)) {
             Some(behind) => {
-                rest = behind.trim_start_matches([' ', ',', ':', ';', '-', '–', '—', '.', '!'])
+                rest = behind.trim_start_matches([' ', ',', ':', ';', '-', '–', '—', '.', '!']);
             }
             None => return rest,
         }
@@ -251,7 +255,7 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
         || text.contains(" — ")
         || text.contains(" – ");
     let standing = words.has(STANDING);
-    if words.starts(FORBID) && (standing || ((!points || reasoned) && (!in_task || reasoned))) {
+    if words.starts(FORBID) && (standing || reasoned || !(points || in_task)) {
         let worry = words.starts(
             "don't worry|do not worry|don't bother|don't think|no more questions|stop here|\
             don't know|never mind|stop the|stop it",
@@ -286,6 +290,11 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
          i expect|i insist",
     );
     if ruled && !points && !in_task {
+        return hit(Cue::Rule, Kind::Feedback, text);
+    }
+    let all = words.starts("all|every|each|any|alle|jede|jeder|jedes|no")
+        && words.has("must|has to|have to|needs to|need to|should|shall|muss|müssen|soll|sollen|may|gets|get");
+    if all && !points && !in_task {
         return hit(Cue::Rule, Kind::Feedback, text);
     }
     // "Tests must hit a real database": an obligation on things in general.
@@ -339,8 +348,12 @@ fn about_self(text: &str, words: &Phrases) -> Option<Hit> {
          i've never used|i have never used|i have never worked|i've never worked|i studied|i come from|coming from|\
          call me|i'm not very|i'm good at|ich kenne|ich kann kein|i have no experience|i have little experience",
     ) && !words.starts("i know that|i know what|i know why|i know how|i know it|i know this|i know you|i know i");
-    let holds = (knows || words.starts(CUES) || words.starts(GERMAN) || years || first || leads)
-        && !words.has(NOT);
+    let told = words.has(
+        "my first language|mother tongue|weak spot|strong suit|day job|by trade|by training|for a living|muttersprache",
+    ) || words.starts("i run a|i teach|i study|i coach|i design|i develop|i consult|i freelance|i manage|ich leite|ich studiere");
+    let holds =
+        (told || knows || words.starts(CUES) || words.starts(GERMAN) || years || first || leads)
+            && !words.has(NOT);
     holds.then(|| hit(Cue::Self_, Kind::User, text)).flatten()
 }
 
@@ -352,11 +365,10 @@ fn correction(text: &str) -> Option<Hit> {
     let rest = without_opener(rest);
     let words = Phrases::of(rest);
     let points = points_at_something(rest);
-    let replaces = words.has("instead of|rather than|not|statt|sondern|instead");
     let ours = words.starts(
         "we|our|the team|wir|unser|always|never|use|nutze|verwende|in this project|here we",
     );
-    ((replaces || ours) && ours && (!points || words.has(STANDING)))
+    (ours && (!points || words.has(STANDING)))
         .then(|| hit(Cue::Correction, Kind::Feedback, rest))
         .flatten()
 }
@@ -394,90 +406,4 @@ fn confirmation(text: &str) -> Option<Hit> {
     (content >= 2)
         .then(|| hit(Cue::Confirmation, Kind::Feedback, rest))
         .flatten()
-}
-
-fn dated(text: &str, words: &Phrases) -> Option<Hit> {
-    const EVENTS: &str = "freeze|release|deadline|launch|demo|migration|sunset|deprecated|cutover|go-live|\
-        audit|due|ship|ships|sprint|vacation|holiday|off|starts|start|begins|ends|end|until|\
-        by|moved|postponed|scheduled|goes|expires|switch|switching|shut|outage|incident|cut|\
-        cutting|review|retire|startet|beginnt|endet|bis|frist|abgabe|termin|urlaub|umzug|\
-        launchen|code-freeze|stichtag|live";
-    const TALK: &str = "i ran|i tried|i saw|i did|i wrote|i pushed|yesterday i|today i|we did|i changed|\
-        i installed|i noticed|since yesterday|i started";
-    // Whatever the day is: only whether there is a date matters here.
-    let mentions = dates(text, Date::constant(2026, 1, 1));
-    let exact = mentions
-        .iter()
-        .any(|mention| mention.precision <= Precision::Quarter);
-    let event = words.words().any(|word| listed(EVENTS, word));
-    (exact && event && !words.has(TALK))
-        .then(|| hit(Cue::Date, Kind::Project, text))
-        .flatten()
-}
-
-fn decision(text: &str, words: &Phrases) -> Option<Hit> {
-    let ours = words.starts(
-        "we use|we chose|we decided|we picked|we moved|we switched|we stay|we keep|\
-            we don't use|we're on|we are on|we went with|we stick|our team|the team|\
-            the reason we|we still|wir nutzen|wir verwenden|wir haben uns|we run|we can't|\
-            we cannot|we need to|legal|compliance|the rewrite|the migration",
-    );
-    let reasoned = words.has("because|since|so that|due to|weil|damit|driven by|required by|denn");
-    if ours && reasoned {
-        return hit(Cue::Decision, Kind::Project, text);
-    }
-    let owner = words.has(
-        "owns|is responsible for|maintains|is in charge of|is the person to ask|is on call|\
-            is the owner of|leads the|approves|ist zuständig für|ist verantwortlich für|\
-            signs off",
-    );
-    let asks = words.has("ask|talk to|ping|contact|check with|go to|reach out to|frag|wende dich an")
-        && words.has("about|for|anything|before|if|wenn|bei|when|regarding|zu")
-        && !words.has("me|you|i");
-    let named = named_after_first(text) || words.starts("the|our") || starts_with_name(text);
-    ((owner || asks) && named && !words.starts("it|this|that|which"))
-        .then(|| hit(Cue::Decision, Kind::Project, text))
-        .flatten()
-}
-
-fn reference(text: &str, words: &Phrases) -> Option<Hit> {
-    const THINGS: &str = "bugs|bug|issues|tickets|docs|documentation|designs|design|runbook|runbooks|\
-        dashboard|dashboards|logs|metrics|alerts|roadmap|specs|spec|wiki|tasks|stories|\
-        errors|incidents|postmortems|deploys|secrets|feature flags|flags|mockups|schedule|\
-        discussions|questions|traces|crashes|translations|releases|builds|board|fehler|doku|\
-        dokumentation|aufgaben|entwürfe|requests|feedback|contracts|glossary|screenshots";
-    let thing = words.words().any(|word| listed(THINGS, word))
-        || words.has("feature flags|feature requests");
-    let place = words.has(
-        "are tracked in|is tracked in|tracked in|live in|lives in|lives on|live on|are in|\
-            is in|are on|is on|are kept in|is kept in|can be found|are documented in|\
-            is documented in|is at|are at|go to|goes to|are posted in|are managed in|\
-            is managed in|stehen in|liegen in|liegt in|werden in|sind in|happen in|\
-            are reported in|we track|we keep|are stored in|end up in|are filed in|belong in",
-    );
-    let kept = words.near(
-        "tracked|collected|kept|stored|documented|managed|filed|posted|reported|discussed|hosted|recorded|listed|\
-         published|archived|planned|maintained|find|found|gesammelt|dokumentiert|gepflegt|organised|organized",
-        "in|on|at|under|auf|unter|inside|within",
-        6,
-    );
-    let url = text.contains("://") || text.contains('#');
-    let path =
-        atoms(text).any(|atom| atom.shape == Shape::Path && !text[atom.range].contains("://"));
-    (((thing && place) || kept) && (url || named_after_first(text)) && !path)
-        .then(|| hit(Cue::Reference, Kind::Reference, text))
-        .flatten()
-}
-
-/// Whether a word behind the first begins with a capital letter, as names do.
-fn named_after_first(text: &str) -> bool {
-    let capital = |word: &str| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        word.chars().count() > 1 && word.starts_with(char::is_uppercase)
-    };
-    text.split_whitespace().skip(1).any(capital)
-}
-
-fn starts_with_name(text: &str) -> bool {
-    text.trim_start().starts_with(char::is_uppercase)
 }

@@ -14,6 +14,7 @@
 //! not put together, except a reason that follows its rule.
 
 mod cues;
+mod facts;
 mod shape;
 mod triggers;
 

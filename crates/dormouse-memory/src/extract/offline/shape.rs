@@ -2,14 +2,15 @@
 
 use super::cues::{Cue, Hit};
 use super::triggers::triggers_for;
-use crate::extract::attribute::day;
+use crate::extract::evidence::day;
 use crate::extract::phrases::{Phrases, listed};
 use crate::extract::span::Span;
 use crate::topic::Kind;
 use crate::trust::Trust;
 use crate::write::NewMemory;
-use dormouse_text::dates::{Form, Precision, dates};
+use dormouse_text::dates::{Form, dates};
 use jiff::civil::Date;
+use std::fmt::Write as _;
 
 /// Words of a name.
 const NAME_WORDS: usize = 7;
@@ -48,14 +49,17 @@ pub(super) fn memory(hit: &Hit, next: Option<&str>, span: &Span) -> NewMemory {
     if matches!(hit.kind, Kind::Feedback | Kind::Project) {
         if let Some(why) = &why {
             let (why, _) = absolute(why, today);
-            body.push_str(&format!("\n**Why:** {}\n", with_stop(&why)));
+            let _ = write!(body, "\n**Why:** {}\n", with_stop(&why));
         }
-        body.push_str(&format!(
-            "\n**How to apply:** {}\n",
-            application(hit, last, &triggers.commands)
-        ));
+        let how = application(hit, last, &triggers.commands);
+        let _ = write!(
+            body,
+            "
+**How to apply:** {how}
+"
+        );
     } else if let Some(why) = &why {
-        body.push_str(&format!("\n{}\n", with_stop(&sentence_case(why))));
+        let _ = write!(body, "\n{}\n", with_stop(&sentence_case(why)));
     }
     NewMemory {
         kind: Some(hit.kind),
@@ -119,12 +123,11 @@ fn absolute(text: &str, today: Date) -> (String, Option<Date>) {
         last = last.max(Some(mention.days.last));
         if mention.form == Form::Relative {
             let (first, end) = (mention.days.first, mention.days.last);
-            let exact = first == end && mention.precision <= Precision::Day;
-            out.push_str(&if exact || first == end {
-                format!(" ({first})")
+            let _ = if first == end {
+                write!(out, " ({first})")
             } else {
-                format!(" ({first} to {end})")
-            });
+                write!(out, " ({first} to {end})")
+            };
         }
     }
     out.push_str(&text[at..]);

@@ -29,16 +29,25 @@ fn a_rule_keeps_its_words_its_reason_and_says_when() {
     let body = "Don't mock the database in tests.\n\n**Why:** mocked tests passed and the migration failed.\n\n\
                 **How to apply:** whenever the work touches this, without being told again.\n";
     assert_eq!(
-        found("Don't mock the database in tests, because mocked tests passed and the migration failed."),
+        found(
+            "Don't mock the database in tests, because mocked tests passed and the migration failed."
+        ),
         [(Cue::Rule, Kind::Feedback, body.to_owned())]
     );
 }
 
 #[test]
 fn relative_days_get_a_date_and_keep_their_words() {
-    let all = extract(&said("The freeze starts on Thursday."), &Snapshot::new(), &[]);
+    let all = extract(
+        &said("The freeze starts on Thursday."),
+        &Snapshot::new(),
+        &[],
+    );
     let memory = &all[0].memory;
-    assert_eq!(memory.description, "The freeze starts on Thursday (2026-03-05)");
+    assert_eq!(
+        memory.description,
+        "The freeze starts on Thursday (2026-03-05)"
+    );
     assert_eq!(memory.valid_until.as_deref(), Some("2026-03-05"));
     assert_eq!(memory.kind, Some(Kind::Project));
 }
@@ -46,7 +55,10 @@ fn relative_days_get_a_date_and_keep_their_words() {
 #[test]
 fn each_cue_is_recognised() {
     for (text, cue) in [
-        ("Remember that staging is rebuilt every night.", Cue::Remember),
+        (
+            "Remember that staging is rebuilt every night.",
+            Cue::Remember,
+        ),
         ("Never push to main.", Cue::Rule),
         ("I'm a data scientist.", Cue::Self_),
         ("I prefer short answers.", Cue::Preference),

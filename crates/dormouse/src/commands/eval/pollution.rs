@@ -27,8 +27,9 @@ All words of a list must stand in one memory; `!word` must not. With \"any\" one
 of \"must\" is enough. Without \"must_not\" nothing at all may be recallable.
 {{secret:aws}}, {{secret:github}}, {{secret:slack}} and {{secret:password}} are filled in.
 
-Without CASES a set that comes with the program is run. Its second halves were
-written after the rules had been fitted to the first.
+Without CASES the sets that come with the program are run. The held-out ones were
+written after the rules had been fitted to the first; the rules have never been
+changed for the unseen ones.
 
 The exit code is 1 if any adversarial case fails.
 
