@@ -18,7 +18,7 @@ pub(crate) const MOST_READ: u64 = 4 * 1024 * 1024;
 /// The longest journal that is read.
 pub(crate) const MOST_JOURNAL: u64 = 1024 * 1024 * 1024;
 /// How long a writer waits for another.
-pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(60);
+pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
 
 pub(crate) const JOURNAL_FOLDER: &str = ".journal";
 pub(crate) const JOURNAL: &str = ".journal/journal.jsonl";

@@ -37,14 +37,14 @@ impl MemoryDir {
         let snapshot = self.snapshot()?;
         let mut gaps = Vec::new();
         for (path, file) in snapshot.files() {
-            let last = known.remove(path);
+            let last = known.remove(path).flatten();
             if let Some(change) = gap(path, last, Some(Hash::of(&file.content))) {
                 self.disk.keep(&file.content)?;
                 gaps.push(change);
             }
         }
         let gone = known.into_iter();
-        gaps.extend(gone.filter_map(|(path, last)| gap(&path, Some(last), None)));
+        gaps.extend(gone.filter_map(|(path, last)| gap(&path, last, None)));
         if gaps.is_empty() {
             return Ok(None);
         }

@@ -4,7 +4,7 @@ use crate::kit::{open, path, put, shown};
 use dormouse_core::units::Millis;
 use dormouse_memdir::{MemdirError, MemoryDir};
 use dormouse_memory::journal::UndoError;
-use dormouse_system::{Fault, Files as _, MemorySystem, Operation};
+use dormouse_system::{Fault, MemorySystem, Operation};
 use pretty_assertions::assert_eq;
 use std::time::Duration;
 
