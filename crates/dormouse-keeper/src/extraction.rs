@@ -12,24 +12,31 @@
 //! Whether to extract, what is a memory, what it is worth: `dormouse_memory::extract`.
 
 use crate::keeper::Keeper;
+use crate::side::SideTask;
 use crate::writes::{Evidence, JudgedWrites, Written};
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Record, StateChange};
 use dormouse_core::settings::{Consent, Settings, keys};
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::{EngineError, ForkLimits, ForkRun, Session};
+use dormouse_guard::paths::SafePath;
 use dormouse_memdir::MemdirError;
 use dormouse_memory::extract::gate::{Circumstances, Decision, Skip, decide};
 use dormouse_memory::extract::judge::Proposed;
 use dormouse_memory::extract::queue::Queue;
-use dormouse_memory::extract::{Span, directive, offline, spans, wrote_memory};
+use dormouse_memory::extract::{Span, SpanKind, directive, offline, spans, wrote_memory};
 use dormouse_memory::manifest::{self, Line};
+use dormouse_memory::surface::neutral::neutralise;
 use dormouse_memory::topic::Topic;
-use dormouse_tools::{ForkTools, Roots};
+use dormouse_tools::{ForkTools, Roots, definitions};
 use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
 use tokio::task::{JoinError, JoinHandle};
+
+const SYSTEM_PROMPT: &str = include_str!("extraction_system.md");
+/// Bytes of a recorded session that a model reads.
+const MOST_TRANSCRIPT: usize = 400_000;
 
 /// The name of the cursor in a session's state.
 pub const CURSOR: &str = "extract";
@@ -73,12 +80,7 @@ pub struct Extracted {
 impl Extracted {
     /// The line for the user, if anything was saved.
     pub fn notice(&self) -> Option<String> {
-        let names: Vec<&str> = self
-            .written
-            .saved
-            .iter()
-            .map(|path| path.as_str())
-            .collect();
+        let names: Vec<&str> = self.written.saved.iter().map(SafePath::as_str).collect();
         let saved = (!names.is_empty()).then(|| format!("Memory saved: {}", names.join(", ")));
         let waiting = match self.written.waiting.len() {
             0 => None,
@@ -162,7 +164,7 @@ impl Extractor {
         let until = records.last().map(|record| record.seq);
         match (decision, until) {
             (Decision::Skip(Skip::DirectWrite), Some(until)) => {
-                session.dealt_with(CURSOR, until)?
+                session.dealt_with(CURSOR, until)?;
             }
             (Decision::Run, Some(until)) => {
                 let job = self.job(session, &settings, until);
@@ -177,28 +179,13 @@ impl Extractor {
 
     fn job(&self, session: &Session, settings: &Settings, until: Seq) -> Job {
         let spans = spans(session.watched(), None);
-        let directive = self.directive(settings, &spans);
+        let directive = self.keeper.directive(settings, &spans);
         Job {
             fork: session.fork_run(&directive),
             evidence: Evidence::new(spans, self.known.clone(), settings),
             directive_until: until,
             model: session.model().to_owned(),
         }
-    }
-
-    fn directive(&self, settings: &Settings, spans: &[Span]) -> String {
-        let recalled = directive::recalled_names(spans);
-        let recalled: Vec<&str> = recalled.iter().map(String::as_str).collect();
-        let guidelines = settings.get(keys::MEMORY_EXTRA_GUIDELINES);
-        directive::render(&directive::Facts {
-            directory: &self.keeper.memory.root().display().to_string(),
-            manifest: &self.keeper.manifest(),
-            turns: u32::try_from(settings.get(keys::EXTRACT_TURNS)).unwrap_or(u32::MAX),
-            messages: spans.len(),
-            today: &self.keeper.today().to_string(),
-            recalled: &recalled,
-            guidelines: guidelines.as_deref(),
-        })
     }
 
     fn start(&mut self, job: Job) {
@@ -297,32 +284,38 @@ impl Keeper {
         manifest::render(lines.collect())
     }
 
+    fn directive(&self, settings: &Settings, spans: &[Span]) -> String {
+        let recalled = directive::recalled_names(spans);
+        let recalled: Vec<&str> = recalled.iter().map(String::as_str).collect();
+        let guidelines = settings.get(keys::MEMORY_EXTRA_GUIDELINES);
+        directive::render(&directive::Facts {
+            directory: &self.memory.root().display().to_string(),
+            manifest: &self.manifest(),
+            turns: u32::try_from(settings.get(keys::EXTRACT_TURNS)).unwrap_or(u32::MAX),
+            messages: spans.len(),
+            today: &self.today().to_string(),
+            recalled: &recalled,
+            guidelines: guidelines.as_deref(),
+        })
+    }
+
     async fn extract(&self, job: Job) -> Result<Extracted, MemdirError> {
         let until = job.directive_until;
         let settings = self.settings();
         if let Err(why) = self.background_model() {
-            return self.extract_by_rules(job.evidence, Some(until), &why);
+            return self.extract_by_rules(&job.evidence, Some(until), &why);
         }
         let writes = JudgedWrites::new(self.memory.clone(), job.evidence.clone());
-        let roots = Roots {
-            working: self.places.working_dir.clone(),
-            memory: self.memory.root().to_owned(),
-            readable: Vec::new(),
-        };
-        let tools = ForkTools::new(&self.system, roots, Arc::clone(&writes) as _);
-        let requests = usize::try_from(settings.get(keys::EXTRACT_TURNS)).unwrap_or(usize::MAX);
+        let tools = self.fork_tools(&writes);
+        let requests = turns_of(&settings);
         let answered = job.fork.run(Some(&tools), ForkLimits { requests }).await;
-        let denials = tools.denials();
-        let denied = denials
-            .iter()
-            .map(|denial| format!("{} {}: {}", denial.tool, denial.target, denial.reason));
         match answered {
             Ok(answer) => {
                 self.charge(&job.model, &answer.usage);
                 Ok(Extracted {
                     by: By::Model,
                     written: writes.written(),
-                    denied: denied.collect(),
+                    denied: denied(&tools),
                     usage: answer.usage,
                     until: Some(until),
                 })
@@ -331,9 +324,64 @@ impl Keeper {
                 // What people said in so many words is kept at once; for the rest the model is asked
                 // again after the next turn, from the same place.
                 let why = format!("the model failed: {}", chain(&error));
-                self.extract_by_rules(job.evidence, None, &why)
+                self.extract_by_rules(&job.evidence, None, &why)
             }
         }
+    }
+
+    /// Extracts from a session that is over: the model reads it as material, for there is no
+    /// conversation to fork.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub async fn extract_recorded(&self, evidence: Evidence) -> Result<Extracted, MemdirError> {
+        let model = match self.background_model() {
+            Ok(model) => model,
+            Err(why) => return self.extract_by_rules(&evidence, None, &why),
+        };
+        let settings = self.settings();
+        let directive = format!(
+            "{}\n\n{}",
+            self.directive(&settings, &evidence.spans),
+            transcript(&evidence.spans)
+        );
+        let writes = JudgedWrites::new(self.memory.clone(), evidence.clone());
+        let tools = self.fork_tools(&writes);
+        let side = SideTask {
+            model,
+            models: &self.models,
+            settings: &settings,
+            system_prompt: SYSTEM_PROMPT,
+            definitions: definitions(),
+            tools: Arc::new(tools.clone()),
+            requests: turns_of(&settings),
+        };
+        match side.run(&self.system, &directive, |_| {}).await {
+            Ok(answer) => {
+                self.charge(&model.name, &answer.usage);
+                Ok(Extracted {
+                    by: By::Model,
+                    written: writes.written(),
+                    denied: denied(&tools),
+                    usage: answer.usage,
+                    until: None,
+                })
+            }
+            Err(failure) => {
+                self.charge(&model.name, &failure.usage);
+                let why = format!("the model failed: {}", chain(&failure));
+                self.extract_by_rules(&evidence, None, &why)
+            }
+        }
+    }
+
+    fn fork_tools(&self, writes: &Arc<JudgedWrites>) -> ForkTools {
+        let roots = Roots {
+            working: self.places.working_dir.clone(),
+            memory: self.memory.root().to_owned(),
+            readable: Vec::new(),
+        };
+        ForkTools::new(&self.system, roots, Arc::clone(writes) as _)
     }
 
     /// Extracts without a model.
@@ -342,7 +390,7 @@ impl Keeper {
     /// When the directory cannot be written.
     pub fn extract_by_rules(
         &self,
-        evidence: Evidence,
+        evidence: &Evidence,
         until: Option<Seq>,
         why: &str,
     ) -> Result<Extracted, MemdirError> {
@@ -361,6 +409,38 @@ impl Keeper {
             until,
         })
     }
+}
+
+fn turns_of(settings: &Settings) -> usize {
+    usize::try_from(settings.get(keys::EXTRACT_TURNS)).unwrap_or(usize::MAX)
+}
+
+fn denied(tools: &ForkTools) -> Vec<String> {
+    let denials = tools.denials().into_iter();
+    denials
+        .map(|denial| format!("{} {}: {}", denial.tool, denial.target, denial.reason))
+        .collect()
+}
+
+/// A session as material: who said what, the newest part of it if it is long.
+fn transcript(spans: &[Span]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut left = MOST_TRANSCRIPT;
+    for span in spans.iter().rev() {
+        let who = match span.kind {
+            SpanKind::Said => span.speaker.name(),
+            SpanKind::ToolResult { .. } => "tool",
+            SpanKind::Fragment => continue,
+        };
+        let text = format!("[{who}] {}", neutralise(&span.text));
+        if text.len() > left {
+            break;
+        }
+        left -= text.len();
+        lines.push(text);
+    }
+    lines.reverse();
+    format!("<messages>\n{}\n</messages>", lines.join("\n\n"))
 }
 
 /// An error with what is behind it, on one line.

@@ -15,9 +15,11 @@
 
 pub mod budget;
 pub mod client;
+pub mod dreaming;
 pub mod extraction;
 pub mod instructions;
 mod keeper;
+pub mod recaller;
 pub mod side;
 pub mod tree;
 pub mod writes;

@@ -41,7 +41,7 @@ pub struct MemoryDir {
 pub struct Look {
     /// The files.
     pub snapshot: Snapshot,
-    /// Markdown files that are left out.
+    /// Files that are left out.
     pub skipped: Vec<Skipped>,
 }
 
@@ -85,6 +85,11 @@ impl MemoryDir {
     /// Where it is.
     pub fn root(&self) -> &Path {
         &self.disk.root
+    }
+
+    /// The handle below which everything of the directory lies, for files beside the memories.
+    pub fn handle(&self) -> &dyn dormouse_system::Files {
+        self.disk.files()
     }
 
     /// All files that mean something, in one state.

@@ -136,12 +136,10 @@ impl Disk {
             .collect())
     }
 
-    /// The files that may be memories: nothing hidden, nothing but Markdown.
+    /// The files that may mean something: nothing hidden.
     pub(crate) fn walk(&self, skip: &dyn Fn(&Path) -> bool) -> Result<Vec<Walked>> {
         let skip = |path: &Path| is_hidden(path) || skip(path);
-        let mut found = self.said(self.files.walk(Path::new(""), &skip))?;
-        found.retain(|walked| is_markdown(&walked.path));
-        Ok(found)
+        self.said(self.files.walk(Path::new(""), &skip))
     }
 
     /// The lock that every writer holds.
@@ -162,9 +160,4 @@ impl Disk {
 fn is_hidden(path: &Path) -> bool {
     path.file_name()
         .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
-}
-
-fn is_markdown(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
 }

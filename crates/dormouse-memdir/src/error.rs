@@ -83,6 +83,12 @@ pub enum MemdirError {
         /// The directory.
         root: PathBuf,
     },
+    /// The memories do not fit into an index.
+    #[error("`{}` holds too much text to be searched; move some of it elsewhere", root.display())]
+    TooMuchText {
+        /// The directory.
+        root: PathBuf,
+    },
     /// The journal was written by a newer version.
     #[error(
         "line {line} of `{}` was written by a newer version of Dormouse (format {found}); use that version to undo changes",

@@ -61,9 +61,13 @@ fn a_write_that_comes_too_late_keeps_waiting_until_it_is_rejected() {
 #[test]
 fn what_may_not_be_written_may_not_wait() {
     let kit = Kit::new();
-    for name in [".journal/x.md", "run.sh"] {
-        let refused = kit.dir.propose(proposal(name, "x"));
-        assert!(matches!(refused, Err(MemdirError::Refused(_))), "{name}");
+    let key = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    for (name, content) in [(".journal/x.md", "x"), ("a.md", &*key)] {
+        let refused = kit.dir.propose(proposal(name, content));
+        assert!(
+            matches!(refused, Err(MemdirError::Refused(_))),
+            "{name}: {refused:?}"
+        );
     }
 }
 

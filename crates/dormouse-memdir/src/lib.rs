@@ -3,6 +3,7 @@
 //! # Not here
 //! What the files mean is `dormouse-memory`'s.
 
+mod card;
 mod consolidate;
 mod dir;
 mod disk;
@@ -15,7 +16,9 @@ mod log;
 mod past;
 mod pending;
 mod place;
+mod scan;
 
+pub use card::{Card, Facts};
 pub use consolidate::{
     ConsolidationLock, Holder, LockStatus, ReleaseError, Remark, TakeError, Taken,
 };
@@ -25,3 +28,4 @@ pub use git::Repository;
 pub use inbox::{Inbox, Item, Proposal};
 pub use log::History;
 pub use place::{NoPlace, Place, Surroundings, Why};
+pub use scan::{Prior, Scan};

@@ -10,11 +10,12 @@
 //! - [`snapshot`], [`transaction`], [`journal`]: the directory as a value, changes to it, and their
 //!   history.
 //! - [`write`](mod@write): what people and programs want done, as transactions.
-//! - [`surface`]: what recall brings into a conversation, and how it is shown.
 //! - [`manifest`]: the list of memories as a prompt shows it.
 //! - [`surface`]: which memories are brought into a conversation, and how they are shown.
 //! - [`extract`]: what of a conversation becomes a memory, and where it comes from.
 //! - [`dream`]: memories merged, corrected and pruned, and the check of such a change.
+//! - [`prompt`]: what the system prompt says about memory; [`daily`]: logs instead of memories.
+//! - [`team`]: what is shared; [`import`]: what other tools remember.
 //! - [`instructions`]: `AGENTS.md`, `CLAUDE.md` and what they include.
 //! - [`tool`]: the provider's memory tool.
 //!
@@ -25,12 +26,15 @@
 pub mod daily;
 pub mod dream;
 pub mod extract;
+pub mod import;
 pub mod index;
 pub mod instructions;
 pub mod journal;
 pub mod manifest;
+pub mod prompt;
 pub mod snapshot;
 pub mod surface;
+pub mod team;
 pub mod tool;
 pub mod topic;
 pub mod transaction;

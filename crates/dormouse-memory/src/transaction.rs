@@ -16,6 +16,7 @@ use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use dormouse_guard::secrets;
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 /// A memory is a page, not an archive.
@@ -230,12 +231,11 @@ impl Transaction {
     /// written is not.
     pub fn vet(&self, snapshot: &Snapshot) -> Result<(), Refusal> {
         let mut growth = snapshot.len();
-        for (at, operation) in self.operations.iter().enumerate() {
+        let names = self.names(snapshot);
+        let mut seen = HashSet::new();
+        for operation in &self.operations {
             let path = &operation.path;
-            if self.operations[..at]
-                .iter()
-                .any(|other| other.path == *path)
-            {
+            if !seen.insert(path) {
                 return Err(Refusal::Twice(path.clone()));
             }
             if !snapshot::belongs(path) {
@@ -249,10 +249,16 @@ impl Transaction {
             };
             let new = snapshot.get(path).is_none();
             growth += usize::from(new);
-            if new && let Some(other) = self.twin(snapshot, path) {
+            let twin = || {
+                names
+                    .get(&path.folded())?
+                    .iter()
+                    .find(|other| **other != path)
+            };
+            if new && let Some(other) = twin() {
                 return Err(Refusal::SameName {
                     path: path.clone(),
-                    other,
+                    other: (*other).clone(),
                 });
             }
             self.vet_content(path, content)?;
@@ -291,21 +297,31 @@ impl Transaction {
         }
     }
 
-    /// Another file of the same name to some file systems, that stays.
-    fn twin(&self, snapshot: &Snapshot, path: &SafePath) -> Option<SafePath> {
-        let goes = |other: &SafePath| {
-            self.operations
-                .iter()
-                .any(|done| done.path == *other && done.content.is_none())
+    /// The files there will be, by what some file systems make of their names. Only asked for when
+    /// a file is new.
+    fn names<'a>(&'a self, snapshot: &'a Snapshot) -> HashMap<String, Vec<&'a SafePath>> {
+        let mut names: HashMap<String, Vec<&SafePath>> = HashMap::new();
+        let new = |operation: &&Operation| {
+            operation.content.is_some() && snapshot.get(&operation.path).is_none()
         };
-        let same =
-            |other: &&SafePath| *other != path && other.same_on_any_disk(path) && !goes(other);
-        let there = snapshot.files().map(|(other, _)| other).find(same);
-        let new = || {
-            let puts = self.operations.iter().filter(|done| done.content.is_some());
-            puts.map(|done| &done.path).find(same)
-        };
-        there.or_else(new).cloned()
+        let mut news = self.operations.iter().filter(new).peekable();
+        if news.peek().is_none() {
+            return names;
+        }
+        let gone: HashSet<&SafePath> = self
+            .operations
+            .iter()
+            .filter(|operation| operation.content.is_none())
+            .map(|operation| &operation.path)
+            .collect();
+        let there = snapshot.files().map(|(path, _)| path);
+        for path in there
+            .filter(|path| !gone.contains(path))
+            .chain(news.map(|new| &new.path))
+        {
+            names.entry(path.folded()).or_default().push(path);
+        }
+        names
     }
 
     /// Whether the files hold what is expected.

@@ -2,7 +2,8 @@
 //! beside the command.
 
 use crate::commands::{
-    completions, config, context, eval, export, gc, log, memory, replay, sessions, sim, usage, view,
+    completions, config, context, dream, eval, export, extract, gc, guard, log, memory, recall,
+    replay, search, sessions, sim, usage, view,
 };
 use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
@@ -36,7 +37,8 @@ Exit codes:
   2  wrong usage
   3  an input cannot be read: missing, a directory, no permission
   4  an input is not what it should be
-  5  refused: locked by another process, or written by a newer version
+  5  refused: locked by another process, written by a newer version, or not let
+     through by the guard
 
 With --json, results are JSON on stdout. An error is one object on stderr,
   {\"error\": {\"kind\", \"exit_code\", \"message\", \"causes\", \"hint\"}}
@@ -114,8 +116,18 @@ pub enum Command {
     Convert(export::ConvertArgs),
     /// List, show, add, change and undo memories
     Memory(memory::Args),
+    /// Merge, correct and prune memories
+    Dream(dream::Args),
+    /// Draw memories from a recorded session
+    Extract(extract::Args),
+    /// Show which memories a question would bring in
+    Recall(recall::Args),
+    /// Search memories, then what was said in sessions
+    Search(search::Args),
     /// Show and document settings, trust folders
     Config(config::Args),
+    /// Judge command lines and look for secrets
+    Guard(guard::Args),
     /// Show and remove what nothing refers to any more
     Gc(gc::Args),
     /// Print a completion script for a shell

@@ -40,7 +40,8 @@ pub enum Exit {
     Unreadable = 3,
     /// An input is not what it should be: empty, not a transcript, not a folder.
     Unsuitable = 4,
-    /// Refused to protect something: locked by another process, or of a newer format.
+    /// Refused to protect something: locked by another process, of a newer format, or not let
+    /// through by the guard.
     Refused = 5,
 }
 

@@ -16,8 +16,8 @@ pub enum PathRefusal {
     /// It names a drive, a share, or a stream of a file.
     #[error("the path names a drive, a network share or a stream; write it without `:` and `//`")]
     DriveOrUnc,
-    /// It starts at somebody's home.
-    #[error("the path starts with `~`; write it relative to the directory")]
+    /// It starts at somebody's home, or a name in it would if it stood alone.
+    #[error("a name starts with `~`; write the path relative to the directory, without `~`")]
     Home,
     /// It goes up.
     #[error("the path has a `..` component; write it relative to the directory, without `..`")]

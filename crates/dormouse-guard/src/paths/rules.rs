@@ -135,6 +135,7 @@ fn check_component(component: &str) -> Result<(), PathRefusal> {
     match component {
         "" | "." => return Err(PathRefusal::EmptyOrDotComponent),
         ".." => return Err(PathRefusal::Parent),
+        _ if component.starts_with('~') => return Err(PathRefusal::Home),
         _ => {}
     }
     if component.len() > LONGEST_COMPONENT {

@@ -49,6 +49,7 @@ fn every_refusal_has_its_reason() {
         ("note.md:stream", "drive_or_unc"),
         ("~/x.md", "home"),
         ("~root", "home"),
+        ("a/~", "home"),
         ("..", "parent"),
         ("a/../b", "parent"),
         ("../a", "parent"),

@@ -84,12 +84,14 @@ pub(super) fn is_placeholder(text: &str) -> bool {
         || PLACEHOLDERS.iter().any(|word| lower.contains(word))
 }
 
-/// Whether it is what its rule demands.
-pub(super) fn meets(demand: Demand, text: &str) -> bool {
+/// Whether it is what its rule demands. What comes `after` it tells a call from a value.
+pub(super) fn meets(demand: Demand, text: &str, after: &str) -> bool {
     match demand {
         Demand::Format => !is_placeholder(text),
         Demand::Block => !text.contains("..."),
-        Demand::LooksRandom => !is_placeholder(text) && looks_random(text),
+        Demand::LooksRandom => {
+            !is_placeholder(text) && !after.starts_with(['(', '[', '{', '<']) && looks_random(text)
+        }
         Demand::Password => !is_placeholder(text) && is_password(text),
     }
 }

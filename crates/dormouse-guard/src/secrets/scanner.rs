@@ -7,7 +7,7 @@ use super::rule::{Reach, Rule};
 use super::table;
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::{Regex, RegexBuilder};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -32,6 +32,14 @@ pub(super) struct Scanner {
 struct Prepared {
     rule: &'static Rule,
     pattern: OnceLock<Option<Regex>>,
+}
+
+/// What a scan has found so far.
+#[derive(Default)]
+struct Found {
+    candidates: Vec<Candidate>,
+    /// Where the last block of each rule ends: another cannot begin inside.
+    blocks: BTreeMap<usize, usize>,
 }
 
 /// A match before overlaps are settled.
@@ -74,20 +82,16 @@ impl Scanner {
     }
 
     pub(super) fn scan(&self, text: &str) -> Vec<Finding> {
-        let mut candidates = Vec::new();
+        let mut found = Found::default();
         let mut start = 0;
         let mut lines = LineCounter::new(text);
         for line in text.split_inclusive('\n') {
             for piece in pieces(line) {
-                self.scan_piece(
-                    text,
-                    start + piece.start..start + piece.end,
-                    &mut candidates,
-                );
+                self.scan_piece(text, start + piece.start..start + piece.end, &mut found);
             }
             start += line.len();
         }
-        settle(candidates)
+        settle(found.candidates)
             .into_iter()
             .map(|candidate| Finding {
                 rule: self.rules[candidate.rule].rule.name,
@@ -98,7 +102,7 @@ impl Scanner {
     }
 
     /// Tries every rule with a keyword in this piece of a line.
-    fn scan_piece(&self, text: &str, piece: Range<usize>, found: &mut Vec<Candidate>) {
+    fn scan_piece(&self, text: &str, piece: Range<usize>, found: &mut Found) {
         let Some(keywords) = &self.keywords else {
             return;
         };
@@ -115,16 +119,14 @@ impl Scanner {
             self.matches(rule, text, piece.clone(), found);
         }
         for (rule, from) in blocks {
-            let covered =
-                |candidate: &Candidate| candidate.rule == rule && candidate.range.contains(&from);
-            if !found.iter().rev().any(covered) {
+            if found.blocks.get(&rule).is_none_or(|end| *end <= from) {
                 let end = boundary(text, from.saturating_add(LONGEST_BLOCK));
                 self.matches(rule, text, from..end, found);
             }
         }
     }
 
-    fn matches(&self, at: usize, text: &str, window: Range<usize>, found: &mut Vec<Candidate>) {
+    fn matches(&self, at: usize, text: &str, window: Range<usize>, found: &mut Found) {
         let prepared = &self.rules[at];
         let Some(pattern) = prepared.pattern() else {
             return;
@@ -134,11 +136,15 @@ impl Scanner {
                 continue;
             };
             let rule = prepared.rule;
+            let after = &text[window.start + secret.end()..];
             if bits_per_byte(secret.as_str()) >= rule.floor
-                && filter::meets(rule.demand, secret.as_str())
+                && filter::meets(rule.demand, secret.as_str(), after)
             {
                 let range = window.start + secret.start()..window.start + secret.end();
-                found.push(Candidate { rule: at, range });
+                if rule.reach == Reach::Block {
+                    found.blocks.insert(at, range.end);
+                }
+                found.candidates.push(Candidate { rule: at, range });
             }
             // A block rule begins at its keyword; what follows has a keyword of its own.
             if rule.reach == Reach::Block {

@@ -68,6 +68,10 @@ fn what_only_stands_for_a_key_is_none() {
         "export GITHUB_TOKEN=$(gh auth token)",
         "primary_key: users_2024_id",
         "postgres://user:password@localhost/db",
+        "let per_token = ratio.as_f64() * 1_000.0;",
+        "token = Base.url_encode64(bytes)",
+        "curl -u name:$PASSWORD https://host",
+        "curl https://host/a-user:b",
         "the token is spoken, the key is a monkey",
     ] {
         assert_eq!(scan(text), [], "{text}");
@@ -141,5 +145,61 @@ fn rules_have_names_for_people() {
     for name in rules() {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         assert!(name.bytes().all(plain), "{name}");
+    }
+}
+
+#[test]
+fn passwords_are_found_as_people_write_them_down() {
+    let password = made_up("Q", ALPHANUMERIC, 11);
+    let encoded = made_up("", ALPHANUMERIC, 32);
+    for text in [
+        format!("curl -s -u alice:{password} https://host/x"),
+        format!("curl --user='alice:{password}' https://host"),
+        format!("postgres://app:{password}@db.internal:5432/app"),
+        format!("Server=db;Database=x;User Id=sa;Password={password};"),
+        format!("machine host login me password {password}"),
+        format!("db.internal:5432:app:me:{password}"),
+        format!("//registry.npmjs.org/:_authToken={encoded}"),
+        format!("password = \"{password}\""),
+        format!("\"db_password\": \"{password}\","),
+        format!("DB_PASSWORD={password}"),
+        format!("Authorization: Bearer {encoded}"),
+        format!("-H 'X-Api-Key: {encoded}'"),
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  password: {encoded}\n"
+        ),
+        format!("client_secret: {encoded}"),
+        format!("datadog_api_key={encoded}"),
+    ] {
+        let findings = scan(&text);
+        assert_eq!(
+            findings.len(),
+            1,
+            "{}",
+            text.replace(&password, "…").replace(&encoded, "…")
+        );
+        let clean = redact(&text);
+        assert!(
+            !clean.contains(&password[1..]) && !clean.contains(&encoded),
+            "{clean}"
+        );
+    }
+}
+
+#[test]
+fn text_made_to_cost_time_is_scanned_to_its_end() {
+    let dashes = "-".repeat(5);
+    for piece in [
+        format!("{dashes}BEGIN RSA PRIVATE KEY{dashes}\n"),
+        "kind: Secret data: ".to_owned(),
+        "data:\n x: ".to_owned(),
+        "api_key=".to_owned(),
+        "curl -u ".to_owned(),
+        "eyJ".to_owned(),
+        "PuTTY-User-Key-File-2: ".to_owned(),
+    ] {
+        let text = piece.repeat(200_000 / piece.len());
+        let end = scan(&text).last().map_or(0, |finding| finding.range.end);
+        assert!(end <= text.len());
     }
 }

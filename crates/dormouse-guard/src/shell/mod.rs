@@ -45,6 +45,31 @@ pub const MOST_BRACKETS: usize = 32;
 /// The most shells within shells (`sh -c "sh -c …"`).
 pub const MOST_SHELLS: usize = 2;
 
+/// What the environment of a line that passed must hold, for the same line to start nothing else:
+/// no pager, no start-up file of a shell, no configuration that names programs.
+///
+/// A repository's own configuration stays in force: whoever can write it could do as much before.
+/// One that lies unpacked among the files of another (which makes it the model's to choose) does not.
+pub const ENVIRONMENT: [(&str, &str); 17] = [
+    ("BASH_ENV", ""),
+    ("ENV", ""),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GH_PAGER", "cat"),
+    ("GH_PROMPT_DISABLED", "1"),
+    ("RIPGREP_CONFIG_PATH", ""),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_CONFIG_COUNT", "3"),
+    ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
+    ("GIT_CONFIG_VALUE_0", "explicit"),
+    ("GIT_CONFIG_KEY_1", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_1", "false"),
+    ("GIT_CONFIG_KEY_2", "core.hooksPath"),
+    ("GIT_CONFIG_VALUE_2", "/dev/null"),
+    ("LESSOPEN", ""),
+];
+
 /// The judgement of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {

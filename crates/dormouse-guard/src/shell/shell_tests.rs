@@ -1,4 +1,10 @@
 use super::*;
+use pretty_assertions::assert_eq;
+use std::path::PathBuf;
+
+fn passes(line: &str, policy: &Policy) -> bool {
+    classify_with(line, policy).is_allowed()
+}
 
 #[test]
 fn plain_reading_is_allowed() {
@@ -9,6 +15,95 @@ fn plain_reading_is_allowed() {
 }
 
 #[test]
-fn writing_is_refused() {
-    assert!(!classify("cat a > b").is_allowed());
+fn a_reason_names_the_thing_and_has_a_kind() {
+    let Verdict::Refuse(reason) = classify("find . -delete") else {
+        panic!("that deletes");
+    };
+    assert_eq!(
+        reason.to_string(),
+        "`-delete` is not one of the flags allowed for `find`"
+    );
+    let json = serde_json::to_value(&reason).unwrap();
+    assert_eq!(json["kind"], "unknown_flag");
+}
+
+#[test]
+fn contents_are_read_where_the_policy_says() {
+    let below = Policy {
+        reach: Reach::Below(vec![PathBuf::from("/home/me/notes")]),
+        network: false,
+    };
+    assert!(passes("cat a.md /home/me/notes/b.md", &below));
+    assert!(passes("cd /home/me/notes && ls", &below));
+    for line in [
+        "cat /home/me/notes2/b.md",
+        "cat /home/me/notes/../x",
+        "cat /home/me",
+        "cat ~/notes/b.md",
+        "cat ../b.md",
+        "grep -f /etc/x y",
+        "cat < /etc/x",
+    ] {
+        assert!(!passes(line, &below), "{line}");
+    }
+    let anywhere = Policy {
+        reach: Reach::Anywhere,
+        network: false,
+    };
+    assert!(passes("cat /etc/hosts ~/a ../b", &anywhere));
+    for line in [
+        "cat /dev/zero",
+        "cat //dev/zero",
+        "cat /tmp/../dev/zero",
+        "cat /./proc/self/mem",
+        "cat < /dev/tcp/h/1",
+    ] {
+        assert!(!passes(line, &anywhere), "{line}");
+    }
+}
+
+#[test]
+fn the_network_is_asked_only_by_leave() {
+    let policy = Policy {
+        network: true,
+        ..Policy::default()
+    };
+    for line in [
+        "gh pr view 1 --comments",
+        "gh api repos/a/b --jq .name",
+        "gh run view 1 --log-failed",
+    ] {
+        assert!(
+            passes(line, &policy) && !classify(line).is_allowed(),
+            "{line}"
+        );
+    }
+    for line in [
+        "gh api -X POST repos/a/b",
+        "gh api repos/a/b -f x=y",
+        "gh api --method=DELETE x",
+        "gh api --input f x",
+        "gh api graphql",
+        "gh api https://elsewhere/x",
+        "gh pr view --web",
+        "gh pr checks --watch",
+        "gh auth token",
+        "gh pr",
+    ] {
+        assert!(!passes(line, &policy), "{line}");
+    }
+}
+
+#[test]
+fn the_environment_counts_its_own_settings() {
+    let keys = ENVIRONMENT
+        .iter()
+        .filter(|(name, _)| name.starts_with("GIT_CONFIG_KEY_"));
+    let count = ENVIRONMENT
+        .iter()
+        .find(|(name, _)| *name == "GIT_CONFIG_COUNT");
+    assert_eq!(
+        count.map(|(_, count)| *count),
+        Some(keys.count().to_string().as_str())
+    );
 }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(unix)]
+mod against_bash;
 mod material;
 mod naughty;
 mod random;

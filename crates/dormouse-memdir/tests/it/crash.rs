@@ -29,6 +29,7 @@ fn prepared() -> MemorySystem {
             ("MEMORY.md", Some("- [A](a.md) — a\n")),
             ("a.md", Some("old a")),
             ("sub/b.md", Some("old b")),
+            ("alone/gone.md", Some("to be deleted")),
         ],
     )
     .unwrap();
@@ -40,7 +41,9 @@ fn prepared() -> MemorySystem {
 }
 
 /// Creates, changes and deletes, in several folders.
-const CHANGE: [(&str, Option<&str>); 5] = [
+const CHANGE: [(&str, Option<&str>); 6] = [
+    // Nothing else happens in its folder that would sync the removal by chance.
+    ("alone/gone.md", None),
     ("MEMORY.md", Some("- [C](c.md) — c\n")),
     ("a.md", None),
     ("sub/b.md", Some("new b")),

@@ -7,10 +7,10 @@ use dormouse_memory::snapshot::INDEX;
 use dormouse_memory::transaction::{Author, Transaction};
 use dormouse_system::{MemorySystem, System};
 use pretty_assertions::assert_eq;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const WRITERS: usize = 50;
-const TRANSACTIONS: usize = 1_000;
 
 /// Adds one memory and its line to the index; does nothing unless told where.
 #[test]
@@ -68,7 +68,7 @@ fn same_number(dir: &MemoryDir) -> Option<usize> {
     one
 }
 
-fn readers_beside_a_writer(system: &System, root: &std::path::Path) -> usize {
+fn readers_beside_a_writer(system: &System, root: &Path, transactions: usize) -> usize {
     let dir = open(system, root);
     let over = AtomicBool::new(false);
     let reads = AtomicUsize::new(0);
@@ -86,14 +86,14 @@ fn readers_beside_a_writer(system: &System, root: &std::path::Path) -> usize {
             });
         }
         let stop = StopAtEnd(&over);
-        for number in 0..TRANSACTIONS {
+        for number in 0..transactions {
             let text = number.to_string();
             let files = [("one.md", Some(&*text)), ("sub/two.md", Some(&*text))];
             put(&dir, &files).unwrap();
         }
         drop(stop);
     });
-    assert_eq!(same_number(&dir), Some(TRANSACTIONS - 1));
+    assert_eq!(same_number(&dir), Some(transactions - 1));
     reads.into_inner()
 }
 
@@ -109,13 +109,13 @@ impl Drop for StopAtEnd<'_> {
 #[test]
 fn readers_never_see_half_a_change_on_a_real_disk() {
     let folder = tempfile::tempdir().unwrap();
-    let reads = readers_beside_a_writer(&System::real(), folder.path());
+    let reads = readers_beside_a_writer(&System::real(), folder.path(), 1_000);
     assert!(reads > 100, "only {reads} reads");
 }
 
 #[test]
 fn readers_never_see_half_a_change_in_memory() {
     let machine = MemorySystem::new();
-    let reads = readers_beside_a_writer(&machine.system(), "/home/m/memory".as_ref());
+    let reads = readers_beside_a_writer(&machine.system(), "/home/m/memory".as_ref(), 100);
     assert!(reads > 10, "only {reads} reads");
 }

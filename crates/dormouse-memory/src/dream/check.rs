@@ -9,14 +9,13 @@
 //! Mending. Whether a change is an improvement.
 
 use super::sentence::{Reader, unlinked};
-use super::support::{Ground, percent, source_trust};
+use super::support::{Ground, percent};
 use super::{Declared, Objection, Writing, tidy};
 use crate::daily;
 use crate::index::{self, Limits};
 use crate::snapshot::{INDEX, Snapshot, StoredFile, is_pinned, is_topic};
 use crate::topic::{self, Topic};
 use crate::transaction::{Author, MOST_BYTES, Refusal, Transaction, between};
-use crate::trust::Trust;
 use dormouse_core::settings::{Percent, Settings, keys};
 use dormouse_guard::paths::SafePath;
 use dormouse_guard::secrets;
@@ -43,7 +42,7 @@ const OWN_KEYS: [&str; 13] = [
 /// Keys of ours that say where a memory comes from.
 const LINEAGE_KEYS: [&str; 2] = ["origin", "author"];
 /// The part of a sentence's terms that its sources must have.
-const SUPPORT_PERCENT: f64 = 70.0;
+pub(super) const SUPPORT_PERCENT: f64 = 70.0;
 /// The part of a file's sentences without which it counts as emptied.
 const EMPTIED_PERCENT: f64 = 50.0;
 
@@ -94,14 +93,7 @@ pub fn check(
     if transaction.is_empty() {
         return Ok(transaction);
     }
-    let mut check = Check {
-        before,
-        after,
-        declared,
-        limits,
-        reader: Reader::new(),
-        objections: Vec::new(),
-    };
+    let mut check = Check::new(before, after, declared, limits);
     check.files(&transaction);
     check.index();
     check.losses(&transaction);
@@ -116,16 +108,33 @@ pub fn check(
     }
 }
 
-struct Check<'a> {
-    before: &'a Snapshot,
-    after: &'a Snapshot,
-    declared: &'a Declared,
-    limits: &'a CheckLimits,
-    reader: Reader,
-    objections: Vec<Objection>,
+pub(super) struct Check<'a> {
+    pub(super) before: &'a Snapshot,
+    pub(super) after: &'a Snapshot,
+    pub(super) declared: &'a Declared,
+    pub(super) limits: &'a CheckLimits,
+    pub(super) reader: Reader,
+    pub(super) objections: Vec<Objection>,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
+    /// A check that has found nothing yet.
+    pub(super) fn new(
+        before: &'a Snapshot,
+        after: &'a Snapshot,
+        declared: &'a Declared,
+        limits: &'a CheckLimits,
+    ) -> Self {
+        Self {
+            before,
+            after,
+            declared,
+            limits,
+            reader: Reader::new(),
+            objections: Vec::new(),
+        }
+    }
+
     /// Each file that changed, by itself.
     fn files(&mut self, transaction: &Transaction) {
         for operation in &transaction.operations {
@@ -191,9 +200,10 @@ impl Check<'_> {
         }
         let values = front(new);
         for (key, value) in front(old.unwrap_or_default()) {
-            let kept = match LINEAGE_KEYS.contains(&key.as_str()) {
-                true => values.contains_key(&key),
-                false => is_own_key(&key) || values.get(&key) == Some(&value),
+            let kept = if LINEAGE_KEYS.contains(&key.as_str()) {
+                values.contains_key(&key)
+            } else {
+                is_own_key(&key) || values.get(&key) == Some(&value)
             };
             if !kept {
                 let path = path.clone();
@@ -361,105 +371,6 @@ impl Check<'_> {
         }
     }
 
-    /// Whether everything that is new was said before, and is believed no more than that.
-    fn sources(&mut self, transaction: &Transaction) {
-        for merge in &self.declared.merges {
-            let missing = |path: &&SafePath| self.before.get(path).is_none();
-            for source in merge.sources.iter().filter(missing) {
-                self.objections.push(Objection::NoSuchSource {
-                    into: merge.into.clone(),
-                    source_file: source.clone(),
-                });
-            }
-        }
-        let mut ground = None;
-        for operation in &transaction.operations {
-            let path = &operation.path;
-            let checked = is_topic(path) && !is_pinned(path);
-            let Some(content) = operation.content.as_ref().filter(|_| checked) else {
-                continue;
-            };
-            let ground = ground.get_or_insert_with(|| {
-                let excerpts = &self.declared.excerpts;
-                Ground::of(&self.reader, self.before, excerpts, &self.limits.writing)
-            });
-            let text = String::from_utf8_lossy(content);
-            let (due, invented) = self.lineage(path, &text, ground);
-            for sentence in invented {
-                let path = path.clone();
-                self.objections.push(Objection::Invented { path, sentence });
-            }
-            let claimed = source_trust(path, &Topic::read(&text));
-            if claimed > due {
-                let path = path.clone();
-                self.objections
-                    .push(Objection::TrustRaised { path, claimed, due });
-            }
-            self.merged_keys(path, &text);
-        }
-    }
-
-    /// What a changed file may be trusted as, and what it says that nobody said.
-    fn lineage(&self, path: &SafePath, text: &str, ground: &Ground) -> (Trust, Vec<String>) {
-        let topic = Topic::read(text);
-        let trust_of = |path: &SafePath| {
-            let file = self.before.get(path)?;
-            Some(source_trust(path, &Topic::read(&file.text())))
-        };
-        let named = topic
-            .sources
-            .iter()
-            .filter_map(|name| SafePath::parse(name).ok());
-        let merges = self.declared.merges.iter();
-        let declared = merges.filter(|merge| merge.into == *path);
-        let declared = declared.flat_map(|merge| merge.sources.iter().cloned());
-        let parents = named.chain(declared).chain([path.clone()]);
-        let mut due = parents
-            .filter_map(|parent| trust_of(&parent))
-            .min()
-            .unwrap_or(Trust::User);
-        let old = self.before.get(path).map(|file| file.text().into_owned());
-        let known: Vec<_> = old.map_or_else(Vec::new, |old| {
-            let was = Topic::read(&old);
-            let mut known = self.reader.sentences(&old[was.body..]);
-            known.push(self.reader.sentence(&was.name));
-            known.push(self.reader.sentence(&was.description));
-            known
-        });
-        let mut invented = Vec::new();
-        let mut said = self.reader.sentences(&unlinked(&text[topic.body..]));
-        said.push(self.reader.sentence(&topic.description));
-        for sentence in &said {
-            if known.iter().any(|old| sentence.repeats(old)) {
-                continue;
-            }
-            match ground.support(sentence, SUPPORT_PERCENT) {
-                Some(trust) => due = due.min(trust),
-                None => invented.push(sentence.text.clone()),
-            }
-        }
-        (due, invented)
-    }
-
-    /// Keys of other tools in the files that one was made of.
-    fn merged_keys(&mut self, path: &SafePath, text: &str) {
-        let values = front(text);
-        let merges = self.declared.merges.iter();
-        let sources = merges
-            .filter(|merge| merge.into == *path)
-            .flat_map(|merge| &merge.sources)
-            .filter(|source| *source != path && is_topic(source));
-        let mut lost = BTreeSet::new();
-        for file in sources.filter_map(|source| self.before.get(source)) {
-            let keys = front(&file.text()).into_iter().map(|(key, _)| key);
-            lost.extend(keys.filter(|key| !is_own_key(key) && !values.contains_key(key)));
-        }
-        for key in lost {
-            let path = path.clone();
-            self.objections.push(Objection::KeyLost { path, key });
-        }
-    }
-
     /// The one gate names only its first reason; what is objected to already is not repeated.
     fn refused(&mut self, refusal: Refusal) {
         let known = match &refusal {
@@ -472,7 +383,8 @@ impl Check<'_> {
     }
 }
 
-fn front(text: &str) -> Map<String, Value> {
+/// What the front matter of a text says.
+pub(super) fn front(text: &str) -> Map<String, Value> {
     let (front, _) = topic::split(text);
     front.map(|front| front.values(text)).unwrap_or_default()
 }

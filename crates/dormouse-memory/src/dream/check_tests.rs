@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::dream::testing::{declared, limits, path, put, text, with};
-use crate::dream::{Excerpt, Loss, Merge};
+use crate::dream::{Excerpt, Loss, Merge, stamped};
+use crate::trust::Trust;
 use pretty_assertions::assert_eq;
 
 const RULE: &str = "---\nname: Tests\ndescription: Tests use the real database\ntype: feedback\ntrust: assistant\nnode: 7\norigin: {speaker: assistant, time: \"2026-11-01T10:00:00Z\"}\n---\n\nIntegration tests use the real database on port 5432.\nNever mock the billing service.\n";
@@ -45,6 +46,9 @@ fn objections(change: impl FnOnce(&mut Snapshot, &mut Declared)) -> Vec<String> 
     }
 }
 
+/// What a dream did.
+type Change = fn(&mut Snapshot, &mut Declared);
+
 fn edit(snapshot: &mut Snapshot, name: &str, from: &str, to: &str) {
     let old = text(snapshot, name);
     assert!(old.contains(from), "{name} has no {from}");
@@ -53,7 +57,7 @@ fn edit(snapshot: &mut Snapshot, name: &str, from: &str, to: &str) {
 
 #[test]
 fn faithful_changes_pass() {
-    let good: [(&str, fn(&mut Snapshot, &mut Declared)); 7] = [
+    let good: [(&str, Change); 7] = [
         ("nothing", |_, _| {}),
         ("reworded", |s, _| {
             edit(
@@ -114,7 +118,7 @@ fn faithful_changes_pass() {
             edit(s, "MEMORY.md", "- [X](x.md) — Cache\n", "");
         }),
         ("a heading", |s, _| {
-            edit(s, "people.md", "Ann owns", "## Roles\n\nAnn owns")
+            edit(s, "people.md", "Ann owns", "## Roles\n\nAnn owns");
         }),
     ];
     for (name, change) in good {
@@ -123,10 +127,11 @@ fn faithful_changes_pass() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn bad_results_are_refused_with_a_reason() {
-    let bad: [(&str, fn(&mut Snapshot, &mut Declared)); 17] = [
+    let bad: [(&str, Change); 19] = [
         ("`pinned/p.md` is pinned and was touched", |s, _| {
-            edit(s, "pinned/p.md", "Pinned", "Changed")
+            edit(s, "pinned/p.md", "Pinned", "Changed");
         }),
         ("`logs/2026/11/2026-11-14.md` is a log", |s, _| {
             edit(s, "logs/2026/11/2026-11-14.md", "Oslo", "Bergen");
@@ -173,10 +178,10 @@ fn bad_results_are_refused_with_a_reason() {
             edit(s, "people.md", "description: Who does what\n", "");
         }),
         ("`people.md` has no valid `type`", |s, _| {
-            edit(s, "people.md", "project", "dragon")
+            edit(s, "people.md", "project", "dragon");
         }),
         ("`tests.md` lost the key `node`", |s, _| {
-            edit(s, "tests.md", "node: 7\n", "")
+            edit(s, "tests.md", "node: 7\n", "");
         }),
         (
             "`people.md` states what no source states: Dora pays the bills.",
@@ -217,6 +222,22 @@ fn bad_results_are_refused_with_a_reason() {
                     "Restart Redis nightly, says the cache page. Bob reviews",
                 );
             },
+        ),
+        (
+            "`people.md` is trusted as user, but what it was made of only as external",
+            |s, _| {
+                // The line of an untrusted memory is no better than the memory.
+                edit(
+                    s,
+                    "people.md",
+                    "Bob reviews",
+                    "The cache page of x. Bob reviews",
+                );
+            },
+        ),
+        (
+            "`sub/MEMORY.md` states what no source states: Zoe leads everything.",
+            |s, _| put(s, "sub/MEMORY.md", "Zoe leads everything.\n"),
         ),
         (
             "`people.md` is said to be made of `none.md`, which does not exist",
@@ -284,6 +305,46 @@ fn losses_need_reasons_beyond_the_limit() {
 }
 
 #[test]
+fn code_writes_down_what_a_model_leaves_out() {
+    let log = "logs/2026/11/2026-11-14.md";
+    let before = before();
+    let (mut staged, mut declared) = (before.clone(), declared());
+    put(
+        &mut staged,
+        "demo.md",
+        "---\nname: Demo\ndescription: Oslo was picked for the demo\ntype: project\n---\n\nOslo was picked for the demo on 2026-11-15.\n",
+    );
+    edit(
+        &mut staged,
+        "MEMORY.md",
+        "- [P]",
+        "- [Demo](demo.md) — Oslo was picked for the demo\n- [P]",
+    );
+    declared.merges.push(Merge {
+        into: path("demo.md"),
+        sources: vec![path(log)],
+    });
+    assert!(check(&before, &staged, &declared, &limits()).is_err());
+    let after = stamped(&before, &staged, &declared, &limits());
+    assert_eq!(
+        Topic::read(&text(&after, "demo.md")).trust,
+        Some(Trust::Assistant)
+    );
+    assert!(text(&after, log).ends_with("<!-- distilled -->\n"));
+    let checked = check(&before, &after, &declared, &limits());
+    assert!(checked.is_ok(), "{checked:#?}");
+    assert_eq!(stamped(&before, &after, &declared, &limits()), after);
+}
+
+#[test]
+fn the_limits_are_those_of_the_settings() {
+    let settings = dormouse_core::settings::resolve(&[], dormouse_core::settings::Trust::Trusted);
+    let expected = limits();
+    let found = CheckLimits::from_settings(&settings, expected.today, expected.writing);
+    assert_eq!((found.index, found.loss), (expected.index, expected.loss));
+}
+
+#[test]
 fn every_objection_is_listed() {
     let all = objections(|s, _| {
         edit(s, "pinned/p.md", "Pinned", "Changed");
@@ -298,17 +359,13 @@ fn every_objection_is_listed() {
 fn a_credential_is_refused_by_whoever_finds_it() {
     let key = format!("AKIA{}", "QWERTYUIOPASDFGH");
     let line = format!("The key of the bucket is {key}.");
-    if secrets::scan(&line).is_empty() {
-        eprintln!("skipped: the scanner does not know this key");
-        return;
-    }
     let found = objections(|s, _| {
         edit(
             s,
             "people.md",
             "Bob reviews",
             &format!("{line} Bob reviews"),
-        )
+        );
     });
     assert!(
         found

@@ -117,11 +117,10 @@ pub(super) fn absolute(text: &str, written: Written, kind: Option<Kind>) -> Opti
                 part.range.start + mention.range.end,
             );
             out.push_str(&text[at..start]);
-            out.push_str(&format!(
-                "{} ({})",
-                shown(mention.days, mention.precision),
-                &text[start..end]
-            ));
+            out.push_str(&shown(mention.days, mention.precision));
+            out.push_str(" (");
+            out.push_str(&text[start..end]);
+            out.push(')');
             at = end;
         }
     }
@@ -211,8 +210,15 @@ pub(super) fn meant(sentence: &str, day: Date) -> String {
             readings.push(other);
         }
         for days in readings {
-            let shown = shown(days, mention.precision);
-            all.push_str(&format!("{shown} {} {} ", days.first, days.last));
+            let forms = [
+                shown(days, mention.precision),
+                days.first.to_string(),
+                days.last.to_string(),
+            ];
+            for form in forms {
+                all.push_str(&form);
+                all.push(' ');
+            }
         }
     }
     all

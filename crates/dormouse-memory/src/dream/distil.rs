@@ -17,6 +17,7 @@ use crate::trust::{Origin, Speaker, Trust};
 use crate::write::{NewMemory, render};
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
+use dormouse_guard::secrets;
 use dormouse_text::dates::dates;
 use dormouse_text::segment::Kind as Part;
 use dormouse_text::summary::{Budget, Feature, Passage, Voice, summarise};
@@ -37,6 +38,8 @@ pub(super) fn distil(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: 
             Some((path.clone(), day, text.to_owned()))
         })
         .filter(|(_, _, text)| !unread(text).trim().is_empty())
+        // A log with a credential in it cannot even be marked.
+        .filter(|(_, _, text)| secrets::scan(text).is_empty())
         .collect();
     for (log, day, text) in logs {
         let new = worth_keeping(snapshot, unread(&text), day);
@@ -82,7 +85,8 @@ fn worth_keeping(snapshot: &Snapshot, text: &str, day: Date) -> Vec<String> {
         let states = pick.reasons.iter().any(|reason| {
             reason.weight > 0.0 && matches!(reason.feature, Feature::Decision | Feature::Request)
         });
-        if !prose || sentence.is_empty() || !(states || !dates(sentence, day).is_empty()) {
+        let dated = !dates(sentence, day).is_empty();
+        if !prose || sentence.is_empty() || !(states || dated) {
             continue;
         }
         let stated = Written { day, stated: true };
@@ -115,7 +119,7 @@ fn keep(
             let text = file.text();
             let known = Topic::read(&text);
             let mut fields = Vec::new();
-            if super::merge::believed(&known) > Trust::Assistant {
+            if super::carry::believed(&known) > Trust::Assistant {
                 fields.push(Field::Trust(Trust::Assistant));
             }
             topic::edit(&format!("{}\n{lines}\n", text.trim_end()), &fields)

@@ -296,6 +296,9 @@ mod tests {
     };
     const NOW: Millis = Millis(100 * HOUR);
 
+    /// Closes a gate.
+    type Change = fn(&mut GateFacts);
+
     const fn open() -> GateFacts {
         GateFacts {
             limits: LIMITS,
@@ -313,7 +316,6 @@ mod tests {
         let since = Some(Millis(76 * HOUR));
         let dream = |since, odd_clock| GateDecision::Dream { since, odd_clock };
         assert_eq!(gates(&open()), dream(since, false));
-        type Change = fn(&mut GateFacts);
         let closed: [(Change, &str); 5] = [
             (|f| f.lock_free = false, "somebody else dreams"),
             (

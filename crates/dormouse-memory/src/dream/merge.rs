@@ -9,16 +9,19 @@
 //! # Responsibilities
 //! - The trust of a merge is the least of its parts; the files it was made of are named in it.
 //! - Keys of other tools are carried over. Links follow.
-//! - Pinned files, and files that pinned ones link to, stay where and as they are.
+//! - Pinned files and others that cannot be written, and files that those link to, stay where and
+//!   as they are.
 
+use super::carry::{contradict, fields, relink, with_keys};
 use super::sentence::{Reader, Sentence};
 use super::{Stated, What};
-use crate::snapshot::{Snapshot, StoredFile, is_pinned, is_topic};
-use crate::topic::{self, Field, Topic, Triggers};
-use crate::trust::Trust;
+use crate::snapshot::{Snapshot, StoredFile, is_pinned};
+use crate::topic::{self, Topic};
+use crate::transaction::MOST_BYTES;
 use crate::write::dependents;
 use dormouse_core::hash::Hash;
 use dormouse_guard::paths::SafePath;
+use dormouse_guard::secrets;
 use dormouse_text::duplicates::{Index, Likeness, NEAR, Sketch, clusters};
 use dormouse_text::segment::{Kind, segment};
 use jiff::civil::Date;
@@ -26,10 +29,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A memory that is compared.
 #[derive(Clone)]
-struct Memory {
-    path: SafePath,
-    text: String,
-    topic: Topic,
+pub(super) struct Memory {
+    pub(super) path: SafePath,
+    pub(super) text: String,
+    pub(super) topic: Topic,
 }
 
 impl Memory {
@@ -47,11 +50,21 @@ impl Memory {
         }
     }
 
+    fn is_untouchable(&self) -> bool {
+        is_untouchable(&self.path, &self.text)
+    }
+
     fn is_complete(&self) -> bool {
         !self.topic.name.is_empty()
             && !self.topic.description.is_empty()
             && self.topic.kind.is_some()
     }
+}
+
+/// Whether a dream must leave a file as it is: it is pinned, or what it holds could not be written
+/// again (too long, a credential), so that touching it would spoil the whole dream.
+pub(super) fn is_untouchable(path: &SafePath, text: &str) -> bool {
+    is_pinned(path) || text.len() > MOST_BYTES || !secrets::scan(text).is_empty()
 }
 
 /// What is to be done about two memories.
@@ -121,7 +134,9 @@ impl Merger {
                     Verdict::Merge => (first.clone(), other),
                     Verdict::MergeBack => (other, first.clone()),
                 };
-                self.join(snapshot, changes, &keeper, &gone);
+                if !self.join(snapshot, changes, &keeper, &gone) {
+                    continue;
+                }
                 merged = true;
                 if let Some(joined) = again(snapshot, &keeper.path) {
                     first = joined;
@@ -134,7 +149,8 @@ impl Merger {
     fn judge(&self, snapshot: &Snapshot, a: &Memory, b: &Memory, likeness: Likeness) -> Verdict {
         let kinds = matches!((a.topic.kind, b.topic.kind), (Some(a), Some(b)) if a != b);
         let until = a.topic.valid_until != b.topic.valid_until;
-        if kinds || until || (is_pinned(&a.path) && is_pinned(&b.path)) {
+        let (held_a, held_b) = (a.is_untouchable(), b.is_untouchable());
+        if kinds || until || (held_a && held_b) {
             return Verdict::Apart;
         }
         let (said_a, said_b) = (
@@ -147,32 +163,36 @@ impl Merger {
         if (likeness == Likeness::Variant && both) || differ(&only_a, &only_b) {
             return Verdict::Contradict;
         }
-        let fixed = |memory: &Memory| {
-            let linked = dependents(snapshot, &memory.path);
-            is_pinned(&memory.path) || linked.into_iter().any(is_pinned)
+        // What a file links to that cannot follow must stay where it is.
+        let linked = |memory: &Memory| {
+            let from = dependents(snapshot, &memory.path).into_iter();
+            let mut from = from.filter_map(|path| Some((path, snapshot.get(path)?)));
+            from.any(|(path, file)| is_untouchable(path, &file.text()))
         };
-        match (fixed(a), fixed(b)) {
+        match (held_a || linked(a), held_b || linked(b)) {
             (true, true) => Verdict::Apart,
-            // What is pinned is not added to; the other may go if it says nothing of its own.
-            (true, false) if is_pinned(&a.path) && !only_b.is_empty() => Verdict::Apart,
-            (false, true) if is_pinned(&b.path) && !only_a.is_empty() => Verdict::Apart,
-            (true, false) => Verdict::Merge,
+            // What cannot be touched is not added to; the other may go if it says nothing of its own.
+            (true, false) if held_a && !only_b.is_empty() => Verdict::Apart,
+            (false, true) if held_b && !only_a.is_empty() => Verdict::Apart,
             (false, true) => Verdict::MergeBack,
             (false, false) if better(b, a) => Verdict::MergeBack,
-            (false, false) => Verdict::Merge,
+            (true | false, false) => Verdict::Merge,
         }
     }
 
-    /// Puts one memory into another.
+    /// Puts one memory into another; not if that would become too long.
     fn join(
         &self,
         snapshot: &mut Snapshot,
         changes: &mut Vec<Stated>,
         keeper: &Memory,
         gone: &Memory,
-    ) {
-        if !is_pinned(&keeper.path) {
+    ) -> bool {
+        if !keeper.is_untouchable() {
             let text = self.joined(keeper, gone);
+            if text.len() > MOST_BYTES {
+                return false;
+            }
             set(snapshot, &keeper.path, text);
             changes.push(Stated {
                 path: keeper.path.clone(),
@@ -189,6 +209,7 @@ impl Merger {
             sources: vec![keeper.path.clone()],
         });
         relink(snapshot, changes, &gone.path, &keeper.path);
+        true
     }
 
     fn joined(&self, keeper: &Memory, gone: &Memory) -> String {
@@ -278,7 +299,7 @@ fn read(path: &SafePath, file: &StoredFile) -> Option<Memory> {
     Some(Memory { path, text, topic })
 }
 
-fn again(snapshot: &Snapshot, path: &SafePath) -> Option<Memory> {
+pub(super) fn again(snapshot: &Snapshot, path: &SafePath) -> Option<Memory> {
     read(path, snapshot.get(path)?)
 }
 
@@ -318,176 +339,4 @@ fn blocks(body: &str) -> Vec<&str> {
     blocks.push(&body[start..]);
     blocks.retain(|block| !block.trim().is_empty());
     blocks
-}
-
-/// What a merged file says of itself.
-fn fields(keeper: &Memory, gone: &Memory) -> Vec<Field> {
-    let (k, g) = (&keeper.topic, &gone.topic);
-    let mut sources: Vec<String> = Vec::new();
-    let names = [gone.path.to_string()];
-    for name in k.sources.iter().chain(&names).chain(&g.sources) {
-        if !sources.contains(name) && *name != keeper.path.as_str() {
-            sources.push(name.clone());
-        }
-    }
-    let mut fields = vec![Field::Sources(sources)];
-    if k.name.is_empty() && !g.name.is_empty() {
-        fields.push(Field::Name(g.name.clone()));
-    }
-    if k.description.is_empty() && !g.description.is_empty() {
-        fields.push(Field::Description(g.description.clone()));
-    }
-    if let (None, Some(kind)) = (k.kind, g.kind) {
-        fields.push(Field::Kind(kind));
-    }
-    // A file that says nothing of its trust is the user's own.
-    let least = believed(k).min(believed(g));
-    if least != believed(k) {
-        fields.push(Field::Trust(least));
-    }
-    let triggers = both(&k.triggers, &g.triggers);
-    if triggers != k.triggers {
-        fields.push(Field::Triggers(triggers));
-    }
-    fields
-}
-
-/// How far a memory is believed; one that says nothing of it is the user's own.
-pub(super) fn believed(topic: &Topic) -> Trust {
-    topic.trust.unwrap_or(Trust::User)
-}
-
-fn both(a: &Triggers, b: &Triggers) -> Triggers {
-    let join = |a: &[String], b: &[String]| {
-        let mut all = a.to_vec();
-        all.extend(b.iter().filter(|item| !a.contains(item)).cloned());
-        all
-    };
-    Triggers {
-        tools: join(&a.tools, &b.tools),
-        paths: join(&a.paths, &b.paths),
-        languages: join(&a.languages, &b.languages),
-        commands: join(&a.commands, &b.commands),
-    }
-}
-
-/// A file with the keys of another that it does not have, as they are written there.
-fn with_keys(text: &str, other: &str) -> String {
-    let (Some(theirs), _) = topic::split(other) else {
-        return text.to_owned();
-    };
-    let text = match topic::split(text) {
-        (Some(_), _) => text.to_owned(),
-        (None, _) => topic::edit(text, &[]),
-    };
-    let (Some(mine), _) = topic::split(&text) else {
-        return text;
-    };
-    let have: Vec<String> = mine.entries(&text).into_iter().map(|e| e.key).collect();
-    let mut lines = String::new();
-    for entry in theirs.entries(other) {
-        if !have.contains(&entry.key) && !super::check::is_own_key(&entry.key) {
-            lines.push_str(other[entry.range].trim_end());
-            lines.push_str(mine.newline);
-        }
-    }
-    let (head, tail) = text.split_at(mine.inner.end);
-    format!("{head}{lines}{tail}")
-}
-
-/// Marks two memories as saying different things. Pinned ones stay unmarked.
-fn contradict(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, a: &SafePath, b: &SafePath) {
-    for (path, other) in [(a, b), (b, a)] {
-        let Some(memory) = again(snapshot, path).filter(|_| !is_pinned(path)) else {
-            continue;
-        };
-        let mut list = contradicted(&memory.text);
-        if list.iter().any(|known| known == other.as_str()) {
-            continue;
-        }
-        list.push(other.to_string());
-        set(
-            snapshot,
-            path,
-            topic::edit(&memory.text, &[Field::Contradicts(list)]),
-        );
-        changes.push(Stated {
-            path: path.clone(),
-            what: What::Contradicts,
-            reason: format!("{other} is about the same, but a number or a negation differs"),
-            sources: vec![path.clone()],
-        });
-    }
-}
-
-/// The files that a memory says it contradicts.
-pub(super) fn contradicted(text: &str) -> Vec<String> {
-    let (Some(front), _) = topic::split(text) else {
-        return Vec::new();
-    };
-    match front.values(text).get("contradicts") {
-        Some(serde_json::Value::Array(items)) => items
-            .iter()
-            .filter_map(|item| item.as_str().map(str::to_owned))
-            .collect(),
-        Some(serde_json::Value::String(one)) => vec![one.clone()],
-        _ => Vec::new(),
-    }
-}
-
-/// Lets links to a file lead to another.
-fn relink(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, from: &SafePath, to: &SafePath) {
-    let bare = |path: &SafePath| path.as_str().trim_end_matches(".md").to_owned();
-    let pairs = [
-        (format!("[[{}]]", bare(from)), format!("[[{}]]", bare(to))),
-        (format!("[[{}|", bare(from)), format!("[[{}|", bare(to))),
-        (format!("[[{from}"), format!("[[{to}")),
-        (format!("]({from})"), format!("]({to})")),
-    ];
-    let others: Vec<SafePath> = snapshot.topics().map(|(path, _)| path.clone()).collect();
-    for path in others {
-        if is_pinned(&path) || !is_topic(&path) {
-            continue;
-        }
-        let Some(memory) = again(snapshot, &path) else {
-            continue;
-        };
-        let mut text = memory.text.clone();
-        for (old, new) in &pairs {
-            if text.contains(old.as_str()) {
-                text = text.replace(old.as_str(), new);
-            }
-        }
-        text = follow(&text, &memory.topic, from, to, &path);
-        if text != memory.text {
-            set(snapshot, &path, text);
-            changes.push(Stated {
-                path,
-                what: What::Linked,
-                reason: format!("{from} is part of {to} now"),
-                sources: Vec::new(),
-            });
-        }
-    }
-}
-
-/// The keys that name other files.
-fn follow(text: &str, topic: &Topic, from: &SafePath, to: &SafePath, own: &SafePath) -> String {
-    let mut fields = Vec::new();
-    if topic.superseded_by.as_deref() == Some(from.as_str()) {
-        fields.push(Field::SupersededBy(Some(to.to_string())));
-    }
-    let mut list = contradicted(text);
-    if list.iter().any(|name| name == from.as_str()) {
-        list.retain(|name| name != from.as_str() && name != to.as_str());
-        if to != own {
-            list.push(to.to_string());
-        }
-        fields.push(Field::Contradicts(list));
-    }
-    if fields.is_empty() {
-        text.to_owned()
-    } else {
-        topic::edit(text, &fields)
-    }
 }

@@ -2,9 +2,10 @@
 //!
 //! # Model
 //! A dream is a function from a snapshot to another one, and a proof. Whether it is time for one is
-//! decided by [`Gates`]; what it does is done by a model in a staged copy ([`directive`]) or without
-//! one ([`offline()`]); whether the result may be swapped in is decided by [`check()`], which knows
-//! nothing of who dreamt. What others wrote in the meantime wins ([`rebase()`]).
+//! decided by [`Gates`]; what it does is done by a model in a staged copy ([`directive()`]) or without
+//! one ([`offline()`]). Code writes down what a model is not asked about ([`stamped`]). Whether the
+//! result may be swapped in is decided by [`check()`], which knows nothing of who dreamt. What others
+//! wrote in the meantime wins ([`rebase()`]).
 //!
 //! # Responsibilities
 //! - Say what changed and why ([`Stated`]), so that it can be shown before and undone after.
@@ -14,6 +15,7 @@
 //! # Not here
 //! The lock, the staged copy and the swap (`dormouse-memdir`); calling a model (`dormouse-keeper`).
 
+mod carry;
 mod check;
 mod dating;
 mod directive;
@@ -21,6 +23,7 @@ mod distil;
 mod gates;
 #[cfg(test)]
 mod laws;
+mod lineage;
 mod merge;
 mod objection;
 mod offline;
@@ -40,6 +43,7 @@ pub use gates::{
     CLOCK_SLACK, Effect, Event, GateDecision, GateFacts, GateLimits, Gates, LastDream, Reason,
     gates,
 };
+pub use lineage::stamped;
 pub use objection::Objection;
 pub use offline::{OfflineFacts, offline};
 pub use rebase::{Dropped, rebase};

@@ -6,7 +6,7 @@
 //! dreaming again changes nothing.
 
 use super::dating::{Writing, absolute};
-use super::merge::{merge, set};
+use super::merge::{is_untouchable, merge, set};
 use super::{Draft, Stated, What, distil, tidy};
 use crate::index::{self, Limits};
 use crate::snapshot::{INDEX, Snapshot, is_pinned};
@@ -70,7 +70,7 @@ fn date(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, writing: &Writing) {
             if let Some(description) = description {
                 new = topic::edit(&new, &[Field::Description(description)]);
             }
-            Some((path.clone(), topic, new))
+            (!is_untouchable(path, text)).then(|| (path.clone(), topic, new))
         })
         .collect();
     for (path, old, text) in dated {

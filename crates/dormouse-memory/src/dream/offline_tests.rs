@@ -57,7 +57,7 @@ fn the_same_said_twice_is_one_memory_of_the_lesser_trust() {
     assert!(merged.contains("node: {a: 1}") && merged.contains("Ask Ann"));
     assert_eq!(
         draft.after.index(),
-        "# Mine\n- [DB](b.md) — db\nremark\n- [Links](c.md) — Links\n"
+        "# Mine\n- [DB](b.md) — db\nremark\n- [Links](c.md)\n"
     );
     assert!(text(&draft.after, "c.md").contains("See [[b]], [[b.md]] and [this](b.md)."));
 }
@@ -148,7 +148,7 @@ fn dates_get_their_day_in_file_and_line() {
     assert!(text(&draft.after, "b.md").ends_with("Broke 2026-11-08 (two days ago).\n"));
     assert_eq!(
         draft.after.index(),
-        "- [Freeze](a.md) — Freeze since 2026-11-11 (yesterday)\n- [B](b.md) — B\n"
+        "- [Freeze](a.md) — Freeze since 2026-11-11 (yesterday)\n- [B](b.md)\n"
     );
 }
 
@@ -256,4 +256,28 @@ fn nothing_to_do_is_nothing_done() {
     assert_eq!(dream(&Snapshot::new()).after, Snapshot::new());
     let empty = check(&before, &before, &declared(), &limits()).unwrap();
     assert!(empty.is_empty());
+}
+
+#[test]
+fn what_could_not_be_written_again_is_left_alone() {
+    let key = format!("The key is AKIA{}.", "QWERTYUIOPASDFGH");
+    let long = format!("{}\nSee [[c]].\n", "Filler words. ".repeat(9_000));
+    let log = "logs/2026/11/2026-11-14.md";
+    let before = with(&[
+        ("long.md", &long),
+        (
+            "secret.md",
+            &format!("{RULE}\n{key} It was so yesterday.\n"),
+        ),
+        ("a.md", RULE),
+        ("b.md", &format!("{RULE} See [[a]].")),
+        ("c.md", &format!("{RULE} And more.")),
+        (log, &format!("- We decided: {key}\n")),
+    ]);
+    let draft = dream(&before);
+    for name in ["long.md", "secret.md", log] {
+        assert_eq!(draft.after.get(&path(name)), before.get(&path(name)));
+    }
+    assert!(draft.after.get(&path("a.md")).is_none());
+    assert!(draft.after.get(&path("c.md")).is_some());
 }

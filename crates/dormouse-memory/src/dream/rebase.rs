@@ -6,7 +6,7 @@
 //! those whose links followed, those that were marked because of it. The index is made anew from
 //! what is there.
 
-use super::merge::contradicted;
+use super::carry::contradicted;
 use super::{CheckLimits, Merge, tidy};
 use crate::snapshot::{INDEX, Snapshot};
 use crate::topic::Topic;

@@ -122,7 +122,8 @@ fn named(item: &str) -> Vec<Named> {
         at = end;
         let name = word.trim_end_matches(edge).trim_end_matches('.');
         let name = name.strip_prefix("./").unwrap_or(name);
-        if let Some(path) = SafePath::parse(name).ok().filter(|_| name.ends_with(".md")) {
+        let markdown = name.to_lowercase().ends_with(".md");
+        if let Some(path) = SafePath::parse(name).ok().filter(|_| markdown) {
             match found.last_mut() {
                 // A link names its file twice.
                 Some(last) if last.path == path => last.end = end,

@@ -8,11 +8,12 @@
 //! numbers and negations that come from nowhere.
 
 use super::Excerpt;
+use super::carry::believed;
 use super::dating::{Writing, meant};
-use super::merge::believed;
 use super::sentence::{Reader, Sentence, is_figure};
 use crate::daily;
-use crate::snapshot::{LOGS, Snapshot};
+use crate::index;
+use crate::snapshot::{INDEX, LOGS, Snapshot};
 use crate::topic::Topic;
 use crate::trust::Trust;
 use dormouse_guard::paths::SafePath;
@@ -52,6 +53,10 @@ impl Ground {
         };
         for (path, file) in snapshot.files() {
             let text = file.text();
+            if path.file_name() == INDEX {
+                ground.add_index(reader, snapshot, &text);
+                continue;
+            }
             let topic = Topic::read(&text);
             let day = daily::day_of(path).or_else(|| writing.day(file, &topic).map(|at| at.day));
             let trust = source_trust(path, &topic);
@@ -68,6 +73,21 @@ impl Ground {
             }
         }
         ground
+    }
+
+    /// The lines of an index are believed as the files they point to; what points nowhere could be
+    /// from anywhere.
+    fn add_index(&mut self, reader: &Reader, snapshot: &Snapshot, text: &str) {
+        let entries = index::entries(text);
+        for (number, line) in text.lines().enumerate() {
+            let entry = entries.iter().find(|entry| entry.line == number + 1);
+            let path = entry.and_then(|entry| SafePath::parse(&entry.target).ok());
+            let file = path.and_then(|path| Some((snapshot.get(&path)?, path)));
+            let trust = file.map_or(Trust::External, |(file, path)| {
+                source_trust(&path, &Topic::read(&file.text()))
+            });
+            self.add(reader, reader.sentence(line), trust, None);
+        }
     }
 
     /// Adds something that was said, by the agent as far as is known.

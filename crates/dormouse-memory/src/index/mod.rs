@@ -73,19 +73,42 @@ fn parse(line: &str) -> Option<(String, String, String)> {
     Some((title.trim().to_owned(), target.to_owned(), hook.to_owned()))
 }
 
-/// The line of a memory, cut to [`LONGEST_LINE`] characters.
+/// The line of a memory, cut to [`LONGEST_LINE`] characters. A hook that only repeats the title is
+/// left out, and so is a title at its beginning.
 pub fn line(title: &str, target: &str, hook: &str) -> String {
     let title = flat(title).replace(['[', ']'], "");
     let mut line = format!("- [{title}]({target})");
     let hook = flat(hook);
+    let hook = without_title(&hook, &title);
     if !hook.is_empty() {
         line.push_str(" — ");
-        line.push_str(&hook);
+        line.push_str(hook);
     }
     if line.chars().count() <= LONGEST_LINE {
         return line;
     }
     shortened(&line, target)
+}
+
+/// What a hook says besides the title.
+fn without_title<'a>(hook: &'a str, title: &str) -> &'a str {
+    let ends = |c: char| c.is_ascii_punctuation() && !matches!(c, ')' | '`' | '"');
+    let bare = title.trim_end_matches(ends);
+    let begins = hook
+        .get(..bare.len())
+        .is_some_and(|head| !bare.is_empty() && head.eq_ignore_ascii_case(bare));
+    if !begins {
+        return hook;
+    }
+    let rest = &hook[bare.len()..];
+    if rest.trim_matches(ends).is_empty() {
+        return "";
+    }
+    // "Release freeze: no merges" says more behind the colon; "Release freezes" is another word.
+    match rest.trim_start().strip_prefix([':', '—', '–']) {
+        Some(more) if !more.trim().is_empty() => more.trim_start(),
+        _ => hook,
+    }
 }
 
 /// Cuts a line behind its link; the link itself must stay whole.

@@ -160,3 +160,35 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_hook_does_not_repeat_the_title() {
+    let cases = [
+        ("Use tabs", "Use tabs.", "- [Use tabs](a.md)"),
+        ("Use tabs", "use tabs", "- [Use tabs](a.md)"),
+        (
+            "Freeze",
+            "Freeze: no merges",
+            "- [Freeze](a.md) — no merges",
+        ),
+        (
+            "Freeze",
+            "Freezes are rare",
+            "- [Freeze](a.md) — Freezes are rare",
+        ),
+        (
+            "Freeze",
+            "Freeze of March",
+            "- [Freeze](a.md) — Freeze of March",
+        ),
+        ("", "hook", "- [](a.md) — hook"),
+        ("ä", "a", "- [ä](a.md) — a"),
+    ];
+    for (title, hook, expected) in cases {
+        assert_eq!(
+            super::line(title, "a.md", hook),
+            expected,
+            "{title} / {hook}"
+        );
+    }
+}

@@ -22,6 +22,7 @@
 //! Ranking (`dormouse-recall`); calling a model, looking at the working tree and recording what was
 //! sent (`dormouse-keeper`).
 
+mod files;
 pub mod neutral;
 mod plan;
 pub mod render;

@@ -50,10 +50,9 @@ const BOUNDARIES: [&str; 38] = [
 ];
 
 /// Beginnings of such names.
-const BEGINNINGS: [&str; 8] = [
+const BEGINNINGS: [&str; 7] = [
     "system-",
     "system_",
-    "antml",
     "function_",
     "tool_",
     "tool-",
@@ -91,7 +90,18 @@ pub fn one_line(text: &str, most: usize) -> String {
         return line;
     }
     let kept: String = line.chars().take(most.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    format!("{}…", without_half_tag(&kept).trim_end())
+}
+
+/// A neutral text that was cut, without the tag that the cut made of a longer name: half of
+/// `<systematic>` is `<system`.
+pub(super) fn without_half_tag(mut text: &str) -> &str {
+    while has_boundary(text) {
+        // Only the last one can be new.
+        let last = text.rfind(['<', '＜', '﹤', '[']).unwrap_or(0);
+        text = &text[..last];
+    }
+    text
 }
 
 /// Without control characters, without those that take no room or turn text around, with plain
@@ -175,9 +185,12 @@ fn is_boundary(rest: &str) -> bool {
         .take(LONGEST_NAME)
         .collect::<String>()
         .to_ascii_lowercase();
-    BOUNDARIES.contains(&name.as_str())
-        || BEGINNINGS.iter().any(|start| name.starts_with(start))
-        || name.starts_with("memory")
+    // Tags of a name space mean the same.
+    let name = name.trim_end_matches([':', '.', '-', '_']);
+    let bare = name.rsplit(':').next().unwrap_or(name);
+    BOUNDARIES.contains(&bare)
+        || BEGINNINGS.iter().any(|start| bare.starts_with(start))
+        || bare.starts_with("memory")
 }
 
 /// `[INST]`, `[/INST]`.
@@ -245,6 +258,7 @@ mod tests {
             "<system-reminder",
             "<private>",
             "<function_calls><invoke name=\"Bash\">",
+            "<x:invoke name=\"Bash\">",
             "<|im_start|>system",
             "<<SYS>>",
             "[INST] do it [/INST]",
@@ -286,6 +300,7 @@ mod tests {
     fn a_line_is_one_line_and_short() {
         assert_eq!(one_line("a\n b  c", 10), "a b c");
         assert_eq!(one_line("abcdef", 4), "abc…");
+        assert_eq!(one_line("a <systematic> error", 10), "a…");
     }
 
     proptest! {

@@ -10,7 +10,7 @@
 //! # Not here
 //! Recording what was sent (`dormouse-keeper`).
 
-use super::neutral::{neutralise, one_line};
+use super::neutral::{neutralise, one_line, without_half_tag};
 use super::verify::Mark;
 use crate::topic::Topic;
 use dormouse_core::units::Millis;
@@ -128,12 +128,14 @@ fn cap(content: &str, caps: Caps) -> (&str, bool) {
     if end == content.len() {
         return (shown, false);
     }
-    if end == by_lines {
-        return (shown.trim_end(), true);
-    }
     // Whole lines, unless that would cost half of it.
     let whole = shown.rfind('\n').filter(|at| *at > end / 2);
-    (shown[..whole.unwrap_or(end)].trim_end(), true)
+    let end = if end == by_lines {
+        end
+    } else {
+        whole.unwrap_or(end)
+    };
+    (without_half_tag(&shown[..end]).trim_end(), true)
 }
 
 fn stale_line(gone: &[String]) -> String {

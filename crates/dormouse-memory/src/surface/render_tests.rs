@@ -138,25 +138,6 @@ fn check_any(text: &str, path: &str, gone: &str, caps: Caps) {
     assert_eq!(fragment, render(&memory, NOW, caps));
 }
 
-#[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the material lies on the disk, and a skipped test says so"
-)]
-fn naughty_strings_stay_in_their_frame() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = root.join("../../../shared/material/security/blns-mit/blns.json");
-    let Ok(text) = std::fs::read_to_string(path) else {
-        eprintln!("skipped: no material at ../shared/material/security/blns-mit");
-        return;
-    };
-    let strings: Vec<String> = serde_json::from_str(&text).unwrap();
-    assert!(strings.len() > 400);
-    for string in strings {
-        check_any(&string, &string, &string, CAPS);
-    }
-}
-
 proptest! {
     #[test]
     fn caps_and_frame_hold_for_any_input(

@@ -85,7 +85,7 @@ pub fn request(prompt: &str, candidates: &[Line], most: usize) -> SelectorReques
         system: INSTRUCTIONS.trim_end().replace("{most}", &most.to_string()),
         user: format!(
             "<query>\n{}\n</query>\n\n<candidates>\n{}\n</candidates>",
-            shortened(&neutralise(prompt.trim())),
+            shortened(prompt.trim()),
             lines.join("\n")
         ),
         schema: schema(),
@@ -107,16 +107,17 @@ fn safe_line(line: &Line) -> String {
     one_line(&render_line(&line), usize::MAX)
 }
 
-/// The beginning and the end of a long request.
+/// The beginning and the end of a long request, made neutral after the cut: a cut can make a tag
+/// or a turn of what was none.
 fn shortened(text: &str) -> String {
     let count = text.chars().count();
     if count <= LONGEST_QUERY {
-        return text.to_owned();
+        return neutralise(text);
     }
     let half = LONGEST_QUERY / 2;
     let head: String = text.chars().take(half).collect();
     let tail: String = text.chars().skip(count - half).collect();
-    format!("{head}\n[…]\n{tail}")
+    format!("{}\n[…]\n{}", neutralise(&head), neutralise(&tail))
 }
 
 /// What an answer means: fences and prose around the object are passed over, names that were not

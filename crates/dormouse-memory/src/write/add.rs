@@ -10,7 +10,7 @@ use dormouse_guard::paths::SafePath;
 use dormouse_text::duplicates::{Likeness, NEAR, Sketch};
 
 /// Bytes of a file's name before its ending.
-const LONGEST_NAME: usize = 60;
+const LONGEST_NAME: usize = 48;
 
 /// A memory that is to be added.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,6 +3,7 @@
 use crate::material;
 use dormouse_core::settings::Percent;
 use dormouse_core::units::Millis;
+use dormouse_guard::paths::SafePath;
 use dormouse_memory::dream::{CheckLimits, Draft, OfflineFacts, Writing, check, offline};
 use dormouse_memory::index::{self, Limits};
 use dormouse_memory::snapshot::Snapshot;
@@ -60,9 +61,16 @@ fn memories_of_agents_keep_their_bytes_and_only_bloated_lines_are_cut() {
         for (path, file) in before.topics() {
             assert_eq!(draft.after.get(path), Some(file), "{name}/{path}");
         }
-        assert_eq!(targets(&draft.after), targets(&before), "{name}");
+        let (was, is) = (targets(&before), targets(&draft.after));
+        assert!(is.starts_with(&was), "{name}");
+        // One of these folders really has a memory that its index does not know.
+        let missing: Vec<String> = index::drift(&before)
+            .unlisted
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(is[was.len()..], missing, "{name}");
         let (old, new) = (before.index(), draft.after.index());
-        assert_eq!(old.lines().count(), new.lines().count());
         for (old, new) in old.lines().zip(new.lines()).filter(|(old, new)| old != new) {
             assert!(old.chars().count() > index::LONGEST_LINE, "{old}");
             let kept = new.trim_end_matches('…');
@@ -102,4 +110,26 @@ fn a_large_folder_of_notes_gets_an_index_that_fits() {
         remark.contains(&format!("{unlisted} have no line")),
         "{remark}"
     );
+}
+
+#[test]
+fn a_copy_among_many_notes_is_found_and_its_own_words_are_kept() {
+    let Some(folder) = material::folder("memories/notes-jbranchaud-til-mit") else {
+        return;
+    };
+    let mut before = material::snapshot(&folder);
+    let name = |text: &str| SafePath::parse(text).unwrap();
+    let original = name("git/accessing-a-lost-commit.md");
+    let mut copy = before.get(&original).unwrap().clone();
+    copy.content = format!("{}\nAsk Ann before you prune.\n", copy.text()).into();
+    before.insert(name("zz/copy.md"), copy);
+    let draft = dream(&before);
+    assert_eq!(draft.after.topics().count(), before.topics().count() - 1);
+    let left = [original, name("zz/copy.md")];
+    let left: Vec<String> = left
+        .iter()
+        .filter_map(|path| Some(draft.after.get(path)?.text().into_owned()))
+        .collect();
+    assert_eq!(left.len(), 1);
+    assert!(left[0].contains("Ask Ann before you prune."));
 }

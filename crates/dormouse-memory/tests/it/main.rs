@@ -4,7 +4,9 @@
 
 mod disk;
 mod dreams_of_real_folders;
+mod imports_of_real_folders;
 mod extraction;
 mod instructions;
 mod material;
 mod memory_tool;
+mod surface;

@@ -34,7 +34,7 @@ pub struct Entry {
     pub id: String,
     /// What it says.
     pub text: String,
-    /// A title, or who speaks.
+    /// A title, or a folder.
     pub name: String,
     /// A summary or a caption; when it was said, in words.
     pub description: String,

@@ -84,9 +84,10 @@ mod tests {
         tally.add(&[5], &[6]);
         tally.add(&[5], &[]);
         assert_eq!(tally.questions(), 3);
-        assert_eq!(tally.recall(), [1.0 / 3.0, 0.5, 2.0 / 3.0, 2.0 / 3.0]);
-        assert_eq!(tally.any(), [1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]);
-        assert_eq!(tally.all(), [1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]);
-        assert_eq!(tally.reciprocal_rank(), 0.5);
+        let percent = |shares: [f64; 4]| format!("{:.0?}", shares.map(|share| share * 100.0));
+        assert_eq!(percent(tally.recall()), "[33, 50, 67, 67]");
+        assert_eq!(percent(tally.any()), "[33, 67, 67, 67]");
+        assert_eq!(percent(tally.all()), "[33, 33, 67, 67]");
+        assert_eq!(format!("{:.2}", tally.reciprocal_rank()), "0.50");
     }
 }

@@ -129,7 +129,7 @@ impl Searcher {
                 confidence: evidence.confidence(*score, *look),
             })
             .collect();
-        if is_request(query.text) {
+        if weights.rules && is_request(query.text) {
             self.place_rules(&mut hits, query.top, scratch);
         }
         hits

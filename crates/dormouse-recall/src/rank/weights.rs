@@ -38,6 +38,8 @@ pub struct Weights {
     pub variant: f32,
     /// What two words of the query written as one count.
     pub joined: f32,
+    /// Whether standing instructions get places among the hits of a request.
+    pub rules: bool,
     /// The most that being new adds, in standard deviations.
     pub recency: f32,
     /// The most that the caller's prior adds, in standard deviations.
@@ -67,8 +69,8 @@ impl Mixed {
 impl Default for Weights {
     fn default() -> Self {
         Self {
-            name: 1.3,
-            description: 1.3,
+            name: 3.0,
+            description: 2.0,
             saturation: 1.3,
             length: Mixed::new(0.85, 0.4),
             rarity: Mixed::new(0.7, 1.0),
@@ -81,6 +83,7 @@ impl Default for Weights {
             alike: 0.5,
             variant: 0.2,
             joined: 0.2,
+            rules: true,
             recency: 0.05,
             prior: 0.1,
         }

@@ -140,18 +140,7 @@ impl Builder {
     }
 
     fn count(&mut self, term: Term<'_>, field: Field, count: u8) -> Result<(), TooLarge> {
-        let number = match self.numbers.get(term.text) {
-            Some(number) => *number,
-            None => {
-                let number = fits(self.postings.len())?;
-                if number >= GAP {
-                    return Err(TooLarge);
-                }
-                self.numbers.insert(term.text.to_owned(), number);
-                self.postings.push(Vec::new());
-                number
-            }
-        };
+        let number = self.number(term.text)?;
         if term.sort == Sort::Stem {
             self.words.push(number);
         }
@@ -173,6 +162,20 @@ impl Builder {
             }
         }
         Ok(())
+    }
+
+    /// The number of a term, in the order of their first use.
+    fn number(&mut self, term: &str) -> Result<u32, TooLarge> {
+        if let Some(number) = self.numbers.get(term) {
+            return Ok(*number);
+        }
+        let number = fits(self.postings.len())?;
+        if number >= GAP {
+            return Err(TooLarge);
+        }
+        self.numbers.insert(term.to_owned(), number);
+        self.postings.push(Vec::new());
+        Ok(number)
     }
 
     fn entry(&mut self, document: &Document<'_>, first_unit: u32, lengths: [u32; 3]) {

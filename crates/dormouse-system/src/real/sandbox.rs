@@ -60,11 +60,14 @@ const FIXED_ENVIRONMENT: &[(&str, &str)] = &[
     ("PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_CONFIG_COUNT", "3"),
     ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
     ("GIT_CONFIG_VALUE_0", "false"),
     ("GIT_CONFIG_KEY_1", "core.hooksPath"),
     ("GIT_CONFIG_VALUE_1", "/dev/null"),
+    // A repository that lies unpacked among the files of another is the model's to choose.
+    ("GIT_CONFIG_KEY_2", "safe.bareRepository"),
+    ("GIT_CONFIG_VALUE_2", "explicit"),
 ];
 
 /// Runs programs on this machine.

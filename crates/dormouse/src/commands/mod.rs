@@ -3,12 +3,18 @@
 pub mod completions;
 pub mod config;
 pub mod context;
+pub mod dream;
 pub mod eval;
 pub mod export;
+pub mod extract;
 pub mod gc;
+pub mod guard;
+mod keeper;
 pub mod log;
 pub mod memory;
+pub mod recall;
 pub mod replay;
+pub mod search;
 pub mod sessions;
 pub mod sim;
 pub mod usage;
@@ -27,6 +33,10 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Sessions(args)) => sessions::run(args, app),
         Some(Command::Log(args)) => log::run(args, app),
         Some(Command::Memory(args)) => memory::run(args, app),
+        Some(Command::Dream(args)) => dream::run(args, app),
+        Some(Command::Extract(args)) => extract::run(args, app),
+        Some(Command::Recall(args)) => recall::run(args, app),
+        Some(Command::Search(args)) => search::run(args, app),
         Some(Command::View(args)) => view::run(args, app),
         Some(Command::Usage(args)) => usage::run(args, app),
         Some(Command::Replay(args)) => replay::run(args, app),
@@ -35,6 +45,7 @@ pub fn run(cli: &Cli, app: &mut App) -> Outcome {
         Some(Command::Export(args)) => export::run_export(args, app),
         Some(Command::Convert(args)) => export::run_convert(args, app),
         Some(Command::Config(args)) => config::run(args, app),
+        Some(Command::Guard(args)) => guard::run(args, app),
         Some(Command::Gc(args)) => gc::run(args, app),
         Some(Command::Completions(args)) => completions::run(args, app),
     }

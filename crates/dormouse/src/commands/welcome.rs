@@ -9,6 +9,9 @@ use crate::output::{Cell, Column, Format, Line, Role, Table};
 use clap::CommandFactory as _;
 use serde::Serialize;
 
+/// A group of more commands is shown as one line.
+const MOST_OF_A_GROUP: usize = 6;
+
 #[derive(Serialize)]
 struct Welcome {
     version: &'static str,
@@ -35,7 +38,7 @@ pub(super) fn run(app: &mut App) -> Outcome {
     out.line("It is being built: the agent itself does not run yet. These commands do:")?;
     out.blank()?;
     let mut table = Table::new([Column::left(""), Column::left(""), Column::left("")]);
-    for command in welcome.commands {
+    for command in shown(&Cli::command(), "") {
         let name = Cell::with_role(Role::Strong, command.name);
         table.row(["".into(), name, command.about.into()]);
     }
@@ -44,6 +47,24 @@ pub(super) fn run(app: &mut App) -> Outcome {
     out.line("Start with `dormouse sessions ~/.claude/projects`, then `dormouse context FILE`.")?;
     out.line("`dormouse help COMMAND` explains each of them.")?;
     Ok(())
+}
+
+/// The same, but a group of many commands stands for them.
+fn shown(command: &clap::Command, group: &str) -> Vec<Command> {
+    let mut found = Vec::new();
+    for inner in command.get_subcommands() {
+        let all = leaves(inner, "");
+        let single = clap::Command::new("").subcommand(inner.clone());
+        if all.len() > MOST_OF_A_GROUP {
+            let name = format!("{group}{} …", inner.get_name());
+            let about = inner.get_about().map(ToString::to_string);
+            let about = about.unwrap_or_default();
+            found.push(Command { name, about });
+        } else {
+            found.extend(leaves(&single, group));
+        }
+    }
+    found
 }
 
 /// The commands that do something, with the groups they are in as part of their names.

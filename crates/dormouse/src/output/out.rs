@@ -165,6 +165,15 @@ impl Out {
         Ok(())
     }
 
+    /// Prints a paragraph that stands in by `indent`, broken to fit the screen.
+    pub fn indented(&mut self, role: Role, text: &str, indent: usize) -> OutResult {
+        let width = self.width().saturating_sub(indent);
+        for line in wrapped(text, width) {
+            self.line(Line::new().text(" ".repeat(indent)).role(role, line))?;
+        }
+        Ok(())
+    }
+
     /// Prints an empty line.
     pub fn blank(&mut self) -> OutResult {
         self.write("\n")
@@ -204,6 +213,13 @@ impl Out {
         serde_json::to_writer_pretty(&mut self.stdout, value)
             .map_err(|error| OutError(error.into()))?;
         self.write("\n")
+    }
+
+    /// Prints a value as JSON on one line, at once: there may be many, and they may take a while.
+    pub fn json_line(&mut self, value: &impl Serialize) -> OutResult {
+        serde_json::to_writer(&mut self.stdout, value).map_err(|error| OutError(error.into()))?;
+        self.write("\n")?;
+        self.flush()
     }
 
     /// Makes sure that everything printed has arrived.

@@ -1,8 +1,8 @@
 //! Aligned tables.
 //!
 //! Columns are as wide as their widest cell, two spaces apart; numbers stand right. Where the
-//! width of the screen is known, one column may be marked to give way, and others to be left out
-//! where that is not enough. The last column is never padded. A row can be followed by notes, indented lines that belong to it.
+//! width of the screen is known, columns may be marked to give way, the widest first, and others to
+//! be left out where that is not enough. The last column is never padded. A row can be followed by notes, indented lines that belong to it.
 
 use super::line::{Paint, Role, painted};
 use super::text::{clipped, printable, width};
@@ -17,7 +17,8 @@ const NARROWEST: usize = 8;
 pub struct Column {
     title: &'static str,
     align: Align,
-    gives_way: bool,
+    /// How far it gives way before other columns are left out.
+    gives_way: Option<usize>,
     can_go: bool,
 }
 
@@ -33,7 +34,7 @@ impl Column {
         Self {
             title,
             align: Align::Left,
-            gives_way: false,
+            gives_way: None,
             can_go: false,
         }
     }
@@ -48,8 +49,14 @@ impl Column {
 
     /// Cells of this column are cut short if the screen is too narrow.
     #[must_use]
-    pub const fn gives_way(mut self) -> Self {
-        self.gives_way = true;
+    pub const fn gives_way(self) -> Self {
+        self.gives_way_until(NARROWEST)
+    }
+
+    /// The same, but columns that can go are left out before this one has less than `least`.
+    #[must_use]
+    pub const fn gives_way_until(mut self, least: usize) -> Self {
+        self.gives_way = Some(least);
         self
     }
 
@@ -166,24 +173,38 @@ impl Table {
         let Some(limit) = limit else {
             return (shown, widths);
         };
-        let flexible = self.columns.iter().position(|column| column.gives_way);
         loop {
             let gaps = GAP.len() * shown.len().saturating_sub(1);
             let total = shown.iter().map(|at| widths[*at]).sum::<usize>() + gaps;
             let over = total.saturating_sub(limit);
-            let slack = flexible.map_or(0, |at| widths[at].saturating_sub(NARROWEST));
+            let slack: usize = shown
+                .iter()
+                .filter_map(|at| Some(widths[*at].saturating_sub(self.columns[*at].gives_way?)))
+                .sum();
             let expendable = shown.iter().rposition(|at| self.columns[*at].can_go);
             match expendable {
                 Some(at) if over > slack => {
                     shown.remove(at);
                 }
                 _ => {
-                    if let Some(flexible) = flexible {
-                        widths[flexible] -= over.min(slack);
-                    }
+                    self.narrow(&shown, &mut widths, over);
                     return (shown, widths);
                 }
             }
+        }
+    }
+
+    /// Takes `over` from the columns that give way, each time from the widest of them.
+    fn narrow(&self, shown: &[usize], widths: &mut [usize], over: usize) {
+        for _ in 0..over {
+            let flexible = shown
+                .iter()
+                .copied()
+                .filter(|at| self.columns[*at].gives_way.is_some() && widths[*at] > NARROWEST);
+            let Some(widest) = flexible.max_by_key(|at| widths[*at]) else {
+                return;
+            };
+            widths[widest] -= 1;
         }
     }
 
@@ -258,6 +279,30 @@ mod tests {
         assert_eq!(narrow[1], "dormouse         1,234  sleeps");
         assert_eq!(narrow[4], "a rather long…       1");
         assert_eq!(table.render(Some(5), Paint::Off)[4], "a rathe…       1");
+    }
+
+    #[test]
+    fn of_several_columns_the_widest_gives_way_first() {
+        let mut table = Table::new([
+            Column::left("FILE").gives_way(),
+            Column::right("N"),
+            Column::left("TEXT").gives_way(),
+        ]);
+        table.row(["abcdefghijkl".into(), 1.into(), "x".repeat(40).into()]);
+        let row = |limit| table.render(Some(limit), Paint::Off)[1].clone();
+        assert_eq!(row(30), "abcdefghijkl  1  xxxxxxxxxxxx…");
+        assert_eq!(row(25), "abcdefghi…  1  xxxxxxxxx…");
+        assert_eq!(row(10), "abcdefg…  1  xxxxxxx…");
+
+        let mut table = Table::new([
+            Column::left("FILE").gives_way_until(12),
+            Column::right("NUMBER").can_go(),
+        ]);
+        table.row(["abcdefghijkl".into(), 1.into()]);
+        let row = |limit| table.render(Some(limit), Paint::Off)[1].clone();
+        assert_eq!(row(20), "abcdefghijkl       1");
+        assert_eq!(row(19), "abcdefghijkl");
+        assert_eq!(row(10), "abcdefghi…");
     }
 
     #[test]

@@ -101,3 +101,117 @@ fn wrong_arguments_are_told() {
     assert_eq!(machine.run("eval fidelity").code, 2);
     assert_eq!(machine.run("eval fidelity /missing.jsonl").code, 3);
 }
+
+const DOCS: &str = r#"{"id":"D1:1","text":"We adopted a grey cat called Pepper.","group":"a","speaker":"Ann"}
+{"id":"D1:2","text":"She sleeps on the piano.","group":"a"}
+{"id":"D1:3","text":"The piano was tuned in May.","group":"a"}
+{"id":"D2:1","text":"Our car broke down near Lyon.","group":"a"}
+
+{"id":1,"text":"Pepper is my favourite spice.","group":"b"}
+{"id":2,"text":"I cook with salt alone.","group":"b"}
+"#;
+
+const QUERIES: &str = r#"{"query":"What is the cat called?","relevant":["D1:1"],"group":"a","category":"who"}
+{"query":"When was the piano tuned?","relevant":["D1:3","D1:2"],"group":"a","category":"when"}
+{"query":"Pepper","relevant":[1],"group":"b","category":"who"}
+{"query":"Nothing fits","relevant":[],"group":"b"}
+"#;
+
+#[test]
+fn recall_ranks_each_query_within_its_group() {
+    let machine = Machine::new(&[("docs.jsonl", DOCS), ("queries.jsonl", QUERIES)]);
+    let run = machine.run("eval recall --docs docs.jsonl --queries queries.jsonl --json --misses");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("nothing is relevant to them: 1"),
+        "{}",
+        run.stderr
+    );
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["documents"], 6);
+    assert_eq!(report["groups"], 2);
+    assert_eq!(report["queries"], 3);
+    assert_eq!(report["without_answer"], 1);
+    assert_eq!(report["r@1"], 0.8333, "one of three has two answers");
+    assert_eq!(report["any@1"], 1.0);
+    assert_eq!(report["all@1"], 0.6667);
+    assert_eq!(report["all@5"], 1.0);
+    assert_eq!(report["mrr"], 1.0);
+    assert!(report["p50_ms"].is_number() && report["p99_ms"].is_number());
+    assert_eq!(report["rows"][1]["name"], "who");
+    assert_eq!(report["rows"][1]["queries"], 2);
+    assert_eq!(report["misses"], serde_json::json!([]));
+    let text = machine.stdout("eval recall --docs docs.jsonl --queries queries.jsonl");
+    assert!(
+        text.starts_with("3 queries, 6 documents in 2 groups"),
+        "{text}"
+    );
+    assert!(text.lines().any(|line| line.starts_with("all ")), "{text}");
+}
+
+#[test]
+fn recall_takes_titles_of_notes_as_queries() {
+    let machine = Machine::new(&[
+        (
+            "notes/git/undo.md",
+            "# Undo a commit\n\nReset moves the branch back by one commit.\n",
+        ),
+        (
+            "notes/vim/save.md",
+            "# Write the buffer\n\nSave what is in the buffer with `:w`.\n",
+        ),
+        ("notes/vim/untitled.md", "no title here\n"),
+        ("notes/README.md", "# Notes\n\nAll notes.\n"),
+        ("notes/.git/x.md", "# Hidden\n\nNot a note.\n"),
+    ]);
+    let run = machine.run("eval recall --dir notes --json");
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["documents"], 2);
+    assert_eq!(report["r@1"], 1.0);
+    assert!(run.stderr.contains("no title"), "{}", run.stderr);
+}
+
+#[test]
+fn recall_names_the_line_that_is_wrong() {
+    let check = |docs: &str, queries: &str, message: &str| {
+        let machine = Machine::new(&[("docs.jsonl", docs), ("queries.jsonl", queries)]);
+        let run = machine.run("eval recall --docs docs.jsonl --queries queries.jsonl");
+        assert_eq!(run.code, 4, "{}", run.stderr);
+        assert!(run.stderr.contains(message), "{}", run.stderr);
+    };
+    check(
+        "{\"id\":1,\"text\":\"x\"}\nnonsense\n",
+        QUERIES,
+        "docs.jsonl`, line 2: no JSON",
+    );
+    check("{\"id\":1}\n", QUERIES, "docs.jsonl`, line 1: no `text`");
+    check(
+        "{\"text\":\"x\"}\n",
+        QUERIES,
+        "docs.jsonl`, line 1: no `id`",
+    );
+    let twice = "{\"id\":1,\"text\":\"x\"}\n{\"id\":1,\"text\":\"y\"}\n";
+    check(twice, QUERIES, "line 2: a second document `1`");
+    check(DOCS, "[]\n", "queries.jsonl`, line 1: no JSON object");
+    check(DOCS, "{\"query\":\"x\"}\n", "line 1: no list `relevant`");
+    let unknown = "{\"query\":\"x\",\"relevant\":[\"D9:9\"],\"group\":\"a\"}\n";
+    check(
+        DOCS,
+        unknown,
+        "line 1: no document of the group `a` has the id `D9:9`",
+    );
+    check(
+        DOCS,
+        "{\"query\":\"x\",\"relevant\":[]}\n",
+        "no query with a relevant document",
+    );
+    let machine = Machine::new(&[("docs.jsonl", DOCS)]);
+    assert_eq!(machine.run("eval recall --docs docs.jsonl").code, 2);
+    assert_eq!(
+        machine
+            .run("eval recall --docs docs.jsonl --queries none.jsonl")
+            .code,
+        3
+    );
+    assert_eq!(machine.run("eval recall --dir nowhere").code, 3);
+}

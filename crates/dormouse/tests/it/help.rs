@@ -20,6 +20,7 @@ It is being built: the agent itself does not run yet. These commands do:
   usage           Add up tokens and dollars of a session or a folder
   replay          Play sessions against the simulator: what each policy costs, and why
   eval fidelity   Measure what of a session is still there after compactions
+  eval recall     Measure how well documents are found that answer a query
   sim             Run the provider simulator
   export          Print a log for tools made for Claude Code transcripts
   convert         Make a log from a transcript of Claude Code's
@@ -27,6 +28,8 @@ It is being built: the agent itself does not run yet. These commands do:
   config docs     Print the reference of all settings as Markdown
   config trust    Let a project's settings count fully
   config untrust  Take the trust in a project back
+  guard shell     Say which command lines only read, and why others may do more
+  guard secrets   Find keys and passwords in files, without showing them
   gc              Show and remove what nothing refers to any more
   completions     Print a completion script for a shell
 
@@ -48,7 +51,7 @@ fn every_command_that_is_listed_has_help_that_fits_the_screen() {
     let mut names: Vec<&str> = names
         .map(|command| command["name"].as_str().unwrap())
         .collect();
-    names.extend(["", "config"]);
+    names.extend(["", "config", "guard"]);
     for name in names {
         for flag in ["-h", "--help"] {
             let help = machine.stdout(&format!("{name} {flag}"));
@@ -83,6 +86,7 @@ Commands:
   export       Print a log for tools made for Claude Code transcripts
   convert      Make a log from a transcript of Claude Code's
   config       Show and document settings, trust folders
+  guard        Judge command lines and look for secrets
   gc           Show and remove what nothing refers to any more
   completions  Print a completion script for a shell
   help         Print this message or the help of the given subcommand(s)

@@ -11,6 +11,8 @@ mod eval;
 #[cfg(test)]
 mod gc;
 #[cfg(test)]
+mod guard;
+#[cfg(test)]
 mod help;
 #[cfg(test)]
 mod laws;

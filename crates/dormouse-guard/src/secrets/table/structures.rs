@@ -12,7 +12,7 @@ pub(super) const RULES: &[Rule] = &[
     token(
         "putty-private-key",
         &["putty-user-key-file"],
-        r"(?i)^PuTTY-User-Key-File-\d: (?s:.){0,8000}?Private-Lines: \d+\s+(?P<secret>[A-Za-z0-9+/=\s]{40,})",
+        r"(?i)^PuTTY-User-Key-File-\d: (?s:.){0,3000}?Private-Lines: \d+\s+(?P<secret>[A-Za-z0-9+/=\s]{40,})",
     )
     .block(),
     token(
@@ -61,9 +61,9 @@ pub(super) const RULES: &[Rule] = &[
     token(
         "curl-user",
         &["curl"],
-        r#"\bcurl\b.*?\s(?:-u|--user)(?:=|[ \t]{0,5})["']?(?P<secret>[^\s:"']{0,60}:[^\s"']{3,100}|[^\s:"']{3,60}:)"#,
+        r#"\bcurl\s[^|;&]{0,300}?(?:-u|--user)(?:=|[ \t]{1,5})["']?[^\s:"'\\]{0,60}:(?P<secret>[^\s"'\\]{3,100})"#,
     )
-    .floor(2.0)
+    .floor(1.5)
     .demand(Demand::Password),
     token(
         "netrc-password",

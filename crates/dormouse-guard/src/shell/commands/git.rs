@@ -121,7 +121,7 @@ const ROWS: &[Row] = &[
     ),
     row(
         "git blame",
-        "-b -c -e -f -l -L= -M?= -C?= -n -p -s -S= -t -w --root --show-stats --show-name --show-number --show-email \
+        "-b -c -e -f -l -L= -M?= -C?= -n -p -s -S@ -t -w --root --show-stats --show-name --show-number --show-email \
         --porcelain --line-porcelain --incremental --reverse= --first-parent --date= --encoding= --since= \
         --ignore-rev= --color-lines --color-by-age --abbrev= --minimal",
         Operands::Contents,

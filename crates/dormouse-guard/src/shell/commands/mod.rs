@@ -1,5 +1,6 @@
 //! The commands that only read, one row each, and what is looked at beyond their flags.
 
+mod agents;
 mod find;
 mod forge;
 mod git;
@@ -18,6 +19,7 @@ pub(super) fn check(name: &str, words: &[Word], policy: &Policy) -> Result<(), R
         "find" => find::check(words),
         "git" => git::check(words, policy),
         "gh" => forge::check(words, policy),
+        "letta" => agents::check(words, policy),
         _ => match table::ROWS.iter().find(|row| row.name == name) {
             Some(row) => check_row(row, words, policy),
             None => Err(refused::reason(name)),
@@ -36,7 +38,11 @@ pub(super) fn shell_script<'a>(name: &str, words: &'a [Word]) -> Result<Option<&
         return Ok(None);
     }
     match words {
-        [flag, script] if flag.text == "-c" && !script.glob && !script.home => {
+        // A login shell reads the user's own start-up files first: whoever can write those could do
+        // as much before. Words behind the script are its arguments, which nothing in it can name.
+        [flag, script, ..]
+            if matches!(flag.text.as_str(), "-c" | "-lc") && !script.glob && !script.home =>
+        {
             Ok(Some(&script.text))
         }
         _ => Err(Reason::Dangerous {

@@ -84,7 +84,7 @@ pub(super) fn check(
             None => Ok(()),
         },
         Operands::Endpoint => match operands {
-            [word] if !word.glob && word.text != "graphql" => Ok(()),
+            [word] if !word.glob && word.text != "graphql" && !word.text.contains("://") => Ok(()),
             _ => Err(Reason::Subcommand {
                 command: row.name.to_owned(),
             }),

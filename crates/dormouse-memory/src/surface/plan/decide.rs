@@ -6,7 +6,7 @@ use super::{
     ignore,
 };
 use dormouse_guard::paths::SafePath;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What goes in with a prompt, and what the small model may choose from.
 pub fn plan(request: &Request<'_>) -> Surfacing {
@@ -16,7 +16,7 @@ pub fn plan(request: &Request<'_>) -> Surfacing {
     if let Some(skip) = skip(request) {
         return skipped(skip);
     }
-    let mut planner = Planner::new(request);
+    let mut planner = Planner::new(request, &[]);
     planner.triggered();
     for hit in request.hits {
         planner.ranked(hit);
@@ -29,7 +29,7 @@ pub fn plan_selected(request: &Request<'_>, selected: &[SafePath]) -> Surfacing 
     if let Some(skip) = skip(request) {
         return skipped(skip);
     }
-    let mut planner = Planner::new(request);
+    let mut planner = Planner::new(request, selected);
     for path in selected {
         planner.selected(path);
     }
@@ -41,7 +41,7 @@ pub fn plan_work(request: &Request<'_>) -> Surfacing {
     if let Some(skip) = skip(request) {
         return skipped(skip);
     }
-    let mut planner = Planner::new(request);
+    let mut planner = Planner::new(request, &[]);
     planner.triggered();
     planner.finish()
 }
@@ -74,7 +74,7 @@ fn is_unspaced(prompt: &str) -> bool {
 
 struct Planner<'a> {
     request: &'a Request<'a>,
-    entries: BTreeMap<&'a SafePath, &'a Entry>,
+    entries: HashMap<&'a SafePath, &'a Entry>,
     budgets: Budgets,
     seen: &'a Seen,
     /// Bytes that the session has left.
@@ -84,12 +84,16 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(request: &'a Request<'a>) -> Self {
+    /// Looks up the memories that may be decided on: `asked` and those of the hits.
+    fn new(request: &'a Request<'a>, asked: &[SafePath]) -> Self {
+        let hits = request.hits.iter().map(|hit| &hit.path);
+        let wanted: HashSet<&SafePath> = hits.chain(asked).collect();
         Self {
             request,
             entries: request
                 .entries
                 .iter()
+                .filter(|entry| entry.is_standing() || wanted.contains(&entry.path))
                 .map(|entry| (&entry.path, entry))
                 .collect(),
             budgets: request.budgets,

@@ -6,6 +6,8 @@
 
 use super::Entry;
 use crate::surface::work::Work;
+use crate::topic::Topic;
+use dormouse_guard::paths::SafePath;
 
 /// Words of a manual.
 const MANUAL: [&str; 22] = [
@@ -83,39 +85,42 @@ const EVERYDAY: [&str; 14] = [
     "head", "file",
 ];
 
-/// Whether a text warns of something.
-pub(super) fn warns(text: &str) -> bool {
-    let words: Vec<String> = words(text).collect();
-    words.iter().any(|word| WARNING.contains(&word.as_str()))
-        || words
-            .windows(2)
-            .any(|pair| matches!([&*pair[0], &*pair[1]], ["do" | "must" | "does", "not"]))
-}
-
-/// The tool in use that a memory explains, if that is all it does.
-pub(super) fn of_tool_in_use(entry: &Entry, work: &Work) -> Option<String> {
-    if entry.is_standing() || entry.warns || warns(&entry.description) {
-        return None;
-    }
-    let stem = entry.path.file_name().trim_end_matches(".md");
-    let title = format!("{stem} {} {}", entry.name, entry.description).replace('_', " ");
-    let title: Vec<String> = words(&title).collect();
-    if !is_manual(&title) {
-        return None;
-    }
-    let commands = work.commands.iter().filter_map(|command| program(command));
-    let tools = work.tools.iter().flat_map(|tool| tool_names(tool));
-    commands.chain(tools).find(|name| is_about(&title, name))
-}
-
-fn is_manual(title: &[String]) -> bool {
-    title.iter().any(|word| MANUAL.contains(&word.as_str()))
+/// Whether a memory explains how to use something, and warns of nothing.
+pub(super) fn is_manual(path: &SafePath, topic: &Topic, text: &str) -> bool {
+    let title = title(path, &topic.name, &topic.description);
+    let body = text.get(topic.body..).unwrap_or_default();
+    let explains = title.iter().any(|word| MANUAL.contains(&word.as_str()))
         || title.windows(2).any(|pair| {
             matches!(
                 [&*pair[0], &*pair[1]],
                 ["how", "to"] | ["reference", "for" | "of"]
             )
-        })
+        });
+    // The title decides mostly, and is short.
+    explains && !warns(&title) && !warns(&words(body).collect::<Vec<_>>())
+}
+
+/// The tool in use that a memory explains, if that is all it does.
+pub(super) fn of_tool_in_use(entry: &Entry, work: &Work) -> Option<String> {
+    if entry.is_standing() || !entry.manual {
+        return None;
+    }
+    let title = title(&entry.path, &entry.name, &entry.description);
+    let commands = work.commands.iter().filter_map(|command| program(command));
+    let tools = work.tools.iter().flat_map(|tool| tool_names(tool));
+    commands.chain(tools).find(|name| is_about(&title, name))
+}
+
+fn title(path: &SafePath, name: &str, description: &str) -> Vec<String> {
+    let stem = path.file_name().trim_end_matches(".md");
+    words(&format!("{stem} {name} {description}").replace('_', " ")).collect()
+}
+
+fn warns(words: &[String]) -> bool {
+    words.iter().any(|word| WARNING.contains(&word.as_str()))
+        || words
+            .windows(2)
+            .any(|pair| matches!([&*pair[0], &*pair[1]], ["do" | "must" | "does", "not"]))
 }
 
 /// The program of a command, without its folder.
@@ -167,7 +172,6 @@ mod tests {
     use super::*;
     use crate::topic::Kind;
     use dormouse_core::units::Millis;
-    use dormouse_guard::paths::SafePath;
     use serde_json::json;
 
     fn entry(kind: Kind, description: &str, body: &str) -> Entry {

@@ -29,8 +29,8 @@ pub struct Entry {
     pub over: bool,
     /// When it applies.
     pub triggers: Triggers,
-    /// It warns of something, so that it is needed exactly when the thing is in use.
-    pub warns: bool,
+    /// It explains how to use something, and warns of nothing.
+    pub manual: bool,
 }
 
 impl Entry {
@@ -38,9 +38,7 @@ impl Entry {
     pub fn read(path: SafePath, text: &str, modified: Millis, today: jiff::civil::Date) -> Self {
         let topic = Topic::read(text);
         Self {
-            warns: documentation::warns(&topic.name)
-                || documentation::warns(&topic.description)
-                || documentation::warns(text.get(topic.body..).unwrap_or_default()),
+            manual: documentation::is_manual(&path, &topic, text),
             over: topic.is_over(today),
             path,
             name: topic.name,

@@ -155,6 +155,7 @@ fn what_is_known_unbelieved_or_over_is_left_out() {
     entries[4].approved = true;
     entries[5].over = true;
     entries[6].description = "docker usage guide".into();
+    entries[6].manual = true;
     entries[7].trust = Some(Trust::Assistant);
     let mut case = Case::new(entries, 0.9);
     case.hits.push(hit("deleted.md", 0.9));

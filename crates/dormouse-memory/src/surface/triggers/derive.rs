@@ -2,8 +2,9 @@
 
 use super::languages;
 use super::programs::{
-    ACTIVITIES, AGENT_TOOLS, ALONE, IN_CODE, TEST_FILES, TESTING, WITH_SUBCOMMANDS, is_product,
+    ACTIVITIES, AGENT_TOOLS, ALONE, IN_CODE, TEST_FILES, TESTING, WITH_SUBCOMMANDS,
 };
+use crate::surface::files::{is_file, is_folder};
 use crate::surface::neutral;
 use crate::topic::Triggers;
 use dormouse_text::atoms::{Shape, atoms};
@@ -141,23 +142,20 @@ fn paths(text: &str) -> Vec<String> {
 fn glob_of(word: &str) -> Option<String> {
     let word = word.split(':').next().unwrap_or(word);
     let word = word.strip_prefix("./").unwrap_or(word);
-    let outside = word.starts_with(['/', '~', '\\', '$']) || word.contains("..");
-    let odd = word.contains(['\\', '<', '>', '{', '(', '|', '@', '[']) || word.len() < 3;
-    // `*` and `**/*` are everything.
-    let empty = !word.contains(char::is_alphanumeric);
-    if outside || odd || empty || is_product(word) {
+    if word.starts_with(['/', '~']) || word.contains("..") {
         return None;
     }
-    if let Some(folder) = word.strip_suffix('/') {
-        return Some(format!("**/{folder}/**"));
+    if word.contains('*') {
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '*' | '/' | '.' | '-' | '_');
+        // `*` and `**/*` are everything.
+        let says = word.chars().all(plain) && word.contains(char::is_alphanumeric);
+        let anywhere = if word.starts_with("**/") { "" } else { "**/" };
+        return says.then(|| format!("{anywhere}{word}"));
     }
-    let last = word.rsplit('/').next().unwrap_or(word);
-    let is_folder = !last.contains(['.', '*']);
-    Some(match (word.starts_with("**/"), is_folder) {
-        (true, _) => word.to_owned(),
-        (false, true) => format!("**/{word}/**"),
-        (false, false) => format!("**/{word}"),
-    })
+    if is_file(word) {
+        return Some(format!("**/{word}"));
+    }
+    is_folder(word).then(|| format!("**/{}/**", word.trim_end_matches('/')))
 }
 
 #[cfg(test)]

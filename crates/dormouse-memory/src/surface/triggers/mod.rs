@@ -14,7 +14,6 @@ pub mod languages;
 mod programs;
 
 pub use derive::derive;
-pub(super) use programs::is_product;
 
 use super::plan::Entry;
 use super::work::Work;
@@ -23,6 +22,7 @@ use dormouse_guard::paths::SafePath;
 use globset::GlobBuilder;
 use serde::Serialize;
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fmt;
 
 /// Triggers of one sort that are looked at; a file may list any number.
@@ -70,10 +70,11 @@ pub fn matching(work: &Work, entries: &[Entry]) -> Vec<Triggered> {
     if work.is_empty() {
         return Vec::new();
     }
+    let mut ready = Ready::new(work);
     let mut found: Vec<(Match, &Entry)> = entries
         .iter()
         .filter(|entry| entry.is_standing() && !entry.triggers.is_empty())
-        .filter_map(|entry| Some((matched(work, &entry.triggers)?, entry)))
+        .filter_map(|entry| Some((ready.matched(&entry.triggers)?, entry)))
         .collect();
     found.sort_by_cached_key(|(by, entry)| {
         (
@@ -103,23 +104,66 @@ const fn rank(by: &Match) -> u8 {
 
 /// The most specific trigger that the work matches.
 pub fn matched(work: &Work, triggers: &Triggers) -> Option<Match> {
-    let first = |list: &[String], holds: &dyn Fn(&str) -> bool| {
-        list.iter().take(MOST).find(|item| holds(item)).cloned()
-    };
-    let command = |wanted: &str| work.commands.iter().any(|run| runs(run, wanted));
-    let path = |glob: &str| matches_any(glob, &work.paths);
-    let tool = |wanted: &str| work.tools.iter().any(|used| is_tool(used, wanted));
-    let language = |wanted: &str| {
-        let wanted = languages::canonical(wanted);
-        work.languages
-            .iter()
-            .any(|used| languages::canonical(used) == wanted)
-    };
-    first(&triggers.commands, &command)
-        .map(Match::Command)
-        .or_else(|| first(&triggers.paths, &path).map(Match::Path))
-        .or_else(|| first(&triggers.tools, &tool).map(Match::Tool))
-        .or_else(|| first(&triggers.languages, &language).map(Match::Language))
+    Ready::new(work).matched(triggers)
+}
+
+/// The work, made ready for being compared with many triggers.
+struct Ready<'a> {
+    work: &'a Work,
+    languages: Vec<String>,
+    tools: Vec<String>,
+    paths: Vec<String>,
+    /// Globs that were looked at: many memories have the same.
+    globs: HashMap<String, bool>,
+}
+
+impl<'a> Ready<'a> {
+    fn new(work: &'a Work) -> Self {
+        let languages = work.languages.iter();
+        Self {
+            work,
+            languages: languages.map(|name| languages::canonical(name)).collect(),
+            tools: work.tools.iter().map(|tool| tool.to_lowercase()).collect(),
+            paths: work
+                .paths
+                .iter()
+                .map(|path| path.replace('\\', "/"))
+                .collect(),
+            globs: HashMap::new(),
+        }
+    }
+
+    fn matched(&mut self, triggers: &Triggers) -> Option<Match> {
+        let commands = triggers.commands.iter().take(MOST);
+        let tools = triggers.tools.iter().take(MOST);
+        let languages = triggers.languages.iter().take(MOST);
+        let mut commands =
+            commands.filter(|wanted| self.work.commands.iter().any(|run| runs(run, wanted)));
+        if let Some(command) = commands.next() {
+            return Some(Match::Command(command.clone()));
+        }
+        for glob in triggers.paths.iter().take(MOST) {
+            if self.worked_on(glob) {
+                return Some(Match::Path(glob.clone()));
+            }
+        }
+        let mut tools = tools.filter(|wanted| self.tools.iter().any(|used| is_tool(used, wanted)));
+        if let Some(tool) = tools.next() {
+            return Some(Match::Tool(tool.clone()));
+        }
+        let mut languages =
+            languages.filter(|wanted| self.languages.contains(&languages::canonical(wanted)));
+        languages.next().cloned().map(Match::Language)
+    }
+
+    fn worked_on(&mut self, glob: &str) -> bool {
+        if let Some(known) = self.globs.get(glob) {
+            return *known;
+        }
+        let found = matches_any(glob, &self.paths);
+        self.globs.insert(glob.to_owned(), found);
+        found
+    }
 }
 
 /// Whether a command that was run is the one wanted: its first words, options passed over.
@@ -152,8 +196,9 @@ fn follows(run: &[&str], wanted: &[&str]) -> bool {
                 .is_some_and(|(_, rest)| follows(rest, wanted)))
 }
 
+/// Whether a tool, in lower case, is the one wanted.
 fn is_tool(used: &str, wanted: &str) -> bool {
-    let (used, wanted) = (used.to_lowercase(), wanted.trim().to_lowercase());
+    let wanted = wanted.trim().to_lowercase();
     if wanted.is_empty() {
         return false;
     }
@@ -169,7 +214,7 @@ fn is_tool(used: &str, wanted: &str) -> bool {
     }
 }
 
-/// Whether a glob matches a path. One without a folder is about names; a relative one holds
+/// Whether a glob matches one of some paths with plain slashes. One without a folder is about names; a relative one holds
 /// anywhere, because calls name files by absolute paths too.
 fn matches_any(glob: &str, paths: &[String]) -> bool {
     let glob = glob.trim().trim_start_matches("./");
@@ -187,12 +232,8 @@ fn matches_any(glob: &str, paths: &[String]) -> bool {
     } else {
         plain
     };
-    let slashed: Vec<String> = paths
-        .iter()
-        .map(|path| path.replace('\\', "/"))
-        .filter(|path| path.contains(plain))
-        .collect();
-    if slashed.is_empty() {
+    let mut likely = paths.iter().filter(|path| path.contains(plain)).peekable();
+    if likely.peek().is_none() {
         return false;
     }
     let anywhere = if glob.starts_with('/') || glob.starts_with("**/") {
@@ -203,7 +244,7 @@ fn matches_any(glob: &str, paths: &[String]) -> bool {
     let built = GlobBuilder::new(&anywhere).literal_separator(true).build();
     built.is_ok_and(|built| {
         let matcher = built.compile_matcher();
-        slashed.iter().any(|path| matcher.is_match(path))
+        likely.any(|path| matcher.is_match(path))
     })
 }
 

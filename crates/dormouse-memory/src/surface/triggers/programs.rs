@@ -143,28 +143,3 @@ pub(super) const AGENT_TOOLS: [&str; 12] = [
     "Task",
     "SearchMemory",
 ];
-
-/// Names that end like a file and are none.
-const PRODUCTS: [&str; 16] = [
-    "node.js",
-    "next.js",
-    "vue.js",
-    "nuxt.js",
-    "react.js",
-    "d3.js",
-    "three.js",
-    "express.js",
-    "nest.js",
-    "ember.js",
-    "backbone.js",
-    "asp.net",
-    "socket.io",
-    "draw.io",
-    "crates.io",
-    "docs.rs",
-];
-
-/// Whether a word that looks like a file is the name of a product.
-pub(in crate::surface) fn is_product(word: &str) -> bool {
-    PRODUCTS.contains(&word.to_lowercase().as_str())
-}

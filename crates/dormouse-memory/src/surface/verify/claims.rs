@@ -1,7 +1,7 @@
 //! The concrete claims of a text.
 
+use crate::surface::files::{is_file, is_folder};
 use crate::surface::neutral::Fences;
-use crate::surface::triggers::is_product;
 use dormouse_text::atoms::{Shape, atoms};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -11,6 +11,8 @@ use std::ops::Range;
 pub(super) const MOST_CLAIMS: usize = 40;
 /// What stands farther from a word than so many bytes says nothing about it.
 const REACH: usize = 300;
+/// A plain word that is shorter is in every project.
+const SHORTEST_SYMBOL: usize = 7;
 /// What is longer is no name.
 const LONGEST: usize = 256;
 
@@ -165,10 +167,7 @@ fn claim_of(word: &str, shape: Shape, quoted: bool) -> Option<(ClaimKind, String
     match shape {
         Shape::Path => Some((ClaimKind::Path, path_of(word)?)),
         Shape::Url => Some((ClaimKind::UrlHost, host_of(word)?)),
-        Shape::Flag if quoted && word.starts_with("--") => {
-            let name = word.split('=').next().unwrap_or(word);
-            Some((ClaimKind::Flag, name.to_owned()))
-        }
+        Shape::Flag if quoted => Some((ClaimKind::Flag, flag_of(word)?)),
         Shape::Hash if is_commit(word) => Some((ClaimKind::Commit, word.to_owned())),
         Shape::Identifier if quoted || is_plainly_code(word) => {
             Some((ClaimKind::Symbol, symbol_of(word)?))
@@ -179,16 +178,9 @@ fn claim_of(word: &str, shape: Shape, quoted: bool) -> Option<(ClaimKind, String
 
 /// A path without the position behind it.
 fn path_of(word: &str) -> Option<String> {
-    let windows = word.get(1..3) == Some(":\\");
-    let path = if windows {
-        word
-    } else {
-        word.split([':', '#']).next()?
-    };
+    let path = word.split([':', '#']).next()?;
     let path = path.strip_prefix("./").unwrap_or(path);
-    let path = path.trim_end_matches('/');
-    (path.len() > 2 && path.contains(char::is_alphabetic) && !is_product(path))
-        .then(|| path.to_owned())
+    (is_file(path) || is_folder(path)).then(|| path.trim_end_matches('/').to_owned())
 }
 
 fn host_of(word: &str) -> Option<String> {
@@ -211,13 +203,26 @@ fn is_plainly_code(word: &str) -> bool {
     word.contains("::") || word.ends_with("()") || (word.contains('_') && !word.starts_with('_'))
 }
 
-/// The last part of a name, without brackets: that is what can be searched for.
+/// A long flag without its value.
+fn flag_of(word: &str) -> Option<String> {
+    let flag = word.split('=').next()?;
+    let name = flag.strip_prefix("--")?;
+    let sound = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    (name.len() > 1 && sound).then(|| flag.to_owned())
+}
+
+/// The last part of a name, without brackets: that is what can be searched for. A short word would
+/// be found in any project and prove nothing.
 fn symbol_of(word: &str) -> Option<String> {
-    let name = word.split('(').next()?;
+    let name = word.strip_suffix("()").unwrap_or(word);
     let last = name.rsplit("::").next()?;
     let last = last.rsplit('.').next()?.trim_start_matches(['@', '$']);
-    let sound = last
-        .chars()
-        .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
-    (last.len() > 2 && sound).then(|| last.to_owned())
+    // `COMPOSE_` is a part of names, not one.
+    let sound = last.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && !last.starts_with('_')
+        && !last.ends_with('_');
+    let telling = last.len() >= SHORTEST_SYMBOL
+        || last.contains('_')
+        || last.chars().skip(1).any(char::is_uppercase);
+    (last.len() > 2 && sound && telling).then(|| last.to_owned())
 }

@@ -121,19 +121,20 @@ fn entry(id: String, text: &str, line: &Map<String, Value>) -> Entry {
         found.next().unwrap_or_default().to_owned()
     };
     let time = identity(line.get("time")).unwrap_or_default();
-    let mut name = field(&["title", "name"]);
     let speaker = field(&["speaker"]);
-    if !text.starts_with(&speaker) {
-        name = format!("{name} {speaker}");
-    }
+    let text = if text.starts_with(&speaker) {
+        text.to_owned()
+    } else {
+        format!("{speaker}: {text}")
+    };
     let mut description = field(&["description", "summary", "caption"]);
     if let Some(date) = date_in_words(&time) {
         description = format!("{description}\n{date}");
     }
     Entry {
         id,
-        text: text.to_owned(),
-        name,
+        text,
+        name: field(&["title", "name"]),
         description,
         parent: PARENTS.iter().find_map(|name| identity(line.get(*name))),
         time,

@@ -4,7 +4,6 @@ use super::recall::{Figures, Report};
 use crate::app::App;
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Role, Table, figures};
-use dormouse_recall::evaluation::CUTOFFS;
 
 /// Prints everything.
 pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
@@ -24,15 +23,12 @@ pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
     );
     app.out.line(Line::new().text(line))?;
     app.out.blank()?;
-    let mut columns = vec![Column::left(""), Column::right("QUERIES")];
-    for name in ["R", "ANY", "ALL"] {
-        columns.extend(
-            CUTOFFS
-                .iter()
-                .map(|depth| Column::right(&format!("{name}@{depth}"))),
-        );
-    }
-    columns.push(Column::right("MRR"));
+    let names = [
+        "QUERIES", "R@1", "R@3", "R@5", "R@10", "ANY@1", "ANY@3", "ANY@5", "ANY@10", "ALL@1",
+        "ALL@3", "ALL@5", "ALL@10", "MRR",
+    ];
+    let mut columns = vec![Column::left("")];
+    columns.extend(names.map(Column::right));
     let mut table = Table::new(columns);
     for row in &report.rows {
         table.cells(cells(&row.name, row.queries, &row.figures));

@@ -3,10 +3,12 @@
 use super::forget::undo_hint;
 use super::list::parse_kind;
 use super::place::{Which, find};
+use super::wording;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Format, Line, Role};
 use dormouse_core::settings::{Settings, keys};
+use dormouse_guard::secrets;
 use dormouse_memory::index::{Limits, nearness};
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::topic::{Kind, Triggers};
@@ -18,8 +20,6 @@ use std::io::Read as _;
 
 /// Longest text that is read from standard input.
 const MOST_BYTES: u64 = 1024 * 1024;
-/// Characters of a name that is made of a text.
-const NAME_CHARS: usize = 60;
 
 const HELP: &str = "\
 What is there already is not added again; what is nearly there is merged; what
@@ -36,14 +36,14 @@ JSON: {\"path\", \"placement\": created | known | merged | overtook | contradict
 /// Arguments of `memory add`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(super) struct Args {
     /// What to remember; `-` reads it from standard input
     #[arg(value_name = "TEXT", required = true)]
     text: Vec<String>,
     /// Its type: user, feedback, project, reference; guessed if not given
     #[arg(long = "type", value_name = "TYPE", value_parser = parse_kind)]
     kind: Option<Kind>,
-    /// Its name; the first words if not given
+    /// Its name; a few telling words if not given
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
     /// The line that recall reads; the first sentence if not given
@@ -63,6 +63,7 @@ pub struct Args {
 /// Adds.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let text = text(args)?;
+    refuse_secrets(args, &text)?;
     let memory = memory(args, &text, app.system.clock.now(), which);
     let mut found = find(which, app)?;
     let mut placement = None;
@@ -148,6 +149,27 @@ fn text(args: &Args) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// A file is named by its text, and so is the error about the file: what must not be kept must not
+/// be shown either.
+fn refuse_secrets(args: &Args, text: &str) -> Outcome {
+    let given = [
+        ("the text", Some(text)),
+        ("--name", args.name.as_deref()),
+        ("--description", args.description.as_deref()),
+    ];
+    for (what, text) in given {
+        if let Some(found) = text.and_then(|text| secrets::scan(text).into_iter().next()) {
+            let message = format!(
+                "line {} of {what} holds a credential ({}); nothing was remembered",
+                found.line, found.rule
+            );
+            let hint = "leave it out and name the place where it is kept instead";
+            return Err(UserError::new(Exit::Refused, message).hint(hint).into());
+        }
+    }
+    Ok(())
+}
+
 /// Standard input as text.
 pub(super) fn read_input() -> Result<String, Failure> {
     let mut text = String::new();
@@ -166,15 +188,15 @@ pub(super) fn read_input() -> Result<String, Failure> {
 }
 
 fn memory(args: &Args, text: &str, now: dormouse_core::units::Millis, which: &Which) -> NewMemory {
-    let first = first_sentence(text);
+    let first = wording::description(text);
     let triggers = Triggers {
         paths: args.paths.clone(),
         commands: args.commands.clone(),
         ..Triggers::default()
     };
     NewMemory {
-        kind: Some(args.kind.unwrap_or_else(|| guessed(text))),
-        name: args.name.clone().unwrap_or_else(|| shortened(&first)),
+        kind: Some(args.kind.unwrap_or_else(|| wording::kind(text))),
+        name: args.name.clone().unwrap_or_else(|| wording::name(&first)),
         description: args.description.clone().unwrap_or_else(|| first.clone()),
         body: text.trim().to_owned(),
         origin: Some(Origin {
@@ -187,61 +209,5 @@ fn memory(args: &Args, text: &str, now: dormouse_core::units::Millis, which: &Wh
         triggers,
         valid_until: args.until.map(|day| day.to_string()),
         author: (*which == Which::Team).then(|| "user".to_owned()),
-    }
-}
-
-fn first_sentence(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default().trim();
-    let line = line.trim_start_matches(['#', '-', '*', ' ']);
-    match line.find(". ") {
-        Some(end) => line[..end].to_owned(),
-        None => line.trim_end_matches('.').to_owned(),
-    }
-}
-
-/// The first words of a text.
-fn shortened(text: &str) -> String {
-    if text.chars().count() <= NAME_CHARS {
-        return text.to_owned();
-    }
-    let cut: String = text.chars().take(NAME_CHARS).collect();
-    match cut.rfind(' ') {
-        Some(space) => cut[..space].to_owned(),
-        None => cut,
-    }
-}
-
-/// The type that a text most likely has.
-fn guessed(text: &str) -> Kind {
-    let lower = text.trim().to_lowercase();
-    let begins = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
-    if begins(&["i am ", "i'm ", "i prefer", "i like", "i work", "my "]) {
-        Kind::User
-    } else if begins(&[
-        "always", "never", "don't", "do not", "use ", "prefer", "avoid", "please", "stop ",
-    ]) {
-        Kind::Feedback
-    } else if lower.contains("http://") || lower.contains("https://") {
-        Kind::Reference
-    } else {
-        Kind::Project
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_gets_a_name_and_a_type() {
-        assert_eq!(guessed("Never mock the database"), Kind::Feedback);
-        assert_eq!(guessed("I prefer tabs"), Kind::User);
-        assert_eq!(
-            guessed("Bugs are at https://example.org/bugs"),
-            Kind::Reference
-        );
-        assert_eq!(guessed("The freeze begins on Thursday"), Kind::Project);
-        assert_eq!(first_sentence("# One. Two.\nThree"), "One");
-        assert!(shortened(&"word ".repeat(40)).len() <= NAME_CHARS);
     }
 }

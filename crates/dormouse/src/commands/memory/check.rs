@@ -22,7 +22,7 @@ JSON: {\"directory\", \"memories\", \"problems\": [{\"path\", \"line\", \"what\"
 /// Arguments of `memory check`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {}
+pub(super) struct Args {}
 
 #[derive(Serialize)]
 struct Report {

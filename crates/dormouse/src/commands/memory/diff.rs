@@ -7,7 +7,7 @@ use similar::{ChangeTag, TextDiff};
 const AROUND: usize = 2;
 
 /// Shows what became of a file. Nothing on one side is a file that did not or does not exist.
-pub(super) fn show(
+pub(crate) fn show(
     out: &mut Out,
     path: &str,
     before: Option<&str>,

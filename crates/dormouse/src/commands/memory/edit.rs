@@ -23,7 +23,7 @@ JSON: {\"path\", \"changed\", \"entry\"}";
 /// Arguments of `memory edit`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(super) struct Args {
     /// The memory
     #[arg(value_name = "NAME")]
     memory: String,

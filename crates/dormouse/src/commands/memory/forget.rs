@@ -21,7 +21,7 @@ JSON: {\"forgotten\": [paths], \"entry\", \"purged\"}";
 /// Arguments of `memory forget`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(super) struct Args {
     /// The memories
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Args {
 /// Arguments of `memory pin` and `memory unpin`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "JSON: {\"path\", \"entry\"}")]
-pub struct PinArgs {
+pub(super) struct PinArgs {
     /// The memory
     #[arg(value_name = "NAME")]
     name: String,
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
 /// Says how to take a change back.
 pub(super) fn undo_hint(app: &mut App) -> Outcome {
     let line = Line::new()
-        .role(Role::Hint, "dormouse memory undo")
+        .role(Role::Hint, "`dormouse memory undo`")
         .text(" takes it back.");
     Ok(app.out.line(line)?)
 }

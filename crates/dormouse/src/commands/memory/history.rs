@@ -18,7 +18,7 @@ const SHORT_ID: usize = 13;
 #[command(
     after_help = "JSON: {\"directory\", \"entries\": [{\"id\", \"time\", \"author\", \"reason\", \"source\", \"undoes\", \"undone_by\", \"changes\": [{\"path\", \"before\", \"after\"}]}]}, newest first."
 )]
-pub struct LogArgs {
+pub(super) struct LogArgs {
     /// Only changes of this memory
     #[arg(value_name = "NAME")]
     name: Option<String>,
@@ -32,7 +32,7 @@ pub struct LogArgs {
 #[command(
     after_help = "JSON: {\"id\", \"changes\": [{\"path\", \"before\", \"after\"}]} with the texts."
 )]
-pub struct DiffArgs {
+pub(super) struct DiffArgs {
     /// The entry, as `memory log` shows it; the newest if none is given
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
@@ -43,7 +43,7 @@ pub struct DiffArgs {
 #[command(
     after_help = "An undo is a change too and can be undone. What was changed again since is not lost: then nothing is undone.\n\nJSON: {\"undone\", \"entry\"}"
 )]
-pub struct UndoArgs {
+pub(super) struct UndoArgs {
     /// The entry, as `memory log` shows it; the newest that is not undone if none is given
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
@@ -220,7 +220,7 @@ pub(super) fn diff(args: &DiffArgs, which: &Which, app: &mut App) -> Outcome {
         return Ok(app.out.json(&json!({"id": chosen.id, "changes": rows}))?);
     }
     let age = figures::age(app.system.clock.now(), chosen.time);
-    let about = format!("{} ago by {}: {}", age, chosen.author, chosen.reason);
+    let about = format!("{} by {}: {}", age, chosen.author, chosen.reason);
     app.out.line(
         Line::new()
             .role(Role::Strong, short(&chosen.id))

@@ -25,7 +25,7 @@ JSON: {\"items\": [{\"id\", \"time\", \"path\", \"author\", \"trust\", \"reason\
 /// Arguments of `memory inbox`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(super) struct Args {
     /// Show the whole text of each
     #[arg(long)]
     full: bool,
@@ -34,7 +34,7 @@ pub struct Args {
 /// Arguments of `memory approve` and `memory reject`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "JSON: {\"approved\" or \"rejected\": [{\"id\", \"path\"}]}")]
-pub struct DecideArgs {
+pub(super) struct DecideArgs {
     /// The items, as `memory inbox` shows them
     #[arg(value_name = "ID", required_unless_present = "all")]
     ids: Vec<String>,
@@ -103,11 +103,11 @@ pub(super) fn list(args: &Args, which: &Which, app: &mut App) -> Outcome {
         app.out.blank()?;
     }
     let hint = Line::new()
-        .role(Role::Hint, "dormouse memory approve ID")
+        .role(Role::Hint, "`dormouse memory approve ID`")
         .text(" or ");
     Ok(app
         .out
-        .line(hint.role(Role::Hint, "dormouse memory reject ID"))?)
+        .line(hint.role(Role::Hint, "`dormouse memory reject ID`"))?)
 }
 
 fn short(id: &str) -> &str {

@@ -21,7 +21,7 @@ JSON: {\"changed\", \"before\", \"after\", \"entry\"}";
 /// Arguments of `memory index`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(super) struct Args {
     /// Make it anew from the files alone
     #[arg(long)]
     rebuild: bool,

@@ -13,10 +13,13 @@ JSON: {\"directory\", \"memories\": [{\"path\", \"name\", \"description\", \"typ
 \"trust\", \"modified\", \"bytes\", \"pinned\", \"over\"}]}
 \"over\" says that another memory or the calendar has overtaken it.";
 
+/// A file's name and its description are hardly told apart in less.
+const FILE_COLUMNS: usize = 24;
+
 /// Arguments of `memory list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(super) struct Args {
     /// Only memories of this type: user, feedback, project, reference
     #[arg(long = "type", value_name = "TYPE", value_parser = parse_kind)]
     kind: Option<Kind>,
@@ -91,22 +94,22 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
             .line(format!("There are no memories in {}.", listing.directory))?;
         return Ok(app.out.line(
             Line::new()
-                .role(Role::Hint, "dormouse memory add 'TEXT'")
+                .role(Role::Hint, "`dormouse memory add 'TEXT'`")
                 .text(" remembers something."),
         )?);
     }
     let mut table = Table::new([
-        Column::left("file"),
+        Column::left("file").gives_way_until(FILE_COLUMNS),
+        Column::left("changed").can_go(),
         Column::left("type").can_go(),
-        Column::right("age"),
-        Column::left("description").gives_way(),
+        Column::left("description").gives_way_until(FILE_COLUMNS),
     ]);
     for row in &listing.memories {
         let role = if row.over { Role::Dim } else { Role::Plain };
         table.row([
             Cell::with_role(role, &row.path),
-            Cell::with_role(Role::Dim, row.kind.unwrap_or("-")),
             Cell::new(figures::age(now, row.at)),
+            Cell::with_role(Role::Dim, row.kind.unwrap_or("-")),
             Cell::with_role(role, shown(row)),
         ]);
     }

@@ -7,17 +7,21 @@
 
 mod add;
 mod check;
-mod diff;
+pub(crate) mod diff;
 mod edit;
 mod forget;
 mod history;
+mod import;
 mod inbox;
 mod index;
 mod list;
+pub(crate) mod lookup;
 mod names;
 pub(crate) mod place;
 mod show;
+mod status;
 mod tool;
+mod wording;
 
 use crate::app::App;
 use crate::error::Outcome;
@@ -52,6 +56,8 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum MemoryCommand {
+    /// Show where memory lies, what a session would load, what was cut and why
+    Status(status::Args),
     /// List memories
     List(list::Args),
     /// Show a memory, where it comes from and how far it is trusted
@@ -78,6 +84,8 @@ enum MemoryCommand {
     Approve(inbox::DecideArgs),
     /// Reject memories that wait
     Reject(inbox::DecideArgs),
+    /// Bring in memories of other tools, or a folder of notes
+    Import(import::Args),
     /// Mend the index MEMORY.md: missing lines, lines without a file
     Index(index::Args),
     /// Look for problems: drift, front matter, secrets, length
@@ -90,6 +98,7 @@ enum MemoryCommand {
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let which = place::Which::of(args.dir.as_deref(), args.team);
     match &args.command {
+        MemoryCommand::Status(args) => status::run(args, &which, app),
         MemoryCommand::List(args) => list::run(args, &which, app),
         MemoryCommand::Show(args) => show::run(args, &which, app),
         MemoryCommand::Add(args) => add::run(args, &which, app),
@@ -103,6 +112,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         MemoryCommand::Inbox(args) => inbox::list(args, &which, app),
         MemoryCommand::Approve(args) => inbox::approve(args, &which, app),
         MemoryCommand::Reject(args) => inbox::reject(args, &which, app),
+        MemoryCommand::Import(args) => import::run(args, &which, app),
         MemoryCommand::Index(args) => index::run(args, &which, app),
         MemoryCommand::Check(args) => check::run(args, &which, app),
         MemoryCommand::Tool(args) => tool::run(args, &which, app),

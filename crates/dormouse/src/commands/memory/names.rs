@@ -6,10 +6,15 @@ use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::topic::Topic;
 
 /// How many candidates an error names.
-const MOST_NAMED: usize = 5;
+const MOST_NAMED: usize = 8;
 
 /// The memory that a name means: its file, with or without ending or folder, or its own name.
 pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, Failure> {
+    // A narrow list cuts names, and people copy what they see.
+    let name = name.trim().trim_end_matches('…');
+    if name.is_empty() {
+        return Err(missing(name, Vec::new()));
+    }
     let exact = [
         name.to_owned(),
         format!("{name}.md"),
@@ -23,34 +28,63 @@ pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, Failure>
         }
     }
     let folded = name.to_lowercase();
-    let matches = |path: &SafePath, text: &str| {
-        Topic::read(text).name.to_lowercase() == folded
-            || path.as_str().to_lowercase().contains(&folded)
+    let by = |fits: &dyn Fn(&SafePath, &Topic) -> bool| -> Vec<SafePath> {
+        let topics = snapshot.topics();
+        let fitting = topics.filter(|(path, file)| fits(path, &Topic::read(&file.text())));
+        fitting.map(|(path, _)| path.clone()).collect()
     };
-    let found: Vec<&SafePath> = snapshot
-        .topics()
-        .filter(|(path, file)| matches(path, &file.text()))
-        .map(|(path, _)| path)
+    // What fits better counts alone: the whole name before a part of one.
+    let ways: [&dyn Fn(&SafePath, &Topic) -> bool; 3] = [
+        &|_, topic| topic.name.to_lowercase() == folded,
+        &|path, _| path.as_str().to_lowercase().contains(&folded),
+        &|_, topic| topic.name.to_lowercase().contains(&folded),
+    ];
+    for way in ways {
+        match by(way).as_slice() {
+            [] => {}
+            [one] => return Ok(one.clone()),
+            many => return Err(ambiguous(name, many)),
+        }
+    }
+    Err(missing(name, near(snapshot, &folded)))
+}
+
+/// Memories that share a word with a name.
+fn near(snapshot: &Snapshot, folded: &str) -> Vec<SafePath> {
+    let words: Vec<&str> = folded
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.len() > 3 && *word != "feedback" && *word != "project")
         .collect();
-    match found.as_slice() {
-        [one] => Ok((*one).clone()),
-        [] => Err(missing(name)),
-        many => Err(ambiguous(name, many)),
+    let fits = |path: &SafePath| {
+        let path = path.as_str().to_lowercase();
+        words.iter().any(|word| path.contains(word))
+    };
+    let paths = snapshot.topics().map(|(path, _)| path);
+    paths.filter(|path| fits(path)).cloned().collect()
+}
+
+fn missing(name: &str, near: Vec<SafePath>) -> Failure {
+    let error = UserError::new(Exit::Unreadable, format!("there is no memory `{name}`"));
+    match near.as_slice() {
+        [one] => error.hint(format!("did you mean `{one}`?")).into(),
+        _ => error
+            .hint("`dormouse memory list --all` shows what there is")
+            .into(),
     }
 }
 
-fn missing(name: &str) -> Failure {
-    UserError::new(Exit::Unreadable, format!("there is no memory `{name}`"))
-        .hint("`dormouse memory list` shows what there is")
+fn ambiguous(name: &str, many: &[SafePath]) -> Failure {
+    let message = format!("`{name}` could be any of {} memories", many.len());
+    let shown: Vec<String> = many
+        .iter()
+        .take(MOST_NAMED)
+        .map(ToString::to_string)
+        .collect();
+    let more = match many.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    UserError::new(Exit::Usage, message)
+        .hint(format!("name one of {}{more}", shown.join(", ")))
         .into()
-}
-
-fn ambiguous(name: &str, many: &[&SafePath]) -> Failure {
-    let mut error = UserError::new(
-        Exit::Usage,
-        format!("`{name}` could be any of {} memories", many.len()),
-    );
-    let shown = many.iter().take(MOST_NAMED).map(|path| path.to_string());
-    error.causes.extend(shown);
-    error.hint("name the file").into()
 }

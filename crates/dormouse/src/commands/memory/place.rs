@@ -101,6 +101,11 @@ pub(crate) fn project_place(config: &Config, app: &App) -> Result<Place, Failure
 }
 
 impl Found {
+    /// What decided where it is; nothing if it was named.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
     /// The directory if it exists.
     pub(crate) fn existing(&self, app: &App) -> Result<Option<MemoryDir>, Failure> {
         Ok(MemoryDir::find(&app.system, &self.root, self.access)?)

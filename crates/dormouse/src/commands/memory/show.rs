@@ -19,7 +19,7 @@ JSON: {\"path\", \"name\", \"description\", \"type\", \"trust\", \"origin\", \"t
 /// Arguments of `memory show`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(super) struct Args {
     /// The memory
     #[arg(value_name = "NAME")]
     name: String,
@@ -65,17 +65,17 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         }))?);
     }
     let age = figures::age(now, file.modified);
-    let mut about = vec![format!("changed {age} ago")];
+    let mut about = vec![format!("changed {age}")];
     about.push(match topic.trust {
         Some(trust) => format!("trust: {trust}"),
         None => "written by hand".to_owned(),
     });
     if let Some(origin) = &topic.origin {
-        let session = origin.session.as_deref().unwrap_or("an unknown session");
-        about.push(format!(
-            "said by the {} in {session}",
-            origin.speaker.name()
-        ));
+        let said = format!("said by the {}", origin.speaker.name());
+        about.push(match &origin.session {
+            Some(session) => format!("{said} in {session}"),
+            None => said,
+        });
     }
     if let Some(by) = &topic.superseded_by {
         about.push(format!("overtaken by {by}"));

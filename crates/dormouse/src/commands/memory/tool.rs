@@ -27,7 +27,7 @@ JSON: {\"content\", \"is_error\"}";
 /// Arguments of `memory tool`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
-pub struct Args {
+pub(super) struct Args {
     /// The tool's input; `-` reads it from standard input
     #[arg(value_name = "JSON")]
     input: String,

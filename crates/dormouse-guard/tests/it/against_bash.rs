@@ -1,0 +1,240 @@
+//! Lines that pass, run by a real shell.
+//!
+//! # Model
+//! Labelled lines are changed at random and judged. Those that pass are run by bash in a folder of
+//! their own, where every program is a stand-in: those of the table do nothing, others leave a
+//! trace. A line that changes the folder or leaves a trace should not have passed.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the subject is what a shell does to the disk"
+)]
+
+use crate::random::Random;
+use dormouse_guard::shell::classify;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+const BASH: &str = "/bin/bash";
+/// Lines that are made and judged.
+const LINES: u64 = 6_000;
+/// What is put into lines.
+const PIECES: [&str; 62] = [
+    "'",
+    "\"",
+    "\\",
+    "$",
+    "`",
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    "|",
+    "&",
+    ";",
+    "<",
+    ">",
+    "#",
+    "*",
+    "?",
+    "~",
+    "!",
+    "=",
+    "-",
+    "+",
+    ",",
+    ".",
+    ":",
+    "@",
+    "%",
+    " ",
+    "\t",
+    "/",
+    "0",
+    "1",
+    "2",
+    "9",
+    "a",
+    "b",
+    ">x",
+    "2>x",
+    "&>x",
+    "$(touch x)",
+    "`touch x`",
+    ">&x",
+    "|touch x",
+    ";touch x",
+    "&touch x",
+    "<(touch x)",
+    "'>x'",
+    "\\>",
+    "a=b",
+    "{a,b}",
+    "$'\\x41'",
+    "\\ ",
+    "''",
+    "-o x",
+    "<<x",
+    "<<<x",
+    ">|x",
+    "<>x",
+    "[[",
+    "\u{e9}",
+];
+/// Files of the folder, some of them named like flags.
+const FILES: [&str; 7] = ["a", "b", "f", "notes.md", "-o", "--output=x", "-delete"];
+/// Programs that must not be started.
+const TRAPS: [&str; 9] = ["touch", "rm", "tee", "xargs", "env", "awk", "a", "b", "x"];
+
+#[derive(Deserialize)]
+struct Case {
+    expect: String,
+    line: String,
+}
+
+#[test]
+fn what_passes_changes_nothing_when_it_runs() {
+    if !Path::new(BASH).exists() {
+        eprintln!("skipped: there is no {BASH}");
+        return;
+    }
+    let cases = cases();
+    let ground = Ground::new(&cases);
+    let mut run = 0;
+    for seed in 0..LINES {
+        let mut random = Random::new(seed + 1);
+        // Most begin with a line that passes, for more of them to pass once changed.
+        let wanted = random.below(4) > 0;
+        let of_kind: Vec<&Case> = cases
+            .iter()
+            .filter(|case| !wanted || case.expect == "allow")
+            .collect();
+        let line = changed(&of_kind[random.below(of_kind.len())].line, &mut random);
+        if classify(&line).is_allowed() {
+            assert_eq!(ground.effect(&line), None, "{line:?}");
+            run += 1;
+        }
+    }
+    println!("{run} of {LINES} lines passed and were run");
+    assert!(run > 100, "only {run} lines passed: nothing was tested");
+}
+
+#[test]
+fn what_writes_or_starts_programs_would_be_noticed() {
+    if !Path::new(BASH).exists() {
+        return;
+    }
+    for line in [
+        "ls > x",
+        "echo x > a",
+        "touch x",
+        "ls | xargs",
+        "echo x >> src/new",
+    ] {
+        let ground = Ground::new(&cases());
+        assert!(ground.effect(line).is_some(), "{line}");
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let text = include_str!("../data/shell_cases.jsonl");
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn changed(line: &str, random: &mut Random) -> String {
+    let mut line: Vec<char> = line.chars().collect();
+    for _ in 0..=random.below(3) {
+        let at = random.below(line.len() + 1);
+        match random.below(6) {
+            0 if at < line.len() => _ = line.remove(at),
+            _ => drop(line.splice(at..at, PIECES[random.below(PIECES.len())].chars())),
+        }
+    }
+    line.into_iter().collect()
+}
+
+/// The folder lines run in.
+struct Ground {
+    directory: TempDir,
+}
+
+impl Ground {
+    fn new(cases: &[Case]) -> Self {
+        let ground = Self {
+            directory: TempDir::new().unwrap(),
+        };
+        fs::create_dir_all(ground.path("programs")).unwrap();
+        fs::create_dir_all(ground.path("work/src")).unwrap();
+        fs::create_dir_all(ground.path("work/sub")).unwrap();
+        let allowed = cases.iter().filter(|case| case.expect == "allow");
+        let names: BTreeSet<&str> = allowed
+            .filter_map(|case| case.line.split_whitespace().next())
+            .collect();
+        for name in names {
+            ground.program(name, "exit 0");
+        }
+        for name in TRAPS {
+            ground.program(name, "echo \"$0\" >> \"$TRACE\"");
+        }
+        for name in FILES {
+            fs::write(ground.path("work").join(name), "").unwrap();
+        }
+        ground
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        let path = self.path("programs").join(name);
+        fs::write(&path, format!("#!{BASH}\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Everything in the folder, with its length.
+    fn state(&self) -> BTreeSet<(String, u64)> {
+        let mut state = BTreeSet::new();
+        for folder in ["work", "work/src", "work/sub"] {
+            for entry in fs::read_dir(self.path(folder)).unwrap() {
+                let entry = entry.unwrap();
+                let length = if entry.path().is_file() {
+                    entry.metadata().unwrap().len()
+                } else {
+                    0
+                };
+                state.insert((entry.path().display().to_string(), length));
+            }
+        }
+        state
+    }
+
+    /// What a line does that it should not.
+    fn effect(&self, line: &str) -> Option<&'static str> {
+        let before = self.state();
+        Command::new(BASH)
+            .args(["-c", line])
+            .env_clear()
+            .env("PATH", self.path("programs"))
+            .env("HOME", self.path("work/sub"))
+            .env("TRACE", self.path("trace"))
+            .current_dir(self.path("work"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        if self.path("trace").exists() {
+            return Some("it starts a program without a row");
+        }
+        (self.state() != before).then_some("it changes the folder")
+    }
+}

@@ -1,0 +1,386 @@
+//! Layer 6, carried out: memory is sorted while nobody looks.
+//!
+//! # Model
+//! A dream takes the lock of consolidation, works on a copy ([`staging`]), has the result checked as
+//! a whole, drops what others changed meanwhile, and puts the rest in place as one transaction. With a
+//! model it is a side task with the guarded tools; without one, with its budget spent, or when the
+//! model fails, rules do what can be done without understanding. A result that does not pass the
+//! check changes nothing.
+//!
+//! However it ends, the lock tells: emptied with the time of this dream, or as it was before. Dropping
+//! the future of a dream is the way to end it early.
+//!
+//! # Not here
+//! When to dream, what to change, what to refuse: `dormouse_memory::dream`. The lock and the
+//! transaction: `dormouse-memdir`.
+
+mod gather;
+mod sessions;
+mod staging;
+
+use crate::client::ConfiguredModel;
+use crate::extraction::{By, chain};
+use crate::keeper::Keeper;
+use crate::side::SideTask;
+use dormouse_core::settings::{Consent, Settings, keys};
+use dormouse_core::units::Millis;
+use dormouse_core::usage::TokenUsage;
+use dormouse_engine::Notice;
+use dormouse_memdir::{MemdirError, ReleaseError, TakeError, Taken};
+use dormouse_memory::dream::{
+    Brief, CheckLimits, Declared, Draft, Dropped, Effect, Ending, Event, GateLimits, Gates,
+    LastDream, Objection, OfflineFacts, Reason, Report, Stated, Task, TaskEvent, Writing, check,
+    directive, offline, rebase, stamped,
+};
+use dormouse_memory::journal::Entry;
+use dormouse_memory::snapshot::Snapshot;
+use dormouse_memory::transaction::Transaction;
+use dormouse_memory::trust::{Origin, Speaker};
+use dormouse_model::{Delta, Event as ModelEvent};
+use dormouse_tools::{ForkTools, Roots, definitions};
+use gather::Gathering;
+use staging::Staging;
+use std::sync::{Arc, Mutex, PoisonError};
+
+const SYSTEM_PROMPT: &str = include_str!("system.md");
+/// Turns whose text can be looked at while it runs.
+const TURNS_SHOWN: usize = 30;
+/// Requests of a dream at most.
+const MOST_REQUESTS: usize = 60;
+
+/// How a dream is to be made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DreamWish {
+    /// Only show what would change.
+    pub dry_run: bool,
+    /// Use the rules without a model even where there is one.
+    pub without_model: bool,
+}
+
+/// What came of a dream.
+#[derive(Clone, Debug)]
+pub struct Dreamt {
+    /// Who dreamt.
+    pub by: By,
+    /// What was, or would be, changed.
+    pub transaction: Transaction,
+    /// The directory it was made on.
+    pub before: Snapshot,
+    /// What was done to which file, and why.
+    pub changes: Vec<Stated>,
+    /// What was left out because others changed it meanwhile.
+    pub dropped: Vec<Dropped>,
+    /// The entry of the journal; `None` if nothing changed.
+    pub entry: Option<Entry>,
+    /// What the model used.
+    pub usage: TokenUsage,
+}
+
+/// Why a dream changed nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum DreamError {
+    /// Somebody else dreams.
+    #[error(transparent)]
+    Lock(#[from] TakeError),
+    /// The lock was lost on the way.
+    #[error(transparent)]
+    Lost(#[from] ReleaseError),
+    /// The directory cannot be used.
+    #[error(transparent)]
+    Directory(#[from] MemdirError),
+    /// The copy cannot be made or read.
+    #[error("the copy that the dream works on cannot be used")]
+    Staging(#[source] dormouse_system::FileError),
+    /// The result does not pass the check.
+    #[error("the dream was thrown away: {}", list(.0))]
+    Refused(Vec<Objection>),
+    /// It took too long.
+    #[error("the dream was ended after {0} minutes (`dream.time_limit`)")]
+    TooLong(u64),
+}
+
+fn list(objections: &[Objection]) -> String {
+    const MOST: usize = 5;
+    let mut texts: Vec<String> = objections
+        .iter()
+        .take(MOST)
+        .map(ToString::to_string)
+        .collect();
+    if objections.len() > MOST {
+        texts.push(format!("and {} more", objections.len() - MOST));
+    }
+    texts.join("; ")
+}
+
+/// A dream that others can look at while it runs.
+pub type SharedTask = Arc<Mutex<Task>>;
+
+/// A draft with what the check must know of it.
+struct Dream {
+    after: Snapshot,
+    changes: Vec<Stated>,
+    declared: Declared,
+    by: By,
+    usage: TokenUsage,
+}
+
+impl Keeper {
+    /// Whether it is time to dream, cheapest question first. `session` is not counted among the
+    /// others.
+    ///
+    /// # Errors
+    /// The reason why not.
+    pub fn dream_due(&self, gates: &mut Gates, session: &str) -> Result<(), Reason> {
+        let settings = self.settings();
+        let mut event = Event::QueryEnded {
+            switched_on: is_on(&settings),
+            now: self.now(),
+        };
+        loop {
+            event = match gates.handle(event) {
+                Effect::StatLock => Event::LastDream(self.last_dream(&settings)),
+                Effect::CountSessions { since } => {
+                    let touched = sessions::touched(self, since, session).len() as u64;
+                    Event::Sessions(touched)
+                }
+                // The lock is taken by the dream itself.
+                Effect::TakeLock | Effect::Dream { .. } => return Ok(()),
+                Effect::Rest(reason) => return Err(reason),
+            };
+        }
+    }
+
+    fn last_dream(&self, settings: &Settings) -> LastDream {
+        let lock = self
+            .memory
+            .consolidation_lock(settings.get(keys::DREAM_LOCK_AGE));
+        let last = lock
+            .status()
+            .ok()
+            .and_then(|status| status.last_consolidated);
+        last.map_or(LastDream::Never, LastDream::At)
+    }
+
+    /// The gates of a session.
+    pub fn dream_gates(&self) -> Gates {
+        Gates::new(GateLimits::from_settings(&self.settings()))
+    }
+
+    /// Dreams now.
+    ///
+    /// # Errors
+    /// When nothing was changed, and why.
+    pub async fn dream(&self, wish: DreamWish, task: SharedTask) -> Result<Dreamt, DreamError> {
+        let settings = self.settings();
+        let lock = self
+            .memory
+            .consolidation_lock(settings.get(keys::DREAM_LOCK_AGE));
+        let taken = if wish.dry_run {
+            None
+        } else {
+            Some(lock.try_take()?)
+        };
+        let limit = settings.get(keys::DREAM_TIME_LIMIT);
+        let dreamt = tokio::time::timeout(limit, self.dream_on(wish, taken.as_ref(), &task)).await;
+        let dreamt = dreamt.unwrap_or(Err(DreamError::TooLong(limit.as_secs() / 60)));
+        let ending = match &dreamt {
+            Ok(_) => Ending::Completed,
+            Err(error) => Ending::Failed(chain(error)),
+        };
+        self.tell(&task, TaskEvent::Ended(ending));
+        // Without success the lock falls back to what it was when `taken` is dropped.
+        let dreamt = dreamt?;
+        if let Some(taken) = taken {
+            taken.succeed()?;
+        }
+        Ok(dreamt)
+    }
+
+    async fn dream_on(
+        &self,
+        wish: DreamWish,
+        taken: Option<&Taken>,
+        task: &SharedTask,
+    ) -> Result<Dreamt, DreamError> {
+        let settings = self.settings();
+        let before = self.memory.snapshot()?;
+        let since = taken.and_then(Taken::previous);
+        let result = match self.background_model() {
+            Err(why) => self.by_rules(&before, why),
+            Ok(_) if wish.without_model => self.by_rules(&before, "no model was wanted".to_owned()),
+            Ok(model) => self.by_model(model, &before, since, task).await?,
+        };
+        let limits = CheckLimits::from_settings(&settings, self.today(), Writing::default());
+        let checked = check(&before, &result.after, &result.declared, &limits);
+        let transaction = checked.map_err(DreamError::Refused)?;
+        let mut dreamt = Dreamt {
+            by: result.by,
+            transaction,
+            before,
+            changes: result.changes,
+            dropped: Vec::new(),
+            entry: None,
+            usage: result.usage,
+        };
+        let Some(taken) = taken.filter(|_| !dreamt.transaction.is_empty()) else {
+            return Ok(dreamt);
+        };
+        if !taken.still_mine()? {
+            return Err(ReleaseError::NotMine.into());
+        }
+        let mut dropped = Vec::new();
+        dreamt.entry = self.memory.update(|now| {
+            let merges = &result.declared.merges;
+            let (rebased, left) = rebase(&dreamt.transaction, merges, &dreamt.before, now, &limits);
+            dropped = left;
+            Ok::<_, MemdirError>(rebased.without_idle(now))
+        })?;
+        dreamt.dropped = dropped;
+        Ok(dreamt)
+    }
+
+    /// The dream itself is the source of what it changes.
+    fn dream_source(&self) -> Origin {
+        Origin {
+            session: Some("dream".to_owned()),
+            message: Some(self.system.ids.fresh()),
+            speaker: Speaker::Assistant,
+            time: self.now(),
+        }
+    }
+
+    fn by_rules(&self, before: &Snapshot, why: String) -> Dream {
+        let settings = self.settings();
+        let limits = CheckLimits::from_settings(&settings, self.today(), Writing::default());
+        let draft: Draft = offline(
+            before,
+            &OfflineFacts {
+                today: self.today(),
+                writing: Writing::default(),
+                index: limits.index,
+            },
+        );
+        Dream {
+            declared: draft.declared(self.dream_source()),
+            after: draft.after,
+            changes: draft.changes,
+            by: By::Rules(why),
+            usage: TokenUsage::default(),
+        }
+    }
+
+    async fn by_model(
+        &self,
+        model: &ConfiguredModel,
+        before: &Snapshot,
+        since: Option<Millis>,
+        task: &SharedTask,
+    ) -> Result<Dream, DreamError> {
+        let settings = self.settings();
+        let staging = Staging::make(self, before).map_err(DreamError::Staging)?;
+        let writes = staging.writes(Arc::clone(task), Arc::clone(&self.system.clock));
+        let roots = Roots {
+            working: self.places.working_dir.clone(),
+            memory: staging.path().to_owned(),
+            readable: self.places.transcripts.clone(),
+        };
+        let tools = ForkTools::new(&self.system, roots, writes);
+        let gathering = Arc::new(Gathering::new(
+            tools,
+            Arc::clone(task),
+            Arc::clone(&self.system.clock),
+        ));
+        let sessions = sessions::touched(self, since, "");
+        let place = self
+            .places
+            .transcripts
+            .first()
+            .map(|place| place.display().to_string());
+        let limits = CheckLimits::from_settings(&settings, self.today(), Writing::default());
+        let brief = directive(&Brief {
+            staging: &staging.path().display().to_string(),
+            transcripts: place.as_deref(),
+            sessions: &sessions,
+            today: self.today(),
+            index: limits.index,
+            loss: limits.loss,
+        });
+        let side = SideTask {
+            model,
+            models: &self.models,
+            settings: &settings,
+            system_prompt: SYSTEM_PROMPT,
+            definitions: definitions(),
+            tools: Arc::clone(&gathering) as _,
+            requests: MOST_REQUESTS,
+        };
+        let (shown, clock) = (Arc::clone(task), Arc::clone(&self.system.clock));
+        let answered = side
+            .run(&self.system, &brief, move |notice| {
+                if let Some(event) = event_of(&notice) {
+                    let mut task = shown.lock().unwrap_or_else(PoisonError::into_inner);
+                    task.handle(event, clock.now());
+                }
+            })
+            .await;
+        match answered {
+            Ok(answer) => {
+                self.charge(&model.name, &answer.usage);
+                let mut after = staging.snapshot(before).map_err(DreamError::Staging)?;
+                let report = Report::take(&mut after);
+                let mut declared = Declared::from(self.dream_source());
+                report.declare(&mut declared);
+                declared.excerpts = gathering.excerpts();
+                let after = stamped(before, &after, &declared, &limits);
+                Ok(Dream {
+                    after,
+                    changes: report.changes,
+                    declared,
+                    by: By::Model,
+                    usage: answer.usage,
+                })
+            }
+            Err(failure) => {
+                self.charge(&model.name, &failure.usage);
+                let why = format!("the model failed: {}", chain(&failure));
+                Ok(self.by_rules(before, why))
+            }
+        }
+    }
+
+    fn tell(&self, task: &SharedTask, event: TaskEvent) {
+        let mut task = task.lock().unwrap_or_else(PoisonError::into_inner);
+        task.handle(event, self.now());
+    }
+
+    /// A task to hand to [`Keeper::dream`].
+    pub fn dream_task(&self) -> SharedTask {
+        Arc::new(Mutex::new(Task::new(
+            self.system.ids.fresh(),
+            self.now(),
+            TURNS_SHOWN,
+        )))
+    }
+}
+
+/// Whether memory is sorted without being asked.
+fn is_on(settings: &Settings) -> bool {
+    settings.get(keys::DREAM)
+        && !settings.get(keys::MEMORY_REMOTE)
+        && settings.get(keys::MEMORY_CONSENT) != Consent::Off
+}
+
+/// What of a session's notices is worth showing.
+fn event_of(notice: &Notice) -> Option<TaskEvent> {
+    let Notice::Answer(event) = notice else {
+        return None;
+    };
+    match &**event {
+        ModelEvent::MessageStart { .. } => Some(TaskEvent::TurnBegan),
+        ModelEvent::Delta {
+            delta: Delta::Text(text),
+            ..
+        } => Some(TaskEvent::Said(text.clone())),
+        _ => None,
+    }
+}

@@ -1,0 +1,171 @@
+//! The copy that a dream works on.
+//!
+//! # Model
+//! A folder below the journal's, with the index, the topics, pinned files and logs; never the lock, the
+//! journal or the inbox. It is removed when the dream has ended, and what an earlier dream left
+//! behind is removed when the next one begins. Writing a file with no content deletes it.
+
+use super::SharedTask;
+use crate::keeper::Keeper;
+use bytes::Bytes;
+use dormouse_guard::paths::SafePath;
+use dormouse_memory::dream::TaskEvent;
+use dormouse_memory::snapshot::{Snapshot, StoredFile};
+use dormouse_memory::transaction::MOST_BYTES;
+use dormouse_system::{Access, Clock, FileResult, Files, OptionalFile as _};
+use dormouse_tools::MemoryWrites;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+/// Where copies lie, below the memory directory.
+const FOLDER: &str = ".journal/staging";
+/// Files longer than this are no memories; the index and logs may be longer than a topic.
+const MOST_READ: u64 = 4 * 1024 * 1024;
+
+/// A copy.
+#[derive(Debug)]
+pub(super) struct Staging {
+    files: Arc<dyn Files>,
+    handle: Arc<dyn Files>,
+    path: PathBuf,
+}
+
+impl Staging {
+    /// Copies a snapshot.
+    pub(super) fn make(keeper: &Keeper, snapshot: &Snapshot) -> FileResult<Self> {
+        let files = Arc::clone(&keeper.system.files);
+        let folder = keeper.memory.root().join(FOLDER);
+        for left in files.list(&folder).optional()?.unwrap_or_default() {
+            remove_all(&*files, &folder.join(left.name));
+        }
+        let path = folder.join(keeper.system.ids.fresh());
+        files.create_dir_all(&path, Access::Private)?;
+        let handle = files.beneath(&path)?;
+        let staging = Self {
+            files,
+            handle,
+            path,
+        };
+        for (name, file) in snapshot.files() {
+            staging.put(name, &file.content)?;
+        }
+        Ok(staging)
+    }
+
+    fn put(&self, name: &SafePath, content: &[u8]) -> FileResult<()> {
+        put(&*self.handle, name, content)
+    }
+
+    /// Where it lies.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What tools write through.
+    pub(super) fn writes(&self, task: SharedTask, clock: Arc<dyn Clock>) -> Arc<dyn MemoryWrites> {
+        Arc::new(StagedWrites {
+            handle: Arc::clone(&self.handle),
+            task,
+            clock,
+        })
+    }
+
+    /// What is in it now. Files that were not touched keep the time they had in `before`.
+    pub(super) fn snapshot(&self, before: &Snapshot) -> FileResult<Snapshot> {
+        let mut snapshot = Snapshot::new();
+        for walked in self.handle.walk(Path::new(""), &|_| false)? {
+            let Some(name) = walked
+                .path
+                .to_str()
+                .and_then(|name| SafePath::parse(name).ok())
+            else {
+                continue;
+            };
+            let content = self.handle.read(&walked.path, MOST_READ)?;
+            if content.is_empty() {
+                continue;
+            }
+            let old = before.get(&name).filter(|old| old.content == content);
+            let modified = old.map_or_else(
+                || {
+                    dormouse_core::units::Millis(
+                        i64::try_from(walked.stamp.modified_ns / 1_000_000).unwrap_or_default(),
+                    )
+                },
+                |old| old.modified,
+            );
+            snapshot.insert(name, StoredFile { content, modified });
+        }
+        Ok(snapshot)
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        remove_all(&*self.files, &self.path);
+    }
+}
+
+fn put(handle: &dyn Files, name: &SafePath, content: &[u8]) -> FileResult<()> {
+    if let Some(parent) = name
+        .as_path()
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+    {
+        handle.create_dir_all(parent, Access::Private)?;
+    }
+    handle.replace(name.as_path(), content, Access::Private)
+}
+
+/// Removes a folder and what is in it. What cannot be removed is removed before the next dream.
+fn remove_all(files: &dyn Files, path: &Path) {
+    for entry in files.list(path).unwrap_or_default() {
+        let inner = path.join(&entry.name);
+        if entry.metadata.kind == dormouse_system::FileKind::Directory {
+            remove_all(files, &inner);
+        } else {
+            let _gone = files.remove_file(&inner);
+        }
+    }
+    let _gone = files.remove_dir(path);
+}
+
+/// Writes to the copy. The whole is checked later; only what can never be right is refused at once.
+#[derive(Debug)]
+struct StagedWrites {
+    handle: Arc<dyn Files>,
+    task: SharedTask,
+    clock: Arc<dyn Clock>,
+}
+
+impl MemoryWrites for StagedWrites {
+    fn read(&self, path: &SafePath) -> Result<Option<Bytes>, String> {
+        let read = self.handle.read(path.as_path(), MOST_READ).optional();
+        read.map_err(|error| error.to_string())
+    }
+
+    fn write(&self, path: &SafePath, content: Bytes) -> Result<String, String> {
+        if dormouse_memory::snapshot::is_pinned(path) {
+            return Err(format!(
+                "{path} is pinned: it belongs to the user and stays as it is"
+            ));
+        }
+        if !path.as_str().to_lowercase().ends_with(".md") {
+            return Err(format!("{path} is no Markdown file; memories end in `.md`"));
+        }
+        if content.len() > MOST_BYTES {
+            return Err(format!(
+                "{path} would be too long; a memory has at most {MOST_BYTES} bytes"
+            ));
+        }
+        put(&*self.handle, path, &content).map_err(|error| error.to_string())?;
+        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        task.handle(TaskEvent::Wrote(path.clone()), self.clock.now());
+        let done = if content.is_empty() {
+            "deleted"
+        } else {
+            "written"
+        };
+        Ok(format!("{path} was {done} in the copy."))
+    }
+}

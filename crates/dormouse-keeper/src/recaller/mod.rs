@@ -1,0 +1,332 @@
+//! Memories brought into a conversation.
+//!
+//! # Model
+//! A [`Recaller`] is the companion of a session. With the user's prompt it ranks all memories and
+//! puts in what it is sure of; rules that the work at hand triggers come first. What it is not sure
+//! of, a small model may choose from, beside the conversation: its choice goes in with the next tool
+//! results, or not at all. What goes in is checked against the working tree and shown as data.
+//!
+//! It never holds the conversation up: without a model, with a slow one, with a broken directory,
+//! the request leaves without what is missing.
+//!
+//! # Not here
+//! Which memories, and why not the others: `dormouse_memory::surface`. Ranking: `dormouse-recall`.
+
+mod select;
+mod shelf;
+
+use crate::keeper::Keeper;
+use dormouse_core::record::FragmentKind;
+use dormouse_core::settings::{Settings, keys};
+use dormouse_engine::{Companion, HookFuture, Injection, Seen, ToolCall};
+use dormouse_guard::paths::SafePath;
+use dormouse_memory::surface::usage::{Aftermath, Event, detect, encode_event};
+use dormouse_memory::surface::{
+    Budgets, Entry, Hit, Request, Surfacing, Work, plan, plan_selected, plan_work,
+};
+use dormouse_recall::CONFIDENT;
+use dormouse_system::Access;
+use select::Selection;
+use serde_json::Value;
+use shelf::Shelf;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What happened to memories, in the private directory's own folder.
+const USAGE: &str = ".cache/usage.jsonl";
+
+/// The companion of a session that brings memories in.
+#[derive(Clone, Debug)]
+pub struct Recaller {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    keeper: Arc<Keeper>,
+    turn: Mutex<Turn>,
+}
+
+/// What is known within a turn.
+#[derive(Debug, Default)]
+struct Turn {
+    prompt: String,
+    work: Work,
+    /// The small model's choice, as far as it is.
+    selection: Option<Selection>,
+    /// What was decided last, for people.
+    last: Option<Surfacing>,
+    /// Memories of this turn with their text, to see whether they were of use.
+    shown: Vec<(SafePath, String)>,
+    calls: Vec<String>,
+}
+
+/// What was found for a prompt.
+struct Found {
+    shelf: Shelf,
+    hits: Vec<Hit>,
+    entries: Vec<Entry>,
+}
+
+impl Recaller {
+    /// The companion of one session.
+    pub fn new(keeper: Arc<Keeper>) -> Self {
+        let turn = Mutex::default();
+        Self {
+            inner: Arc::new(Inner { keeper, turn }),
+        }
+    }
+
+    /// What was decided last, with the reasons.
+    pub fn last(&self) -> Option<Surfacing> {
+        self.inner.turn().last.clone()
+    }
+
+    /// The answer is there: notes which of the memories shown were of use. Ranking and forgetting
+    /// are fed by it.
+    pub fn answered(&self, answer: &str) {
+        let turn = self.inner.turn();
+        let now = self.inner.keeper.now();
+        let mut lines = String::new();
+        for (path, text) in &turn.shown {
+            lines.push_str(&encode_event(path, Event::Surfaced, now));
+            let after = Aftermath {
+                query: &turn.prompt,
+                before: "",
+                answer,
+                calls: &turn.calls,
+            };
+            if let Some(event) = detect(path, text, &after) {
+                lines.push_str(&encode_event(path, event, now));
+            }
+        }
+        drop(turn);
+        if !lines.is_empty() {
+            self.inner.note_usage(&lines);
+        }
+    }
+}
+
+impl Companion for Recaller {
+    fn on_prompt(&self, prompt: &str, seen: Seen) -> HookFuture<Vec<Injection>> {
+        let inner = Arc::clone(&self.inner);
+        {
+            let mut turn = inner.turn();
+            prompt.clone_into(&mut turn.prompt);
+            turn.selection = None;
+            turn.shown.clear();
+            turn.calls.clear();
+        }
+        blocking(move || inner.prompted(&seen))
+    }
+
+    fn on_results(&self, calls: &[ToolCall], seen: Seen) -> HookFuture<Vec<Injection>> {
+        let inner = Arc::clone(&self.inner);
+        let mut moved = false;
+        {
+            let mut turn = inner.turn();
+            let before = turn.work.clone();
+            for call in calls {
+                let input = input_of(call);
+                turn.calls.push(format!("{} {input}", call.tool));
+                turn.work.add_call(&call.tool, &input);
+            }
+            moved |= turn.work != before;
+        }
+        blocking(move || inner.worked(&seen, moved))
+    }
+
+    fn on_end(&self) {
+        // What the small model has not said by now comes too late: it was not shown and does not
+        // count as shown.
+        self.inner.turn().selection = None;
+    }
+}
+
+/// Runs work over a millisecond where it holds nobody up. A panic in it is no memory.
+fn blocking(work: impl FnOnce() -> Vec<Injection> + Send + 'static) -> HookFuture<Vec<Injection>> {
+    Box::pin(async move { tokio::task::spawn_blocking(work).await.unwrap_or_default() })
+}
+
+/// The input of a call; null if it is none.
+fn input_of(call: &ToolCall) -> Value {
+    let block: Value = serde_json::from_slice(call.block.bytes()).unwrap_or_default();
+    block.get("input").cloned().unwrap_or_default()
+}
+
+impl Inner {
+    fn turn(&self) -> MutexGuard<'_, Turn> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What goes in with the prompt; the small model is asked about the rest.
+    fn prompted(&self, seen: &Seen) -> Vec<Injection> {
+        let settings = self.keeper.settings();
+        if !settings.get(keys::RECALL) {
+            return Vec::new();
+        }
+        let (prompt, work) = {
+            let turn = self.turn();
+            (turn.prompt.clone(), turn.work.clone())
+        };
+        let mut injections = Vec::new();
+        let mut spent = 0;
+        for found in self.find(&prompt, &settings) {
+            let before = found.shelf.seen(seen, spent);
+            let request = Request {
+                prompt: &prompt,
+                hits: &found.hits,
+                entries: &found.entries,
+                work: &work,
+                seen: &before,
+                budgets: budgets(&settings),
+            };
+            let surfacing = plan(&request);
+            let shown = self.show(&found.shelf, &surfacing, &settings);
+            spent += shown
+                .iter()
+                .flat_map(|injection| &injection.memories)
+                .map(|(_, bytes)| bytes)
+                .sum::<u64>();
+            injections.extend(shown);
+            self.ask_selector(found, surfacing, &prompt, &settings);
+        }
+        injections
+    }
+
+    /// What goes in with tool results: rules for the work, and the small model's choice.
+    fn worked(&self, seen: &Seen, moved: bool) -> Vec<Injection> {
+        let settings = self.keeper.settings();
+        if !settings.get(keys::RECALL) {
+            return Vec::new();
+        }
+        let (prompt, work, selection) = {
+            let mut turn = self.turn();
+            let ready = turn.selection.take_if(Selection::is_ready);
+            (turn.prompt.clone(), turn.work.clone(), ready)
+        };
+        let mut injections = Vec::new();
+        let mut spent = 0;
+        if let Some(selection) = selection {
+            let (shelf, entries, selected) = selection.into_parts();
+            let before = shelf.seen(seen, spent);
+            let request = Request {
+                prompt: &prompt,
+                hits: &[],
+                entries: &entries,
+                work: &work,
+                seen: &before,
+                budgets: budgets(&settings),
+            };
+            let surfacing = plan_selected(&request, &selected);
+            injections.extend(self.show(&shelf, &surfacing, &settings));
+            spent += shown_bytes(&injections);
+        }
+        if moved {
+            for shelf in self.shelves() {
+                let Ok(entries) = shelf.with_triggers(self.keeper.today()) else {
+                    continue;
+                };
+                let mut before = shelf.seen(seen, spent);
+                before.surfaced.extend(shelf.surfaced_in(&injections));
+                let request = Request {
+                    prompt: &prompt,
+                    hits: &[],
+                    entries: &entries,
+                    work: &work,
+                    seen: &before,
+                    budgets: budgets(&settings),
+                };
+                let surfacing = plan_work(&request);
+                injections.extend(self.show(&shelf, &surfacing, &settings));
+            }
+        }
+        injections
+    }
+
+    /// The directories that are recalled from: the team's only where its folder is trusted.
+    fn shelves(&self) -> Vec<Shelf> {
+        let own = Shelf::new(self.keeper.memory.clone());
+        let team = self.keeper.team.as_ref().filter(|team| team.trusted);
+        let team = team.map(|team| Shelf::new(team.dir.clone()));
+        std::iter::once(own).chain(team).collect()
+    }
+
+    fn find(&self, prompt: &str, settings: &Settings) -> Vec<Found> {
+        let candidates = size(settings.get(keys::RECALL_CANDIDATES));
+        let now = self.keeper.now();
+        let today = self.keeper.today();
+        let found = self.shelves().into_iter().filter_map(|shelf| {
+            // A directory that cannot be read has nothing to say; the commands tell why.
+            let (hits, entries) = shelf.find(prompt, candidates, now, today).ok()?;
+            Some(Found {
+                shelf,
+                hits,
+                entries,
+            })
+        });
+        found.collect()
+    }
+
+    /// Checks, renders and notes what was picked.
+    fn show(&self, shelf: &Shelf, surfacing: &Surfacing, settings: &Settings) -> Vec<Injection> {
+        let shown = shelf.show(&self.keeper, surfacing, settings);
+        let mut turn = self.turn();
+        turn.last = Some(surfacing.clone());
+        let mut injections = Vec::new();
+        for memory in shown {
+            turn.shown.push((memory.path, memory.text));
+            injections.push(Injection {
+                kind: FragmentKind::Memory,
+                text: memory.fragment.text,
+                memories: vec![(memory.name, memory.fragment.bytes as u64)],
+            });
+        }
+        injections
+    }
+
+    fn ask_selector(&self, found: Found, surfacing: Surfacing, prompt: &str, settings: &Settings) {
+        if surfacing.candidates.is_empty() {
+            return;
+        }
+        let most = size(settings.get(keys::RECALL_FILES)).saturating_sub(surfacing.now.len());
+        let asked = select::ask(&self.keeper, found, surfacing.candidates, prompt, most);
+        if let Some(selection) = asked {
+            self.turn().selection = Some(selection);
+        }
+    }
+
+    fn note_usage(&self, lines: &str) {
+        // Figures that cannot be written are lost; memories are not.
+        let root = self.keeper.memory.root();
+        let files = &self.keeper.system.files;
+        let append = || -> dormouse_system::FileResult<()> {
+            files.create_dir_all(&root.join(".cache"), Access::Private)?;
+            let handle = files.beneath(root)?;
+            handle
+                .append(Path::new(USAGE), Access::Private)?
+                .append(lines.as_bytes())
+        };
+        let _noted = append();
+    }
+}
+
+fn shown_bytes(injections: &[Injection]) -> u64 {
+    let memories = injections.iter().flat_map(|injection| &injection.memories);
+    memories.map(|(_, bytes)| bytes).sum()
+}
+
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn budgets(settings: &Settings) -> Budgets {
+    Budgets {
+        files: size(settings.get(keys::RECALL_FILES)),
+        candidates: size(settings.get(keys::RECALL_CANDIDATES)),
+        file_lines: size(settings.get(keys::RECALL_FILE_LINES)),
+        file_bytes: size(settings.get(keys::RECALL_FILE_BYTES)),
+        session_bytes: settings.get(keys::RECALL_SESSION_BYTES),
+        confidence: CONFIDENT,
+    }
+}

@@ -1,0 +1,133 @@
+//! The small model's choice, made beside the conversation.
+
+use super::Found;
+use super::shelf::Shelf;
+use crate::keeper::Keeper;
+use dormouse_context::question;
+use dormouse_core::block::Block;
+use dormouse_core::units::Tokens;
+use dormouse_guard::paths::SafePath;
+use dormouse_memory::manifest::Line;
+use dormouse_memory::surface::Entry;
+use dormouse_memory::surface::selector::{self, SelectorRequest};
+use dormouse_model::{Params, Request, features};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Longest answer: a list of names.
+const MOST_OUTPUT: Tokens = Tokens(256);
+/// A choice that comes later is of no use.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// A choice that is being made, or was.
+#[derive(Debug)]
+pub(super) struct Selection {
+    shelf: Shelf,
+    entries: Vec<Entry>,
+    answer: oneshot::Receiver<Vec<SafePath>>,
+    chosen: Option<Vec<SafePath>>,
+}
+
+impl Selection {
+    /// Whether the model has chosen.
+    pub(super) fn is_ready(&mut self) -> bool {
+        if self.chosen.is_none() {
+            self.chosen = self.answer.try_recv().ok();
+        }
+        self.chosen.is_some()
+    }
+
+    pub(super) fn into_parts(self) -> (Shelf, Vec<Entry>, Vec<SafePath>) {
+        (self.shelf, self.entries, self.chosen.unwrap_or_default())
+    }
+}
+
+/// Asks the small model, if there is one and the day's budget allows it. Dropping the selection drops
+/// the answer; a fault of the model is no choice, and the ranker's own picks are in already.
+pub(super) fn ask(
+    keeper: &Arc<Keeper>,
+    found: Found,
+    candidates: Vec<SafePath>,
+    prompt: &str,
+    most: usize,
+) -> Option<Selection> {
+    let runtime = tokio::runtime::Handle::try_current().ok()?;
+    if most == 0 || keeper.background_model().is_err() {
+        return None;
+    }
+    let lines: Vec<Line> = candidates
+        .iter()
+        .filter_map(|path| line(&found.entries, path))
+        .collect();
+    let request = selector::request(prompt, &lines, most);
+    let (send, answer) = oneshot::channel();
+    let asking = Arc::clone(keeper);
+    runtime.spawn(async move {
+        let mut send = send;
+        tokio::select! {
+            // Nobody waits any more.
+            () = send.closed() => {}
+            chosen = choose(&asking, request, &candidates, most) => {
+                let _late = send.send(chosen);
+            }
+        }
+    });
+    Some(Selection {
+        shelf: found.shelf,
+        entries: found.entries,
+        answer,
+        chosen: None,
+    })
+}
+
+fn line(entries: &[Entry], path: &SafePath) -> Option<Line> {
+    let entry = entries.iter().find(|entry| entry.path == *path)?;
+    Some(Line {
+        path: path.clone(),
+        kind: entry.kind,
+        modified: entry.modified,
+        description: entry.description.clone(),
+    })
+}
+
+async fn choose(
+    keeper: &Keeper,
+    request: SelectorRequest,
+    candidates: &[SafePath],
+    most: usize,
+) -> Vec<SafePath> {
+    let answered = tokio::time::timeout(TIME_LIMIT, answer(keeper, &request)).await;
+    let Ok(Some(text)) = answered else {
+        return Vec::new();
+    };
+    match selector::parse(&text, candidates, most) {
+        selector::Selection::Selected(paths) => paths,
+        selector::Selection::Fallback(_) => Vec::new(),
+    }
+}
+
+async fn answer(keeper: &Keeper, request: &SelectorRequest) -> Option<String> {
+    let model = keeper.background_model().ok()?;
+    let mut params = Params::new(&model.small, MOST_OUTPUT).ok()?;
+    let capabilities = model.model.capabilities(&model.small);
+    // Where the provider cannot hold the model to a schema, the answer is read leniently.
+    if let Ok(schema) = features::json_schema(&request.schema, &capabilities) {
+        params = params.with(schema);
+    }
+    let betas = params.betas().to_vec();
+    let body = question::body(&params.to_json().ok()?, &request.system, &request.user).ok()?;
+    let response = model
+        .model
+        .stream(Request::streamed(body).with_betas(&betas))
+        .finish()
+        .await
+        .ok()?;
+    keeper.charge(&model.small, &response.usage);
+    let texts: Vec<String> = response
+        .blocks
+        .iter()
+        .filter_map(Block::readable_text)
+        .collect();
+    Some(texts.join("\n"))
+}

@@ -1,0 +1,183 @@
+//! One directory that is recalled from.
+
+use crate::keeper::Keeper;
+use crate::tree::TreeFacts;
+use dormouse_core::settings::{Settings, keys};
+use dormouse_core::units::Millis;
+use dormouse_engine::{Injection, Seen as SeenByModel};
+use dormouse_guard::paths::SafePath;
+use dormouse_memdir::{Card, MemdirError, MemoryDir};
+use dormouse_memory::surface::render::{Caps, Fragment, Shown, render};
+use dormouse_memory::surface::usage::Book;
+use dormouse_memory::surface::verify::{Showing, claims, mark};
+use dormouse_memory::surface::{Entry, Hit, Seen, Surfacing};
+use dormouse_memory::topic::{Kind, Topic};
+use dormouse_recall::{Query, Scratch};
+use dormouse_system::OptionalFile as _;
+use jiff::civil::Date;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// How much having been of use counts among memories that fit about equally well.
+const USE_BONUS: f32 = 0.05;
+/// More of what happened to memories is not read.
+const MOST_USAGE: u64 = 4 * 1024 * 1024;
+
+/// A directory.
+#[derive(Clone, Debug)]
+pub(super) struct Shelf {
+    dir: MemoryDir,
+}
+
+/// A memory that goes in.
+pub(super) struct Memory {
+    pub(super) path: SafePath,
+    /// Its name in the session's state.
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) fragment: Fragment,
+}
+
+/// How much a memory is favoured whatever is asked: rules and facts about the user a little.
+fn prior(card: &Card) -> f32 {
+    match card.facts.kind {
+        Some(Kind::Feedback | Kind::User) => 0.6,
+        Some(Kind::Project | Kind::Reference) | None => 0.5,
+    }
+}
+
+impl Shelf {
+    pub(super) fn new(dir: MemoryDir) -> Self {
+        Self { dir }
+    }
+
+    fn name(&self, path: &SafePath) -> String {
+        self.dir.root().join(path.as_path()).display().to_string()
+    }
+
+    /// A file of this directory, by the name it has elsewhere.
+    fn own(&self, name: &str) -> Option<SafePath> {
+        let inside = Path::new(name).strip_prefix(self.dir.root()).ok()?;
+        SafePath::parse(inside.to_str()?).ok()
+    }
+
+    /// What the conversation has of this directory; `spent` bytes more than it was told.
+    pub(super) fn seen(&self, seen: &SeenByModel, spent: u64) -> Seen {
+        Seen {
+            surfaced: seen
+                .memories
+                .keys()
+                .filter_map(|name| self.own(name))
+                .collect(),
+            bytes: seen.memories.values().sum::<u64>() + spent,
+            read: seen
+                .files
+                .iter()
+                .filter_map(|name| self.own(name))
+                .collect(),
+        }
+    }
+
+    pub(super) fn surfaced_in(&self, injections: &[Injection]) -> BTreeSet<SafePath> {
+        let memories = injections.iter().flat_map(|injection| &injection.memories);
+        memories.filter_map(|(name, _)| self.own(name)).collect()
+    }
+
+    /// The best memories for a prompt, and what is known of them and of those with triggers.
+    pub(super) fn find(
+        &self,
+        prompt: &str,
+        top: usize,
+        now: Millis,
+        today: Date,
+    ) -> Result<(Vec<Hit>, Vec<Entry>), MemdirError> {
+        let scan = self.dir.scan(prior)?;
+        let query = Query {
+            text: prompt,
+            top,
+            now: now.0,
+        };
+        let found = scan.searcher().search(&query, &mut Scratch::default());
+        let usage = self.usage();
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut hits: Vec<Hit> = Vec::new();
+        for hit in found {
+            let Some(card) = scan.card(hit.document) else {
+                continue;
+            };
+            #[expect(clippy::cast_possible_truncation, reason = "a share between 0 and 1")]
+            let useful = usage.counts(&card.path).prior() as f32 - 0.5;
+            hits.push(Hit {
+                path: card.path.clone(),
+                score: hit.score * (1.0 + USE_BONUS * useful),
+                confidence: hit.confidence,
+            });
+            entries.push(card.entry(today));
+        }
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let triggered = scan.cards().filter(|card| !card.facts.triggers.is_empty());
+        for entry in triggered.map(|card| card.entry(today)) {
+            if entries.iter().all(|known| known.path != entry.path) {
+                entries.push(entry);
+            }
+        }
+        self.dir.refresh(&scan);
+        Ok((hits, entries))
+    }
+
+    /// The memories that some work triggers.
+    pub(super) fn with_triggers(&self, today: Date) -> Result<Vec<Entry>, MemdirError> {
+        let scan = self.dir.scan(prior)?;
+        let triggered = scan.cards().filter(|card| !card.facts.triggers.is_empty());
+        Ok(triggered.map(|card| card.entry(today)).collect())
+    }
+
+    fn usage(&self) -> Book {
+        let handle = self.dir.handle();
+        let bytes = handle.read(Path::new(super::USAGE), MOST_USAGE).optional();
+        let bytes = bytes.ok().flatten().unwrap_or_default();
+        Book::decode(&String::from_utf8_lossy(&bytes))
+    }
+
+    /// The memories that were picked, as they are shown. What is gone meanwhile is not, and what
+    /// nothing holds of any more is held back.
+    pub(super) fn show(
+        &self,
+        keeper: &Keeper,
+        surfacing: &Surfacing,
+        settings: &Settings,
+    ) -> Vec<Memory> {
+        let read = surfacing.now.iter().filter_map(|pick| {
+            let file = self.dir.read(&pick.path).ok()??;
+            Some((pick.path.clone(), file.modified, file.text().into_owned()))
+        });
+        let read: Vec<(SafePath, Millis, String)> = read.collect();
+        let all: Vec<_> = read.iter().flat_map(|(_, _, text)| claims(text)).collect();
+        let facts = TreeFacts::look(&keeper.system.files, &keeper.places.project_root, &all);
+        let caps = Caps {
+            lines: super::size(settings.get(keys::RECALL_FILE_LINES)),
+            bytes: super::size(settings.get(keys::RECALL_FILE_BYTES)),
+        };
+        let shown = read.into_iter().filter_map(|(path, modified, text)| {
+            let mark = mark(&claims(&text), &facts);
+            if mark.showing(Topic::read(&text).kind) == Showing::HeldBack {
+                return None;
+            }
+            let name = self.name(&path);
+            let memory = Shown {
+                path: &name,
+                text: &text,
+                modified,
+                mark: &mark,
+            };
+            let fragment = render(&memory, keeper.now(), caps);
+            Some(Memory {
+                path,
+                name: name.clone(),
+                text,
+                fragment,
+            })
+        });
+        shown.collect()
+    }
+}

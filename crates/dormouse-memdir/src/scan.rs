@@ -1,0 +1,323 @@
+//! All memories, ready to be searched, without reading those that have not changed.
+//!
+//! # Model
+//! `.cache/recall.index` is an index with a [`Card`] for each memory. A scan walks the directory and
+//! compares stamps: only what is new or has changed is read and laid over the cached index. What a
+//! change under way touches comes from the journal, as for every reader.
+//!
+//! The cache is a convenience: one that is missing, damaged, of another version or out of date is
+//! replaced, and nothing is lost with it. It is rewritten when the difference has grown
+//! ([`Scan::wants_rewrite`]), which reads everything, so the caller says when
+//! ([`MemoryDir::refresh`]). Failing to write it fails nobody.
+//!
+//! # Not here
+//! Ranking (`dormouse-recall`).
+
+use crate::card::{Card, is_of, path_in};
+use crate::dir::{MemoryDir, Skipped, Unread};
+use crate::disk::{CACHE, CACHE_FOLDER};
+use crate::error::MemdirError;
+use crate::pending::Overlay;
+use bytes::Bytes;
+use dormouse_core::units::Millis;
+use dormouse_guard::paths::SafePath;
+use dormouse_memory::snapshot::{INDEX, LOGS, StoredFile, is_topic};
+use dormouse_recall::{Document, Searcher, Segment, TooLarge, language_of};
+use dormouse_system::{Stamp, Walked};
+use std::cmp::Ordering;
+use std::path::Path;
+
+/// How often a scan starts again before it gives up.
+const MOST_SCANS: usize = 16;
+/// The longest cache that is read.
+const MOST_CACHE: u64 = 2 * 1024 * 1024 * 1024;
+/// More changed files than this are worth a new cache …
+const MANY: usize = 64;
+/// … or more than this share of all: a tenth.
+const SHARE: usize = 10;
+/// A file that changed so shortly before it was read may change again without its stamp showing it.
+const RACY_MILLIS: i64 = 20;
+
+type Result<T> = std::result::Result<T, MemdirError>;
+
+/// How much a memory is favoured for other reasons than the query, from 0 to 1.
+pub type Prior = fn(&Card) -> f32;
+
+/// All memories, ready to be searched.
+#[derive(Debug)]
+pub struct Scan {
+    searcher: Searcher,
+    prior: Prior,
+    /// Files that were read; all others came from the cache.
+    pub read: usize,
+    /// Memories of the cache that are gone or have changed.
+    pub outdated: usize,
+    /// Whether there was a cache.
+    pub cached: bool,
+    /// Files that are left out.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A memory that was read.
+struct Fresh {
+    card: Card,
+    payload: Vec<u8>,
+    text: String,
+    body: usize,
+}
+
+impl Scan {
+    /// To search with. Documents are known by their [`Scan::card`].
+    pub fn searcher(&self) -> &Searcher {
+        &self.searcher
+    }
+
+    /// The memory that a document of the searcher is.
+    pub fn card(&self, document: usize) -> Option<Card> {
+        Card::decode(self.searcher.payload(document))
+    }
+
+    /// All memories.
+    pub fn cards(&self) -> impl Iterator<Item = Card> + '_ {
+        let payloads = self.searcher.payloads();
+        payloads.filter_map(|(_, payload)| Card::decode(payload))
+    }
+
+    /// Whether so much differs from the cache that a new one is worth its price.
+    pub fn wants_rewrite(&self) -> bool {
+        let changed = self.read.max(self.outdated);
+        !self.cached || changed > MANY || changed * SHARE > self.searcher.len()
+    }
+}
+
+impl MemoryDir {
+    /// All memories, ready to be searched. Files that have not changed since the cache was written
+    /// are not read. Without a cache all are, and one is written.
+    pub fn scan(&self, prior: Prior) -> Result<Scan> {
+        self.scan_from(self.cache(), prior)
+    }
+
+    /// Writes the cache anew if that is worth it. Whether it was written; if not, nothing is lost.
+    pub fn refresh(&self, scan: &Scan) -> bool {
+        // Without a cache, scanning writes one.
+        scan.wants_rewrite() && self.scan_from(None, scan.prior).is_ok_and(|_| true)
+    }
+
+    fn cache(&self) -> Option<Segment> {
+        let bytes = self.disk.read(Path::new(CACHE), MOST_CACHE).ok()??;
+        let segment = Segment::open(bytes).ok()?;
+        let whole = (0..segment.len()).all(|number| path_in(segment.payload(number)).is_some());
+        whole.then_some(segment)
+    }
+
+    fn scan_from(&self, base: Option<Segment>, prior: Prior) -> Result<Scan> {
+        for _ in 0..MOST_SCANS {
+            let now = self.system.clock.now();
+            let head = self.disk.head()?;
+            let mut walked = self.disk.walk(&is_logs)?;
+            walked.retain(|walked| may_be_topic(&walked.path));
+            let (mut gone, changed) = difference(base.as_ref(), &walked);
+            let mut skipped = Vec::new();
+            let mut fresh = self.read_changed(&changed, now, &mut skipped)?;
+            let Some(overlay) = self.disk.overlay_since(head)? else {
+                continue;
+            };
+            lay_over(base.as_ref(), &mut gone, &mut fresh, overlay);
+            let read = fresh.len();
+            let outdated = gone.len();
+            let cached = base.is_some();
+            let searcher = self
+                .searcher(base, &gone, &fresh, prior)
+                .map_err(|TooLarge| self.too_large())?;
+            return Ok(Scan {
+                searcher,
+                prior,
+                read,
+                outdated,
+                cached,
+                skipped,
+            });
+        }
+        Err(self.restless())
+    }
+
+    fn too_large(&self) -> MemdirError {
+        MemdirError::TooMuchText {
+            root: self.disk.root.clone(),
+        }
+    }
+
+    fn read_changed(
+        &self,
+        changed: &[&Walked],
+        now: Millis,
+        skipped: &mut Vec<Skipped>,
+    ) -> Result<Vec<Fresh>> {
+        let mut fresh = Vec::with_capacity(changed.len());
+        for walked in changed {
+            match self.read_one(walked) {
+                Ok(Some((path, file))) if is_topic(&path) => {
+                    fresh.push(Fresh::new(path, &file, trusted(walked.stamp, now)));
+                }
+                Ok(_) => {}
+                Err(Unread::Skip(why)) => skipped.push(Skipped {
+                    path: walked.path.clone(),
+                    why,
+                }),
+                Err(Unread::Fail(error)) => return Err(self.disk.blame(error)),
+            }
+        }
+        Ok(fresh)
+    }
+
+    fn searcher(
+        &self,
+        base: Option<Segment>,
+        gone: &[usize],
+        fresh: &[Fresh],
+        prior: Prior,
+    ) -> std::result::Result<Searcher, TooLarge> {
+        let documents = fresh.iter().map(|fresh| fresh.document(prior));
+        match base {
+            Some(base) if gone.is_empty() && fresh.is_empty() => Ok(Searcher::new(base)),
+            Some(base) => Searcher::with_changes(base, gone, documents),
+            None => {
+                let language = language_of(fresh.iter().map(|fresh| &*fresh.text));
+                let bytes = Bytes::from(Segment::build(language, documents)?);
+                self.write_cache(&bytes);
+                let segment = Segment::open(bytes).map_err(|_| TooLarge)?;
+                Ok(Searcher::new(segment))
+            }
+        }
+    }
+
+    /// Nobody depends on it, so nobody hears if it fails.
+    fn write_cache(&self, bytes: &[u8]) {
+        if self.disk.create_own_dir(Path::new(CACHE_FOLDER)).is_ok() {
+            drop(self.disk.replace_own(Path::new(CACHE), bytes));
+        }
+    }
+}
+
+impl Fresh {
+    fn new(path: SafePath, file: &StoredFile, stamp: Stamp) -> Self {
+        let text = file.text().into_owned();
+        let (card, body) = Card::read(path, &text, file);
+        let payload = card.encode(stamp);
+        Self {
+            card,
+            payload,
+            text,
+            body,
+        }
+    }
+
+    fn document(&self, prior: Prior) -> Document<'_> {
+        let facts = &self.card.facts;
+        Document {
+            name: if facts.name.is_empty() {
+                self.card.path.as_str()
+            } else {
+                &facts.name
+            },
+            description: &facts.description,
+            body: self.text.get(self.body..).unwrap_or_default(),
+            payload: &self.payload,
+            time: facts.modified.0,
+            prior: prior(&self.card),
+            ..Document::default()
+        }
+    }
+}
+
+/// Whether a file can be a memory, as far as it can be told without making sure of its whole path.
+fn may_be_topic(path: &Path) -> bool {
+    let markdown = path
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("md"));
+    markdown && path.file_name().is_none_or(|name| name != INDEX)
+}
+
+fn is_logs(path: &Path) -> bool {
+    path == Path::new(LOGS)
+}
+
+/// The stamp, unless the file may have been changed once more in the same tick of the clock.
+fn trusted(stamp: Stamp, now: Millis) -> Stamp {
+    let changed = i64::try_from(stamp.changed_ns / 1_000_000).unwrap_or(i64::MAX);
+    if changed > now.0.saturating_sub(RACY_MILLIS) {
+        return Stamp::default();
+    }
+    stamp
+}
+
+/// The documents of the cache that are gone or have changed, and the files that are new or have.
+/// Both sides are ordered by path; if they are not, more is read than need be.
+fn difference<'a>(base: Option<&Segment>, walked: &'a [Walked]) -> (Vec<usize>, Vec<&'a Walked>) {
+    let Some(base) = base else {
+        return (Vec::new(), walked.iter().collect());
+    };
+    let (mut gone, mut changed) = (Vec::new(), Vec::new());
+    let mut documents = 0..base.len();
+    let mut document = documents.next();
+    for file in walked {
+        let mut known = false;
+        while let Some(number) = document {
+            let payload = base.payload(number);
+            match order(path_in(payload).unwrap_or_default(), &file.path) {
+                Ordering::Less => gone.push(number),
+                Ordering::Equal if is_of(payload, file.stamp) => known = true,
+                Ordering::Equal => gone.push(number),
+                Ordering::Greater => break,
+            }
+            document = documents.next();
+            if known {
+                break;
+            }
+        }
+        if !known {
+            changed.push(file);
+        }
+    }
+    gone.extend(document.into_iter().chain(documents));
+    (gone, changed)
+}
+
+fn order(cached: &[u8], path: &Path) -> Ordering {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    if cached == bytes {
+        return Ordering::Equal;
+    }
+    // What is no text was never cached.
+    std::str::from_utf8(cached).map_or(Ordering::Less, |cached| Path::new(cached).cmp(path))
+}
+
+/// Brings the files that changed during the scan to the state after the change.
+fn lay_over(
+    base: Option<&Segment>,
+    gone: &mut Vec<usize>,
+    fresh: &mut Vec<Fresh>,
+    overlay: Overlay,
+) {
+    for (path, file) in overlay {
+        if !is_topic(&path) {
+            continue;
+        }
+        fresh.retain(|fresh| fresh.card.path != path);
+        if let Some(base) = base {
+            let name = Some(path.as_str().as_bytes());
+            let number = (0..base.len()).find(|number| path_in(base.payload(*number)) == name);
+            if let Some(number) = number.filter(|number| !gone.contains(number)) {
+                gone.push(number);
+            }
+        }
+        if let Some(file) = file {
+            fresh.push(Fresh::new(path, &file, Stamp::default()));
+        }
+    }
+    fresh.sort_by(|a, b| a.card.path.as_path().cmp(b.card.path.as_path()));
+}
+
+#[cfg(test)]
+#[path = "scan_tests.rs"]
+mod tests;

@@ -1,0 +1,187 @@
+//! What goes along when one memory is put into another: trust, sources, keys of other tools, links.
+
+use super::merge::{Memory, again, is_untouchable, set};
+use super::{Stated, What};
+use crate::snapshot::Snapshot;
+use crate::topic::{self, Field, Topic, Triggers};
+use crate::trust::Trust;
+use dormouse_guard::paths::SafePath;
+
+/// What a merged file says of itself.
+pub(super) fn fields(keeper: &Memory, gone: &Memory) -> Vec<Field> {
+    let (k, g) = (&keeper.topic, &gone.topic);
+    let mut sources: Vec<String> = Vec::new();
+    let names = [gone.path.to_string()];
+    for name in k.sources.iter().chain(&names).chain(&g.sources) {
+        if !sources.contains(name) && *name != keeper.path.as_str() {
+            sources.push(name.clone());
+        }
+    }
+    let mut fields = vec![Field::Sources(sources)];
+    if k.name.is_empty() && !g.name.is_empty() {
+        fields.push(Field::Name(g.name.clone()));
+    }
+    if k.description.is_empty() && !g.description.is_empty() {
+        fields.push(Field::Description(g.description.clone()));
+    }
+    if let (None, Some(kind)) = (k.kind, g.kind) {
+        fields.push(Field::Kind(kind));
+    }
+    // A file that says nothing of its trust is the user's own.
+    let least = believed(k).min(believed(g));
+    if least != believed(k) {
+        fields.push(Field::Trust(least));
+    }
+    let triggers = both(&k.triggers, &g.triggers);
+    if triggers != k.triggers {
+        fields.push(Field::Triggers(triggers));
+    }
+    fields
+}
+
+/// How far a memory is believed; one that says nothing of it is the user's own.
+pub(super) fn believed(topic: &Topic) -> Trust {
+    topic.trust.unwrap_or(Trust::User)
+}
+
+fn both(a: &Triggers, b: &Triggers) -> Triggers {
+    let join = |a: &[String], b: &[String]| {
+        let mut all = a.to_vec();
+        all.extend(b.iter().filter(|item| !a.contains(item)).cloned());
+        all
+    };
+    Triggers {
+        tools: join(&a.tools, &b.tools),
+        paths: join(&a.paths, &b.paths),
+        languages: join(&a.languages, &b.languages),
+        commands: join(&a.commands, &b.commands),
+    }
+}
+
+/// A file with the keys of another that it does not have, as they are written there.
+pub(super) fn with_keys(text: &str, other: &str) -> String {
+    let (Some(theirs), _) = topic::split(other) else {
+        return text.to_owned();
+    };
+    let text = match topic::split(text) {
+        (Some(_), _) => text.to_owned(),
+        (None, _) => topic::edit(text, &[]),
+    };
+    let (Some(mine), _) = topic::split(&text) else {
+        return text;
+    };
+    let have: Vec<String> = mine.entries(&text).into_iter().map(|e| e.key).collect();
+    let mut lines = String::new();
+    for entry in theirs.entries(other) {
+        if !have.contains(&entry.key) && !super::check::is_own_key(&entry.key) {
+            lines.push_str(other[entry.range].trim_end());
+            lines.push_str(mine.newline);
+        }
+    }
+    let (head, tail) = text.split_at(mine.inner.end);
+    format!("{head}{lines}{tail}")
+}
+
+/// Marks two memories as saying different things. What cannot be touched stays unmarked.
+pub(super) fn contradict(
+    snapshot: &mut Snapshot,
+    changes: &mut Vec<Stated>,
+    a: &SafePath,
+    b: &SafePath,
+) {
+    for (path, other) in [(a, b), (b, a)] {
+        let Some(memory) = again(snapshot, path).filter(|m| !is_untouchable(path, &m.text)) else {
+            continue;
+        };
+        let mut list = contradicted(&memory.text);
+        if list.iter().any(|known| known == other.as_str()) {
+            continue;
+        }
+        list.push(other.to_string());
+        set(
+            snapshot,
+            path,
+            topic::edit(&memory.text, &[Field::Contradicts(list)]),
+        );
+        changes.push(Stated {
+            path: path.clone(),
+            what: What::Contradicts,
+            reason: format!("{other} is about the same, but a number or a negation differs"),
+            sources: vec![path.clone()],
+        });
+    }
+}
+
+/// The files that a memory says it contradicts.
+pub(super) fn contradicted(text: &str) -> Vec<String> {
+    let (Some(front), _) = topic::split(text) else {
+        return Vec::new();
+    };
+    match front.values(text).get("contradicts") {
+        Some(serde_json::Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| item.as_str().map(str::to_owned))
+            .collect(),
+        Some(serde_json::Value::String(one)) => vec![one.clone()],
+        _ => Vec::new(),
+    }
+}
+
+/// Lets links to a file lead to another.
+pub(super) fn relink(
+    snapshot: &mut Snapshot,
+    changes: &mut Vec<Stated>,
+    from: &SafePath,
+    to: &SafePath,
+) {
+    let bare = |path: &SafePath| path.as_str().trim_end_matches(".md").to_owned();
+    let pairs = [
+        (format!("[[{}]]", bare(from)), format!("[[{}]]", bare(to))),
+        (format!("[[{}|", bare(from)), format!("[[{}|", bare(to))),
+        (format!("[[{from}"), format!("[[{to}")),
+        (format!("]({from})"), format!("]({to})")),
+    ];
+    let others: Vec<SafePath> = snapshot.topics().map(|(path, _)| path.clone()).collect();
+    for path in others {
+        let Some(memory) = again(snapshot, &path) else {
+            continue;
+        };
+        let mut text = memory.text.clone();
+        for (old, new) in &pairs {
+            if text.contains(old.as_str()) {
+                text = text.replace(old.as_str(), new);
+            }
+        }
+        text = follow(&text, &memory.topic, from, to, &path);
+        if text != memory.text && !is_untouchable(&path, &memory.text) {
+            set(snapshot, &path, text);
+            changes.push(Stated {
+                path,
+                what: What::Linked,
+                reason: format!("{from} is part of {to} now"),
+                sources: Vec::new(),
+            });
+        }
+    }
+}
+
+/// The keys that name other files.
+fn follow(text: &str, topic: &Topic, from: &SafePath, to: &SafePath, own: &SafePath) -> String {
+    let mut fields = Vec::new();
+    if topic.superseded_by.as_deref() == Some(from.as_str()) {
+        fields.push(Field::SupersededBy(Some(to.to_string())));
+    }
+    let mut list = contradicted(text);
+    if list.iter().any(|name| name == from.as_str()) {
+        list.retain(|name| name != from.as_str() && name != to.as_str());
+        if to != own {
+            list.push(to.to_string());
+        }
+        fields.push(Field::Contradicts(list));
+    }
+    if fields.is_empty() {
+        text.to_owned()
+    } else {
+        topic::edit(text, &fields)
+    }
+}

@@ -1,0 +1,165 @@
+//! Where what a dream states comes from.
+//!
+//! # Model
+//! The lineage of a changed file is itself as it was, the files it says it was made of, those the
+//! dream declares, and those that support what is new in it. Every new sentence must have support,
+//! and the file is believed no more than the least of its lineage. What a model forgets to write
+//! down of this, code writes down for it ([`stamped`]).
+
+use super::check::{Check, CheckLimits, SUPPORT_PERCENT, front, is_own_key};
+use super::distil::MARK;
+use super::merge::set;
+use super::sentence::unlinked;
+use super::support::{Ground, source_trust};
+use super::{Declared, Objection};
+use crate::daily;
+use crate::snapshot::{INDEX, Snapshot, is_pinned, is_topic};
+use crate::topic::{self, Field, Topic};
+use crate::transaction::{Author, Transaction, between};
+use crate::trust::Trust;
+use dormouse_guard::paths::SafePath;
+use std::collections::BTreeSet;
+
+impl Check<'_> {
+    /// Whether everything that is new was said before, and is believed no more than that.
+    pub(super) fn sources(&mut self, transaction: &Transaction) {
+        for merge in &self.declared.merges {
+            let missing = |path: &&SafePath| self.before.get(path).is_none();
+            for source in merge.sources.iter().filter(missing) {
+                self.objections.push(Objection::NoSuchSource {
+                    into: merge.into.clone(),
+                    source_file: source.clone(),
+                });
+            }
+        }
+        let mut ground = None;
+        for operation in &transaction.operations {
+            let path = &operation.path;
+            // An index of a folder states things as well; that at the top was looked at.
+            let log = daily::day_of(path).is_some();
+            let checked = path.as_str() != INDEX && !log && !is_pinned(path);
+            let Some(content) = operation.content.as_ref().filter(|_| checked) else {
+                continue;
+            };
+            let ground = ground.get_or_insert_with(|| {
+                let excerpts = &self.declared.excerpts;
+                Ground::of(&self.reader, self.before, excerpts, &self.limits.writing)
+            });
+            let text = String::from_utf8_lossy(content);
+            let (due, invented) = self.lineage(path, &text, ground);
+            for sentence in invented {
+                let path = path.clone();
+                self.objections.push(Objection::Invented { path, sentence });
+            }
+            let claimed = source_trust(path, &Topic::read(&text));
+            if claimed > due && is_topic(path) {
+                let path = path.clone();
+                self.objections
+                    .push(Objection::TrustRaised { path, claimed, due });
+            }
+            self.merged_keys(path, &text);
+        }
+    }
+
+    /// What a changed file may be trusted as, and what it says that nobody said.
+    fn lineage(&self, path: &SafePath, text: &str, ground: &Ground) -> (Trust, Vec<String>) {
+        let topic = Topic::read(text);
+        let trust_of = |path: &SafePath| {
+            let file = self.before.get(path)?;
+            Some(source_trust(path, &Topic::read(&file.text())))
+        };
+        let named = topic
+            .sources
+            .iter()
+            .filter_map(|name| SafePath::parse(name).ok());
+        let merges = self.declared.merges.iter();
+        let declared = merges.filter(|merge| merge.into == *path);
+        let declared = declared.flat_map(|merge| merge.sources.iter().cloned());
+        let parents = named.chain(declared).chain([path.clone()]);
+        let mut due = parents
+            .filter_map(|parent| trust_of(&parent))
+            .min()
+            .unwrap_or(Trust::User);
+        let old = self.before.get(path).map(|file| file.text().into_owned());
+        let known: Vec<_> = old.map_or_else(Vec::new, |old| {
+            let was = Topic::read(&old);
+            let mut known = self.reader.sentences(&old[was.body..]);
+            known.push(self.reader.sentence(&was.name));
+            known.push(self.reader.sentence(&was.description));
+            known
+        });
+        let mut invented = Vec::new();
+        let mut said = self.reader.sentences(&unlinked(&text[topic.body..]));
+        said.push(self.reader.sentence(&topic.description));
+        for sentence in &said {
+            if known.iter().any(|old| sentence.repeats(old)) {
+                continue;
+            }
+            match ground.support(sentence, SUPPORT_PERCENT) {
+                Some(trust) => due = due.min(trust),
+                None => invented.push(sentence.text.clone()),
+            }
+        }
+        (due, invented)
+    }
+
+    /// Keys of other tools in the files that one was made of.
+    fn merged_keys(&mut self, path: &SafePath, text: &str) {
+        let values = front(text);
+        let merges = self.declared.merges.iter();
+        let sources = merges
+            .filter(|merge| merge.into == *path)
+            .flat_map(|merge| &merge.sources)
+            .filter(|source| *source != path && is_topic(source));
+        let mut lost = BTreeSet::new();
+        for file in sources.filter_map(|source| self.before.get(source)) {
+            let keys = front(&file.text()).into_iter().map(|(key, _)| key);
+            lost.extend(keys.filter(|key| !is_own_key(key) && !values.contains_key(key)));
+        }
+        for key in lost {
+            let path = path.clone();
+            self.objections.push(Objection::KeyLost { path, key });
+        }
+    }
+}
+
+/// A staged copy with what code knows better than a model: no changed memory is believed more than
+/// its lineage, and logs that the dream made something of are marked as read.
+#[must_use]
+pub fn stamped(
+    before: &Snapshot,
+    staged: &Snapshot,
+    declared: &Declared,
+    limits: &CheckLimits,
+) -> Snapshot {
+    let mut after = staged.clone();
+    let check = Check::new(before, staged, declared, limits);
+    let changed = between(before, staged, Author::Dream, "");
+    let mut ground = None;
+    for operation in &changed.operations {
+        let path = &operation.path;
+        let content = operation.content.as_deref().map(std::str::from_utf8);
+        let Some(Ok(text)) = content.filter(|_| is_topic(path) && !is_pinned(path)) else {
+            continue;
+        };
+        let ground = ground.get_or_insert_with(|| {
+            Ground::of(&check.reader, before, &declared.excerpts, &limits.writing)
+        });
+        let (due, _) = check.lineage(path, text, ground);
+        if source_trust(path, &Topic::read(text)) > due {
+            set(&mut after, path, topic::edit(text, &[Field::Trust(due)]));
+        }
+    }
+    for log in declared.merges.iter().flat_map(|merge| &merge.sources) {
+        let over = daily::day_of(log).is_some_and(|day| day < limits.today);
+        let Some(file) = after.get(log).filter(|_| over) else {
+            continue;
+        };
+        let text = file.text().into_owned();
+        if !text.ends_with(MARK) {
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            set(&mut after, log, format!("{text}{end}{MARK}"));
+        }
+    }
+    after
+}

@@ -1,0 +1,57 @@
+//! Where imported memories go.
+
+use super::Imported;
+use crate::index;
+use crate::snapshot::{INDEX, PINNED, Snapshot};
+use crate::transaction::{Author, Transaction};
+use crate::write::render;
+use dormouse_guard::paths::SafePath;
+use std::collections::BTreeSet;
+
+/// One transaction that adds all of them, each under its own name or the next one that is free, with
+/// a line in the index.
+pub fn plan(snapshot: &Snapshot, memories: &[Imported], reason: &str) -> Transaction {
+    let mut transaction = Transaction::by(Author::Import, reason);
+    let folded = |path: &SafePath| path.as_str().to_lowercase();
+    let mut taken: BTreeSet<String> = snapshot.files().map(|(path, _)| folded(path)).collect();
+    let mut lines = snapshot.index();
+    if !lines.is_empty() && !lines.ends_with('\n') {
+        lines.push('\n');
+    }
+    for imported in memories {
+        let Some(path) = free(&imported.path, &taken) else {
+            continue;
+        };
+        taken.insert(folded(&path));
+        let memory = &imported.memory;
+        lines.push_str(&index::line(
+            &memory.name,
+            path.as_str(),
+            &memory.description,
+        ));
+        lines.push('\n');
+        transaction.put(snapshot, path, render(memory));
+    }
+    if let Some(path) = SafePath::parse(INDEX)
+        .ok()
+        .filter(|_| !transaction.is_empty())
+    {
+        transaction.put(snapshot, path, lines);
+    }
+    transaction
+}
+
+/// The name asked for, or one with a number. What was pinned elsewhere is not pinned here.
+fn free(wanted: &SafePath, taken: &BTreeSet<String>) -> Option<SafePath> {
+    let wanted = wanted.as_str();
+    let wanted = wanted
+        .strip_prefix(PINNED)
+        .and_then(|rest| rest.strip_prefix('/'))
+        .unwrap_or(wanted);
+    let bare = wanted.get(..wanted.len().saturating_sub(3))?;
+    let numbered = (2..).map(|number| format!("{bare}_{number}.md"));
+    std::iter::once(format!("{bare}.md"))
+        .chain(numbered)
+        .find(|name| !taken.contains(&name.to_lowercase()))
+        .and_then(|name| SafePath::parse(&name).ok())
+}

@@ -1,0 +1,9 @@
+//! The index and the ranker from outside.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod changes;
+mod damage;
+mod figures;
+mod material;
+mod standing;
+mod texts;

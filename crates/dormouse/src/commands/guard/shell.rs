@@ -1,0 +1,162 @@
+//! `dormouse guard shell`.
+
+use super::input;
+use crate::app::App;
+use crate::error::{Exit, Failure, Outcome, UserError};
+use crate::output::{Format, Line, Role};
+use dormouse_guard::shell::{Policy, Reach, Reason, Verdict, classify_with};
+use serde::Serialize;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+One command line a line of the standard input, or one JSON string a line, for
+those that have line breaks. Nothing is run.
+
+Examples:
+  echo 'git log | head -5' | dormouse guard shell
+  dormouse guard shell --below /srv/notes < commands.txt
+
+Exit codes: 0 if every line only reads, 5 if any was refused.
+
+JSON:
+  {\"allowed\", \"refused\", \"lines\": [{\"line\", \"allowed\", \"reason\",
+  \"message\"}]}";
+
+/// Arguments of `guard shell`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Let contents be read below DIR too; may be repeated
+    #[arg(long, value_name = "DIR", conflicts_with = "anywhere")]
+    below: Vec<PathBuf>,
+    /// Let contents be read anywhere, devices excepted
+    #[arg(long)]
+    anywhere: bool,
+    /// Refuse commands that ask the network, as side tasks do
+    #[arg(long)]
+    no_network: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    allowed: usize,
+    refused: usize,
+    lines: Vec<Judged>,
+}
+
+#[derive(Serialize)]
+struct Judged {
+    line: String,
+    allowed: bool,
+    reason: Option<Reason>,
+    message: Option<String>,
+}
+
+pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
+    let policy = args.policy()?;
+    let lines = command_lines(&input()?)?;
+    let judged: Vec<Judged> = lines.into_iter().map(|line| judge(line, &policy)).collect();
+    let allowed = judged.iter().filter(|judged| judged.allowed).count();
+    let report = Report {
+        allowed,
+        refused: judged.len() - allowed,
+        lines: judged,
+    };
+    match app.out.format() {
+        Format::Json => app.out.json(&report)?,
+        Format::Text => {
+            for judged in &report.lines {
+                app.out.line(shown(judged))?;
+            }
+        }
+    }
+    if report.refused == 0 {
+        return Ok(());
+    }
+    let total = report.lines.len();
+    let what = format!("{} of {total} command lines refused", report.refused);
+    Err(UserError::new(Exit::Refused, what)
+        .hint("each says why; what only reads can be written in plain words and listed flags")
+        .into())
+}
+
+impl Args {
+    fn policy(&self) -> Result<Policy, Failure> {
+        if let Some(relative) = self.below.iter().find(|path| !path.is_absolute()) {
+            let what = format!("`{}` is not an absolute path", relative.display());
+            return Err(UserError::new(Exit::Usage, what)
+                .hint("write the whole path after --below")
+                .into());
+        }
+        let reach = match (self.anywhere, self.below.is_empty()) {
+            (true, _) => Reach::Anywhere,
+            (false, true) => Reach::Inside,
+            (false, false) => Reach::Below(self.below.clone()),
+        };
+        Ok(Policy {
+            reach,
+            network: !self.no_network,
+        })
+    }
+}
+
+fn judge(line: String, policy: &Policy) -> Judged {
+    let reason = match classify_with(&line, policy) {
+        Verdict::Allow => None,
+        Verdict::Refuse(reason) => Some(reason),
+    };
+    Judged {
+        line,
+        allowed: reason.is_none(),
+        message: reason.as_ref().map(ToString::to_string),
+        reason,
+    }
+}
+
+fn shown(judged: &Judged) -> Line {
+    let line = Line::new();
+    match &judged.message {
+        None => line
+            .role(Role::Good, "allow")
+            .text("   ")
+            .text(&judged.line),
+        Some(message) => line
+            .role(Role::Error, "refuse")
+            .text("  ")
+            .text(&judged.line)
+            .role(Role::Dim, format!("  ({message})")),
+    }
+}
+
+/// The lines that are not blank.
+fn command_lines(bytes: &[u8]) -> Result<Vec<String>, Failure> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        if line.starts_with('"') {
+            lines.push(json_string(line, at + 1)?);
+        } else if !line.trim().is_empty() {
+            lines.push(line.to_owned());
+        }
+    }
+    if lines.is_empty() {
+        let error = UserError::new(Exit::Unsuitable, "there is no command line to judge");
+        return Err(error
+            .hint("send some through a pipe, one a line: echo ls | dormouse guard shell")
+            .into());
+    }
+    Ok(lines)
+}
+
+fn json_string(line: &str, number: usize) -> Result<String, Failure> {
+    serde_json::from_str(line).map_err(|error| {
+        let what = format!("line {number} begins with a quote and is no JSON string");
+        let failed = UserError {
+            causes: vec![error.to_string()],
+            ..UserError::new(Exit::Unsuitable, what)
+        };
+        failed
+            .hint("put a space before a command line that begins with a quote")
+            .into()
+    })
+}
