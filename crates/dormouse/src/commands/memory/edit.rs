@@ -58,7 +58,12 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let new = if fields.is_empty() && args.text.is_none() {
         in_editor(&old, app)?
     } else {
-        let edited = topic::edit(&old, &fields);
+        // Without fields a file without front matter would get an empty one.
+        let edited = if fields.is_empty() {
+            old.clone()
+        } else {
+            topic::edit(&old, &fields)
+        };
         match &args.text {
             Some(text) if text == "-" => with_body(&edited, &super::add::read_input()?),
             Some(text) => with_body(&edited, text),

@@ -14,7 +14,8 @@ use serde_json::json;
 
 const HELP: &str = "\
 `dormouse memory undo` brings a forgotten memory back, unless --purge was given:
-then what it ever held is removed from the journal too.
+then what it ever held is removed from the journal too, and so are older indexes
+with a line about it. That there was a file of its name is still known.
 
 JSON: {\"forgotten\": [paths], \"entry\", \"purged\"}";
 

@@ -47,7 +47,8 @@ fn names_stay_short_whatever_the_text() {
     ];
     for text in texts {
         let machine = machine(&[]);
-        let added = json(&machine, &["add", &text]);
+        let added = memory(&machine, &["add", "--json", "--", &text]);
+        let added: serde_json::Value = serde_json::from_str(&added).unwrap();
         let path = added["path"].as_str().unwrap();
         assert!(path.len() <= 60, "{path}");
         let shown = json(&machine, &["show", path]);

@@ -32,7 +32,7 @@ fn the_log_says_who_changed_what_and_why() {
         [
             ("user", "we use spaces now"),
             ("user", "edit feedback_use_tabs.md"),
-            ("user", "add: Use tabs"),
+            ("user", "added by hand"),
         ]
     );
     let text = memory(&machine, &["log", "--limit", "1"]);
@@ -72,7 +72,7 @@ fn undo_goes_back_step_by_step_and_can_be_undone() {
     let two = dated(&root);
     assert_eq!(
         memory(&machine, &["undo"]),
-        "Undone: add: The release is on Monday (project_the_release_is_on_monday.md)\n"
+        "Undone: added by hand (project_the_release_is_on_monday.md)\n"
     );
     let content = |state: &[(std::path::PathBuf, Vec<u8>, i64)]| -> Vec<(String, Vec<u8>)> {
         let plain = state.iter();
@@ -155,6 +155,7 @@ fn foreign_files_survive_a_round_trip_untouched() {
 
 fn item(id: &str, path: &str) -> String {
     serde_json::json!({
+        "format": 1,
         "id": id,
         "time": 1_700_000_000_000_i64,
         "path": path,
