@@ -104,13 +104,13 @@ fn fields(args: &Args) -> Result<Vec<Field>, Failure> {
     if let Some(until) = &args.until {
         let day = match until.as_str() {
             "never" => None,
-            text => match text.parse::<jiff::civil::Date>() {
-                Ok(day) => Some(day.to_string()),
-                Err(_) => {
-                    let error = UserError::new(Exit::Usage, format!("`{text}` is no date"));
-                    return Err(error.hint("write it like 2027-03-15, or `never`").into());
-                }
-            },
+            text => {
+                let day = text.parse::<jiff::civil::Date>().map_err(|_| {
+                    UserError::new(Exit::Usage, format!("`{text}` is no date"))
+                        .hint("write it like 2027-03-15, or `never`")
+                })?;
+                Some(day.to_string())
+            }
         };
         fields.push(Field::ValidUntil(day));
     }

@@ -33,6 +33,10 @@ const GONE: usize = 3;
 
 /// A memory that fits.
 #[derive(Debug, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are independent facts, shown as such"
+)]
 pub(crate) struct Ranked {
     pub(crate) path: String,
     pub(crate) name: String,
