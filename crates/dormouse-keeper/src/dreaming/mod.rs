@@ -379,7 +379,7 @@ impl Keeper {
 
 /// Whether memory is sorted without being asked.
 fn is_on(settings: &Settings) -> bool {
-    settings.get(keys::DREAM)
+    settings.switch(keys::DREAM).is_on()
         && !settings.get(keys::MEMORY_REMOTE)
         && settings.get(keys::MEMORY_CONSENT) != Consent::Off
 }
