@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
             .role(Role::Good, "Changed")
             .text(format!(": {path}")),
     )?;
-    undo_hint(app)
+    undo_hint(which, app)
 }
 
 fn fields(args: &Args) -> Result<Vec<Field>, Failure> {

@@ -13,6 +13,9 @@ use serde_json::json;
 /// Letters of an id that people are shown.
 const SHORT_ID: usize = 13;
 
+/// Names of files are hardly told apart in less.
+const FILE_COLUMNS: usize = 24;
+
 /// Arguments of `memory log`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -103,9 +106,9 @@ pub(super) fn log(args: &LogArgs, which: &Which, app: &mut App) -> Outcome {
     let now = app.system.clock.now();
     let mut table = Table::new([
         Column::left("entry"),
-        Column::right("age"),
-        Column::left("by"),
-        Column::left("files").can_go(),
+        Column::left("when").can_go(),
+        Column::left("by").can_go(),
+        Column::left("files").gives_way_until(FILE_COLUMNS),
         Column::left("why").gives_way(),
     ]);
     for entry in shown {

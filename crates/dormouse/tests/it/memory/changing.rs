@@ -67,6 +67,11 @@ fn what_is_there_is_not_added_again_and_the_contrary_overtakes() {
     let machine = machine(&[]);
     let first = json(&machine, &["add", STAGING]);
     assert_eq!(first["placement"], "created");
+    let team = memory(&machine, &["--team", "add", STAGING]);
+    assert!(
+        team.ends_with("`dormouse memory --team undo` takes it back.\n"),
+        "{team}"
+    );
     let again = json(&machine, &["add", STAGING]);
     assert_eq!(
         (&again["placement"], &again["entry"]),

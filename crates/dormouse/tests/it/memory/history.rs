@@ -40,7 +40,7 @@ fn the_log_says_who_changed_what_and_why() {
     assert_eq!(
         text,
         format!(
-            "entry               age  by    files                 why\n\
+            "entry          when      by    files                 why\n\
              {id}  just now  user  feedback_use_tabs.md  we use spaces now\n"
         )
     );
