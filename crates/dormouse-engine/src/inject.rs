@@ -3,9 +3,10 @@
 use crate::error::EngineError;
 use crate::ports::{Injection, Seen};
 use crate::session::Session;
-use dormouse_core::block::Block;
+use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Body, Fragment, Record, StateChange};
+use std::collections::BTreeSet;
 
 impl Session {
     /// Puts fragments in, and records which memories they show.
@@ -73,9 +74,29 @@ impl Session {
     /// What companions may look at.
     pub(crate) fn seen(&self) -> Seen {
         let state = self.conversation.state();
+        let mut files: BTreeSet<String> = state.read_files.keys().cloned().collect();
+        files.extend(self.files_read());
         Seen {
             memories: state.surfaced.clone(),
-            files: state.read_files.keys().cloned().collect(),
+            files: files.into_iter().collect(),
         }
+    }
+
+    /// The files whose reading is in the prompt. What a compaction took away is not.
+    fn files_read(&self) -> Vec<String> {
+        let segments = self.conversation.view().segments();
+        let calls = segments
+            .iter()
+            .map(|segment| &segment.block)
+            .filter(|block| block.kind() == BlockKind::ToolUse);
+        let reads = calls.filter(|block| {
+            let tool = block.tool();
+            tool.is_some_and(|tool| self.ports.tools.traits(tool).reads_files)
+        });
+        let named = |block: &Block| {
+            let path = block.input_text("file_path");
+            path.or_else(|| block.input_text("path"))
+        };
+        reads.filter_map(named).collect()
     }
 }

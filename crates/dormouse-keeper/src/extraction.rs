@@ -253,7 +253,7 @@ impl Extractor {
 
 /// Whether automatic memories are wanted at all.
 fn is_on(settings: &Settings) -> bool {
-    settings.get(keys::EXTRACT) && settings.get(keys::MEMORY_CONSENT) != Consent::Off
+    settings.switch(keys::EXTRACT).is_on() && settings.get(keys::MEMORY_CONSENT) != Consent::Off
 }
 
 /// How often the user spoke.

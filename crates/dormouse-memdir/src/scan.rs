@@ -106,7 +106,7 @@ impl MemoryDir {
         self.scan_from(Some(before.base), unchanged, before.prior)
     }
 
-    /// Writes the cache anew if that is worth it. Whether it was written; if not, nothing is lost.
+    /// Writes the cache anew if that is worth it. Whether it was tried; if it fails, nothing is lost.
     pub fn refresh(&self, scan: &Scan) -> bool {
         // Without a cache, scanning writes one.
         scan.wants_rewrite() && self.scan_from(None, None, scan.prior).is_ok_and(|_| true)

@@ -20,6 +20,7 @@ use dormouse_core::record::FragmentKind;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_engine::{Companion, HookFuture, Injection, Seen, ToolCall};
 use dormouse_guard::paths::SafePath;
+use dormouse_memory::surface;
 use dormouse_memory::surface::usage::{Aftermath, Event, detect, encode_event};
 use dormouse_memory::surface::{
     Budgets, Entry, Hit, Request, Surfacing, Work, plan, plan_selected, plan_work,
@@ -29,8 +30,16 @@ use dormouse_system::Access;
 use select::Selection;
 use serde_json::Value;
 use shelf::Shelf;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A conversation without memories.
+static NOTHING_SEEN: surface::Seen = surface::Seen {
+    surfaced: BTreeSet::new(),
+    bytes: 0,
+    read: BTreeSet::new(),
+};
 
 /// What happened to memories, in the private directory's own folder.
 const USAGE: &str = ".cache/usage.jsonl";
@@ -52,9 +61,9 @@ struct Inner {
 struct Turn {
     prompt: String,
     work: Work,
-    /// The small model's choice, as far as it is.
-    selection: Option<Selection>,
-    /// What was decided last, for people.
+    /// The small model's choices, one a directory, as far as they are.
+    selections: Vec<Selection>,
+    /// What was decided in this turn, for people.
     last: Option<Surfacing>,
     /// Memories of this turn with their text, to see whether they were of use.
     shown: Vec<(SafePath, String)>,
@@ -77,7 +86,7 @@ impl Recaller {
         }
     }
 
-    /// What was decided last, with the reasons.
+    /// What was decided in this turn, with the reasons.
     pub fn last(&self) -> Option<Surfacing> {
         self.inner.turn().last.clone()
     }
@@ -85,22 +94,26 @@ impl Recaller {
     /// The answer is there: notes which of the memories shown were of use. Ranking and forgetting
     /// are fed by it.
     pub fn answered(&self, answer: &str) {
-        let turn = self.inner.turn();
+        let (shown, prompt, calls) = {
+            let mut turn = self.inner.turn();
+            // Taken: an answer counts once.
+            let shown = std::mem::take(&mut turn.shown);
+            (shown, turn.prompt.clone(), turn.calls.clone())
+        };
         let now = self.inner.keeper.now();
+        let after = Aftermath {
+            query: &prompt,
+            before: "",
+            answer,
+            calls: &calls,
+        };
         let mut lines = String::new();
-        for (path, text) in &turn.shown {
+        for (path, text) in &shown {
             lines.push_str(&encode_event(path, Event::Surfaced, now));
-            let after = Aftermath {
-                query: &turn.prompt,
-                before: "",
-                answer,
-                calls: &turn.calls,
-            };
             if let Some(event) = detect(path, text, &after) {
                 lines.push_str(&encode_event(path, event, now));
             }
         }
-        drop(turn);
         if !lines.is_empty() {
             self.inner.note_usage(&lines);
         }
@@ -113,7 +126,8 @@ impl Companion for Recaller {
         {
             let mut turn = inner.turn();
             prompt.clone_into(&mut turn.prompt);
-            turn.selection = None;
+            turn.selections.clear();
+            turn.last = None;
             turn.shown.clear();
             turn.calls.clear();
         }
@@ -139,7 +153,7 @@ impl Companion for Recaller {
     fn on_end(&self) {
         // What the small model has not said by now comes too late: it was not shown and does not
         // count as shown.
-        self.inner.turn().selection = None;
+        self.inner.turn().selections.clear();
     }
 }
 
@@ -162,7 +176,7 @@ impl Inner {
     /// What goes in with the prompt; the small model is asked about the rest.
     fn prompted(&self, seen: &Seen) -> Vec<Injection> {
         let settings = self.keeper.settings();
-        if !settings.get(keys::RECALL) {
+        if !settings.switch(keys::RECALL).is_on() {
             return Vec::new();
         }
         let (prompt, work) = {
@@ -170,26 +184,20 @@ impl Inner {
             (turn.prompt.clone(), turn.work.clone())
         };
         let mut injections = Vec::new();
-        let mut spent = 0;
         for found in self.find(&prompt, &settings) {
-            let before = found.shelf.seen(seen, spent);
+            let before = found.shelf.seen(seen, &injections);
             let request = Request {
                 prompt: &prompt,
                 hits: &found.hits,
                 entries: &found.entries,
                 work: &work,
                 seen: &before,
-                budgets: budgets(&settings),
+                budgets: budgets(&settings, injections.len()),
             };
             let surfacing = plan(&request);
-            let shown = self.show(&found.shelf, &surfacing, &settings);
-            spent += shown
-                .iter()
-                .flat_map(|injection| &injection.memories)
-                .map(|(_, bytes)| bytes)
-                .sum::<u64>();
-            injections.extend(shown);
-            self.ask_selector(found, surfacing, &prompt, &settings);
+            injections.extend(self.show(&found.shelf, &surfacing, &settings));
+            let room = budgets(&settings, injections.len()).files;
+            self.ask_selector(found, surfacing, &prompt, room);
         }
         injections
     }
@@ -197,49 +205,48 @@ impl Inner {
     /// What goes in with tool results: rules for the work, and the small model's choice.
     fn worked(&self, seen: &Seen, moved: bool) -> Vec<Injection> {
         let settings = self.keeper.settings();
-        if !settings.get(keys::RECALL) {
+        if !settings.switch(keys::RECALL).is_on() {
             return Vec::new();
         }
-        let (prompt, work, selection) = {
+        let (prompt, work, ready) = {
             let mut turn = self.turn();
-            let ready = turn.selection.take_if(Selection::is_ready);
+            let ready: Vec<Selection> = turn
+                .selections
+                .extract_if(.., |selection| selection.is_ready())
+                .collect();
             (turn.prompt.clone(), turn.work.clone(), ready)
         };
         let mut injections = Vec::new();
-        let mut spent = 0;
-        if let Some(selection) = selection {
+        let request = |injections: &[Injection]| Request {
+            prompt: &prompt,
+            hits: &[],
+            entries: &[],
+            work: &work,
+            seen: &NOTHING_SEEN,
+            budgets: budgets(&settings, injections.len()),
+        };
+        for selection in ready {
             let (shelf, entries, selected) = selection.into_parts();
-            let before = shelf.seen(seen, spent);
             let request = Request {
-                prompt: &prompt,
-                hits: &[],
                 entries: &entries,
-                work: &work,
-                seen: &before,
-                budgets: budgets(&settings),
+                seen: &shelf.seen(seen, &injections),
+                ..request(&injections)
             };
             let surfacing = plan_selected(&request, &selected);
             injections.extend(self.show(&shelf, &surfacing, &settings));
-            spent += shown_bytes(&injections);
         }
-        if moved {
-            for shelf in self.shelves() {
-                let Ok(entries) = shelf.with_triggers(self.keeper.today()) else {
-                    continue;
-                };
-                let mut before = shelf.seen(seen, spent);
-                before.surfaced.extend(shelf.surfaced_in(&injections));
-                let request = Request {
-                    prompt: &prompt,
-                    hits: &[],
-                    entries: &entries,
-                    work: &work,
-                    seen: &before,
-                    budgets: budgets(&settings),
-                };
-                let surfacing = plan_work(&request);
-                injections.extend(self.show(&shelf, &surfacing, &settings));
-            }
+        let shelves = if moved { self.shelves() } else { Vec::new() };
+        for shelf in shelves {
+            let Ok(entries) = shelf.with_triggers(self.keeper.today()) else {
+                continue;
+            };
+            let request = Request {
+                entries: &entries,
+                seen: &shelf.seen(seen, &injections),
+                ..request(&injections)
+            };
+            let surfacing = plan_work(&request);
+            injections.extend(self.show(&shelf, &surfacing, &settings));
         }
         injections
     }
@@ -272,7 +279,11 @@ impl Inner {
     fn show(&self, shelf: &Shelf, surfacing: &Surfacing, settings: &Settings) -> Vec<Injection> {
         let shown = shelf.show(&self.keeper, surfacing, settings);
         let mut turn = self.turn();
-        turn.last = Some(surfacing.clone());
+        let last = turn.last.get_or_insert_default();
+        last.skipped = surfacing.skipped;
+        last.now.extend(surfacing.now.iter().cloned());
+        last.candidates.clone_from(&surfacing.candidates);
+        last.left_out.extend(surfacing.left_out.iter().cloned());
         let mut injections = Vec::new();
         for memory in shown {
             turn.shown.push((memory.path, memory.text));
@@ -285,15 +296,12 @@ impl Inner {
         injections
     }
 
-    fn ask_selector(&self, found: Found, surfacing: Surfacing, prompt: &str, settings: &Settings) {
+    fn ask_selector(&self, found: Found, surfacing: Surfacing, prompt: &str, most: usize) {
         if surfacing.candidates.is_empty() {
             return;
         }
-        let most = size(settings.get(keys::RECALL_FILES)).saturating_sub(surfacing.now.len());
         let asked = select::ask(&self.keeper, found, surfacing.candidates, prompt, most);
-        if let Some(selection) = asked {
-            self.turn().selection = Some(selection);
-        }
+        self.turn().selections.extend(asked);
     }
 
     fn note_usage(&self, lines: &str) {
@@ -311,18 +319,14 @@ impl Inner {
     }
 }
 
-fn shown_bytes(injections: &[Injection]) -> u64 {
-    let memories = injections.iter().flat_map(|injection| &injection.memories);
-    memories.map(|(_, bytes)| bytes).sum()
-}
-
 fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn budgets(settings: &Settings) -> Budgets {
+/// The limits, where some memories go in already at this moment.
+fn budgets(settings: &Settings, taken: usize) -> Budgets {
     Budgets {
-        files: size(settings.get(keys::RECALL_FILES)),
+        files: size(settings.get(keys::RECALL_FILES)).saturating_sub(taken),
         candidates: size(settings.get(keys::RECALL_CANDIDATES)),
         file_lines: size(settings.get(keys::RECALL_FILE_LINES)),
         file_bytes: size(settings.get(keys::RECALL_FILE_BYTES)),

@@ -15,7 +15,6 @@ use dormouse_memory::topic::{Kind, Topic};
 use dormouse_recall::{Query, Scratch};
 use dormouse_system::OptionalFile as _;
 use jiff::civil::Date;
-use std::collections::BTreeSet;
 use std::path::Path;
 
 /// How much having been of use counts among memories that fit about equally well.
@@ -61,26 +60,24 @@ impl Shelf {
         SafePath::parse(inside.to_str()?).ok()
     }
 
-    /// What the conversation has of this directory; `spent` bytes more than it was told.
-    pub(super) fn seen(&self, seen: &SeenByModel, spent: u64) -> Seen {
+    /// What the conversation has of this directory, with what goes in at this moment.
+    pub(super) fn seen(&self, seen: &SeenByModel, now: &[Injection]) -> Seen {
+        let now = now.iter().flat_map(|injection| &injection.memories);
+        let before = seen.memories.iter().map(|(name, bytes)| (name, *bytes));
+        let all = || {
+            before
+                .clone()
+                .chain(now.clone().map(|(name, bytes)| (name, *bytes)))
+        };
         Seen {
-            surfaced: seen
-                .memories
-                .keys()
-                .filter_map(|name| self.own(name))
-                .collect(),
-            bytes: seen.memories.values().sum::<u64>() + spent,
+            surfaced: all().filter_map(|(name, _)| self.own(name)).collect(),
+            bytes: all().map(|(_, bytes)| bytes).sum(),
             read: seen
                 .files
                 .iter()
                 .filter_map(|name| self.own(name))
                 .collect(),
         }
-    }
-
-    pub(super) fn surfaced_in(&self, injections: &[Injection]) -> BTreeSet<SafePath> {
-        let memories = injections.iter().flat_map(|injection| &injection.memories);
-        memories.filter_map(|(name, _)| self.own(name)).collect()
     }
 
     /// The best memories for a prompt, and what is known of them and of those with triggers.
