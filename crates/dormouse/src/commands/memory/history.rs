@@ -194,6 +194,12 @@ fn no_entries() -> Failure {
         .into()
 }
 
+fn all_undone() -> Failure {
+    UserError::new(Exit::Unsuitable, "every change is undone already")
+        .hint("`dormouse memory undo ENTRY` takes an undo back; `dormouse memory log` lists them")
+        .into()
+}
+
 /// Shows a change.
 pub(super) fn diff(args: &DiffArgs, which: &Which, app: &mut App) -> Outcome {
     let (dir, entries) = history(which, app)?.ok_or_else(no_entries)?;
@@ -242,7 +248,8 @@ pub(super) fn undo(args: &UndoArgs, which: &Which, app: &mut App) -> Outcome {
     let (dir, entries) = history(which, app)?.ok_or_else(no_entries)?;
     let chosen = match &args.entry {
         Some(wanted) => entry(&entries, wanted)?,
-        None => newest(&entries).ok_or_else(no_entries)?,
+        None if entries.is_empty() => return Err(no_entries()),
+        None => newest(&entries).ok_or_else(all_undone)?,
     };
     let done = dir.undo(&chosen.id)?;
     if app.out.format() == Format::Json {
