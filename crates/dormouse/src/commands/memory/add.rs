@@ -113,7 +113,7 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
             }
         })?;
         if entry.is_some() {
-            undo_hint(app)?;
+            undo_hint(which, app)?;
         }
     }
     if let Some(near) = near {

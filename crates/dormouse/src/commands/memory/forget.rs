@@ -94,13 +94,18 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
             .out
             .line("What they held is gone from the journal too.")?);
     }
-    undo_hint(app)
+    undo_hint(which, app)
 }
 
 /// Says how to take a change back.
-pub(super) fn undo_hint(app: &mut App) -> Outcome {
+pub(super) fn undo_hint(which: &Which, app: &mut App) -> Outcome {
+    let place = match which {
+        Which::Private => String::new(),
+        Which::Team => "--team ".to_owned(),
+        Which::Directory(dir) => format!("--dir {} ", dir.display()),
+    };
     let line = Line::new()
-        .role(Role::Hint, "`dormouse memory undo`")
+        .role(Role::Hint, format!("`dormouse memory {place}undo`"))
         .text(" takes it back.");
     Ok(app.out.line(line)?)
 }

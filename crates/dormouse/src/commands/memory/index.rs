@@ -71,5 +71,5 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     }
     app.out
         .line(Line::new().role(Role::Good, "Mended").text("."))?;
-    undo_hint(app)
+    undo_hint(which, app)
 }

@@ -2,6 +2,7 @@
 
 use super::{MEMORY, files, json, machine, memory, occurs, run};
 use crate::program::Machine;
+use dormouse_system::{Access, Files as _, RealFiles};
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -67,6 +68,11 @@ fn what_is_there_is_not_added_again_and_the_contrary_overtakes() {
     let machine = machine(&[]);
     let first = json(&machine, &["add", STAGING]);
     assert_eq!(first["placement"], "created");
+    let team = memory(&machine, &["--team", "add", STAGING]);
+    assert!(
+        team.ends_with("`dormouse memory --team undo` takes it back.\n"),
+        "{team}"
+    );
     let again = json(&machine, &["add", STAGING]);
     assert_eq!(
         (&again["placement"], &again["entry"]),
@@ -136,6 +142,45 @@ fn what_is_not_changed_stays_byte_for_byte() {
     );
     memory(&machine, &["undo"]);
     assert_eq!(machine.read("memory/odd.md"), FOREIGN);
+}
+
+#[test]
+fn a_description_that_was_made_of_the_text_follows_it() {
+    let machine = machine(&[("own.md", "---\nname: Own\ndescription: mine\n---\n\nOld.\n")]);
+    memory(&machine, &["add", "Use tabs"]);
+    memory(
+        &machine,
+        &["edit", "tabs", "--text", "Use spaces. Two of them."],
+    );
+    let shown = json(&machine, &["show", "feedback_use_tabs"]);
+    assert_eq!(
+        (&shown["name"], &shown["description"]),
+        (&"Use spaces".into(), &"Use spaces".into())
+    );
+    memory(&machine, &["edit", "own", "--text", "New."]);
+    let shown = json(&machine, &["show", "own"]);
+    assert_eq!(
+        (&shown["name"], &shown["description"]),
+        (&"Own".into(), &"mine".into())
+    );
+    assert_eq!(
+        machine.read("memory/MEMORY.md"),
+        "- [Use spaces](feedback_use_tabs.md)\n- [Own](own.md) — mine\n"
+    );
+}
+
+#[test]
+fn what_is_no_text_is_not_rewritten() {
+    let machine = machine(&[("odd.md", "x")]);
+    let path = machine.home().join("memory/odd.md");
+    let bytes = b"---\nname: Odd\n---\n\xff\xfe\n";
+    RealFiles.replace(&path, bytes, Access::Private).unwrap();
+    let refused = run(&machine, &["edit", "odd", "--description", "new"]);
+    assert_eq!(
+        (refused.code, refused.stderr.lines().next()),
+        (4, Some("error: `odd.md` is not UTF-8 text"))
+    );
+    assert_eq!(RealFiles.read(&path, 100).unwrap().as_ref(), bytes);
 }
 
 fn editor(machine: Machine, script: &str) -> Machine {
@@ -224,6 +269,12 @@ fn forgetting_keeps_the_journal_and_purging_does_not() {
     );
     assert!(occurs(&root, "correcthorse") && occurs(&root, "batterystaple"));
     memory(&machine, &["undo"]);
+    // Recall keeps words of its own.
+    assert!(
+        machine
+            .stdout("recall --all cipher phrase")
+            .contains("batterystaple")
+    );
     let purged = json(&machine, &["forget", "cipher", "--purge"]);
     assert_eq!(purged["purged"], true);
     assert!(!occurs(&root, "phrase is correcthorse"));

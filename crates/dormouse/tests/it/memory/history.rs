@@ -40,7 +40,7 @@ fn the_log_says_who_changed_what_and_why() {
     assert_eq!(
         text,
         format!(
-            "entry               age  by    files                 why\n\
+            "entry          when      by    files                 why\n\
              {id}  just now  user  feedback_use_tabs.md  we use spaces now\n"
         )
     );
@@ -84,6 +84,11 @@ fn undo_goes_back_step_by_step_and_can_be_undone() {
     memory(&machine, &["undo"]);
     let left = content(&dated(&root));
     assert!(left.iter().all(|(path, _)| path == "MEMORY.md"), "{left:?}");
+    let spent = run(&machine, &["undo"]);
+    assert_eq!(
+        (spent.code, spent.stderr.lines().next()),
+        (4, Some("error: every change is undone already"))
+    );
     // Undoing an undo by its id brings the change back.
     let log = json(&machine, &["log"]);
     let entries = log["entries"].as_array().unwrap();

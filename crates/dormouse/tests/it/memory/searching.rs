@@ -133,6 +133,15 @@ fn team_memory_counts_once_the_folder_is_trusted() {
     let json = machine.json("recall --json rota of the wiki");
     assert_eq!(json["memories"][0]["path"], "rota.md", "{json}");
     assert_eq!(json["memories"][0]["team"], true);
+    // What lies beside them is not for the repository that the team shares.
+    memory(
+        &machine,
+        &["--team", "add", "Retrospectives are on Fridays"],
+    );
+    for folder in [".cache", ".journal"] {
+        let name = format!("project/.dormouse/team-memory/{folder}/.gitignore");
+        assert_eq!(machine.read(&name), "*\n");
+    }
 }
 
 fn said(role: &str, time: &str, text: &str) -> String {
