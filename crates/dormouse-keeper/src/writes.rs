@@ -10,7 +10,7 @@
 
 use crate::keeper::{Keeper, TeamMemory};
 use bytes::Bytes;
-use dormouse_core::settings::{Review as ReviewSetting, Settings, keys};
+use dormouse_core::settings::{Consent, Review as ReviewSetting, Settings, keys};
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir, Proposal};
 use dormouse_memory::extract::judge::{Context, Outcome, Proposed, Review, Waiting, judge};
@@ -49,9 +49,11 @@ pub struct Evidence {
 impl Evidence {
     /// Evidence under the settings.
     pub fn new(spans: Vec<Span>, known: Vec<String>, settings: &Settings) -> Self {
+        // Who wants to be asked is asked about everything.
+        let ask = settings.get(keys::MEMORY_CONSENT) == Consent::Ask;
         let review = match settings.get(keys::MEMORY_REVIEW) {
-            ReviewSetting::Untrusted => Review::Untrusted,
-            ReviewSetting::All => Review::All,
+            ReviewSetting::Untrusted if !ask => Review::Untrusted,
+            ReviewSetting::Untrusted | ReviewSetting::All => Review::All,
         };
         Self {
             spans,
