@@ -42,6 +42,16 @@ pub struct ForkRun {
 }
 
 impl ForkRun {
+    /// The same fork, asking through something that wraps the conversation's own asker: to count
+    /// what it uses, or to stop it.
+    #[must_use]
+    pub fn asking_through(self, wrap: impl FnOnce(Arc<dyn Asker>) -> Arc<dyn Asker>) -> Self {
+        Self {
+            asker: wrap(self.asker),
+            ..self
+        }
+    }
+
     /// Runs it: requests and tools until nothing is called any more, or the limit is reached. Its
     /// tools are its own; without any, a call ends it.
     ///

@@ -12,7 +12,7 @@
 //! Whether to extract, what is a memory, what it is worth: `dormouse_memory::extract`.
 
 use crate::keeper::Keeper;
-use crate::side::SideTask;
+use crate::side::{NoAnswer, SideFault, SideTask};
 use crate::writes::{Evidence, JudgedWrites, Written};
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Record, StateChange};
@@ -31,6 +31,7 @@ use dormouse_memory::topic::Topic;
 use dormouse_tools::{ForkTools, Roots, definitions};
 use serde::Serialize;
 use serde_json::json;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::task::{JoinError, JoinHandle};
 
@@ -146,8 +147,8 @@ impl Extractor {
     ) -> Result<Decision, EngineError> {
         session.watch(CURSOR)?;
         let settings = self.keeper.settings();
-        let root = self.keeper.memory.root().to_owned();
-        let is_memory = |path: &str| std::path::Path::new(path).starts_with(&root);
+        let keeper = Arc::clone(&self.keeper);
+        let is_memory = |path: &str| keeper.is_memory(Path::new(path));
         let records = session.watched();
         let circumstances = Circumstances {
             enabled: is_on(&settings),
@@ -225,7 +226,9 @@ impl Extractor {
                 detail: json!({"author": "extractor", "files": extracted.written.saved}),
             })?;
         }
-        if let Some(until) = extracted.until {
+        let cursor = session.conversation().state().cursors.get(CURSOR).copied();
+        // While it ran, the agent may have written to memory itself: the cursor is ahead then.
+        if let Some(until) = extracted.until.filter(|until| Some(*until) > cursor) {
             session.dealt_with(CURSOR, until)?;
         }
         Ok(Some(extracted))
@@ -242,7 +245,7 @@ impl Extractor {
         while let Some(mut running) = self.running.take() {
             let Ok(ended) = tokio::time::timeout_at(deadline, &mut running).await else {
                 running.abort();
-                self.queue.forget_waiting();
+                self.queue = Queue::new();
                 break;
             };
             all.extend(self.take_in(session, ended)?);
@@ -269,6 +272,12 @@ fn turns(records: &[Record]) -> u32 {
 }
 
 impl Keeper {
+    /// Whether a path lies in one of the memories, the user's own or the team's.
+    fn is_memory(&self, path: &Path) -> bool {
+        let team = self.team.as_ref().map(|team| team.dir.root());
+        path.starts_with(self.memory.root()) || team.is_some_and(|root| path.starts_with(root))
+    }
+
     /// The list of memories as a prompt shows it.
     pub fn manifest(&self) -> String {
         let snapshot = self.memory.snapshot().unwrap_or_default();
@@ -301,30 +310,40 @@ impl Keeper {
 
     async fn extract(&self, job: Job) -> Result<Extracted, MemdirError> {
         let until = job.directive_until;
-        let settings = self.settings();
         if let Err(why) = self.background_model() {
             return self.extract_by_rules(&job.evidence, Some(until), &why);
         }
         let writes = JudgedWrites::new(self, job.evidence.clone());
         let tools = self.fork_tools(&writes);
-        let requests = turns_of(&settings);
-        let answered = job.fork.run(Some(&tools), ForkLimits { requests }).await;
+        let limits = ForkLimits {
+            requests: turns_of(&self.settings()),
+        };
+        let fork = job
+            .fork
+            .asking_through(|asker| self.metered(asker, &job.model));
+        let answered = fork.run(Some(&tools), limits).await;
+        let answered = answered.map_err(SideFault::from).and_then(|answer| {
+            NoAnswer::check(&answer.response, answer.requests)?;
+            Ok(answer)
+        });
         match answered {
-            Ok(answer) => {
-                self.charge(&job.model, &answer.usage);
-                Ok(Extracted {
-                    by: By::Model,
-                    written: writes.written(),
-                    denied: denied(&tools),
-                    usage: answer.usage,
-                    until: Some(until),
-                })
-            }
-            Err(error) => {
+            Ok(answer) => Ok(Extracted {
+                by: By::Model,
+                written: writes.written(),
+                denied: denied(&tools),
+                usage: answer.usage,
+                until: Some(until),
+            }),
+            Err(fault) => {
                 // What people said in so many words is kept at once; for the rest the model is asked
                 // again after the next turn, from the same place.
-                let why = format!("the model failed: {}", chain(&error));
-                self.extract_by_rules(&job.evidence, None, &why)
+                let without = self.why_without(&fault);
+                let extracted = self.go_on_by_rules(&job.evidence, &writes, &without.why)?;
+                Ok(Extracted {
+                    denied: denied(&tools),
+                    until: (!without.try_again).then_some(until),
+                    ..extracted
+                })
             }
         }
     }
@@ -348,7 +367,8 @@ impl Keeper {
         let writes = JudgedWrites::new(self, evidence.clone());
         let tools = self.fork_tools(&writes);
         let side = SideTask {
-            model,
+            asker: self.asker(model),
+            model: &model.name,
             models: &self.models,
             settings: &settings,
             system_prompt: SYSTEM_PROMPT,
@@ -356,23 +376,21 @@ impl Keeper {
             tools: Arc::new(tools.clone()),
             requests: turns_of(&settings),
         };
-        match side.run(&self.system, &directive, |_| {}).await {
-            Ok(answer) => {
-                self.charge(&model.name, &answer.usage);
-                Ok(Extracted {
-                    by: By::Model,
-                    written: writes.written(),
-                    denied: denied(&tools),
-                    usage: answer.usage,
-                    until: None,
-                })
-            }
+        let (by, written, usage) = match side.run(&self.system, &directive, |_| {}).await {
+            Ok(answer) => (By::Model, writes.written(), answer.usage),
             Err(failure) => {
-                self.charge(&model.name, &failure.usage);
-                let why = format!("the model failed: {}", chain(&failure));
-                self.extract_by_rules(&evidence, None, &why)
+                let without = self.why_without(&failure);
+                let extracted = self.go_on_by_rules(&evidence, &writes, &without.why)?;
+                (extracted.by, extracted.written, failure.usage)
             }
-        }
+        };
+        Ok(Extracted {
+            by,
+            written,
+            denied: denied(&tools),
+            usage,
+            until: None,
+        })
     }
 
     fn fork_tools(&self, writes: &Arc<JudgedWrites>) -> ForkTools {
@@ -394,11 +412,21 @@ impl Keeper {
         until: Option<Seq>,
         why: &str,
     ) -> Result<Extracted, MemdirError> {
+        let writes = JudgedWrites::new(self, evidence.clone());
+        let extracted = self.go_on_by_rules(evidence, &writes, why)?;
+        Ok(Extracted { until, ..extracted })
+    }
+
+    /// The rules, after what a model may have written already.
+    fn go_on_by_rules(
+        &self,
+        evidence: &Evidence,
+        writes: &JudgedWrites,
+        why: &str,
+    ) -> Result<Extracted, MemdirError> {
         let snapshot = self.memory.snapshot()?;
         let known: Vec<&str> = evidence.known.iter().map(String::as_str).collect();
-        let proposals = offline::extract(&evidence.spans, &snapshot, &known);
-        let writes = JudgedWrites::new(self, evidence.clone());
-        for proposal in &proposals {
+        for proposal in &offline::extract(&evidence.spans, &snapshot, &known) {
             let _told = writes.propose(&Proposed::Memory(&proposal.memory))?;
         }
         Ok(Extracted {
@@ -406,7 +434,7 @@ impl Keeper {
             written: writes.written(),
             denied: Vec::new(),
             usage: TokenUsage::default(),
-            until,
+            until: None,
         })
     }
 }
@@ -432,7 +460,9 @@ fn transcript(spans: &[Span]) -> String {
             SpanKind::ToolResult { .. } => "tool",
             SpanKind::Fragment => continue,
         };
-        let text = format!("[{who}] {}", neutralise(&span.text));
+        // A line of what was said must not look like somebody else's.
+        let said = neutralise(&span.text).replace("\n[", "\n [");
+        let text = format!("[{who}] {said}");
         if text.len() > left {
             break;
         }
@@ -441,16 +471,4 @@ fn transcript(spans: &[Span]) -> String {
     }
     lines.reverse();
     format!("<messages>\n{}\n</messages>", lines.join("\n\n"))
-}
-
-/// An error with what is behind it, on one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }

@@ -6,8 +6,10 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Millis;
 use dormouse_core::usage::TokenUsage;
+use dormouse_engine::{AskModel, Asker};
 use dormouse_memdir::MemoryDir;
 use dormouse_system::System;
+use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,6 +73,26 @@ impl fmt::Debug for Keeper {
     }
 }
 
+/// Why something is done without a model.
+pub(crate) struct Without {
+    /// The reason, for people.
+    pub(crate) why: String,
+    /// Whether the model is worth asking again.
+    pub(crate) try_again: bool,
+}
+
+/// An error with what is behind it, on one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}
+
 impl Keeper {
     /// The settings now.
     pub fn settings(&self) -> Arc<Settings> {
@@ -93,6 +115,27 @@ impl Keeper {
         match self.budget.allows(&self.settings()) {
             Ok(()) => Ok(model),
             Err(spent) => Err(spent.to_string()),
+        }
+    }
+
+    /// Whoever asks the background model, counted.
+    pub(crate) fn asker(&self, model: &ConfiguredModel) -> Arc<dyn Asker> {
+        let asker = AskModel(Arc::clone(&model.model));
+        self.metered(Arc::new(asker), &model.name)
+    }
+
+    /// Why a task has to be done without the model that was asked: its fault, or that the day's
+    /// budget was spent on the way.
+    pub(crate) fn why_without(&self, fault: &dyn Error) -> Without {
+        match self.budget.allows(&self.settings()) {
+            Err(spent) => Without {
+                why: spent.to_string(),
+                try_again: false,
+            },
+            Ok(()) => Without {
+                why: format!("the model failed: {}", chain(fault)),
+                try_again: true,
+            },
         }
     }
 

@@ -19,6 +19,7 @@ pub mod dreaming;
 pub mod extraction;
 pub mod instructions;
 mod keeper;
+mod meter;
 pub mod recaller;
 pub mod side;
 pub mod tree;

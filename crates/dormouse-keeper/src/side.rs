@@ -8,7 +8,6 @@
 //! # Not here
 //! What the task is (dreams: `dream`), and what its tools may do (`dormouse-tools`).
 
-use crate::client::ConfiguredModel;
 use dormouse_context::compaction::RestoredPart;
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_core::block::Block;
@@ -19,10 +18,10 @@ use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::{
-    AskModel, EngineError, NoCompanion, NoHooks, Notice, Ports, Restorer, Session, SessionConfig,
+    Asker, EngineError, NoCompanion, NoHooks, Notice, Ports, Restorer, Session, SessionConfig,
     SessionPlace, ToolHost,
 };
-use dormouse_model::Params;
+use dormouse_model::{Params, Response, StopReason};
 use dormouse_store::{MemoryBlobs, MemoryLog};
 use dormouse_system::{MemoryFiles, System};
 use serde_json::Value;
@@ -35,7 +34,9 @@ const MOST_OUTPUT: Tokens = Tokens(16_000);
 #[derive(Debug)]
 pub struct SideTask<'a> {
     /// Who is asked.
-    pub model: &'a ConfiguredModel,
+    pub asker: Arc<dyn Asker>,
+    /// The model's name.
+    pub model: &'a str,
     /// Models and prices.
     pub models: &'a Arc<ModelTable>,
     /// The settings.
@@ -67,11 +68,49 @@ pub struct SideAnswer {
 pub struct SideFailure {
     /// Why.
     #[source]
-    pub source: EngineError,
+    pub source: SideFault,
     /// What was used.
     pub usage: TokenUsage,
     /// Requests that were answered.
     pub requests: usize,
+}
+
+/// What can go wrong with it.
+#[derive(Debug, thiserror::Error)]
+pub enum SideFault {
+    /// The model did not answer, or it took too many requests.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The last answer is none.
+    #[error(transparent)]
+    Answer(#[from] NoAnswer),
+}
+
+/// An answer that came and is none: the task is not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// The model refused.
+    #[error("the model refused")]
+    Refused,
+    /// A limit ended it in the middle.
+    #[error("the model's answer was cut off")]
+    CutOff,
+    /// There is nothing in it, and nothing was done before.
+    #[error("the model's answer was empty")]
+    Empty,
+}
+
+impl NoAnswer {
+    /// What is wrong with the last answer of a task that took so many requests, if something is.
+    /// After work was done, an answer without words is the usual end.
+    pub(crate) fn check(response: &Response, requests: usize) -> Result<(), Self> {
+        match &response.stop_reason {
+            StopReason::Refusal(_) => Err(Self::Refused),
+            StopReason::MaxTokens | StopReason::WindowExceeded => Err(Self::CutOff),
+            _ if response.blocks.is_empty() && requests <= 1 => Err(Self::Empty),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Nothing is shown again after a compaction: the task reads what it needs.
@@ -88,7 +127,7 @@ impl SideTask<'_> {
     /// Runs it with one directive until it calls nothing any more.
     ///
     /// # Errors
-    /// When the model does not answer, or it takes too many requests.
+    /// When the model does not answer, will not, or it takes too many requests.
     pub async fn run(
         self,
         system: &System,
@@ -96,12 +135,16 @@ impl SideTask<'_> {
         notices: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<SideAnswer, SideFailure> {
         let mut session = self.open(system, notices).map_err(|source| SideFailure {
-            source,
+            source: source.into(),
             usage: TokenUsage::default(),
             requests: 0,
         })?;
         let ended = session.turn(vec![Block::text(directive)]).await;
         let (usage, requests) = used(&session.records().unwrap_or_default());
+        let ended = ended.map_err(SideFault::from).and_then(|end| {
+            NoAnswer::check(&end.response, requests)?;
+            Ok(end)
+        });
         match ended {
             Ok(end) => {
                 let texts: Vec<String> = end
@@ -132,7 +175,7 @@ impl SideTask<'_> {
     ) -> Result<Session, EngineError> {
         let session = SessionId::new(format!("side-{}", system.ids.fresh()));
         let settings = Arc::clone(self.settings);
-        let params = Params::new(&self.model.name, MOST_OUTPUT).map_err(EngineError::Params)?;
+        let params = Params::new(self.model, MOST_OUTPUT).map_err(EngineError::Params)?;
         let tools: Result<Vec<Part>, _> = self.definitions.iter().map(Part::tool).collect();
         let prompt = Part::block("side task", &Block::text(self.system_prompt));
         let prefix = RenderedPrefix::new(
@@ -148,7 +191,7 @@ impl SideTask<'_> {
             },
             log: Box::new(MemoryLog::new(session.clone())),
             blobs: Arc::new(MemoryBlobs::default()),
-            asker: Arc::new(AskModel(Arc::clone(&self.model.model))),
+            asker: self.asker,
             tools: self.tools,
             hooks: Arc::new(NoHooks),
             restorer: Arc::new(NothingToRestore),
@@ -164,7 +207,7 @@ impl SideTask<'_> {
             project: String::new(),
         };
         let config = SessionConfig {
-            model: self.model.name.clone(),
+            model: self.model.to_owned(),
             models: Arc::clone(self.models),
             params,
             prefix: Arc::new(prefix),

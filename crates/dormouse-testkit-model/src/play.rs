@@ -10,6 +10,7 @@ use dormouse_model::{
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// A model that follows a script. Clones share it.
 #[derive(Clone, Debug)]
@@ -137,7 +138,7 @@ impl Model for ScriptedModel {
         ResponseStream::new(|emitter| async move {
             let (number, step) = model.take(&request);
             let step = step.unwrap_or_else(|failure| panic!("{failure}"));
-            tokio::time::sleep(step.delay).await;
+            pause(step.delay).await;
             play(number, step.answer, &emitter).await
         })
     }
@@ -147,7 +148,7 @@ impl Model for ScriptedModel {
         Box::pin(async move {
             let (number, step) = model.take(&request);
             let step = step.unwrap_or_else(|failure| panic!("{failure}"));
-            tokio::time::sleep(step.delay).await;
+            pause(step.delay).await;
             match step.answer {
                 Answer::Count(count) => Ok(count),
                 Answer::Fault(fault) => Err(fault()),
@@ -157,6 +158,13 @@ impl Model for ScriptedModel {
                 }
             }
         })
+    }
+}
+
+/// Waits, if there is something to wait for: even no time at all is waited for until the clock ticks.
+async fn pause(delay: Duration) {
+    if !delay.is_zero() {
+        tokio::time::sleep(delay).await;
     }
 }
 

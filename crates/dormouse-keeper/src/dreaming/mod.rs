@@ -19,8 +19,8 @@ mod sessions;
 mod staging;
 
 use crate::client::ConfiguredModel;
-use crate::extraction::{By, chain};
-use crate::keeper::Keeper;
+use crate::extraction::By;
+use crate::keeper::{Keeper, chain};
 use crate::side::SideTask;
 use dormouse_core::settings::{Consent, Settings, keys};
 use dormouse_core::units::Millis;
@@ -320,7 +320,8 @@ impl Keeper {
             loss: limits.loss,
         });
         let side = SideTask {
-            model,
+            asker: self.asker(model),
+            model: &model.name,
             models: &self.models,
             settings: &settings,
             system_prompt: SYSTEM_PROMPT,
@@ -339,7 +340,6 @@ impl Keeper {
             .await;
         match answered {
             Ok(answer) => {
-                self.charge(&model.name, &answer.usage);
                 let mut after = staging.snapshot(before).map_err(DreamError::Staging)?;
                 let report = Report::take(&mut after);
                 let mut declared = Declared::from(self.dream_source());
@@ -355,9 +355,11 @@ impl Keeper {
                 })
             }
             Err(failure) => {
-                self.charge(&model.name, &failure.usage);
-                let why = format!("the model failed: {}", chain(&failure));
-                Ok(self.by_rules(before, why))
+                let without = self.why_without(&failure);
+                Ok(Dream {
+                    usage: failure.usage,
+                    ..self.by_rules(before, without.why)
+                })
             }
         }
     }

@@ -8,7 +8,7 @@
 //! Tags are recognised in any case, with blanks, and with characters inside that cannot be seen.
 
 /// Names of tags that mean something to a client or a model.
-const BOUNDARIES: [&str; 38] = [
+const BOUNDARIES: [&str; 39] = [
     "analysis",
     "answer",
     "assistant",
@@ -31,6 +31,7 @@ const BOUNDARIES: [&str; 38] = [
     "local-command-stderr",
     "local-command-stdout",
     "memory",
+    "messages",
     "parameter",
     "parameters",
     "persisted-output",

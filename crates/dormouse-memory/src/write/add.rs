@@ -9,6 +9,8 @@ use crate::trust::{Origin, Trust};
 use dormouse_guard::paths::SafePath;
 use dormouse_text::duplicates::{Likeness, NEAR, Sketch};
 
+/// The label of the last part of a rule.
+const HOW_TO_APPLY: &str = "**How to apply:**";
 /// Bytes of a file's name before its ending.
 const LONGEST_NAME: usize = 48;
 
@@ -123,13 +125,18 @@ pub fn place(snapshot: &Snapshot, memory: &NewMemory) -> Placement {
     }
 }
 
-/// What two memories are compared by: a description that repeats the body adds nothing.
+/// What two memories are compared by: a description that repeats the body adds nothing, nor does
+/// what follows from a rule for its use.
 fn statement(description: &str, body: &str) -> String {
-    let body = body.trim();
-    if body.is_empty() {
+    let said: Vec<&str> = body
+        .lines()
+        .take_while(|line| !line.starts_with(HOW_TO_APPLY))
+        .collect();
+    let said = said.join("\n");
+    if said.trim().is_empty() {
         description.to_owned()
     } else {
-        body.to_owned()
+        said.trim().to_owned()
     }
 }
 
