@@ -42,7 +42,8 @@ pub fn import(
         root: new.id,
         of: HashMap::new(),
     };
-    let lines = as_u64(foreign.read.line_of.len());
+    let mut lines = foreign.read.line_of;
+    lines.dedup();
     for record in foreign.read.records {
         if let Some(draft) = parents.draft(record) {
             let head = writer.head().map(|head| head.id.clone());
@@ -57,7 +58,7 @@ pub fn import(
     })?;
     Ok(Converted {
         head: writer.head().cloned().ok_or_else(exists)?,
-        lines,
+        lines: as_u64(lines.len()),
         left: foreign.read.issues,
     })
 }

@@ -29,12 +29,13 @@ use crate::chunks::as_u64;
 use crate::issue::{Issues, Trouble};
 use crate::lines::{Line, Lines};
 use crate::log_file::{LogFile, ReadError};
-use crate::read::ReadLog;
+use crate::read::{ReadLog, Scanned};
 use dormouse_core::id::SessionId;
-use dormouse_core::record::LineError;
+use dormouse_core::record::{LineError, Record};
 use scribe::Scribe;
 use serde_json::Value;
 use std::fmt;
+use std::ops::ControlFlow;
 
 /// How many lines are looked at to say whose a transcript is.
 const LOOKED_AT: usize = 32;
@@ -141,6 +142,28 @@ impl LogFile {
             read,
             about,
         }))
+    }
+
+    /// Hands out every record with the number of its line, whoever wrote it.
+    pub fn for_each_of_any(
+        &self,
+        mut each: impl FnMut(Record, u64) -> ControlFlow<()>,
+    ) -> Result<Scanned, ReadError> {
+        let Some(foreign) = self.read_foreign()? else {
+            return self.for_each_record(each);
+        };
+        let read = foreign.read;
+        for (record, line) in read.records.into_iter().zip(read.line_of) {
+            if each(record, line).is_break() {
+                break;
+            }
+        }
+        Ok(Scanned {
+            issues: read.issues,
+            lines: read.lines,
+            bytes: read.bytes,
+            torn_tail: read.torn_tail,
+        })
     }
 
     /// Reads everything, whoever wrote it.

@@ -20,42 +20,56 @@ use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::iter::successors;
 use std::sync::Arc;
 
 /// Translates a session.
 #[derive(Debug, Default)]
 pub(super) struct Pi {
-    /// For each entry of the file the message made of it, if one was.
-    entries: Vec<Option<RecordId>>,
+    entries: Vec<Entry>,
     /// Where each id stands among the entries.
     places: HashMap<String, usize>,
+}
+
+/// An entry that was written down.
+#[derive(Debug)]
+struct Entry {
+    record: RecordId,
+    is_message: bool,
+    /// The entry it hangs on, which stands before it.
+    parent: Option<usize>,
 }
 
 impl Translator for Pi {
     fn line(&mut self, line: &Value, scribe: &mut Scribe) {
         scribe.at = time(line, &["timestamp"]);
         let kind = text(line, "type").unwrap_or_default();
-        self.hang(line, scribe);
+        let parent = self.parent(line);
+        let hangs_on = parent.and_then(|parent| self.entries.get(parent));
+        scribe.last = hangs_on.map(|entry| entry.record.clone());
         let bodies = match kind {
             "session" => {
                 begin(line, scribe);
                 Vec::new()
             }
             "message" => message(line.get("message").unwrap_or(&Value::Null), scribe),
-            "compaction" => self.compaction(line),
+            "compaction" => self.compaction(line, parent),
             "branch_summary" => told(line, "summary", MessageOrigin::Summary),
             "custom_message" => told(line, "content", MessageOrigin::Meta),
             _ => Vec::new(),
         };
-        let own = text(line, "id").filter(|_| kind != "session");
         let is_message = matches!(bodies.last(), Some(Body::Message(_)));
-        if let Some(id) = own {
+        let id = text(line, "id").filter(|_| kind != "session");
+        let title = text(line, "name").filter(|_| kind == "session_info");
+        write(bodies, without_effect(kind, None, title), id, scribe);
+        if let Some(id) = id {
             self.places.insert(id.to_owned(), self.entries.len());
         }
-        let title = text(line, "name").filter(|_| kind == "session_info");
-        write(bodies, without_effect(kind, None, title), own, scribe);
-        self.entries
-            .push(scribe.last.clone().filter(|_| is_message));
+        self.entries.extend(scribe.last.clone().map(|record| Entry {
+            record,
+            is_message,
+            parent,
+        }));
     }
 }
 
@@ -79,34 +93,42 @@ fn begin(header: &Value, scribe: &mut Scribe) {
 }
 
 impl Pi {
-    /// Hangs the entry on its parent. One whose parent was lost follows the entry before it.
-    fn hang(&self, entry: &Value, scribe: &mut Scribe) {
-        match entry.get("parentId") {
-            Some(Value::Null) => scribe.last = None,
-            Some(Value::String(parent)) if self.places.contains_key(parent) => {
-                scribe.last = Some(RecordId::from(parent.as_str()));
-            }
-            _ => {}
-        }
+    /// The entry that an entry hangs on. If it was lost, that is the one before.
+    fn parent(&self, entry: &Value) -> Option<usize> {
+        let named = match entry.get("parentId") {
+            Some(Value::Null) => return None,
+            Some(Value::String(parent)) => self.places.get(parent).copied(),
+            _ => None,
+        };
+        named.or_else(|| self.entries.len().checked_sub(1))
     }
 
-    fn compaction(&self, entry: &Value) -> Vec<Body> {
+    fn compaction(&self, entry: &Value, parent: Option<usize>) -> Vec<Body> {
         let mut bodies = told(entry, "summary", MessageOrigin::Summary);
         if !bodies.is_empty() {
             let tokens = number(entry, "tokensBefore");
-            bodies.insert(0, boundary(tokens, self.kept(entry)));
+            bodies.insert(0, boundary(tokens, self.kept(entry, parent)));
         }
         bodies
     }
 
-    /// The messages that a compaction kept.
-    fn kept(&self, entry: &Value) -> Option<Preserved> {
-        let by_id = || self.places.get(text(entry, "firstKeptEntryId")?).copied();
-        let by_place = || usize::try_from(number(entry, "firstKeptEntryIndex")?).ok();
+    /// The messages that a compaction kept: those on its branch from the entry it names on.
+    fn kept(&self, compaction: &Value, parent: Option<usize>) -> Option<Preserved> {
+        let by_id = || {
+            self.places
+                .get(text(compaction, "firstKeptEntryId")?)
+                .copied()
+        };
+        let by_place = || usize::try_from(number(compaction, "firstKeptEntryIndex")?).ok();
         let first = by_id().or_else(by_place)?;
-        let mut kept = self.entries.get(first..)?.iter().flatten();
-        let head = kept.next()?.clone();
-        let tail = kept.next_back().unwrap_or(&head).clone();
+        let branch = successors(parent, |at| self.entries.get(*at)?.parent);
+        let mut kept = branch
+            .take_while(|at| *at >= first)
+            .filter_map(|at| self.entries.get(at))
+            .filter(|entry| entry.is_message)
+            .map(|entry| entry.record.clone());
+        let tail = kept.next()?;
+        let head = kept.last().unwrap_or_else(|| tail.clone());
         Some(Preserved { head, tail })
     }
 }

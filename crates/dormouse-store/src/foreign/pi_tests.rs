@@ -144,6 +144,6 @@ fn a_tree_hangs_as_it_says_and_a_lost_parent_is_the_entry_before() {
     );
     assert_eq!(
         the_boundary(&log.read.records),
-        ("b".to_owned(), "c".to_owned())
+        ("b".to_owned(), "b".to_owned())
     );
 }
