@@ -134,7 +134,7 @@ fn words(query: &str) -> Vec<&str> {
 }
 
 fn memories(args: &Args, app: &mut App) -> Result<usize, Failure> {
-    let ranked = match rank(&args.query, args.limit, &Which::Private, app) {
+    let ranked = match rank(&args.query, args.limit, args.limit, &Which::Private, app) {
         Ok(ranked) => ranked,
         // Without memory there are still sessions.
         Err(Failure::Error(error)) if error.kind == Exit::Refused && !args.memories => {
