@@ -38,7 +38,7 @@ use dormouse_memory::transaction::Transaction;
 use dormouse_memory::trust::{Origin, Speaker};
 use dormouse_model::{Delta, Event as ModelEvent};
 use dormouse_tools::{ForkTools, Roots, definitions};
-use gather::Gathering;
+use gather::{Gathering, Sources};
 use staging::Staging;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -304,6 +304,7 @@ impl Keeper {
             tools,
             Arc::clone(task),
             Arc::clone(&self.system.clock),
+            Sources::of(self),
         ));
         let sessions = sessions::touched(self, since, "");
         let place = self

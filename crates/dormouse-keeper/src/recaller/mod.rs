@@ -212,7 +212,7 @@ impl Inner {
             let mut turn = self.turn();
             let ready: Vec<Selection> = turn
                 .selections
-                .extract_if(.., |selection| selection.is_ready())
+                .extract_if(.., Selection::is_ready)
                 .collect();
             (turn.prompt.clone(), turn.work.clone(), ready)
         };
