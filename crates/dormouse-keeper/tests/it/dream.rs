@@ -1,6 +1,5 @@
 //! Dreams: on a copy, checked as a whole, put in place as one.
 
-use crate::extraction::SAID;
 use crate::kit::{Kit, calls, safe, topic, used, write};
 use dormouse_core::units::Millis;
 use dormouse_keeper::dreaming::{DreamError, DreamWish, Dreamt};
@@ -13,7 +12,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-const DAYS: Duration = Duration::from_secs(2 * 24 * 3_600);
+const DAYS: Duration = Duration::from_hours(48);
 pub(crate) const INDEX: &str = "- [Tests](tests.md) — Tests use the real database\n- [Mocks](mocks.md) — Never mock the billing service\n- [People](people.md) — Who does what\n- [P](pinned/p.md)\n";
 
 pub(crate) fn tests() -> String {
@@ -340,72 +339,6 @@ async fn a_dry_run_shows_and_changes_nothing_while_another_dreams() {
 }
 
 #[tokio::test]
-async fn what_a_person_said_in_a_transcript_is_a_source_once_it_was_read() {
-    for reads in [true, false] {
-        let kit = kit();
-        let mut session = kit.open();
-        kit.set(&["recall=off"]);
-        kit.say(&mut session, "Cleo runs the help desk now.", "Noted.")
-            .await;
-        kit.tools.returns("Bash", "Zoe runs the archive now.");
-        kit.work(
-            &mut session,
-            "Who else is there?",
-            "Bash",
-            &json!({"command": "who"}),
-        )
-        .await;
-        drop(session);
-        let more = people().replace("migrations.", "migrations. Cleo runs the help desk.");
-        let grep = json!({
-            "pattern": "help desk",
-            "path": kit.path("home/projects/p"),
-            "output_mode": "content",
-        });
-        let mut script = Script::new();
-        if reads {
-            script = script.then(calls(&[("Grep", grep)]));
-        }
-        kit.side.plays(
-            script
-                .then(staged(&kit, &[("people.md", more)]))
-                .then(Answer::text("Good night.")),
-        );
-        let (dreamt, _) = dream(&kit, DreamWish::default()).await;
-        assert_eq!(dreamt.is_ok(), reads, "{dreamt:?}");
-        assert_eq!(kit.text("memory/people.md").contains("Cleo"), reads);
-    }
-}
-
-#[tokio::test]
-async fn what_a_tool_said_in_a_transcript_cannot_raise_what_a_file_is_worth() {
-    let kit = kit();
-    let mut session = kit.open();
-    kit.set(&["recall=off"]);
-    kit.tools.returns("Bash", "Zoe runs the archive now.");
-    kit.work(&mut session, SAID, "Bash", &json!({"command": "who"}))
-        .await;
-    drop(session);
-    let more = people().replace("migrations.", "migrations. Zoe runs the archive.");
-    let grep = json!({
-        "pattern": "archive",
-        "path": kit.path("home/projects/p"),
-        "output_mode": "content",
-    });
-    kit.side.plays(
-        Script::new()
-            .then(calls(&[("Grep", grep)]))
-            .then(staged(&kit, &[("people.md", more)]))
-            .then(Answer::text("Good night.")),
-    );
-    let (dreamt, _) = dream(&kit, DreamWish::default()).await;
-    let text = kit.text("memory/people.md");
-    let trust = dormouse_memory::topic::Topic::read(&text).trust;
-    let believed = text.contains("Zoe") && trust.is_none_or(|trust| trust.is_recalled());
-    assert!(!believed, "{dreamt:?}\n{text}");
-}
-
-#[tokio::test]
 async fn the_gates_are_asked_in_their_order() {
     let kit = Kit::new();
     let mut gates = kit.keeper.dream_gates();
@@ -420,7 +353,7 @@ async fn the_gates_are_asked_in_their_order() {
         assert_eq!(due("s"), Err(Reason::SwitchedOff), "{setting}");
     }
     kit.set(&[]);
-    kit.put_aged("memory/.consolidate-lock", "", Duration::from_secs(3_600));
+    kit.put_aged("memory/.consolidate-lock", "", Duration::from_hours(1));
     assert!(matches!(due("s"), Err(Reason::TooSoon { .. })));
     kit.put_aged("memory/.consolidate-lock", "", DAYS);
     for at in 0..5 {

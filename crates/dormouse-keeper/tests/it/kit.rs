@@ -466,7 +466,7 @@ pub(crate) fn faults() -> Vec<(&'static str, Answer)> {
     vec![
         (
             "time-out",
-            Answer::fault(|| ModelError::Deadline(Duration::from_secs(600))),
+            Answer::fault(|| ModelError::Deadline(Duration::from_mins(10))),
         ),
         (
             "error status",
