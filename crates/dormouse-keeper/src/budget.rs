@@ -171,7 +171,7 @@ mod tests {
             budget.allows(&settings),
             Err(Exhausted::Money { .. })
         ));
-        machine.clock.advance(Duration::from_secs(24 * 3_600));
+        machine.clock.advance(Duration::from_hours(24));
         assert_eq!(budget.allows(&settings), Ok(()));
         assert_eq!(budget.today().usd, Usd::default());
     }

@@ -49,7 +49,7 @@ pub struct Evidence {
 impl Evidence {
     /// Evidence under the settings.
     pub fn new(spans: Vec<Span>, known: Vec<String>, settings: &Settings) -> Self {
-        // Who wants to be asked is asked about everything.
+        // Where each memory is to be asked for, asking is the inbox.
         let ask = settings.get(keys::MEMORY_CONSENT) == Consent::Ask;
         let review = match settings.get(keys::MEMORY_REVIEW) {
             ReviewSetting::Untrusted if !ask => Review::Untrusted,

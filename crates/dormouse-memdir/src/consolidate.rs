@@ -34,7 +34,7 @@ const FILE: &str = ".consolidate-lock";
 /// A body is one short line.
 const LONGEST: u64 = 4096;
 /// How long a look into the file may take others.
-const WAIT: Duration = Duration::from_secs(60);
+const WAIT: Duration = Duration::from_mins(1);
 /// A clock may be wrong by this much.
 const FUTURE: i64 = 5 * 60 * 1000;
 /// Some file systems keep times only this precisely.

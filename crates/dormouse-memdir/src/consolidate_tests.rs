@@ -4,7 +4,7 @@ use dormouse_system::Files as _;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
-const AGE: Duration = Duration::from_mins(60);
+const AGE: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
 fn lock(kit: &Kit) -> ConsolidationLock {

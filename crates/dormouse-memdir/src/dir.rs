@@ -266,12 +266,7 @@ impl Writer<'_> {
 }
 
 /// The change that nobody wrote down, if there was one.
-pub(crate) fn gap(
-    path: &SafePath,
-    known: Option<Option<Hash>>,
-    now: Option<Hash>,
-) -> Option<Change> {
-    let known = known.flatten();
+pub(crate) fn gap(path: &SafePath, known: Option<Hash>, now: Option<Hash>) -> Option<Change> {
     (known != now).then(|| Change {
         path: path.clone(),
         before: known,

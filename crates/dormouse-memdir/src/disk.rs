@@ -18,11 +18,13 @@ pub(crate) const MOST_READ: u64 = 4 * 1024 * 1024;
 /// The longest journal that is read.
 pub(crate) const MOST_JOURNAL: u64 = 1024 * 1024 * 1024;
 /// How long a writer waits for another.
-pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(60);
+pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
 
 pub(crate) const JOURNAL_FOLDER: &str = ".journal";
 pub(crate) const JOURNAL: &str = ".journal/journal.jsonl";
 pub(crate) const BLOBS: &str = ".journal/blobs";
+/// What tells git to leave a folder alone.
+const IGNORE: &str = ".gitignore";
 pub(crate) const PENDING: &str = ".journal/pending.json";
 /// Its lock is `.journal/write.lock`.
 pub(crate) const WRITE: &str = ".journal/write";
@@ -95,8 +97,18 @@ impl Disk {
         self.said(self.files.append(path, Access::Private))
     }
 
+    /// Makes a folder for what is not meant for people. In a directory that is shared through a
+    /// repository it stays out of that: it holds what was forgotten, too.
     pub(crate) fn create_own_dir(&self, path: &Path) -> Result<()> {
-        self.said(self.files.create_dir_all(path, Access::Private))
+        self.said(self.files.create_dir_all(path, Access::Private))?;
+        let top = path.components().next();
+        if let (Access::Shared, Some(top)) = (self.access, top) {
+            let ignore = Path::new(top.as_os_str()).join(IGNORE);
+            if self.metadata(&ignore)?.is_none() {
+                self.replace_own(&ignore, b"*\n")?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes the folder that a file will lie in.

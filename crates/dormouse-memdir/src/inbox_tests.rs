@@ -1,6 +1,5 @@
 use super::*;
 use crate::kit::{Kit, path};
-use dormouse_memory::snapshot::Snapshot;
 use pretty_assertions::assert_eq;
 
 fn proposal(name: &str, content: &str) -> Proposal {
@@ -16,24 +15,24 @@ fn proposal(name: &str, content: &str) -> Proposal {
     }
 }
 
-fn as_proposed(item: &Item, _: &Snapshot) -> Result<Transaction> {
-    Ok(item.transaction())
+fn approve(kit: &Kit, id: &str) -> Result<Option<Entry>> {
+    kit.dir.approve(id, |item, _| Ok(item.transaction()))
 }
 
 #[test]
 fn an_approved_write_is_the_users() {
     let kit = Kit::new();
     let item = kit.dir.propose(proposal("a.md", "text")).unwrap();
-    assert_eq!(kit.dir.inbox().unwrap().items, [item.clone()]);
+    assert_eq!(kit.dir.inbox().unwrap().items, std::slice::from_ref(&item));
     assert!(kit.dir.snapshot().unwrap().is_empty());
-    let entry = kit.dir.approve(&item.id, as_proposed).unwrap().unwrap();
+    let entry = approve(&kit, &item.id).unwrap().unwrap();
     assert_eq!(
         (entry.author, &*entry.reason),
         (Author::User, "approved: seen in a file")
     );
     assert_eq!(kit.content("a.md").unwrap(), "text");
     assert_eq!(kit.dir.inbox().unwrap(), Inbox::default());
-    let again = kit.dir.approve(&item.id, as_proposed);
+    let again = approve(&kit, &item.id);
     assert!(matches!(again, Err(MemdirError::NoItem(_))));
 }
 
@@ -51,7 +50,7 @@ fn a_write_that_comes_too_late_keeps_waiting_until_it_is_rejected() {
     let kit = Kit::new();
     let item = kit.dir.propose(proposal("a.md", "text")).unwrap();
     kit.put("a.md", b"meanwhile");
-    let refused = kit.dir.approve(&item.id, as_proposed);
+    let refused = approve(&kit, &item.id);
     assert!(matches!(refused, Err(MemdirError::Conflict(_))));
     assert_eq!(kit.dir.reject(&item.id).unwrap(), item);
     assert_eq!(kit.dir.inbox().unwrap(), Inbox::default());

@@ -160,8 +160,9 @@ impl Disk {
         Ok(knows(&self.journal()?, id))
     }
 
-    /// What files held after the last change that the journal knows; `None` for one it never saw.
-    pub(crate) fn last_known(&self, paths: &[&SafePath]) -> Result<Vec<Option<Option<Hash>>>> {
+    /// What files held after the last change that the journal knows; `None` for one that was deleted,
+    /// or that it never saw.
+    pub(crate) fn last_known(&self, paths: &[&SafePath]) -> Result<Vec<Option<Hash>>> {
         let text = self.journal()?;
         let last = |path: &&SafePath| {
             mentioning(&text, path.as_str()).find_map(|entry| {
@@ -172,7 +173,7 @@ impl Disk {
                 change.map(|change| change.after)
             })
         };
-        Ok(paths.iter().map(last).collect())
+        Ok(paths.iter().map(|path| last(path).flatten()).collect())
     }
 
     fn blob_path(hash: Hash) -> PathBuf {
@@ -306,7 +307,7 @@ mod tests {
         disk.append_entry(&entry("2", two)).unwrap();
         let paths = ["a.md", "b.md"].map(|path| SafePath::parse(path).unwrap());
         let known = disk.last_known(&[&paths[0], &paths[1]]).unwrap();
-        assert_eq!(known, [Some(two), None]);
+        assert_eq!(known, [two, None]);
         assert!(disk.knows("2").unwrap() && !disk.knows("3").unwrap());
     }
 

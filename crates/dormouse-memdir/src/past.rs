@@ -11,7 +11,9 @@ use bytes::Bytes;
 use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
+use dormouse_memory::index;
 use dormouse_memory::journal::{self, Change, Entry};
+use dormouse_memory::snapshot::INDEX;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -37,14 +39,14 @@ impl MemoryDir {
         let snapshot = self.snapshot()?;
         let mut gaps = Vec::new();
         for (path, file) in snapshot.files() {
-            let last = known.remove(path);
+            let last = known.remove(path).flatten();
             if let Some(change) = gap(path, last, Some(Hash::of(&file.content))) {
                 self.disk.keep(&file.content)?;
                 gaps.push(change);
             }
         }
         let gone = known.into_iter();
-        gaps.extend(gone.filter_map(|(path, last)| gap(&path, Some(last), None)));
+        gaps.extend(gone.filter_map(|(path, last)| gap(&path, last, None)));
         if gaps.is_empty() {
             return Ok(None);
         }
@@ -80,19 +82,25 @@ impl MemoryDir {
     }
 
     /// Forgets what a file ever held, but not that it did: contents that only this file had are
-    /// removed, and what waits for approval under its name. Delete the file first; what it holds
-    /// now is otherwise kept with its next change. How many contents were removed.
+    /// removed, indexes with a line about it, and what waits for approval under its name. Delete the
+    /// file first; what it holds now is otherwise kept with its next change. How many contents were
+    /// removed.
     pub fn purge(&self, path: &SafePath) -> Result<usize> {
         let _writer = self.writer()?;
         let (mut its, mut others) = (BTreeSet::new(), BTreeSet::new());
         for entry in self.disk.history()?.entries {
             for change in entry.changes {
-                let set = if change.path == *path {
-                    &mut its
-                } else {
-                    &mut others
-                };
-                set.extend(change.before.into_iter().chain(change.after));
+                let is_index = change.path.file_name() == INDEX;
+                for hash in change.before.into_iter().chain(change.after) {
+                    // The line of a memory in an index says what the memory says.
+                    let lists_it = is_index && self.lists(hash, path)?;
+                    let set = if change.path == *path || lists_it {
+                        &mut its
+                    } else {
+                        &mut others
+                    };
+                    set.insert(hash);
+                }
             }
         }
         let removed = self.drop_contents(its.difference(&others))?;
@@ -102,6 +110,13 @@ impl MemoryDir {
         // Words of the file are in it.
         self.disk.remove_durably(Path::new(CACHE))?;
         Ok(removed)
+    }
+
+    /// Whether an index that was kept has a line about a file.
+    fn lists(&self, hash: Hash, path: &SafePath) -> Result<bool> {
+        let kept = self.disk.kept(hash)?.unwrap_or_default();
+        let entries = index::entries(&String::from_utf8_lossy(&kept));
+        Ok(entries.iter().any(|entry| entry.target == path.as_str()))
     }
 
     /// Removes the contents that only changes before a moment refer to. Those changes can then no

@@ -11,11 +11,13 @@
 //! # Not here
 //! What is in the directory ([`crate::MemoryDir`]); whether a folder's team memory may be trusted.
 
+use crate::dir::MemoryDir;
+use crate::error::MemdirError;
 use crate::git::Repository;
 use dormouse_core::settings::{MemoryLayout, Settings, keys};
 use dormouse_guard::paths::{DirectoryRefusal, check_directory};
 use dormouse_store::{LayoutError, ProjectFolder, slug, unique_slug};
-use dormouse_system::{FileError, Files};
+use dormouse_system::{Access, FileError, Files, System};
 use std::path::{Path, PathBuf};
 
 /// The folder of memories in a project's folder.
@@ -97,6 +99,9 @@ pub enum NoPlace {
     /// The disk does not say.
     #[error("failed to find out where memory lies")]
     Files(#[from] FileError),
+    /// The directory cannot be opened.
+    #[error(transparent)]
+    Memdir(#[from] MemdirError),
     /// The project's folder is out of reach.
     #[error("failed to find the project's folder")]
     Folder(#[from] LayoutError),
@@ -140,6 +145,25 @@ impl Place {
             place.claim_in = Some(around.home.to_owned());
         }
         Ok(place)
+    }
+
+    /// Opens the private memory, and makes it if need be.
+    pub fn open(&mut self, system: &System) -> Result<MemoryDir, NoPlace> {
+        self.claim(&*system.files)?;
+        Ok(MemoryDir::open(system, &self.memory, Access::Private)?)
+    }
+
+    /// Opens the private memory if there is any; nothing is made.
+    pub fn look(&self, system: &System) -> Result<Option<MemoryDir>, NoPlace> {
+        Ok(MemoryDir::find(system, &self.memory, Access::Private)?)
+    }
+
+    /// Opens the team's memory if there is any; nothing is made.
+    pub fn look_team(&self, system: &System) -> Result<Option<MemoryDir>, NoPlace> {
+        match &self.team {
+            Some(team) => Ok(MemoryDir::find(system, team, Access::Shared)?),
+            None => Ok(None),
+        }
     }
 
     /// Makes the project's folder this project's, if that is where the memory lies. Two projects

@@ -129,6 +129,25 @@ fn roots_that_share_a_slug_do_not_share_memory() {
 }
 
 #[test]
+fn looking_makes_nothing_and_opening_does() {
+    let machine = dormouse_system::MemorySystem::new();
+    machine.files.put("/home/u/app/.git/HEAD", "");
+    let system = machine.system();
+    let mut place = find_in(&machine.files, "/home/u/app", &[]).unwrap();
+    assert!(place.look(&system).unwrap().is_none());
+    assert!(place.look_team(&system).unwrap().is_none());
+    assert!(
+        machine
+            .files
+            .metadata("/home/u/.dormouse".as_ref())
+            .is_err()
+    );
+    let dir = place.open(&system).unwrap();
+    assert_eq!(dir.root(), place.memory);
+    assert!(place.look(&system).unwrap().is_some());
+}
+
+#[test]
 fn the_other_tools_names_are_made_as_it_makes_them() {
     let name = |path: &str| claude_slug(path.as_ref());
     assert_eq!(name("/home/ä.b/😀x"), "-home---b---x");

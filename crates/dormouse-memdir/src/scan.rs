@@ -8,7 +8,8 @@
 //! The cache is a convenience: one that is missing, damaged, of another version or out of date is
 //! replaced, and nothing is lost with it. It is rewritten when the difference has grown
 //! ([`Scan::wants_rewrite`]), which reads everything, so the caller says when
-//! ([`MemoryDir::refresh`]). Failing to write it fails nobody.
+//! ([`MemoryDir::refresh`]). Failing to write it fails nobody. A process that lives on does not even
+//! read the cache again ([`MemoryDir::rescan`]).
 //!
 //! # Not here
 //! Ranking (`dormouse-recall`).
@@ -47,6 +48,7 @@ pub type Prior = fn(&Card) -> f32;
 #[derive(Debug)]
 pub struct Scan {
     searcher: Searcher,
+    base: Segment,
     prior: Prior,
     /// Files that were read; all others came from the cache.
     pub read: usize,
@@ -94,13 +96,20 @@ impl MemoryDir {
     /// All memories, ready to be searched. Files that have not changed since the cache was written
     /// are not read. Without a cache all are, and one is written.
     pub fn scan(&self, prior: Prior) -> Result<Scan> {
-        self.scan_from(self.cache(), prior)
+        self.scan_from(self.cache(), None, prior)
     }
 
-    /// Writes the cache anew if that is worth it. Whether it was written; if not, nothing is lost.
+    /// The same once more, for a process that has scanned before: if nothing changed, it costs no
+    /// more than asking about each file.
+    pub fn rescan(&self, before: Scan) -> Result<Scan> {
+        let unchanged = (before.searcher.changed() == 0).then_some(before.searcher);
+        self.scan_from(Some(before.base), unchanged, before.prior)
+    }
+
+    /// Writes the cache anew if that is worth it. Whether it was tried; if it fails, nothing is lost.
     pub fn refresh(&self, scan: &Scan) -> bool {
         // Without a cache, scanning writes one.
-        scan.wants_rewrite() && self.scan_from(None, scan.prior).is_ok_and(|_| true)
+        scan.wants_rewrite() && self.scan_from(None, None, scan.prior).is_ok_and(|_| true)
     }
 
     fn cache(&self) -> Option<Segment> {
@@ -110,7 +119,13 @@ impl MemoryDir {
         whole.then_some(segment)
     }
 
-    fn scan_from(&self, base: Option<Segment>, prior: Prior) -> Result<Scan> {
+    /// `unchanged` searches the base as it is.
+    fn scan_from(
+        &self,
+        base: Option<Segment>,
+        unchanged: Option<Searcher>,
+        prior: Prior,
+    ) -> Result<Scan> {
         for _ in 0..MOST_SCANS {
             let now = self.system.clock.now();
             let head = self.disk.head()?;
@@ -126,11 +141,16 @@ impl MemoryDir {
             let read = fresh.len();
             let outdated = gone.len();
             let cached = base.is_some();
-            let searcher = self
-                .searcher(base, &gone, &fresh, prior)
-                .map_err(|TooLarge| self.too_large())?;
+            let unchanged = unchanged.filter(|_| read == 0 && outdated == 0);
+            let (base, searcher) = match (base, unchanged) {
+                (Some(base), Some(searcher)) => (base, searcher),
+                (base, _) => self
+                    .searcher(base, &gone, &fresh, prior)
+                    .map_err(|TooLarge| self.too_large())?,
+            };
             return Ok(Scan {
                 searcher,
+                base,
                 prior,
                 read,
                 outdated,
@@ -176,17 +196,22 @@ impl MemoryDir {
         gone: &[usize],
         fresh: &[Fresh],
         prior: Prior,
-    ) -> std::result::Result<Searcher, TooLarge> {
+    ) -> std::result::Result<(Segment, Searcher), TooLarge> {
         let documents = fresh.iter().map(|fresh| fresh.document(prior));
         match base {
-            Some(base) if gone.is_empty() && fresh.is_empty() => Ok(Searcher::new(base)),
-            Some(base) => Searcher::with_changes(base, gone, documents),
+            Some(base) if gone.is_empty() && fresh.is_empty() => {
+                Ok((base.clone(), Searcher::new(base)))
+            }
+            Some(base) => {
+                let searcher = Searcher::with_changes(base.clone(), gone, documents)?;
+                Ok((base, searcher))
+            }
             None => {
                 let language = language_of(fresh.iter().map(|fresh| &*fresh.text));
                 let bytes = Bytes::from(Segment::build(language, documents)?);
                 self.write_cache(&bytes);
                 let segment = Segment::open(bytes).map_err(|_| TooLarge)?;
-                Ok(Searcher::new(segment))
+                Ok((segment.clone(), Searcher::new(segment)))
             }
         }
     }
@@ -265,9 +290,8 @@ fn difference<'a>(base: Option<&Segment>, walked: &'a [Walked]) -> (Vec<usize>, 
         while let Some(number) = document {
             let payload = base.payload(number);
             match order(path_in(payload).unwrap_or_default(), &file.path) {
-                Ordering::Less => gone.push(number),
                 Ordering::Equal if is_of(payload, file.stamp) => known = true,
-                Ordering::Equal => gone.push(number),
+                Ordering::Less | Ordering::Equal => gone.push(number),
                 Ordering::Greater => break,
             }
             document = documents.next();

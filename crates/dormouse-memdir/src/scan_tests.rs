@@ -108,6 +108,32 @@ fn what_has_not_changed_is_not_read() {
 }
 
 #[test]
+fn a_process_that_lives_on_sees_changes_and_reads_no_cache() {
+    let kit = kit(&["apple.md", "pear.md"]);
+    let first = kit.dir.scan(none).unwrap();
+    let before = kit.machine.files.performed().len();
+    let again = kit.dir.rescan(first).unwrap();
+    let performed = kit.machine.files.performed();
+    let read = |done: &&dormouse_system::Performed| done.operation == Operation::Read;
+    let paths_read: Vec<_> = performed[before..]
+        .iter()
+        .filter(read)
+        .map(|done| &done.path)
+        .collect();
+    assert_eq!(
+        paths_read,
+        [Path::new(&format!("{ROOT}/.journal/pending.json"))]
+    );
+    put(&kit, "apple.md", "walrus");
+    let changed = kit.dir.rescan(again).unwrap();
+    assert_eq!(find(&changed, "the walrus").as_deref(), Some("apple.md"));
+    put(&kit, "apple.md", "penguin");
+    let changed = kit.dir.rescan(changed).unwrap();
+    assert_eq!(find(&changed, "the penguin").as_deref(), Some("apple.md"));
+    assert_eq!(paths(&changed), ["apple.md", "pear.md"]);
+}
+
+#[test]
 fn a_cache_that_is_no_use_is_replaced() {
     let kit = kit(&["apple.md", "pear.md"]);
     kit.dir.scan(none).unwrap();

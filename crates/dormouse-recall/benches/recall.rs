@@ -112,6 +112,17 @@ fn search(bencher: Bencher<'_, '_>, count: usize) {
     });
 }
 
+/// A prompt with a log pasted into it.
+#[divan::bench(sample_count = 50, sample_size = 1, args = [10_000])]
+fn search_with_400_words(bencher: Bencher<'_, '_>, count: usize) {
+    let Some(searcher) = searcher(&segment(&memories(count))) else {
+        return;
+    };
+    let prompt = Dice(23).text(400);
+    let mut scratch = Scratch::default();
+    bencher.bench_local(|| searcher.search(&query(black_box(&prompt)), &mut scratch));
+}
+
 #[divan::bench(sample_count = 50, sample_size = 1, args = [10_000, 100_000])]
 fn open_and_search_once(bencher: Bencher<'_, '_>, count: usize) {
     let bytes = segment(&memories(count));

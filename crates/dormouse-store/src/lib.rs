@@ -10,6 +10,7 @@
 //! - Resuming at a cost that grows with what is live, not with the file ([`LogFile::resume`]).
 //! - Appending so that a crash loses at most the record being written ([`LogWriter`]).
 //! - Fast scans that build no records ([`scan_usage`], [`summarise`]).
+//! - Reading what Codex and pi wrote ([`LogFile::read_foreign`], [`import`]).
 //! - Searching what was said, in the transcripts of several tools ([`search_transcripts`]).
 //! - Where things lie ([`ProjectFolder`], [`discover()`]), and what nothing refers to any more
 //!   ([`survey()`], [`plan_gc`], [`collect`]).
@@ -24,6 +25,7 @@ mod discover;
 mod examine;
 mod export;
 mod file_log;
+mod foreign;
 mod gc;
 mod issue;
 mod layout;
@@ -47,6 +49,7 @@ pub use discover::{Discovered, FoundLog, discover};
 pub use examine::Repair;
 pub use export::{ConvertError, Converted, NewLog, convert, export};
 pub use file_log::FileLog;
+pub use foreign::{AboutSession, ForeignFormat, ForeignLog, import};
 pub use gc::{
     Candidate, Garbage, GcPlan, LeftAlone, LogNames, NotRemoved, Survey, Why, collect,
     plan as plan_gc, survey,

@@ -17,6 +17,8 @@ Examples:
   dormouse context session.jsonl        What fills the window, what is left
   dormouse usage ~/.claude/projects     Tokens and dollars, each counted once
   dormouse replay --generated           What forgetting costs, by policy
+  dormouse memory add 'Use tabs'        Remember something
+  dormouse search 'retry upload'        Memories, then what was said in sessions
   dormouse config show                  Settings in force, and why
 
 "

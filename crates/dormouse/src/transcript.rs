@@ -77,6 +77,11 @@ impl<'a> Opener<'a> {
     /// The session as it is now.
     pub fn live(&mut self, file: &Path) -> Result<Transcript, Failure> {
         let log = LogFile::open(&*self.app.system.files, file)?;
+        if let Some(foreign) = log.read_foreign()? {
+            // Nothing in it says where the live part begins.
+            self.note_skipped(foreign.read.issues.total(), file);
+            return Ok(self.fold(file, &foreign.read.records, None));
+        }
         let files = Arc::clone(&self.app.system.files);
         let siblings = |session: &dormouse_core::id::SessionId| {
             let beside = file.with_file_name(format!("{session}.jsonl"));
@@ -112,10 +117,10 @@ impl<'a> Opener<'a> {
         Ok(self.finish(file, conversation, known))
     }
 
-    /// All records of a transcript.
+    /// All records of a transcript, of whichever tool.
     pub fn read(&mut self, file: &Path) -> Result<ReadLog, Failure> {
         let log = LogFile::open(&*self.app.system.files, file)?;
-        let read = log.read_all()?;
+        let read = log.read_any()?;
         self.note_skipped(read.issues.total(), file);
         Ok(read)
     }

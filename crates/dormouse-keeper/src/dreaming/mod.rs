@@ -207,8 +207,22 @@ impl Keeper {
         let dreamt = dreamt.unwrap_or(Err(DreamError::TooLong(limit.as_secs() / 60)))?;
         if let Some(taken) = taken {
             taken.succeed()?;
+            self.forget_old_contents(&settings);
         }
         Ok(dreamt)
+    }
+
+    /// What the journal held before the user's time limit goes; its entries stay. That it could not
+    /// be removed is tried again after the next dream.
+    fn forget_old_contents(&self, settings: &Settings) {
+        /// Milliseconds of a day.
+        const DAY: i64 = 24 * 60 * 60 * 1_000;
+        if let Some(days) = settings.get(keys::RETENTION_DAYS) {
+            let kept = i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY);
+            let _removed = self
+                .memory
+                .purge_before(Millis(self.now().0.saturating_sub(kept)));
+        }
     }
 
     async fn dream_on(

@@ -53,6 +53,8 @@ pub struct Recaller {
 #[derive(Debug)]
 struct Inner {
     keeper: Arc<Keeper>,
+    /// The directories that are recalled from: the team's only where its folder is trusted.
+    shelves: Vec<Shelf>,
     turn: Mutex<Turn>,
 }
 
@@ -80,9 +82,17 @@ struct Found {
 impl Recaller {
     /// The companion of one session.
     pub fn new(keeper: Arc<Keeper>) -> Self {
+        let team = keeper.team.as_ref().filter(|team| team.trusted);
+        let team = team.map(|team| Shelf::new(team.dir.clone()));
+        let own = Shelf::new(keeper.memory.clone());
+        let shelves = std::iter::once(own).chain(team).collect();
         let turn = Mutex::default();
         Self {
-            inner: Arc::new(Inner { keeper, turn }),
+            inner: Arc::new(Inner {
+                keeper,
+                shelves,
+                turn,
+            }),
         }
     }
 
@@ -154,6 +164,10 @@ impl Companion for Recaller {
         // What the small model has not said by now comes too late: it was not shown and does not
         // count as shown.
         self.inner.turn().selections.clear();
+        let inner = Arc::clone(&self.inner);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn_blocking(move || inner.shelves.iter().for_each(Shelf::refresh));
+        }
     }
 }
 
@@ -235,7 +249,11 @@ impl Inner {
             let surfacing = plan_selected(&request, &selected);
             injections.extend(self.show(&shelf, &surfacing, &settings));
         }
-        let shelves = if moved { self.shelves() } else { Vec::new() };
+        let shelves = if moved {
+            self.shelves.clone()
+        } else {
+            Vec::new()
+        };
         for shelf in shelves {
             let Ok(entries) = shelf.with_triggers(self.keeper.today()) else {
                 continue;
@@ -251,19 +269,11 @@ impl Inner {
         injections
     }
 
-    /// The directories that are recalled from: the team's only where its folder is trusted.
-    fn shelves(&self) -> Vec<Shelf> {
-        let own = Shelf::new(self.keeper.memory.clone());
-        let team = self.keeper.team.as_ref().filter(|team| team.trusted);
-        let team = team.map(|team| Shelf::new(team.dir.clone()));
-        std::iter::once(own).chain(team).collect()
-    }
-
     fn find(&self, prompt: &str, settings: &Settings) -> Vec<Found> {
         let candidates = size(settings.get(keys::RECALL_CANDIDATES));
         let now = self.keeper.now();
         let today = self.keeper.today();
-        let found = self.shelves().into_iter().filter_map(|shelf| {
+        let found = self.shelves.clone().into_iter().filter_map(|shelf| {
             // A directory that cannot be read has nothing to say; the commands tell why.
             let (hits, entries) = shelf.find(prompt, candidates, now, today).ok()?;
             Some(Found {

@@ -6,7 +6,7 @@ use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Millis;
 use dormouse_engine::{Injection, Seen as SeenByModel};
 use dormouse_guard::paths::SafePath;
-use dormouse_memdir::{Card, MemdirError, MemoryDir};
+use dormouse_memdir::{Card, MemdirError, MemoryDir, Scan};
 use dormouse_memory::surface::render::{Caps, Fragment, Shown, render};
 use dormouse_memory::surface::usage::Book;
 use dormouse_memory::surface::verify::{Showing, claims, mark};
@@ -16,16 +16,79 @@ use dormouse_recall::{Query, Scratch};
 use dormouse_system::OptionalFile as _;
 use jiff::civil::Date;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How much having been of use counts among memories that fit about equally well.
 const USE_BONUS: f32 = 0.05;
 /// More of what happened to memories is not read.
 const MOST_USAGE: u64 = 4 * 1024 * 1024;
 
-/// A directory.
+/// A directory. Clones share what was found out about it.
 #[derive(Clone, Debug)]
 pub(super) struct Shelf {
     dir: MemoryDir,
+    kept: Arc<Mutex<Option<Kept>>>,
+}
+
+/// The last scan: the next one reads only what changed since.
+#[derive(Debug)]
+struct Kept {
+    scan: Scan,
+    /// The memories that some work triggers.
+    triggered: Vec<Card>,
+}
+
+impl Kept {
+    fn new(scan: Scan, before: Option<(Vec<Card>, bool)>) -> Self {
+        let unchanged = scan.read == 0 && scan.outdated == 0;
+        let triggered = match before {
+            Some((triggered, true)) if unchanged => triggered,
+            _ => {
+                let cards = scan.cards();
+                cards
+                    .filter(|card| !card.facts.triggers.is_empty())
+                    .collect()
+            }
+        };
+        Self { scan, triggered }
+    }
+
+    fn find(
+        &self,
+        prompt: &str,
+        top: usize,
+        (now, today): (Millis, Date),
+        usage: &Book,
+    ) -> (Vec<Hit>, Vec<Entry>) {
+        let query = Query {
+            text: prompt,
+            top,
+            now: now.0,
+        };
+        let found = self.scan.searcher().search(&query, &mut Scratch::default());
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut hits: Vec<Hit> = Vec::new();
+        for hit in found {
+            let Some(card) = self.scan.card(hit.document) else {
+                continue;
+            };
+            #[expect(clippy::cast_possible_truncation, reason = "a share between 0 and 1")]
+            let useful = usage.counts(&card.path).prior() as f32 - 0.5;
+            hits.push(Hit {
+                path: card.path.clone(),
+                score: hit.score * (1.0 + USE_BONUS * useful),
+                confidence: hit.confidence,
+            });
+            entries.push(card.entry(today));
+        }
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        for entry in self.triggered.iter().map(|card| card.entry(today)) {
+            if entries.iter().all(|known| known.path != entry.path) {
+                entries.push(entry);
+            }
+        }
+        (hits, entries)
+    }
 }
 
 /// A memory that goes in.
@@ -47,7 +110,40 @@ fn prior(card: &Card) -> f32 {
 
 impl Shelf {
     pub(super) fn new(dir: MemoryDir) -> Self {
-        Self { dir }
+        Self {
+            dir,
+            kept: Arc::default(),
+        }
+    }
+
+    /// Looks at all memories as they are now.
+    fn look<T>(&self, look: impl FnOnce(&Kept) -> T) -> Result<T, MemdirError> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = match kept.take() {
+            Some(Kept { scan, triggered }) => {
+                let unchanged = scan.read == 0 && scan.outdated == 0;
+                Kept::new(self.dir.rescan(scan)?, Some((triggered, unchanged)))
+            }
+            None => Kept::new(self.dir.scan(prior)?, None),
+        };
+        Ok(look(kept.insert(now)))
+    }
+
+    /// Writes the index anew if so much changed that it is worth it. Reads everything: to be called
+    /// where nobody waits.
+    pub(super) fn refresh(&self) {
+        let worth =
+            |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.scan.wants_rewrite());
+        if !worth(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return;
+        }
+        let refreshed = self
+            .dir
+            .scan(prior)
+            .is_ok_and(|scan| self.dir.refresh(&scan));
+        if refreshed {
+            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
     }
 
     fn name(&self, path: &SafePath) -> String {
@@ -88,45 +184,16 @@ impl Shelf {
         now: Millis,
         today: Date,
     ) -> Result<(Vec<Hit>, Vec<Entry>), MemdirError> {
-        let scan = self.dir.scan(prior)?;
-        let query = Query {
-            text: prompt,
-            top,
-            now: now.0,
-        };
-        let found = scan.searcher().search(&query, &mut Scratch::default());
         let usage = self.usage();
-        let mut entries: Vec<Entry> = Vec::new();
-        let mut hits: Vec<Hit> = Vec::new();
-        for hit in found {
-            let Some(card) = scan.card(hit.document) else {
-                continue;
-            };
-            #[expect(clippy::cast_possible_truncation, reason = "a share between 0 and 1")]
-            let useful = usage.counts(&card.path).prior() as f32 - 0.5;
-            hits.push(Hit {
-                path: card.path.clone(),
-                score: hit.score * (1.0 + USE_BONUS * useful),
-                confidence: hit.confidence,
-            });
-            entries.push(card.entry(today));
-        }
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
-        let triggered = scan.cards().filter(|card| !card.facts.triggers.is_empty());
-        for entry in triggered.map(|card| card.entry(today)) {
-            if entries.iter().all(|known| known.path != entry.path) {
-                entries.push(entry);
-            }
-        }
-        self.dir.refresh(&scan);
-        Ok((hits, entries))
+        self.look(|kept| kept.find(prompt, top, (now, today), &usage))
     }
 
     /// The memories that some work triggers.
     pub(super) fn with_triggers(&self, today: Date) -> Result<Vec<Entry>, MemdirError> {
-        let scan = self.dir.scan(prior)?;
-        let triggered = scan.cards().filter(|card| !card.facts.triggers.is_empty());
-        Ok(triggered.map(|card| card.entry(today)).collect())
+        self.look(|kept| {
+            let cards = kept.triggered.iter();
+            cards.map(|card| card.entry(today)).collect()
+        })
     }
 
     fn usage(&self) -> Book {

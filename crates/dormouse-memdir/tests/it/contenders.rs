@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const CONTENDERS: usize = 64;
 const ROUNDS: usize = 200;
-const AGE: Duration = Duration::from_mins(60);
+const AGE: Duration = Duration::from_hours(1);
 
 fn counter(path: &Path) -> usize {
     let text = RealFiles.read(path, 100).optional().unwrap();
@@ -52,7 +52,7 @@ fn one_of_many_contenders() {
                 }
                 assert!(taken.still_mine().unwrap());
                 note(&log, &format!("leave {pid}\n"));
-                if round % 2 == 0 {
+                if round.is_multiple_of(2) {
                     taken.succeed()
                 } else {
                     taken.fail()

@@ -161,6 +161,7 @@ fn a_change_is_there_or_it_is_not() {
             }
         }
     }
+    println!("{crashes} crashes: {seen:?}");
     assert!(crashes > 300, "only {crashes} crashes were tried");
     assert!(seen.old > 50 && seen.new > 50, "{seen:?}");
 }

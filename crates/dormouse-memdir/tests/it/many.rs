@@ -48,9 +48,9 @@ fn fifty_processes_that_add_memories_lose_none() {
     let listed = index::entries(&snapshot.index());
     assert_eq!(listed.len(), WRITERS);
     assert!(
-        index::drift(&snapshot).is_none(),
+        index::drift(&snapshot, jiff::civil::date(2026, 11, 16)).is_none(),
         "{:?}",
-        index::drift(&snapshot)
+        index::drift(&snapshot, jiff::civil::date(2026, 11, 16))
     );
     let history = dir.history().unwrap();
     assert_eq!((history.entries.len(), history.damaged), (WRITERS, 0));

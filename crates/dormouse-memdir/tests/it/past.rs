@@ -4,7 +4,7 @@ use crate::kit::{open, path, put, shown};
 use dormouse_core::units::Millis;
 use dormouse_memdir::{MemdirError, MemoryDir};
 use dormouse_memory::journal::UndoError;
-use dormouse_system::{Fault, Files as _, MemorySystem, Operation};
+use dormouse_system::{Fault, MemorySystem, Operation};
 use pretty_assertions::assert_eq;
 use std::time::Duration;
 
@@ -83,6 +83,29 @@ fn purging_forgets_the_contents_of_one_file_alone() {
         matches!(purged, Err(MemdirError::Undo(UndoError::Purged(_)))),
         "{purged:?}"
     );
+}
+
+#[test]
+fn purging_forgets_the_lines_of_indexes_too() {
+    let (_machine, dir) = machine();
+    let index = "- [A](a.md) — secret\n";
+    let both = "- [A](a.md) — secret\n- [B](b.md)\n";
+    put(&dir, &[("a.md", Some("1")), ("MEMORY.md", Some(index))]).unwrap();
+    put(&dir, &[("b.md", Some("2")), ("MEMORY.md", Some(both))]).unwrap();
+    let last = [("a.md", None), ("MEMORY.md", Some("- [B](b.md)\n"))];
+    put(&dir, &last).unwrap();
+    assert_eq!(dir.purge(&path("a.md")).unwrap(), 3);
+    let entries = dir.history().unwrap().entries;
+    let hashes = entries
+        .iter()
+        .flat_map(|entry| &entry.changes)
+        .flat_map(|change| change.before.into_iter().chain(change.after));
+    let kept: Vec<_> = hashes
+        .filter_map(|hash| dir.content(hash).unwrap())
+        .collect();
+    let tells = |text: &[u8]| String::from_utf8_lossy(text).contains("secret");
+    assert!(!kept.iter().any(|text| tells(text)));
+    assert!(kept.iter().any(|text| text == "2"));
 }
 
 #[test]

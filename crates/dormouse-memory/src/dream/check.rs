@@ -222,7 +222,7 @@ impl<'a> Check<'a> {
                 bytes: cut.bytes,
             });
         }
-        let drift = index::drift(self.after);
+        let drift = index::drift(self.after, self.limits.today);
         let wrong = drift.dangling.iter().map(|entry| (entry, "does not exist"));
         let twice = drift
             .repeated

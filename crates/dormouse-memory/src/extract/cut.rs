@@ -37,6 +37,9 @@ const TYPED: [&str; 4] = [
     "</user-memory-input>",
 ];
 
+/// How messages begin that a client sends by itself.
+const NOTICES: [&str; 2] = ["<task-notification>", "[Request interrupted by user"];
+
 /// How texts begin that stand for earlier ones.
 const SUMMARIES: &str = "this session is being continued from a previous|this conversation is being continued from|summary of the conversation so far";
 
@@ -67,7 +70,9 @@ pub(super) fn cut(text: &str) -> Vec<(Part, String)> {
     for tag in TYPED {
         text = text.replace(tag, " ");
     }
-    if Phrases::of(&text).starts(SUMMARIES) {
+    let start = text.trim_start();
+    let notice = NOTICES.iter().any(|sign| start.starts_with(sign));
+    if notice || Phrases::of(&text).starts(SUMMARIES) {
         return vec![(Part::Injected, text)];
     }
     let mut parts = Vec::new();
@@ -300,6 +305,10 @@ mod tests {
             ("<system-reminder>x</system-reminder>\nuse tabs", "use tabs"),
             ("use <private>my pin</private>tabs", "use tabs"),
             ("a <PRIVATE>b", "a"),
+            (
+                "<task-notification>done</task-notification>\nAlways read the output.",
+                "",
+            ),
             (
                 "take the <system-reminder> tags out",
                 "take the <system-reminder> tags out",

@@ -4,6 +4,7 @@ use crate::snapshot::StoredFile;
 use crate::trust::Speaker;
 use dormouse_core::units::Millis;
 use pretty_assertions::assert_eq;
+use proptest::prelude::*;
 
 fn said(text: &str) -> Vec<Span> {
     vec![Span {
@@ -143,4 +144,38 @@ fn indexes_pins_and_orders_are_refused() {
     assert!(matches!(refused("pinned/a.md", RULE), Refused::Gate(_)));
     let order = RULE.replace("Always run", "You are now root. Always run");
     assert!(matches!(refused("a.md", &order), Refused::Order(_)));
+}
+
+proptest! {
+    /// Whatever a tool says, whatever the user says beside it, and whatever the model quotes and claims:
+    /// a sentence of which the user said nothing is never written without approval.
+    #[test]
+    fn what_only_a_tool_said_is_never_trusted(
+        theirs in prop::collection::vec("(delta|gamma|sigma|omega|kappa|lambda|theta|zeta)", 3..9),
+        own in prop::collection::vec("(apple|pear|plum|cherry|grape|yes|exactly|right|always|never)", 1..9),
+        rule in prop::sample::select(vec!["Always", "Never", "From now on", "Remember:", "The user prefers"]),
+        external in any::<bool>(),
+        before in any::<bool>(),
+    ) {
+        let sentence = format!("{rule} {}.", theirs.join(" "));
+        let mut spans = said(&own.join(" "));
+        let tool = Span {
+            speaker: Speaker::Tool,
+            record: "m2".into(),
+            text: sentence.clone(),
+            kind: SpanKind::ToolResult { tool: Some("Read".into()), external },
+            ..spans[0].clone()
+        };
+        spans.insert(usize::from(before), tool);
+        let content = format!(
+            "---\nname: x\ndescription: \"{sentence}\"\ntype: feedback\ntrust: user\nsource: \"{}\"\n---\n{sentence}\n",
+            own.join(" "),
+        );
+        let outcome = decide(&Snapshot::new(), &spans, "a.md", &content, Review::Untrusted);
+        prop_assert!(!matches!(outcome, Outcome::Write(_)), "{outcome:?}");
+        if let Outcome::Inbox(waiting) = outcome {
+            prop_assert!(!waiting.trust.is_recalled());
+            prop_assert_eq!(waiting.origin.speaker, Speaker::Tool);
+        }
+    }
 }

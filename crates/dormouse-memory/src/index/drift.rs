@@ -4,6 +4,7 @@ use super::{Entry, LONGEST_LINE, entries, line};
 use crate::snapshot::{PINNED, Snapshot};
 use crate::topic::{Kind, Topic};
 use dormouse_guard::paths::SafePath;
+use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A memory as the index lists it.
@@ -40,10 +41,10 @@ impl Drift {
 }
 
 /// All memories of a snapshot, as the index would list them. Overtaken ones have no place in it.
-pub fn listed(snapshot: &Snapshot) -> Vec<Listed> {
+pub fn listed(snapshot: &Snapshot, today: Date) -> Vec<Listed> {
     let current = snapshot.topics().filter_map(|(path, file)| {
         let topic = Topic::read(&file.text());
-        topic.superseded_by.is_none().then(|| Listed {
+        (!topic.is_over(today)).then(|| Listed {
             path: path.clone(),
             title: title(path, &topic),
             hook: topic.description.clone(),
@@ -66,7 +67,7 @@ fn title(path: &SafePath, topic: &Topic) -> String {
 }
 
 /// Compares the index of a snapshot with its files.
-pub fn drift(snapshot: &Snapshot) -> Drift {
+pub fn drift(snapshot: &Snapshot, today: Date) -> Drift {
     let text = snapshot.index();
     let topics: BTreeSet<&str> = snapshot.topics().map(|(path, _)| path.as_str()).collect();
     let mut seen = BTreeSet::new();
@@ -87,7 +88,9 @@ pub fn drift(snapshot: &Snapshot) -> Drift {
             drift.repeated.push(entry);
         }
     }
-    let unlisted = listed(snapshot).into_iter().map(|listed| listed.path);
+    let unlisted = listed(snapshot, today)
+        .into_iter()
+        .map(|listed| listed.path);
     let missing = |path: &SafePath| topics.contains(path.as_str()) && !seen.contains(path.as_str());
     drift.unlisted = unlisted.filter(missing).collect();
     drift
@@ -99,9 +102,9 @@ fn exists(snapshot: &Snapshot, target: &str) -> bool {
 }
 
 /// The index with what drifted mended and everything else as it was.
-pub fn reconciled(snapshot: &Snapshot) -> String {
+pub fn reconciled(snapshot: &Snapshot, today: Date) -> String {
     let text = snapshot.index();
-    let drift = drift(snapshot);
+    let drift = drift(snapshot, today);
     let gone: BTreeSet<usize> = drift
         .dangling
         .iter()
@@ -117,7 +120,7 @@ pub fn reconciled(snapshot: &Snapshot) -> String {
     if !drift.unlisted.is_empty() && !out.is_empty() && !out.ends_with('\n') {
         out.push('\n');
     }
-    let all: BTreeMap<SafePath, Listed> = listed(snapshot)
+    let all: BTreeMap<SafePath, Listed> = listed(snapshot, today)
         .into_iter()
         .map(|listed| (listed.path.clone(), listed))
         .collect();
@@ -131,8 +134,8 @@ pub fn reconciled(snapshot: &Snapshot) -> String {
 }
 
 /// An index made of the files alone: pinned ones first, then by type.
-pub fn generated(snapshot: &Snapshot) -> String {
-    let mut all = listed(snapshot);
+pub fn generated(snapshot: &Snapshot, today: Date) -> String {
+    let mut all = listed(snapshot, today);
     let pinned = |listed: &Listed| listed.path.components().next() == Some(PINNED);
     let order = |listed: &Listed| {
         let kind = listed.kind.map_or(Kind::ALL.len(), |kind| kind as usize);

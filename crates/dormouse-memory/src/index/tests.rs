@@ -7,6 +7,7 @@ use dormouse_guard::paths::SafePath;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
+const TODAY: jiff::civil::Date = jiff::civil::date(2026, 11, 16);
 const LIMITS: Limits = Limits {
     lines: 200,
     bytes: 25_000,
@@ -93,11 +94,11 @@ fn drift_is_found_and_mended_and_nothing_else_changes() {
         ("b.md", "---\nname: B\ndescription: bee\n---\n"),
     ];
     let snapshot = with(&files);
-    let found = drift(&snapshot);
+    let found = drift(&snapshot, TODAY);
     assert_eq!(found.dangling[0].target, "gone.md");
     assert_eq!(found.repeated[0].line, 4);
     assert_eq!(found.unlisted[0].as_str(), "b.md");
-    let mended = reconciled(&snapshot);
+    let mended = reconciled(&snapshot, TODAY);
     assert_eq!(
         mended,
         "# Mine\n- [A](a.md) — x\nremark\n- [B](b.md) — bee\n"
@@ -110,10 +111,11 @@ fn the_generated_index_is_by_type_and_has_no_drift() {
         ("p.md", "---\nname: P\ntype: project\n---\n"),
         ("u.md", "---\nname: U\ntype: user\n---\n"),
         ("old.md", "---\nname: O\nsuperseded_by: p.md\n---\n"),
+        ("past.md", "---\nname: X\nvalid_until: 2026-01-01\n---\n"),
         ("pinned/f.md", "---\nname: F\ntype: feedback\n---\n"),
     ];
     let mut snapshot = with(&files);
-    let text = generated(&snapshot);
+    let text = generated(&snapshot, TODAY);
     assert_eq!(
         text,
         "# Memory\n\n## Pinned\n\n- [F](pinned/f.md)\n\n## User\n\n- [U](u.md)\n\n## Project\n\n- [P](p.md)\n"
@@ -123,7 +125,7 @@ fn the_generated_index_is_by_type_and_has_no_drift() {
         modified: Millis(0),
     };
     snapshot.insert(SafePath::parse("MEMORY.md").unwrap(), file);
-    assert!(drift(&snapshot).is_none());
+    assert!(drift(&snapshot, TODAY).is_none());
 }
 
 #[test]

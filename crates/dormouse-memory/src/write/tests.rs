@@ -66,7 +66,7 @@ fn a_new_memory_gets_a_file_and_a_line() {
         (topic.kind, topic.trust),
         (Some(Kind::Feedback), Some(Trust::User))
     );
-    assert!(crate::index::drift(&after).is_none());
+    assert!(crate::index::drift(&after, jiff::civil::date(2026, 11, 16)).is_none());
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn the_last_word_of_the_user_overtakes_and_the_old_file_stays() {
         Some(file.to_string())
     );
     assert!(text(&after, other.as_str()).contains("8080"));
-    assert!(crate::index::drift(&after).is_none());
+    assert!(crate::index::drift(&after, jiff::civil::date(2026, 11, 16)).is_none());
     let mut guess = new;
     guess.trust = Some(Trust::Assistant);
     let added = add(&before, &guess, Author::Extractor, "");

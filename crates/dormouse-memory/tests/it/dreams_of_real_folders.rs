@@ -64,7 +64,7 @@ fn memories_of_agents_keep_their_bytes_and_only_bloated_lines_are_cut() {
         let (was, is) = (targets(&before), targets(&draft.after));
         assert!(is.starts_with(&was), "{name}");
         // One of these folders really has a memory that its index does not know.
-        let missing: Vec<String> = index::drift(&before)
+        let missing: Vec<String> = index::drift(&before, date(2026, 11, 15))
             .unlisted
             .iter()
             .map(ToString::to_string)

@@ -4,8 +4,8 @@
 
 mod disk;
 mod dreams_of_real_folders;
-mod imports_of_real_folders;
 mod extraction;
+mod imports_of_real_folders;
 mod instructions;
 mod material;
 mod memory_tool;

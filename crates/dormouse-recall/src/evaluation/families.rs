@@ -58,6 +58,30 @@ pub(super) fn of(entries: &[Entry]) -> Vec<Option<Family<'_>>> {
         .collect()
 }
 
+/// Makes the entries of one group among several pieces of one whole, if they are short, their ids
+/// count up and nothing else tells what they are pieces of: a conversation without sessions.
+pub fn join_conversation(entries: &mut [Entry]) {
+    let ids: Vec<Option<u64>> = entries
+        .iter()
+        .map(|entry| number_at_end(&entry.id))
+        .collect();
+    let steps = ids.windows(2).filter(|pair| match pair {
+        [Some(before), Some(behind)] => before.checked_add(1) == Some(*behind),
+        _ => false,
+    });
+    let counts_up = steps.count() * 10 >= entries.len().saturating_sub(1) * 9;
+    if counts_up && are_turns(entries) && of(entries).iter().all(Option::is_none) {
+        for entry in entries {
+            entry.parent = Some(String::new());
+        }
+    }
+}
+
+fn number_at_end(id: &str) -> Option<u64> {
+    let rest = id.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    id[rest.len()..].parse().ok()
+}
+
 fn are_turns(entries: &[Entry]) -> bool {
     let words: usize = entries
         .iter()
@@ -129,6 +153,16 @@ mod tests {
             .map(|family| family.parent)
             .collect();
         assert_eq!(parents, ["D1", "D1", "D1", "D2", "D2", "D2"]);
+    }
+
+    #[test]
+    fn a_conversation_without_sessions_is_one_whole() {
+        let mut turns = entries(&["1", "2", "3", "4"]);
+        join_conversation(&mut turns);
+        assert!(of(&turns).iter().all(Option::is_some));
+        let mut notes = entries(&["9", "2", "31", "4"]);
+        join_conversation(&mut notes);
+        assert!(of(&notes).iter().all(Option::is_none));
     }
 
     #[test]

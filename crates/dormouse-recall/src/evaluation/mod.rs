@@ -12,6 +12,7 @@ mod families;
 mod notes;
 mod tally;
 
+pub use families::join_conversation;
 pub use notes::{Note, is_about_the_folder, note};
 pub use tally::{CUTOFFS, Tally};
 

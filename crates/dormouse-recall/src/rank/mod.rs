@@ -3,7 +3,7 @@
 //! # Model
 //! A query becomes a [`plan`]: which terms are looked up, and what each is worth. One pass over
 //! their postings scores documents, one more passages, one more the wholes that documents are
-//! pieces of ([`score`]); the three are added in units of their standard deviations. The best two
+//! pieces of ([`score`]); the three are added in units of their standard deviations. The best
 //! hundred are then read word by word ([`near`]) for words that stand together. Last come the weak
 //! priors, [`confidence`], and the places of standing instructions ([`rules`]).
 //!
@@ -28,7 +28,7 @@ use score::deviation;
 use std::cmp::Ordering;
 
 /// How many of the best are read word by word.
-const CANDIDATES: usize = 200;
+const CANDIDATES: usize = 100;
 /// After so many milliseconds the bonus for being new is halved: thirty days.
 const RECENCY_HALF_LIFE: f64 = 30.0 * 86_400_000.0;
 

@@ -5,7 +5,10 @@ use crate::error::Outcome;
 use crate::output::{Format, figures};
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::record::LineContext;
-use dormouse_store::{LogFile, NewLog, ProjectFolder, convert, export, summarise};
+use dormouse_store::{
+    AboutSession, LogFile, NewLog, ProjectFolder, SessionSummary, convert, export, import,
+    summarise,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -25,9 +28,10 @@ pub struct ExportArgs {
 /// Arguments of `convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Makes a log of Dormouse's from a transcript of Claude Code's, so that a session
-begun there can go on here. The transcript is not touched; every line is taken
-over as it is and gets a number.
+Makes a log of Dormouse's from a transcript of Claude Code, Codex or pi, so that a
+session begun there can go on here. The transcript is not touched. Claude Code's
+lines are taken over as they are and get a number; what the others wrote is put
+into Dormouse's own words for it, without the reasoning.
 
 Examples:
   dormouse convert ~/.claude/projects/-home-me-app/1b2c.jsonl
@@ -54,17 +58,28 @@ pub fn run_export(args: &ExportArgs, app: &mut App) -> Outcome {
     Ok(())
 }
 
+fn told_by(summary: SessionSummary) -> AboutSession {
+    AboutSession {
+        session: summary.session,
+        cwd: summary.cwd,
+        git_branch: summary.git_branch,
+    }
+}
+
 /// Makes a log from a transcript.
 pub fn run_convert(args: &ConvertArgs, app: &mut App) -> Outcome {
     let config = app.config()?;
     let log = LogFile::open(&*app.system.files, &args.file)?;
-    let summary = summarise(&log)?;
+    let foreign = log.read_foreign()?;
+    let about = match &foreign {
+        Some(foreign) => foreign.about.clone(),
+        None => told_by(summarise(&log)?),
+    };
     let fresh = app.system.ids.fresh();
-    let session = summary
+    let session = about
         .session
-        .clone()
         .unwrap_or_else(|| SessionId::new(fresh.as_str()));
-    let cwd = summary.cwd.clone().unwrap_or_default();
+    let cwd = about.cwd.unwrap_or_default();
     let target = if let Some(target) = &args.to {
         target.clone()
     } else {
@@ -84,10 +99,13 @@ pub fn run_convert(args: &ConvertArgs, app: &mut App) -> Outcome {
         context: LineContext {
             cwd,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            git_branch: summary.git_branch.unwrap_or_default(),
+            git_branch: about.git_branch.unwrap_or_default(),
         },
     };
-    let converted = convert(&log, &app.system, &target, new)?;
+    let converted = match foreign {
+        Some(foreign) => import(foreign, &app.system, &target, new)?,
+        None => convert(&log, &app.system, &target, new)?,
+    };
     match app.out.format() {
         Format::Json => {
             let report = json!({

@@ -18,7 +18,7 @@ const HELP: &str = "\
 What the user said in so many words (rules, corrections, preferences, dates) becomes
 a memory; what a tool printed never does by itself: it waits in the inbox. With a
 model set up, the model reads the session, and every write of it is judged by the
-same rules. Sessions of Dormouse and of Claude Code can be read.
+same rules. Sessions of Dormouse, Claude Code, Codex and pi can be read.
 
 Examples:
   dormouse extract session.jsonl --dry-run

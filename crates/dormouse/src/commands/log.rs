@@ -101,7 +101,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let kind = record.body.kind();
         args.kind.is_empty() || args.kind.iter().any(|wanted| wanted == kind)
     };
-    let scanned = log.for_each_record(|record, line| {
+    let scanned = log.for_each_of_any(|record, line| {
         *kinds.entry(record.body.kind().to_owned()).or_default() += 1;
         if !args.kinds && wanted(&record) {
             records.push_back(row(&record, line));

@@ -59,7 +59,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     let limit = args.limit.unwrap_or(size(settings.get(keys::RECALL_FILES)));
     let candidates = size(settings.get(keys::RECALL_CANDIDATES)).max(limit);
     let which = Which::of(args.dir.as_deref(), args.team);
-    let ranked = rank(&query, candidates, &which, app)?;
+    let ranked = rank(&query, candidates, limit, &which, app)?;
     let (mut memories, mut uncertain): (Vec<Ranked>, Vec<Ranked>) =
         ranked.into_iter().partition(Ranked::is_certain);
     memories.truncate(limit);

@@ -22,6 +22,7 @@ use dormouse_system::{FileKind, OptionalFile as _};
 use dormouse_text::words::{Language, detect};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -133,7 +134,7 @@ fn words(query: &str) -> Vec<&str> {
 }
 
 fn memories(args: &Args, app: &mut App) -> Result<usize, Failure> {
-    let ranked = match rank(&args.query, args.limit, &Which::Private, app) {
+    let ranked = match rank(&args.query, args.limit, args.limit, &Which::Private, app) {
         Ok(ranked) => ranked,
         // Without memory there are still sessions.
         Err(Failure::Error(error)) if error.kind == Exit::Refused && !args.memories => {
@@ -378,14 +379,11 @@ fn show(found: &TranscriptMatch, query: &TermQuery, app: &mut App) -> Outcome {
     );
     let mut about = format!("  {} · {age}", found.said.name());
     if let Some(agent) = &found.agent {
-        about.push_str(&format!(" · agent {}", agent.as_str()));
+        // Writing to a string cannot fail.
+        let _ = write!(about, " · agent {}", agent.as_str());
     }
     if query.terms().len() > 1 && found.terms < query.terms().len() {
-        about.push_str(&format!(
-            " · {} of {} words",
-            found.terms,
-            query.terms().len()
-        ));
+        let _ = write!(about, " · {} of {} words", found.terms, query.terms().len());
     }
     app.out.line(
         Line::new()

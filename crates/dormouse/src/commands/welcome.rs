@@ -9,9 +9,6 @@ use crate::output::{Cell, Column, Format, Line, Role, Table};
 use clap::CommandFactory as _;
 use serde::Serialize;
 
-/// A group of more commands is shown as one line.
-const MOST_OF_A_GROUP: usize = 6;
-
 #[derive(Serialize)]
 struct Welcome {
     version: &'static str,
@@ -38,7 +35,7 @@ pub(super) fn run(app: &mut App) -> Outcome {
     out.line("It is being built: the agent itself does not run yet. These commands do:")?;
     out.blank()?;
     let mut table = Table::new([Column::left(""), Column::left(""), Column::left("")]);
-    for command in shown(&Cli::command(), "") {
+    for command in shown(&Cli::command()) {
         let name = Cell::with_role(Role::Strong, command.name);
         table.row(["".into(), name, command.about.into()]);
     }
@@ -49,22 +46,27 @@ pub(super) fn run(app: &mut App) -> Outcome {
     Ok(())
 }
 
-/// The same, but a group of many commands stands for them.
-fn shown(command: &clap::Command, group: &str) -> Vec<Command> {
-    let mut found = Vec::new();
-    for inner in command.get_subcommands() {
-        let all = leaves(inner, "");
-        let single = clap::Command::new("").subcommand(inner.clone());
-        if all.len() > MOST_OF_A_GROUP {
-            let name = format!("{group}{} …", inner.get_name());
-            let about = inner.get_about().map(ToString::to_string);
-            let about = about.unwrap_or_default();
-            found.push(Command { name, about });
-        } else {
-            found.extend(leaves(&single, group));
-        }
-    }
-    found
+/// The commands for people: a group stands for its commands.
+fn shown(command: &clap::Command) -> Vec<Command> {
+    let commands = command.get_subcommands();
+    let commands = commands.filter(|inner| inner.get_name() != "help");
+    commands
+        .map(|inner| {
+            let dots = if runs(inner) { "" } else { " …" };
+            entry(inner, format!("{}{dots}", inner.get_name()))
+        })
+        .collect()
+}
+
+/// Whether a command does something without one of its own commands.
+fn runs(command: &clap::Command) -> bool {
+    !command.has_subcommands() || !command.is_subcommand_required_set()
+}
+
+fn entry(command: &clap::Command, name: String) -> Command {
+    let about = command.get_about().map(ToString::to_string);
+    let about = about.unwrap_or_default();
+    Command { name, about }
 }
 
 /// The commands that do something, with the groups they are in as part of their names.
@@ -75,15 +77,10 @@ fn leaves(command: &clap::Command, group: &str) -> Vec<Command> {
         .filter(|inner| inner.get_name() != "help")
     {
         let name = format!("{group}{}", inner.get_name());
-        if inner.has_subcommands() {
-            found.extend(leaves(inner, &format!("{name} ")));
-        } else {
-            let about = inner
-                .get_about()
-                .map(ToString::to_string)
-                .unwrap_or_default();
-            found.push(Command { name, about });
+        if runs(inner) {
+            found.push(entry(inner, name.clone()));
         }
+        found.extend(leaves(inner, &format!("{name} ")));
     }
     found
 }

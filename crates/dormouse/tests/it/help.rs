@@ -13,25 +13,25 @@ fn without_a_command_it_says_what_works() {
 Dormouse 0.1.0, the memory of a coding agent.
 It is being built: the agent itself does not run yet. These commands do:
 
-  context         Show the context window of a session: what fills it, what is left
-  sessions        List sessions with title, age, messages, tokens and cost
-  log             List the records of a transcript
-  view            Show the prompt as the model sees it, now or at any earlier request
-  usage           Add up tokens and dollars of a session or a folder
-  replay          Play sessions against the simulator: what each policy costs, and why
-  eval fidelity   Measure what of a session is still there after compactions
-  eval recall     Measure how well documents are found that answer a query
-  sim             Run the provider simulator
-  export          Print a log for tools made for Claude Code transcripts
-  convert         Make a log from a transcript of Claude Code's
-  config show     Show settings, where each comes from and what was ignored
-  config docs     Print the reference of all settings as Markdown
-  config trust    Let a project's settings count fully
-  config untrust  Take the trust in a project back
-  guard shell     Say which command lines only read, and why others may do more
-  guard secrets   Find keys and passwords in files, without showing them
-  gc              Show and remove what nothing refers to any more
-  completions     Print a completion script for a shell
+  context      Show the context window of a session: what fills it, what is left
+  sessions     List sessions with title, age, messages, tokens and cost
+  log          List the records of a transcript
+  view         Show the prompt as the model sees it, now or at any earlier request
+  usage        Add up tokens and dollars of a session or a folder
+  replay       Play sessions against the simulator: what each policy costs, and why
+  eval …       Measure how good the engine is at what it does
+  sim          Run the provider simulator
+  export       Print a log for tools made for Claude Code transcripts
+  convert      Make a log from a transcript of Claude Code's
+  memory …     List, show, add, change and undo memories
+  dream        Merge, correct and prune memories
+  extract      Draw memories from a recorded session
+  recall       Show which memories a question would bring in
+  search       Search memories, then what was said in sessions
+  config …     Show and document settings, trust folders
+  guard …      Judge command lines and look for secrets
+  gc           Show and remove what nothing refers to any more
+  completions  Print a completion script for a shell
 
 Start with `dormouse sessions ~/.claude/projects`, then `dormouse context FILE`.
 `dormouse help COMMAND` explains each of them.
@@ -85,6 +85,11 @@ Commands:
   sim          Run the provider simulator
   export       Print a log for tools made for Claude Code transcripts
   convert      Make a log from a transcript of Claude Code's
+  memory       List, show, add, change and undo memories
+  dream        Merge, correct and prune memories
+  extract      Draw memories from a recorded session
+  recall       Show which memories a question would bring in
+  search       Search memories, then what was said in sessions
   config       Show and document settings, trust folders
   guard        Judge command lines and look for secrets
   gc           Show and remove what nothing refers to any more
@@ -107,6 +112,8 @@ Examples:
   dormouse context session.jsonl        What fills the window, what is left
   dormouse usage ~/.claude/projects     Tokens and dollars, each counted once
   dormouse replay --generated           What forgetting costs, by policy
+  dormouse memory add 'Use tabs'        Remember something
+  dormouse search 'retry upload'        Memories, then what was said in sessions
   dormouse config show                  Settings in force, and why
 
 `dormouse --help` also lists exit codes and JSON output.

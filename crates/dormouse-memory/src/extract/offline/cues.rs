@@ -16,7 +16,7 @@ pub enum Cue {
     /// "Always …", "never …", "don't …", "from now on …".
     Rule,
     /// "I am …", "I work …".
-    Self_,
+    Person,
     /// "I prefer …".
     Preference,
     /// "No, use X instead of Y".
@@ -354,7 +354,7 @@ fn about_self(text: &str, words: &Phrases) -> Option<Hit> {
     let holds =
         (told || knows || words.starts(CUES) || words.starts(GERMAN) || years || first || leads)
             && !words.has(NOT);
-    holds.then(|| hit(Cue::Self_, Kind::User, text)).flatten()
+    holds.then(|| hit(Cue::Person, Kind::User, text)).flatten()
 }
 
 fn correction(text: &str) -> Option<Hit> {

@@ -60,7 +60,7 @@ fn each_cue_is_recognised() {
             Cue::Remember,
         ),
         ("Never push to main.", Cue::Rule),
-        ("I'm a data scientist.", Cue::Self_),
+        ("I'm a data scientist.", Cue::Person),
         ("I prefer short answers.", Cue::Preference),
         ("No, use pnpm instead of npm.", Cue::Correction),
         ("Perfect, keep writing table tests.", Cue::Confirmation),

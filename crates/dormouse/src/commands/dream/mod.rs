@@ -102,7 +102,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let error = UserError::new(Exit::Unexpected, "the dream was ended; nothing was changed");
         return Err(error.into());
     };
-    let dreamt = dreamt.map_err(failure)?;
+    let dreamt = dreamt.map_err(|error| failure(&error))?;
     if let (By::Rules(_), Some(why), false) = (&dreamt.by, no_model, args.offline) {
         app.note(&format!("without a model: {why}"));
     }
@@ -125,14 +125,14 @@ fn not_yet(why: &str, app: &mut App) -> Outcome {
     Ok(app.out.line(hint)?)
 }
 
-fn failure(error: DreamError) -> Failure {
-    let kind = match &error {
+fn failure(error: &DreamError) -> Failure {
+    let kind = match error {
         DreamError::Lock(_) | DreamError::Lost(_) | DreamError::Refused(_) => Exit::Refused,
         DreamError::Directory(_) | DreamError::Staging(_) | DreamError::TooLong(_) => {
             Exit::Unexpected
         }
     };
-    if let DreamError::Refused(objections) = &error {
+    if let DreamError::Refused(objections) = error {
         let mut shown = UserError::new(
             kind,
             "the dream did not pass the check; nothing was changed",
@@ -142,7 +142,7 @@ fn failure(error: DreamError) -> Failure {
             .hint("`dormouse dream --now --offline` dreams without a model")
             .into();
     }
-    UserError::of(kind, &error).into()
+    UserError::of(kind, error).into()
 }
 
 fn report(dreamt: &Dreamt, dry_run: bool, app: &mut App) -> Outcome {

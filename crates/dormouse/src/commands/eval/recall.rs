@@ -22,7 +22,8 @@ index of their own.
 Documents of one session are its turns: who stands next to a turn and what the
 session is about count, too. Where no field names the session it is told from the
 id (D3:12, s1_t4, a#5, a/5) or from a time that several share, in the order of
-the file. Long documents are also ranked by their best passage. What is relevant
+the file; short documents whose ids only count up are one conversation, if there
+are several groups. Long documents are also ranked by their best passage. What is relevant
 plays no part in any of this.
 
 With --dir every Markdown file is a document and its title the query, which is

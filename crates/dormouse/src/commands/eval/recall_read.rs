@@ -3,7 +3,7 @@
 use super::recall::Args;
 use crate::app::App;
 use crate::error::{Exit, Failure, UserError};
-use dormouse_recall::evaluation::{Entry, Question, is_about_the_folder, note};
+use dormouse_recall::evaluation::{Entry, Question, is_about_the_folder, join_conversation, note};
 use dormouse_system::FileKind;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -64,6 +64,12 @@ pub(super) fn read(args: &Args, app: &mut App) -> Result<Set, Failure> {
             let mut places = Places::new();
             app.out.progress("reading documents");
             read_documents(docs, &args.group_by, &mut set, &mut places, app)?;
+            // A single group may as well be a heap of notes with running numbers.
+            if set.groups.len() > 1 {
+                for group in set.groups.values_mut() {
+                    join_conversation(&mut group.entries);
+                }
+            }
             app.out.progress("reading queries");
             read_queries(queries, &args.group_by, &mut set, &places, app)?;
             app.out.progress("");

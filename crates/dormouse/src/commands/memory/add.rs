@@ -18,6 +18,8 @@ use dormouse_memory::write::{self, NewMemory, Placement};
 use serde_json::json;
 use std::io::Read as _;
 
+/// Why, for the journal. It says nothing of the text: that must be gone after a purge.
+const REASON: &str = "added by hand";
 /// Longest text that is read from standard input.
 const MOST_BYTES: u64 = 1024 * 1024;
 
@@ -70,12 +72,7 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let mut near = None;
     let settings = found.config.loaded.settings.clone();
     let entry = found.update(app, |snapshot| {
-        let added = write::add(
-            snapshot,
-            &memory,
-            Author::User,
-            &format!("add: {}", memory.name),
-        );
+        let added = write::add(snapshot, &memory, Author::User, REASON);
         near = warning(
             &settings,
             &added
@@ -116,7 +113,7 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
             }
         })?;
         if entry.is_some() {
-            undo_hint(app)?;
+            undo_hint(which, app)?;
         }
     }
     if let Some(near) = near {

@@ -11,6 +11,7 @@ use dormouse_memory::index::{self, drift};
 use dormouse_memory::snapshot::{INDEX, Snapshot, is_topic};
 use dormouse_memory::topic::{Topic, split};
 use dormouse_memory::transaction::MOST_BYTES;
+use jiff::civil::Date;
 use serde::Serialize;
 
 const HELP: &str = "\
@@ -50,7 +51,8 @@ pub(super) fn run(_: &Args, which: &Which, app: &mut App) -> Outcome {
         problems: Vec::new(),
         remarks: Vec::new(),
     };
-    check_index(&snapshot, &found.config.loaded.settings, &mut report);
+    let today = super::show::day(app.system.clock.now());
+    check_index(&snapshot, &found.config.loaded.settings, today, &mut report);
     for (path, file) in snapshot.files() {
         check_file(path.as_str(), &file.text(), is_topic(path), &mut report);
     }
@@ -67,8 +69,8 @@ pub(super) fn run(_: &Args, which: &Which, app: &mut App) -> Outcome {
     Err(UserError::new(Exit::Unsuitable, format!("{what} in {}", report.directory)).into())
 }
 
-fn check_index(snapshot: &Snapshot, settings: &Settings, report: &mut Report) {
-    let drift = drift(snapshot);
+fn check_index(snapshot: &Snapshot, settings: &Settings, today: Date, report: &mut Report) {
+    let drift = drift(snapshot, today);
     let line = |line: usize, what: String, remedy| Finding {
         path: INDEX.to_owned(),
         line: Some(line),

@@ -4,9 +4,12 @@ use super::forget::undo_hint;
 use super::list::parse_kind;
 use super::names;
 use super::place::{Which, find};
+use super::wording;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Format, Line, Role};
+use dormouse_guard::paths::SafePath;
+use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::topic::{self, Field, Kind};
 use dormouse_memory::transaction::{Author, Expected, Transaction};
 use dormouse_memory::write::retext;
@@ -16,7 +19,8 @@ use std::process::Command;
 const HELP: &str = "\
 Without options the memory is opened in $VISUAL or $EDITOR. Keys of other tools in
 the front matter, and everything that is not changed, stay byte for byte. If
-somebody else changes the memory meanwhile, nothing is overwritten.
+somebody else changes the memory meanwhile, nothing is overwritten. With --text, a
+name and a description that were made of the old text follow the new one.
 
 JSON: {\"path\", \"changed\", \"entry\"}";
 
@@ -50,20 +54,12 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let snapshot = found.snapshot(app)?;
     let path = names::find(&snapshot, &args.memory)?;
     let expected = Expected::now(&snapshot, &path);
-    let old = snapshot
-        .get(&path)
-        .map(|file| file.text().into_owned())
-        .unwrap_or_default();
+    let old = text_of(&snapshot, &path)?;
     let fields = fields(args)?;
     let new = if fields.is_empty() && args.text.is_none() {
         in_editor(&old, app)?
     } else {
-        let edited = topic::edit(&old, &fields);
-        match &args.text {
-            Some(text) if text == "-" => with_body(&edited, &super::add::read_input()?),
-            Some(text) => with_body(&edited, text),
-            None => edited,
-        }
+        edited(args, &old, fields)?
     };
     let reason = format!("edit {path}");
     let entry = found.update(app, |now| {
@@ -88,7 +84,51 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
             .role(Role::Good, "Changed")
             .text(format!(": {path}")),
     )?;
-    undo_hint(app)
+    undo_hint(which, app)
+}
+
+fn text_of(snapshot: &Snapshot, path: &SafePath) -> Result<String, Failure> {
+    let content = snapshot.get(path).map(|file| file.content.to_vec());
+    String::from_utf8(content.unwrap_or_default()).map_err(|_| {
+        UserError::new(Exit::Unsuitable, format!("`{path}` is not UTF-8 text"))
+            .hint("what is not understood is not rewritten; save it as UTF-8 first")
+            .into()
+    })
+}
+
+/// The text with what the options ask for.
+fn edited(args: &Args, old: &str, mut fields: Vec<Field>) -> Result<String, Failure> {
+    let body = match args.text.as_deref() {
+        Some("-") => Some(super::add::read_input()?),
+        given => given.map(str::to_owned),
+    };
+    if let Some(body) = &body {
+        fields.extend(following(args, old, body));
+    }
+    // Without fields a file without front matter would get an empty one.
+    let text = if fields.is_empty() {
+        old.to_owned()
+    } else {
+        topic::edit(old, &fields)
+    };
+    Ok(body.map_or_else(|| text.clone(), |body| with_body(&text, &body)))
+}
+
+/// Name and description where they were made of the text: they follow it.
+fn following(args: &Args, old: &str, body: &str) -> Vec<Field> {
+    let topic = topic::Topic::read(old);
+    let (was, is) = (
+        wording::description(&old[topic.body..]),
+        wording::description(body),
+    );
+    let mut fields = Vec::new();
+    if args.name.is_none() && !topic.name.is_empty() && topic.name == wording::name(&was) {
+        fields.push(Field::Name(wording::name(&is)));
+    }
+    if args.description.is_none() && !topic.description.is_empty() && topic.description == was {
+        fields.push(Field::Description(is));
+    }
+    fields
 }
 
 fn fields(args: &Args) -> Result<Vec<Field>, Failure> {
@@ -99,13 +139,13 @@ fn fields(args: &Args) -> Result<Vec<Field>, Failure> {
     if let Some(until) = &args.until {
         let day = match until.as_str() {
             "never" => None,
-            text => match text.parse::<jiff::civil::Date>() {
-                Ok(day) => Some(day.to_string()),
-                Err(_) => {
-                    let error = UserError::new(Exit::Usage, format!("`{text}` is no date"));
-                    return Err(error.hint("write it like 2027-03-15, or `never`").into());
-                }
-            },
+            text => {
+                let day = text.parse::<jiff::civil::Date>().map_err(|_| {
+                    UserError::new(Exit::Usage, format!("`{text}` is no date"))
+                        .hint("write it like 2027-03-15, or `never`")
+                })?;
+                Some(day.to_string())
+            }
         };
         fields.push(Field::ValidUntil(day));
     }

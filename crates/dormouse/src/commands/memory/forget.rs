@@ -14,7 +14,8 @@ use serde_json::json;
 
 const HELP: &str = "\
 `dormouse memory undo` brings a forgotten memory back, unless --purge was given:
-then what it ever held is removed from the journal too.
+then what it ever held is removed from the journal too, and so are older indexes
+with a line about it. That there was a file of its name is still known.
 
 JSON: {\"forgotten\": [paths], \"entry\", \"purged\"}";
 
@@ -93,13 +94,18 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
             .out
             .line("What they held is gone from the journal too.")?);
     }
-    undo_hint(app)
+    undo_hint(which, app)
 }
 
 /// Says how to take a change back.
-pub(super) fn undo_hint(app: &mut App) -> Outcome {
+pub(super) fn undo_hint(which: &Which, app: &mut App) -> Outcome {
+    let place = match which {
+        Which::Private => String::new(),
+        Which::Team => "--team ".to_owned(),
+        Which::Directory(dir) => format!("--dir {} ", dir.display()),
+    };
     let line = Line::new()
-        .role(Role::Hint, "`dormouse memory undo`")
+        .role(Role::Hint, format!("`dormouse memory {place}undo`"))
         .text(" takes it back.");
     Ok(app.out.line(line)?)
 }

@@ -13,6 +13,9 @@ use serde_json::json;
 /// Letters of an id that people are shown.
 const SHORT_ID: usize = 13;
 
+/// Names of files are hardly told apart in less.
+const FILE_COLUMNS: usize = 24;
+
 /// Arguments of `memory log`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -103,9 +106,9 @@ pub(super) fn log(args: &LogArgs, which: &Which, app: &mut App) -> Outcome {
     let now = app.system.clock.now();
     let mut table = Table::new([
         Column::left("entry"),
-        Column::right("age"),
-        Column::left("by"),
-        Column::left("files").can_go(),
+        Column::left("when").can_go(),
+        Column::left("by").can_go(),
+        Column::left("files").gives_way_until(FILE_COLUMNS),
         Column::left("why").gives_way(),
     ]);
     for entry in shown {
@@ -191,6 +194,12 @@ fn no_entries() -> Failure {
         .into()
 }
 
+fn all_undone() -> Failure {
+    UserError::new(Exit::Unsuitable, "every change is undone already")
+        .hint("`dormouse memory undo ENTRY` takes an undo back; `dormouse memory log` lists them")
+        .into()
+}
+
 /// Shows a change.
 pub(super) fn diff(args: &DiffArgs, which: &Which, app: &mut App) -> Outcome {
     let (dir, entries) = history(which, app)?.ok_or_else(no_entries)?;
@@ -239,7 +248,8 @@ pub(super) fn undo(args: &UndoArgs, which: &Which, app: &mut App) -> Outcome {
     let (dir, entries) = history(which, app)?.ok_or_else(no_entries)?;
     let chosen = match &args.entry {
         Some(wanted) => entry(&entries, wanted)?,
-        None => newest(&entries).ok_or_else(no_entries)?,
+        None if entries.is_empty() => return Err(no_entries()),
+        None => newest(&entries).ok_or_else(all_undone)?,
     };
     let done = dir.undo(&chosen.id)?;
     if app.out.format() == Format::Json {

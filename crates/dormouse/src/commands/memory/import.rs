@@ -140,7 +140,7 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     }
     match app.out.format() {
         OutFormat::Json => Ok(app.out.json(&report)?),
-        OutFormat::Text => show(&report, app),
+        OutFormat::Text => show(&report, which, app),
     }
 }
 
@@ -272,7 +272,7 @@ fn more(all: usize, app: &mut App) -> Outcome {
     Ok(app.out.blank()?)
 }
 
-fn show(report: &Report, app: &mut App) -> Outcome {
+fn show(report: &Report, which: &Which, app: &mut App) -> Outcome {
     if !report.added.is_empty() {
         let mut table = Table::new([
             Column::left(if report.dry_run { "would add" } else { "added" }).gives_way(),
@@ -315,7 +315,7 @@ fn show(report: &Report, app: &mut App) -> Outcome {
             .text(format!(": {added}; {left} left out.")),
     )?;
     if report.entry.is_some() {
-        undo_hint(app)?;
+        undo_hint(which, app)?;
     }
     Ok(())
 }

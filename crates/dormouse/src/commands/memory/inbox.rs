@@ -85,8 +85,8 @@ pub(super) fn list(args: &Args, which: &Which, app: &mut App) -> Outcome {
     } else {
         let mut table = Table::new([
             Column::left("item"),
-            Column::right("age"),
-            Column::left("file"),
+            Column::left("when"),
+            Column::left("file").gives_way(),
             Column::left("says").gives_way(),
             Column::left("waits because").gives_way().can_go(),
         ]);

@@ -33,11 +33,12 @@ pub(super) struct Args {
 /// Mends the index.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let mut found = find(which, app)?;
+    let today = super::show::day(app.system.clock.now());
     let make = |snapshot: &Snapshot| {
         if args.rebuild {
-            generated(snapshot)
+            generated(snapshot, today)
         } else {
-            reconciled(snapshot)
+            reconciled(snapshot, today)
         }
     };
     let snapshot = found.snapshot(app)?;
@@ -70,5 +71,5 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     }
     app.out
         .line(Line::new().role(Role::Good, "Mended").text("."))?;
-    undo_hint(app)
+    undo_hint(which, app)
 }

@@ -33,6 +33,10 @@ const GONE: usize = 3;
 
 /// A memory that fits.
 #[derive(Debug, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are independent facts, shown as such"
+)]
 pub(crate) struct Ranked {
     pub(crate) path: String,
     pub(crate) name: String,
@@ -116,10 +120,31 @@ struct Asked<'a> {
     files: Arc<dyn Files>,
 }
 
-/// Ranks all memories for a question, best first, at most `top`.
+/// A memory that fits, before its file was opened.
+struct Candidate<'a> {
+    card: Card,
+    hit: Hit,
+    shelf: &'a Shelf,
+    over: bool,
+}
+
+impl Candidate<'_> {
+    fn is_certain(&self) -> bool {
+        let untrusted = self
+            .card
+            .facts
+            .trust
+            .is_some_and(|trust| !trust.is_recalled());
+        self.hit.confidence >= CONFIDENT && !self.over && !untrusted
+    }
+}
+
+/// Ranks all memories for a question, best first. Of the best `top`, at most `most` that are certain
+/// and as many that are not are opened and given.
 pub(crate) fn rank(
     question: &str,
     top: usize,
+    most: usize,
     which: &Which,
     app: &mut App,
 ) -> Result<Vec<Ranked>, Failure> {
@@ -130,46 +155,65 @@ pub(crate) fn rank(
         tree: tree(&found, app)?,
         files: Arc::clone(&app.system.files),
     };
-    let query = Query {
-        text: question,
-        top,
-        now: asked.now.0,
-    };
-    let mut ranked = Vec::new();
-    for shelf in shelves(&found, which, app)? {
-        let scan = shelf.dir.scan(|_| 0.0)?;
-        for skipped in &scan.skipped {
-            app.note(&format!(
-                "{} is left out: {}",
-                skipped.path.display(),
-                skipped.why
-            ));
-        }
-        for hit in scan.searcher().search(&query, &mut Scratch::default()) {
-            let Some(card) = scan.card(hit.document) else {
-                continue;
-            };
-            if let Some(file) = shelf.dir.read(&card.path)? {
-                ranked.push(asked.judge(&card, &hit, &file.text(), shelf.team));
-            }
-        }
+    let shelves = shelves(&found, which, app)?;
+    let mut candidates = Vec::new();
+    for shelf in &shelves {
+        candidates.extend(asked.candidates(shelf, top, app)?);
     }
     // What holds comes before what was overtaken. Scores of two directories cannot be compared.
-    let order = |memory: &Ranked| (memory.over, -memory.confidence);
-    let compare = |a: &Ranked, b: &Ranked| {
-        let (a, b) = (order(a), order(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-    };
-    if ranked.iter().any(|memory| memory.team) {
-        ranked.sort_by(compare);
-    } else {
-        ranked.sort_by_key(|memory| memory.over);
+    if candidates.iter().any(|candidate| candidate.shelf.team) {
+        candidates.sort_by(|a, b| b.hit.confidence.total_cmp(&a.hit.confidence));
     }
-    ranked.truncate(top);
+    candidates.sort_by_key(|candidate| candidate.over);
+    candidates.truncate(top);
+    let mut left = [most, most];
+    let mut ranked = Vec::new();
+    for candidate in candidates {
+        let left = &mut left[usize::from(candidate.is_certain())];
+        if *left == 0 {
+            continue;
+        }
+        if let Some(file) = candidate.shelf.dir.read(&candidate.card.path)? {
+            *left -= 1;
+            let team = candidate.shelf.team;
+            ranked.push(asked.judge(&candidate.card, &candidate.hit, &file.text(), team));
+        }
+    }
     Ok(ranked)
 }
 
 impl Asked<'_> {
+    fn candidates<'s>(
+        &self,
+        shelf: &'s Shelf,
+        top: usize,
+        app: &mut App,
+    ) -> Result<Vec<Candidate<'s>>, Failure> {
+        let scan = shelf.dir.scan(|_| 0.0)?;
+        for skipped in &scan.skipped {
+            let path = skipped.path.display();
+            app.note(&format!("{path} is left out: {}", skipped.why));
+        }
+        let query = Query {
+            text: self.question,
+            top,
+            now: self.now.0,
+        };
+        let today = super::show::day(self.now);
+        let hits = scan.searcher().search(&query, &mut Scratch::default());
+        let candidate = |hit: Hit| {
+            let card = scan.card(hit.document)?;
+            let over = card.entry(today).over;
+            Some(Candidate {
+                card,
+                hit,
+                shelf,
+                over,
+            })
+        };
+        Ok(hits.into_iter().filter_map(candidate).collect())
+    }
+
     fn judge(&self, card: &Card, hit: &Hit, text: &str, team: bool) -> Ranked {
         let topic = Topic::read(text);
         let body = text.get(topic.body..).unwrap_or_default();

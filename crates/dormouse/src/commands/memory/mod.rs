@@ -36,6 +36,7 @@ be undone.
 Examples:
   dormouse memory add 'Integration tests use the real database, never mocks'
   dormouse memory list
+  dormouse memory status
   dormouse memory show feedback_tests
   dormouse memory log
   dormouse memory undo";

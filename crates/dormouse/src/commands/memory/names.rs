@@ -8,12 +8,15 @@ use dormouse_memory::topic::Topic;
 /// How many candidates an error names.
 const MOST_NAMED: usize = 8;
 
+/// A way in which a memory fits a name.
+type Fits<'a> = &'a dyn Fn(&SafePath, &Topic) -> bool;
+
 /// The memory that a name means: its file, with or without ending or folder, or its own name.
 pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, Failure> {
     // A narrow list cuts names, and people copy what they see.
     let name = name.trim().trim_end_matches('…');
     if name.is_empty() {
-        return Err(missing(name, Vec::new()));
+        return Err(missing(name, &[]));
     }
     let exact = [
         name.to_owned(),
@@ -28,13 +31,13 @@ pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, Failure>
         }
     }
     let folded = name.to_lowercase();
-    let by = |fits: &dyn Fn(&SafePath, &Topic) -> bool| -> Vec<SafePath> {
+    let by = |fits: Fits<'_>| -> Vec<SafePath> {
         let topics = snapshot.topics();
         let fitting = topics.filter(|(path, file)| fits(path, &Topic::read(&file.text())));
         fitting.map(|(path, _)| path.clone()).collect()
     };
     // What fits better counts alone: the whole name before a part of one.
-    let ways: [&dyn Fn(&SafePath, &Topic) -> bool; 3] = [
+    let ways: [Fits<'_>; 3] = [
         &|_, topic| topic.name.to_lowercase() == folded,
         &|path, _| path.as_str().to_lowercase().contains(&folded),
         &|_, topic| topic.name.to_lowercase().contains(&folded),
@@ -46,7 +49,7 @@ pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, Failure>
             many => return Err(ambiguous(name, many)),
         }
     }
-    Err(missing(name, near(snapshot, &folded)))
+    Err(missing(name, &near(snapshot, &folded)))
 }
 
 /// Memories that share a word with a name.
@@ -63,9 +66,9 @@ fn near(snapshot: &Snapshot, folded: &str) -> Vec<SafePath> {
     paths.filter(|path| fits(path)).cloned().collect()
 }
 
-fn missing(name: &str, near: Vec<SafePath>) -> Failure {
+fn missing(name: &str, near: &[SafePath]) -> Failure {
     let error = UserError::new(Exit::Unreadable, format!("there is no memory `{name}`"));
-    match near.as_slice() {
+    match near {
         [one] => error.hint(format!("did you mean `{one}`?")).into(),
         _ => error
             .hint("`dormouse memory list --all` shows what there is")

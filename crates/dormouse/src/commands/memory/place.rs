@@ -151,7 +151,7 @@ impl From<NoPlace> for Failure {
         let kind = match &error {
             NoPlace::Off | NoPlace::Remote | NoPlace::Refused { .. } => Exit::Refused,
             NoPlace::NoHome { .. } => Exit::Usage,
-            NoPlace::Files(_) | NoPlace::Folder(_) => Exit::Unreadable,
+            NoPlace::Files(_) | NoPlace::Folder(_) | NoPlace::Memdir(_) => Exit::Unreadable,
         };
         let shown = UserError::of(kind, &error);
         match error {

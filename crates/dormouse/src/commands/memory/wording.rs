@@ -106,12 +106,12 @@ mod tests {
                 "Never mock database integration tests",
             ),
             (
-                "`cargo_metadata` is slow if the lock file is not there",
-                "cargo_metadata slow lock file not there",
+                "`cargo_metadata` is slow if the lock file is missing",
+                "cargo_metadata slow lock file missing",
             ),
             (
                 "Integration tests in the repository use the real database, never mocks",
-                "Integration tests repository use real",
+                "Integration tests repository real",
             ),
         ];
         for (text, expected) in cases {

@@ -2,6 +2,7 @@
 
 use super::{MEMORY, files, json, machine, memory, occurs, run};
 use crate::program::Machine;
+use dormouse_system::{Access, Files as _, RealFiles};
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -47,7 +48,8 @@ fn names_stay_short_whatever_the_text() {
     ];
     for text in texts {
         let machine = machine(&[]);
-        let added = json(&machine, &["add", &text]);
+        let added = memory(&machine, &["add", "--json", "--", &text]);
+        let added: serde_json::Value = serde_json::from_str(&added).unwrap();
         let path = added["path"].as_str().unwrap();
         assert!(path.len() <= 60, "{path}");
         let shown = json(&machine, &["show", path]);
@@ -66,6 +68,11 @@ fn what_is_there_is_not_added_again_and_the_contrary_overtakes() {
     let machine = machine(&[]);
     let first = json(&machine, &["add", STAGING]);
     assert_eq!(first["placement"], "created");
+    let team = memory(&machine, &["--team", "add", STAGING]);
+    assert!(
+        team.ends_with("`dormouse memory --team undo` takes it back.\n"),
+        "{team}"
+    );
     let again = json(&machine, &["add", STAGING]);
     assert_eq!(
         (&again["placement"], &again["entry"]),
@@ -92,13 +99,12 @@ fn text_comes_from_standard_input_too() {
         "note.txt",
         "# Releases are cut on Mondays. Nobody knows why.\nReally.\n",
     );
-    let mut command = machine.command("memory add -");
-    let file = std::process::Command::new("cat")
-        .arg(machine.home().join("note.txt"))
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let run = machine.ran(command.stdin(file.stdout.unwrap()));
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "standard input is a file of the process"
+    )]
+    let note = std::fs::File::open(machine.home().join("note.txt")).unwrap();
+    let run = machine.ran(machine.command("memory add -").stdin(note));
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     let shown = json(&machine, &["show", "releases"]);
     assert_eq!(shown["description"], "Releases are cut on Mondays");
@@ -138,12 +144,50 @@ fn what_is_not_changed_stays_byte_for_byte() {
     assert_eq!(machine.read("memory/odd.md"), FOREIGN);
 }
 
+#[test]
+fn a_description_that_was_made_of_the_text_follows_it() {
+    let machine = machine(&[("own.md", "---\nname: Own\ndescription: mine\n---\n\nOld.\n")]);
+    memory(&machine, &["add", "Use tabs"]);
+    memory(
+        &machine,
+        &["edit", "tabs", "--text", "Use spaces. Two of them."],
+    );
+    let shown = json(&machine, &["show", "feedback_use_tabs"]);
+    assert_eq!(
+        (&shown["name"], &shown["description"]),
+        (&"Use spaces".into(), &"Use spaces".into())
+    );
+    memory(&machine, &["edit", "own", "--text", "New."]);
+    let shown = json(&machine, &["show", "own"]);
+    assert_eq!(
+        (&shown["name"], &shown["description"]),
+        (&"Own".into(), &"mine".into())
+    );
+    assert_eq!(
+        machine.read("memory/MEMORY.md"),
+        "- [Use spaces](feedback_use_tabs.md)\n- [Own](own.md) — mine\n"
+    );
+}
+
+#[test]
+fn what_is_no_text_is_not_rewritten() {
+    let machine = machine(&[("odd.md", "x")]);
+    let path = machine.home().join("memory/odd.md");
+    let bytes = b"---\nname: Odd\n---\n\xff\xfe\n";
+    RealFiles.replace(&path, bytes, Access::Private).unwrap();
+    let refused = run(&machine, &["edit", "odd", "--description", "new"]);
+    assert_eq!(
+        (refused.code, refused.stderr.lines().next()),
+        (4, Some("error: `odd.md` is not UTF-8 text"))
+    );
+    assert_eq!(RealFiles.read(&path, 100).unwrap().as_ref(), bytes);
+}
+
 fn editor(machine: Machine, script: &str) -> Machine {
     let path = machine.home().join("editor");
     machine.write("editor", &format!("#!/bin/sh\n{script}\n"));
     let mut rights = path.metadata().unwrap().permissions();
     rights.set_mode(0o755);
-    #[expect(clippy::disallowed_methods, reason = "a script must be executable")]
     std::fs::set_permissions(&path, rights).unwrap();
     let path = path.display().to_string();
     machine
@@ -225,6 +269,12 @@ fn forgetting_keeps_the_journal_and_purging_does_not() {
     );
     assert!(occurs(&root, "correcthorse") && occurs(&root, "batterystaple"));
     memory(&machine, &["undo"]);
+    // Recall keeps words of its own.
+    assert!(
+        machine
+            .stdout("recall --all cipher phrase")
+            .contains("batterystaple")
+    );
     let purged = json(&machine, &["forget", "cipher", "--purge"]);
     assert_eq!(purged["purged"], true);
     assert!(!occurs(&root, "phrase is correcthorse"));

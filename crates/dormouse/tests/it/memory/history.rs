@@ -32,7 +32,7 @@ fn the_log_says_who_changed_what_and_why() {
         [
             ("user", "we use spaces now"),
             ("user", "edit feedback_use_tabs.md"),
-            ("user", "add: Use tabs"),
+            ("user", "added by hand"),
         ]
     );
     let text = memory(&machine, &["log", "--limit", "1"]);
@@ -40,7 +40,7 @@ fn the_log_says_who_changed_what_and_why() {
     assert_eq!(
         text,
         format!(
-            "entry               age  by    files                 why\n\
+            "entry          when      by    files                 why\n\
              {id}  just now  user  feedback_use_tabs.md  we use spaces now\n"
         )
     );
@@ -72,7 +72,7 @@ fn undo_goes_back_step_by_step_and_can_be_undone() {
     let two = dated(&root);
     assert_eq!(
         memory(&machine, &["undo"]),
-        "Undone: add: The release is on Monday (project_the_release_is_on_monday.md)\n"
+        "Undone: added by hand (project_the_release_is_on_monday.md)\n"
     );
     let content = |state: &[(std::path::PathBuf, Vec<u8>, i64)]| -> Vec<(String, Vec<u8>)> {
         let plain = state.iter();
@@ -84,6 +84,11 @@ fn undo_goes_back_step_by_step_and_can_be_undone() {
     memory(&machine, &["undo"]);
     let left = content(&dated(&root));
     assert!(left.iter().all(|(path, _)| path == "MEMORY.md"), "{left:?}");
+    let spent = run(&machine, &["undo"]);
+    assert_eq!(
+        (spent.code, spent.stderr.lines().next()),
+        (4, Some("error: every change is undone already"))
+    );
     // Undoing an undo by its id brings the change back.
     let log = json(&machine, &["log"]);
     let entries = log["entries"].as_array().unwrap();
@@ -155,6 +160,7 @@ fn foreign_files_survive_a_round_trip_untouched() {
 
 fn item(id: &str, path: &str) -> String {
     serde_json::json!({
+        "format": 1,
         "id": id,
         "time": 1_700_000_000_000_i64,
         "path": path,

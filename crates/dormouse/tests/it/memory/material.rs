@@ -59,7 +59,7 @@ fn every_folder_is_listed_checked_searched_and_left_as_it_was() {
         for row in rows.iter().take(10) {
             let description = row["description"].as_str().unwrap();
             assert!(!description.is_empty(), "{row}");
-            let found = machine.run_of(&["recall", "--all", "--json", description]);
+            let found = machine.run_of(&["recall", "--all", "--json", "--", description]);
             assert_eq!((found.code, found.stderr.as_str()), (0, ""));
             let found: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
             assert_eq!(found["memories"][0]["path"], row["path"], "{description}");

@@ -110,8 +110,8 @@ fn a_memory_is_shown_with_where_it_comes_from() {
     let shown = memory(&machine, &["show", "From"]);
     assert!(
         shown.starts_with(
-            "from.md\nchanged just now · trust: assistant · said by the assistant in s1 · valid\n\
-             until 2099-12-31\n\n---\n"
+            "from.md\nchanged just now · trust: assistant · said by the assistant in s1 · valid until\n\
+             2099-12-31\n\n---\n"
         ),
         "{shown}"
     );
@@ -147,7 +147,8 @@ fn a_name_may_be_the_file_a_part_of_it_or_the_memory_s_own() {
 
 #[test]
 fn colour_is_for_terminals() {
-    let machine = machine(&[("tabs.md", TABS)]);
+    let index = "- [Tabs](tabs.md) — indent with tabs\n";
+    let machine = machine(&[("tabs.md", TABS), ("MEMORY.md", index)]);
     for line in ["list", "show tabs", "status", "check"] {
         let arguments: Vec<&str> = line.split(' ').collect();
         assert!(!memory(&machine, &arguments).contains('\u{1b}'), "{line}");

@@ -247,7 +247,10 @@ fn directory(
     let text = snapshot.index();
     let loaded = index::load(&text, limits(settings));
     let (lines, bytes) = (text.lines().count(), text.len());
-    let drift = index::drift(&snapshot);
+    let drift = index::drift(
+        &snapshot,
+        crate::commands::memory::show::day(app.system.clock.now()),
+    );
     report.index = IndexState {
         lines,
         bytes,

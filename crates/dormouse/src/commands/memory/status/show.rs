@@ -7,6 +7,7 @@ use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Role, Table, figures};
 use dormouse_core::units::Tokens;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// How far the text behind a label stands in.
 const LABEL: usize = 15;
@@ -73,13 +74,14 @@ fn memories(report: &Report, app: &mut App) -> Outcome {
     let counts = &report.memories;
     let mut text = counts.total.to_string();
     if counts.total > 0 {
-        text.push_str(&format!(": {}", listed(&counts.by_type)));
+        // Writing to a string cannot fail.
+        let _ = write!(text, ": {}", listed(&counts.by_type));
     }
     if counts.pinned > 0 {
-        text.push_str(&format!("; {} pinned", counts.pinned));
+        let _ = write!(text, "; {} pinned", counts.pinned);
     }
     if counts.overtaken > 0 {
-        text.push_str(&format!("; {} overtaken", counts.overtaken));
+        let _ = write!(text, "; {} overtaken", counts.overtaken);
     }
     labelled("Memories", Role::Plain, &text, app)?;
     if counts.total > 0 {
@@ -169,11 +171,12 @@ fn budget(report: &Report, app: &mut App) -> Outcome {
     let budget = &report.budget;
     let mut text = format!("${:.2} of ${:.2} used today", budget.used_usd, budget.usd);
     if let Some(tokens) = budget.tokens {
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             ", {} of {} tokens",
             figures::tokens(Tokens(budget.used_tokens)),
             figures::tokens(Tokens(tokens))
-        ));
+        );
     }
     labelled("Background", Role::Plain, &text, app)
 }

@@ -1,0 +1,297 @@
+//! Rollouts of Codex.
+//!
+//! # Model
+//! A line is an envelope with a payload: what the session is (`session_meta`, `turn_context`), an
+//! item of the conversation as the model saw it (`response_item`), or what the screen was told
+//! (`event_msg`). Old rollouts have the items without an envelope. What was said is often told
+//! twice or three times, as an item and as events, in either order; it is written down once, at
+//! its first telling. The items of one response are lines of one message.
+//!
+//! # Not here
+//! Events that repeat what items say about tools, and the history that a compaction keeps: the
+//! messages in it were written down where they were said.
+
+use super::Translator;
+use super::codex_tools::{self as tools, OpenCalls};
+use super::injected::divide_blocks;
+use super::scribe::{Scribe, boundary, user_side, without_effect};
+use super::value::{number, parts, readable, text, time};
+use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::hash::Hash;
+use dormouse_core::id::{MessageId, RecordId, SessionId};
+use dormouse_core::record::{Body, Message, MessageOrigin, Role, UsageReport};
+use dormouse_core::units::Tokens;
+use dormouse_core::usage::TokenUsage;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Who tells that something was said.
+#[derive(Clone, Copy)]
+enum Teller {
+    Item,
+    Event,
+    Completion,
+}
+
+/// Translates a rollout.
+#[derive(Debug, Default)]
+pub(super) struct Codex {
+    begun: bool,
+    model: Option<Arc<str>>,
+    /// The response that is being written down.
+    response: Option<MessageId>,
+    /// The response that the next figures belong to.
+    answered: Option<MessageId>,
+    /// What was used in all when it was last told: the same figures are told again and again.
+    used: Option<Value>,
+    /// How often each text was told by each teller.
+    told: HashMap<Hash, [u32; 3]>,
+    calls: OpenCalls,
+    /// For each message of the user, what it hangs on: where a rollback goes back to.
+    turns: Vec<Option<RecordId>>,
+}
+
+impl Translator for Codex {
+    fn line(&mut self, line: &Value, scribe: &mut Scribe) {
+        scribe.at = time(line, &["timestamp", "created_at"]);
+        let kind = text(line, "type").unwrap_or_default();
+        let payload = line.get("payload").filter(|payload| payload.is_object());
+        let before = scribe.written();
+        match (kind, payload) {
+            ("session_meta", Some(payload)) => self.begin(payload, scribe),
+            ("turn_context", Some(payload)) => self.set_model(payload),
+            ("response_item", Some(item)) => self.item(item, scribe),
+            ("event_msg", Some(event)) => self.event(event, scribe),
+            ("compacted", Some(payload)) => self.compacted(payload, scribe),
+            (_, Some(_)) => {}
+            ("", None) if line.get("role").is_none() => self.begin(line, scribe),
+            (_, None) => {
+                self.set_model(line);
+                self.item(line, scribe);
+            }
+        }
+        if scribe.written() == before {
+            let subtype = payload.and_then(|payload| text(payload, "type"));
+            let title = payload.and_then(|payload| text(payload, "thread_name"));
+            scribe.write(without_effect(kind, subtype, title));
+        }
+    }
+}
+
+impl Codex {
+    /// The first header is the session's; a fork repeats those of its ancestors behind it.
+    fn begin(&mut self, header: &Value, scribe: &mut Scribe) {
+        let Some(id) = text(header, "id").filter(|_| !self.begun) else {
+            return;
+        };
+        self.begun = true;
+        let about = &mut scribe.about;
+        about.session = Some(SessionId::from(id));
+        about.cwd = text(header, "cwd").map(Into::into);
+        let branch = header.get("git").and_then(|git| text(git, "branch"));
+        about.git_branch = branch.map(Into::into);
+        // Where another agent gives the orders, the "user" is that agent.
+        let source = header.get("source");
+        scribe.side_chain = source.is_some_and(|source| source.get("subagent").is_some());
+    }
+
+    fn set_model(&mut self, context: &Value) {
+        if let Some(model) = text(context, "model") {
+            self.model = Some(Arc::from(model));
+        }
+    }
+
+    /// An item of the conversation.
+    fn item(&mut self, item: &Value, scribe: &mut Scribe) {
+        let kind = text(item, "type").unwrap_or("message");
+        if kind == "message" {
+            return self.message(item, scribe);
+        }
+        if kind == "agent_message" {
+            // Another agent's words: nobody here said them.
+            let blocks = parts(item.get("content").unwrap_or(&Value::Null));
+            return self.user(blocks, MessageOrigin::Meta, scribe);
+        }
+        if tools::is_call(kind) {
+            if let Some(block) = self.calls.call(kind, item, &scribe.place()) {
+                self.assistant(vec![block], scribe);
+            }
+        } else if tools::is_result(kind)
+            && let Some(block) = self.calls.result(kind, item)
+        {
+            self.response = None;
+            scribe.write(user_side(vec![block], MessageOrigin::Conversation));
+        }
+    }
+
+    fn message(&mut self, item: &Value, scribe: &mut Scribe) {
+        let content = ["content", "message", "text"];
+        let content = content.iter().find_map(|name| item.get(name));
+        let blocks = parts(content.unwrap_or(&Value::Null));
+        match text(item, "role") {
+            Some("user") => self.said(blocks, Role::User, Teller::Item, scribe),
+            Some("assistant") => self.said(blocks, Role::Assistant, Teller::Item, scribe),
+            // `developer` and `system`: the host's instructions.
+            Some(_) => self.user(blocks, MessageOrigin::Meta, scribe),
+            None => {}
+        }
+    }
+
+    /// What the screen was told.
+    fn event(&mut self, event: &Value, scribe: &mut Scribe) {
+        let blocks = |value: &Value, name| parts(value.get(name).unwrap_or(&Value::Null));
+        match text(event, "type").unwrap_or_default() {
+            "user_message" => {
+                let blocks = blocks(event, "message");
+                // Early versions told of what the host put there, too, and said what it was.
+                let kind = text(event, "kind");
+                if kind.is_none_or(|kind| kind == "plain") {
+                    self.said(blocks, Role::User, Teller::Event, scribe);
+                } else if self.is_news(&blocks, "meta", Teller::Event) {
+                    self.user(blocks, MessageOrigin::Meta, scribe);
+                }
+            }
+            "agent_message" => {
+                let blocks = blocks(event, "message");
+                self.said(blocks, Role::Assistant, Teller::Event, scribe);
+            }
+            "item_completed" => {
+                let Some(item) = event.get("item") else {
+                    return;
+                };
+                let role = match text(item, "type") {
+                    Some("UserMessage") => Role::User,
+                    Some("AgentMessage") => Role::Assistant,
+                    _ => return,
+                };
+                self.said(blocks(item, "content"), role, Teller::Completion, scribe);
+            }
+            "token_count" => self.token_count(event, scribe),
+            "turn.completed" => {
+                if let Some(used) = event.get("usage").and_then(usage) {
+                    self.report(used, scribe);
+                }
+            }
+            "thread_rolled_back" => self.roll_back(event, scribe),
+            _ => {}
+        }
+    }
+
+    fn said(&mut self, blocks: Vec<Block>, role: Role, teller: Teller, scribe: &mut Scribe) {
+        if role == Role::Assistant {
+            if !blocks.is_empty() && self.is_news(&blocks, "answer", teller) {
+                self.assistant(blocks, scribe);
+            }
+            return;
+        }
+        let (hosts, own) = divide_blocks(blocks);
+        for (blocks, origin, what) in [
+            (hosts, MessageOrigin::Meta, "meta"),
+            (own, MessageOrigin::Conversation, "said"),
+        ] {
+            if !blocks.is_empty() && self.is_news(&blocks, what, teller) {
+                self.user(blocks, origin, scribe);
+            }
+        }
+    }
+
+    /// Whether this teller has now told of a text more often than any other had before.
+    fn is_news(&mut self, blocks: &[Block], what: &str, teller: Teller) -> bool {
+        let texts = blocks
+            .iter()
+            .filter(|block| block.kind() == BlockKind::Text);
+        let texts: Vec<String> = texts.filter_map(Block::readable_text).collect();
+        let key = Hash::of(format!("{what}\n{}", texts.join("\n").trim()).as_bytes());
+        let told = self.told.entry(key).or_default();
+        let most = told.iter().copied().max().unwrap_or(0);
+        told[teller as usize] += 1;
+        told[teller as usize] > most
+    }
+
+    fn user(&mut self, blocks: Vec<Block>, origin: MessageOrigin, scribe: &mut Scribe) {
+        if blocks.is_empty() {
+            return;
+        }
+        self.response = None;
+        if origin == MessageOrigin::Conversation {
+            self.turns.push(scribe.last.clone());
+        }
+        scribe.write(user_side(blocks, origin));
+    }
+
+    fn assistant(&mut self, content: Vec<Block>, scribe: &mut Scribe) {
+        let place = || MessageId::new(scribe.place());
+        let id = self.response.get_or_insert_with(place).clone();
+        self.answered = Some(id.clone());
+        scribe.write(Body::Message(Message {
+            role: Role::Assistant,
+            id: Some(id),
+            model: self.model.clone(),
+            ..Message::user(content)
+        }));
+    }
+
+    fn token_count(&mut self, event: &Value, scribe: &mut Scribe) {
+        let Some(info) = event.get("info").filter(|info| info.is_object()) else {
+            return;
+        };
+        let total = info.get("total_token_usage");
+        let Some(used) = info.get("last_token_usage").and_then(usage) else {
+            return;
+        };
+        if total.is_none() || total != self.used.as_ref() {
+            self.used = total.cloned();
+            self.report(used, scribe);
+        }
+    }
+
+    fn report(&mut self, usage: TokenUsage, scribe: &mut Scribe) {
+        self.response = None;
+        let model = self.model.as_deref().unwrap_or_default().to_owned();
+        scribe.write(Body::Usage(Box::new(UsageReport {
+            message: self.answered.take(),
+            model,
+            usage,
+            cache: None,
+        })));
+    }
+
+    /// The summary, if it can be read: some are for the provider's eyes only. Then the messages
+    /// stay as they are.
+    fn compacted(&mut self, payload: &Value, scribe: &mut Scribe) {
+        let summary = readable(payload.get("message").unwrap_or(&Value::Null));
+        if summary.is_empty() {
+            return;
+        }
+        self.response = None;
+        scribe.write(boundary(None, None));
+        let blocks = vec![Block::text(&summary)];
+        scribe.write(user_side(blocks, MessageOrigin::Summary));
+    }
+
+    /// The user took the last messages back: what follows hangs on what was before them.
+    fn roll_back(&mut self, event: &Value, scribe: &mut Scribe) {
+        let turns = number(event, "num_turns").and_then(|turns| usize::try_from(turns).ok());
+        let left = self.turns.len().saturating_sub(turns.unwrap_or(0));
+        if let Some(before) = self.turns.get(left) {
+            self.response = None;
+            scribe.last.clone_from(before);
+            self.turns.truncate(left);
+        }
+    }
+}
+
+/// Codex counts what was read from the cache among the input.
+fn usage(value: &Value) -> Option<TokenUsage> {
+    let input = Tokens(number(value, "input_tokens")?);
+    let of = |name| Tokens(number(value, name).unwrap_or(0));
+    let (read, written) = (of("cached_input_tokens"), of("cache_write_input_tokens"));
+    Some(TokenUsage {
+        input: input - read - written,
+        cache_read: read,
+        cache_write_5m: written,
+        cache_write_1h: Tokens::ZERO,
+        output: of("output_tokens"),
+    })
+}

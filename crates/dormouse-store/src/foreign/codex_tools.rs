@@ -1,0 +1,191 @@
+//! Calls and results in Codex's rollouts.
+//!
+//! # Model
+//! Most items name the call they are or answer. In the oldest rollouts they do not: there the
+//! answer belongs to the oldest call of the same tool that has none. What a call runs is put under
+//! `command` as one line of text, where the rest of Dormouse looks for it.
+
+use super::value::{call, readable, result, text};
+use dormouse_core::block::Block;
+use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
+
+/// How many calls without an id may wait for their answer.
+const MOST_WAITING: usize = 1_000;
+
+/// Whether an item is a call whose answer is another item.
+pub(super) fn is_call(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_call"
+            | "tool_call"
+            | "custom_tool_call"
+            | "local_shell_call"
+            | "tool_search_call"
+    )
+}
+
+/// Whether an item is the answer to a call.
+pub(super) fn is_result(kind: &str) -> bool {
+    matches!(
+        kind,
+        "tool_result" | "function_result" | "tool_search_output"
+    ) || kind.ends_with("_call_output")
+}
+
+/// Calls without an id that have no answer yet.
+#[derive(Debug, Default)]
+pub(super) struct OpenCalls {
+    /// Tool and made-up id.
+    waiting: VecDeque<(String, String)>,
+}
+
+impl OpenCalls {
+    /// The call that an item is; `place` becomes its id if it has none.
+    pub(super) fn call(&mut self, kind: &str, item: &Value, place: &str) -> Option<Block> {
+        let name = tool(item).unwrap_or_else(|| kind.trim_end_matches("_call"));
+        let id = text(item, "call_id").unwrap_or(place);
+        if id == place {
+            self.waiting.push_back((name.to_owned(), id.to_owned()));
+            if self.waiting.len() > MOST_WAITING {
+                self.waiting.pop_front();
+            }
+        }
+        let input = ["arguments", "input", "action"];
+        let input = input.iter().find_map(|name| item.get(name));
+        call(id, name, normal(input.unwrap_or(&Value::Null)))
+    }
+
+    /// The answer that an item is; nothing if nobody asked.
+    pub(super) fn result(&mut self, kind: &str, item: &Value) -> Option<Block> {
+        let id = match text(item, "call_id") {
+            Some(id) => id.to_owned(),
+            None => {
+                let name = tool(item).unwrap_or_else(|| kind.trim_end_matches("_output"));
+                let at = self.waiting.iter().position(|(tool, _)| tool == name)?;
+                self.waiting.remove(at)?.1
+            }
+        };
+        let output = ["output", "result", "content", "tools"];
+        let output = output.iter().find_map(|name| item.get(name));
+        let output = output.unwrap_or(&Value::Null);
+        // Some put the output and how it ended into an object, some print that object as text.
+        let printed = output.as_str().and_then(|text| parsed(text));
+        let told = printed.as_ref().filter(|told| told.get("output").is_some());
+        let output = told.unwrap_or(output);
+        let content = match output {
+            Value::Object(_) | Value::Array(_) if readable(output).is_empty() => {
+                Value::String(output.to_string())
+            }
+            Value::Object(told) => told.get("output").unwrap_or(output).clone(),
+            other => other.clone(),
+        };
+        result(&id, &content, failed(output))
+    }
+}
+
+/// The tool an item names.
+fn tool(item: &Value) -> Option<&str> {
+    text(item, "name").or_else(|| text(item.get("function")?, "name"))
+}
+
+fn failed(output: &Value) -> bool {
+    let code = |value: &Value| {
+        let code = ["exit_code", "exitCode"]
+            .iter()
+            .find_map(|it| value.get(it));
+        code.and_then(Value::as_i64)
+    };
+    let code = code(output).or_else(|| code(output.get("metadata")?));
+    code.is_some_and(|code| code != 0) || output.get("success") == Some(&Value::Bool(false))
+}
+
+fn parsed(text: &str) -> Option<Value> {
+    let begins = text.trim_start().starts_with('{');
+    let value: Option<Value> = begins.then(|| serde_json::from_str(text).ok())?;
+    value.filter(Value::is_object)
+}
+
+/// The input of a call as an object with its command, if it runs one, as text.
+fn normal(input: &Value) -> Value {
+    let mut members = match input {
+        Value::Object(members) => members.clone(),
+        Value::String(text) => match parsed(text) {
+            Some(Value::Object(members)) => members,
+            _ => Map::from_iter([("command".to_owned(), json!(text))]),
+        },
+        _ => Map::new(),
+    };
+    let run = members.remove("command").or_else(|| members.remove("cmd"));
+    if let Some(run) = run {
+        members.insert("command".to_owned(), command_line(run));
+    }
+    Value::Object(members)
+}
+
+/// `["bash", "-lc", "make"]` is `make`; other lists are joined.
+fn command_line(run: Value) -> Value {
+    let Value::Array(words) = &run else {
+        return run;
+    };
+    let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+    match words.as_deref() {
+        Some([_, flag, script]) if matches!(*flag, "-c" | "-lc") => json!(script),
+        Some(words) => json!(words.join(" ")),
+        None => run,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn bytes(block: Option<Block>) -> String {
+        block.map_or_else(String::new, |block| format!("{block:?}"))
+    }
+
+    #[test]
+    fn commands_become_one_line_of_text() {
+        let cases = [
+            (
+                json!("{\"command\":[\"bash\",\"-lc\",\"curl x\"]}"),
+                "curl x",
+            ),
+            (json!({"command": ["git", "log"]}), "git log"),
+            (json!({"cmd": "ls"}), "ls"),
+            (json!("*** Begin Patch"), "*** Begin Patch"),
+        ];
+        for (input, expected) in cases {
+            assert_eq!(normal(&input)["command"], json!(expected), "{input}");
+        }
+    }
+
+    #[test]
+    fn an_answer_without_an_id_belongs_to_the_oldest_call_of_its_tool() {
+        let mut calls = OpenCalls::default();
+        for place in ["a", "b"] {
+            let item = json!({"function": {"name": "sh"}, "arguments": {}});
+            assert!(calls.call("tool_call", &item, place).is_some());
+        }
+        let answer = json!({"name": "sh", "result": {"stdout": "hi", "exitCode": 1}});
+        let block = bytes(calls.result("tool_result", &answer));
+        assert!(block.contains("\"a\"") && block.contains("hi") && block.contains("is_error"));
+        assert!(bytes(calls.result("tool_result", &answer)).contains("\"b\""));
+        assert!(calls.result("tool_result", &answer).is_none());
+    }
+
+    #[test]
+    fn printed_outputs_are_taken_out_of_their_wrapping() {
+        let mut calls = OpenCalls::default();
+        let printed = json!({"call_id": "c", "output": "{\"output\":\"boom\",\"metadata\":{\"exit_code\":2}}"});
+        let block = calls.result("function_call_output", &printed).unwrap();
+        assert_eq!(
+            (block.readable_text().unwrap().as_str(), block.is_error()),
+            ("boom", true)
+        );
+        let plain = json!({"call_id": "c", "output": "{\"a\":1}"});
+        let block = calls.result("function_call_output", &plain).unwrap();
+        assert_eq!(block.readable_text().unwrap(), "{\"a\":1}");
+    }
+}

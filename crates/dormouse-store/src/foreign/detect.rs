@@ -1,0 +1,72 @@
+//! Whose a line is.
+
+use super::ForeignFormat;
+use serde_json::Value;
+
+/// What a line says about whose transcript it stands in: nothing, that it is a tool's, or (inner
+/// `None`) that it is Dormouse's or Claude Code's.
+#[expect(
+    clippy::option_option,
+    reason = "the outer one is whether the line tells, the inner one what it tells"
+)]
+pub(super) fn verdict(line: &Value) -> Option<Option<ForeignFormat>> {
+    let kind = text(line, "type").unwrap_or_default();
+    let own = ["uuid", "sessionId", "parentUuid", "leafUuid"];
+    if kind == "dormouse" || own.iter().any(|name| line.get(name).is_some()) {
+        return Some(None);
+    }
+    if is_pi(line, kind) {
+        return Some(Some(ForeignFormat::Pi));
+    }
+    is_codex(line, kind).then_some(Some(ForeignFormat::Codex))
+}
+
+fn is_pi(line: &Value, kind: &str) -> bool {
+    let timed = text(line, "timestamp").is_some();
+    match kind {
+        "session" => timed && text(line, "cwd").is_some() && text(line, "id").is_some(),
+        "message" => {
+            timed
+                && line
+                    .get("message")
+                    .is_some_and(|it| text(it, "role").is_some())
+        }
+        "model_change" => timed && text(line, "modelId").is_some(),
+        "thinking_level_change" => timed && text(line, "thinkingLevel").is_some(),
+        _ => false,
+    }
+}
+
+fn is_codex(line: &Value, kind: &str) -> bool {
+    if line.get("payload").is_some_and(Value::is_object) {
+        let kinds = [
+            "session_meta",
+            "response_item",
+            "event_msg",
+            "turn_context",
+            "compacted",
+            "world_state",
+        ];
+        return kinds.contains(&kind);
+    }
+    // Before there were payloads: a header without a type, then the items themselves.
+    let header = text(line, "id").is_some()
+        && text(line, "timestamp").is_some()
+        && ["instructions", "git"]
+            .iter()
+            .any(|it| line.get(it).is_some());
+    let dated = text(line, "timestamp").or_else(|| text(line, "created_at"));
+    match kind {
+        "" => {
+            let role = text(line, "role").is_some() && dated.is_some();
+            header || role || text(line, "record_type") == Some("state")
+        }
+        "message" => text(line, "role").is_some() && line.get("content").is_some(),
+        "function_call" | "function_call_output" => text(line, "call_id").is_some(),
+        _ => false,
+    }
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name)?.as_str()
+}

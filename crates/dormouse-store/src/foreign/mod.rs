@@ -1,0 +1,216 @@
+//! Transcripts of tools that write other lines than Dormouse does: Codex and pi.
+//!
+//! # Model
+//! A file's first lines say whose it is ([`ForeignFormat`]). A translator then goes through it line
+//! by line and writes down, for each, one record or a few: messages with Dormouse's own blocks,
+//! calls and results paired by id, compactions as boundaries with their summaries. A line it does
+//! not know becomes a record without effect; one that is no JSON object is an issue.
+//!
+//! # Responsibilities
+//! What a host put into the user's messages (instruction files, descriptions of the surroundings)
+//! comes out as *meta*: nobody said it. In a session that another agent led nobody speaks at all.
+//!
+//! # Not here
+//! Claude Code's transcripts, which are Dormouse's own lines ([`LogFile::read_all`]). Reasoning is
+//! left out: it is of no use to another model, and not evidence of anything.
+
+mod codex;
+mod codex_tools;
+mod detect;
+mod import;
+mod injected;
+mod pi;
+mod scribe;
+mod value;
+
+pub use import::import;
+
+use crate::chunks::as_u64;
+use crate::issue::{Issues, Trouble};
+use crate::lines::{Line, Lines};
+use crate::log_file::{LogFile, ReadError};
+use crate::read::{ReadLog, Scanned};
+use dormouse_core::id::SessionId;
+use dormouse_core::record::{LineError, Record};
+use scribe::Scribe;
+use serde_json::Value;
+use std::fmt;
+use std::ops::ControlFlow;
+
+/// How many lines are looked at to say whose a transcript is.
+const LOOKED_AT: usize = 32;
+
+/// Whose transcript it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ForeignFormat {
+    /// A rollout of Codex, of any generation.
+    Codex,
+    /// A session of pi, with or without a tree.
+    Pi,
+}
+
+impl ForeignFormat {
+    /// The tool's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Codex => "Codex",
+            Self::Pi => "pi",
+        }
+    }
+}
+
+impl fmt::Display for ForeignFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A foreign transcript as it was read.
+#[derive(Debug)]
+pub struct ForeignLog {
+    /// Whose it is.
+    pub format: ForeignFormat,
+    /// The records that were made of it, and what could not be read.
+    pub read: ReadLog,
+    /// What it says about the session.
+    pub about: AboutSession,
+}
+
+/// What a foreign transcript says about its session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AboutSession {
+    /// Its id.
+    pub session: Option<SessionId>,
+    /// The working folder.
+    pub cwd: Option<String>,
+    /// The git branch.
+    pub git_branch: Option<String>,
+}
+
+/// Makes records of lines.
+trait Translator {
+    /// Writes down what a line says.
+    fn line(&mut self, line: &Value, scribe: &mut Scribe);
+}
+
+impl LogFile {
+    /// Whose transcript it is, if not Dormouse's or Claude Code's.
+    pub fn foreign_format(&self) -> Result<Option<ForeignFormat>, ReadError> {
+        let len = self.len()?;
+        for line in Lines::new(self.file(), 0..len).take(LOOKED_AT) {
+            if let Line::Text { bytes, .. } = self.during(line)?
+                && let Ok(value) = serde_json::from_slice(&bytes)
+                && let Some(verdict) = detect::verdict(&value)
+            {
+                return Ok(verdict);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the transcript if it is one of Codex or of pi; nothing if it is not.
+    pub fn read_foreign(&self) -> Result<Option<ForeignLog>, ReadError> {
+        let Some(format) = self.foreign_format()? else {
+            return Ok(None);
+        };
+        let bytes = self.len()?;
+        let mut scribe = Scribe::new(match format {
+            ForeignFormat::Codex => "codex",
+            ForeignFormat::Pi => "pi",
+        });
+        let mut translator: Box<dyn Translator> = match format {
+            ForeignFormat::Codex => Box::<codex::Codex>::default(),
+            ForeignFormat::Pi => Box::<pi::Pi>::default(),
+        };
+        let mut read = ReadLog {
+            bytes,
+            ..ReadLog::default()
+        };
+        for line in Lines::whole(self.file(), 0..bytes) {
+            read.lines += 1;
+            let line = self.during(line)?;
+            if let Some((offset, value)) = parse(&line, &mut read) {
+                scribe.turn_to(offset);
+                translator.line(&value, &mut scribe);
+                read.line_of.resize(scribe.written(), read.lines);
+            }
+        }
+        let (records, about) = scribe.finish();
+        read.records = records;
+        Ok(Some(ForeignLog {
+            format,
+            read,
+            about,
+        }))
+    }
+
+    /// Hands out every record with the number of its line, whoever wrote it.
+    pub fn for_each_of_any(
+        &self,
+        mut each: impl FnMut(Record, u64) -> ControlFlow<()>,
+    ) -> Result<Scanned, ReadError> {
+        let Some(foreign) = self.read_foreign()? else {
+            return self.for_each_record(each);
+        };
+        let read = foreign.read;
+        for (record, line) in read.records.into_iter().zip(read.line_of) {
+            if each(record, line).is_break() {
+                break;
+            }
+        }
+        Ok(Scanned {
+            issues: read.issues,
+            lines: read.lines,
+            bytes: read.bytes,
+            torn_tail: read.torn_tail,
+        })
+    }
+
+    /// Reads everything, whoever wrote it.
+    pub fn read_any(&self) -> Result<ReadLog, ReadError> {
+        match self.read_foreign()? {
+            Some(foreign) => Ok(foreign.read),
+            None => self.read_all(),
+        }
+    }
+}
+
+/// The JSON object on a line; what is none is noted.
+fn parse(line: &Line, read: &mut ReadLog) -> Option<(u64, Value)> {
+    let number = Some(read.lines);
+    let issues: &mut Issues = &mut read.issues;
+    let (offset, bytes, ended) = match line {
+        Line::Overlong { offset, bytes } => {
+            issues.add(number, *offset, Trouble::Overlong { bytes: *bytes });
+            return None;
+        }
+        Line::Text {
+            offset,
+            bytes,
+            ended,
+        } => (*offset, bytes, *ended),
+    };
+    if bytes.trim_ascii().is_empty() {
+        return None;
+    }
+    let what = match serde_json::from_slice(bytes) {
+        Ok(value @ Value::Object(_)) => return Some((offset, value)),
+        Ok(_) => Trouble::NotARecord(LineError::NotAnObject),
+        Err(_) if !ended => {
+            read.torn_tail = true;
+            let bytes = as_u64(bytes.len());
+            Trouble::Torn { bytes }
+        }
+        Err(_) if std::str::from_utf8(bytes).is_err() => Trouble::NotUtf8,
+        Err(error) => Trouble::NotARecord(LineError::NotJson(error)),
+    };
+    issues.add(number, offset, what);
+    None
+}
+
+#[cfg(test)]
+#[path = "codex_tests.rs"]
+mod codex_tests;
+#[cfg(test)]
+#[path = "pi_tests.rs"]
+mod pi_tests;

@@ -1,0 +1,131 @@
+//! Writes down the records that a translator makes of a transcript's lines.
+//!
+//! # Model
+//! The scribe knows which line it is at and what the next record hangs on: the one before, unless
+//! the translator says otherwise. Records of the same line get places of their own inside it, so
+//! that each has its own number and id.
+
+use super::AboutSession;
+use dormouse_core::block::Block;
+use dormouse_core::id::{RecordId, Seq};
+use dormouse_core::record::{
+    Body, Boundary, BoundaryKind, Foreign, Message, MessageOrigin, Preserved, Record, Trigger,
+};
+use dormouse_core::units::{Millis, Tokens};
+
+/// See the module documentation.
+#[derive(Debug)]
+pub(super) struct Scribe {
+    tool: &'static str,
+    records: Vec<Record>,
+    offset: u64,
+    /// Records of this line so far.
+    made: u64,
+    /// When the line was written.
+    pub(super) at: Option<Millis>,
+    /// What the next record hangs on.
+    pub(super) last: Option<RecordId>,
+    /// Whether another agent leads this session.
+    pub(super) side_chain: bool,
+    /// What is known about the session.
+    pub(super) about: AboutSession,
+}
+
+impl Scribe {
+    pub(super) fn new(tool: &'static str) -> Self {
+        Self {
+            tool,
+            records: Vec::new(),
+            offset: 0,
+            made: 0,
+            at: None,
+            last: None,
+            side_chain: false,
+            about: AboutSession::default(),
+        }
+    }
+
+    /// Goes to the line that begins at `offset`.
+    pub(super) fn turn_to(&mut self, offset: u64) {
+        self.offset = offset;
+        self.made = 0;
+        self.at = None;
+    }
+
+    /// How many records there are.
+    pub(super) fn written(&self) -> usize {
+        self.records.len()
+    }
+
+    pub(super) fn finish(self) -> (Vec<Record>, AboutSession) {
+        (self.records, self.about)
+    }
+
+    /// A name for this place that no other place has.
+    pub(super) fn place(&self) -> String {
+        match self.made {
+            0 => format!("{}@{}", self.tool, self.offset),
+            made => format!("{}@{}.{made}", self.tool, self.offset),
+        }
+    }
+
+    /// Writes a record under an id made from its place.
+    pub(super) fn write(&mut self, body: Body) {
+        let id = self.place();
+        self.write_as(&id, body);
+    }
+
+    /// Writes a record under the id that the transcript has for it.
+    pub(super) fn write_as(&mut self, id: &str, body: Body) {
+        let id = RecordId::from(id);
+        self.records.push(Record {
+            // A line is longer than the number of records made of it.
+            seq: Seq::from_offset(self.offset + self.made),
+            offset: self.offset,
+            id: id.clone(),
+            parent: self.last.replace(id),
+            session: self.about.session.clone(),
+            at: self.at,
+            caused_by: None,
+            side_chain: self.side_chain,
+            agent: None,
+            own: false,
+            body,
+        });
+        self.made += 1;
+    }
+}
+
+/// A line without effect.
+pub(super) fn without_effect(kind: &str, subtype: Option<&str>, title: Option<&str>) -> Body {
+    Body::Foreign(Foreign {
+        kind: kind.into(),
+        subtype: subtype.map(Into::into),
+        title: title.map(Into::into),
+    })
+}
+
+/// A message of the user's side.
+pub(super) fn user_side(content: Vec<Block>, origin: MessageOrigin) -> Body {
+    Body::Message(Message {
+        origin,
+        ..Message::user(content)
+    })
+}
+
+/// A compaction of another tool.
+pub(super) fn boundary(pre_tokens: Option<u64>, preserved: Option<Preserved>) -> Body {
+    Body::Boundary(Box::new(Boundary {
+        trigger: Trigger::Auto,
+        kind: BoundaryKind::Foreign,
+        pre_tokens: pre_tokens.map(Tokens),
+        post_tokens: None,
+        fixed_tokens: None,
+        summary_tokens: None,
+        summary: Vec::new(),
+        restored: Vec::new(),
+        previous: None,
+        manifest: None,
+        preserved,
+    }))
+}
