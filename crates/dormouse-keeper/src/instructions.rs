@@ -17,12 +17,13 @@ pub struct DiskSource(pub Arc<dyn Files>);
 
 impl Source for DiskSource {
     fn read(&self, path: &Path, limit: u64) -> SourceResult {
-        if !self.is_file(path) {
+        let facts = self.0.metadata(path);
+        let Some(facts) = facts.ok().filter(|facts| facts.kind == FileKind::File) else {
             return SourceResult::Missing;
-        }
+        };
         match (self.0.real_path(path), self.0.read(path, limit)) {
             (Ok(real), Ok(bytes)) => SourceResult::Content { real, bytes },
-            (_, Err(error)) if error.too_large() => SourceResult::TooLarge { bytes: limit + 1 },
+            (_, Err(error)) if error.too_large() => SourceResult::TooLarge { bytes: facts.len },
             _ => SourceResult::Missing,
         }
     }

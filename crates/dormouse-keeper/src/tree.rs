@@ -3,8 +3,9 @@
 //! # Model
 //! One walk over the tree, within limits, answers all claims of the memories at hand: names of files,
 //! and which words occur in them. What could not be looked at whole cannot be said to be gone: then
-//! the answer is "unknown", never "gone". Ignored and hidden files are not looked into, but a path
-//! that is named exactly is asked for by itself.
+//! the answer is "unknown", never "gone". Ignored files are not looked into, but a path that is named
+//! exactly is asked for by itself. Of git only so many commits are asked for, and none after it was
+//! slow once.
 //!
 //! # Not here
 //! Which claims a memory makes, and what follows from the answers: `dormouse_memory::surface`.
@@ -12,6 +13,7 @@
 use dormouse_memory::surface::verify::{Answer, Claim, ClaimKind, Facts};
 use dormouse_system::{End, Files, Program, RealSandbox, Sandbox as _, Task};
 use ignore::WalkBuilder;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +25,8 @@ const MOST_FILES: usize = 5_000;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// Longer files hold data, not names.
 const LONGEST_FILE: u64 = 512 * 1024;
+/// Commits that git is asked about.
+const MOST_COMMITS: usize = 16;
 /// How long git may take to say whether a commit exists.
 const GIT_LIMIT: Duration = Duration::from_millis(500);
 
@@ -38,6 +42,8 @@ pub struct TreeFacts {
     seen_all: bool,
     /// All of them were searched.
     searched_all: bool,
+    /// Questions that git may still be asked.
+    git_questions: Cell<usize>,
 }
 
 impl TreeFacts {
@@ -54,6 +60,7 @@ impl TreeFacts {
                 .collect(),
             seen_all: true,
             searched_all: true,
+            git_questions: Cell::new(MOST_COMMITS),
         };
         let bare = |claim: &Claim| claim.kind == ClaimKind::Path && !claim.text.contains('/');
         if facts.words.is_empty() && !claims.iter().any(bare) {
@@ -65,7 +72,13 @@ impl TreeFacts {
 
     fn walk(&mut self) {
         let (mut count, mut bytes) = (0, 0);
-        for entry in WalkBuilder::new(&self.root).hidden(false).build().flatten() {
+        for entry in WalkBuilder::new(&self.root).hidden(false).build() {
+            let Ok(entry) = entry else {
+                // A folder that may not be read, or is gone meanwhile.
+                self.seen_all = false;
+                self.searched_all = false;
+                continue;
+            };
             if entry
                 .path()
                 .components()
@@ -159,9 +172,10 @@ impl Facts for TreeFacts {
             return Answer::Unknown;
         }
         let plain = !hash.is_empty() && hash.chars().all(|c| c.is_ascii_hexdigit());
-        if !plain {
+        let Some(left) = self.git_questions.get().checked_sub(1).filter(|_| plain) else {
             return Answer::Unknown;
-        }
+        };
+        self.git_questions.set(left);
         let task = Task {
             program: Program::Direct {
                 program: "git".into(),
@@ -178,7 +192,11 @@ impl Facts for TreeFacts {
         match RealSandbox.run(&task).map(|finished| finished.end) {
             Ok(End::Exit(0)) => Answer::Holds,
             Ok(End::Exit(_)) => Answer::Gone,
-            Ok(End::Signal(_) | End::TimedOut) | Err(_) => Answer::Unknown,
+            Ok(End::Signal(_) | End::TimedOut) | Err(_) => {
+                // It would be as slow the next time, and somebody waits.
+                self.git_questions.set(0);
+                Answer::Unknown
+            }
         }
     }
 

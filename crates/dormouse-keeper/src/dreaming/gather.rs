@@ -1,10 +1,13 @@
 //! What a dream read of transcripts, as evidence for what it writes.
 //!
 //! # Model
-//! The tools' results pass through here. Lines of transcripts in them are read as records, so that
-//! what a person said counts as said by a person, and everything else as the output of a tool.
+//! The tools' results pass through here. What Read and Grep show of a transcript is read as records,
+//! so that what a person said counts as said by a person; what they show of other files counts as
+//! the output of a tool. The dream's own copy is no source, nor is what a command line prints: a
+//! model could have it print anything.
 
 use super::SharedTask;
+use crate::keeper::Keeper;
 use dormouse_core::record::Record;
 use dormouse_engine::{ToolCall, ToolFuture, ToolHost, ToolTraits};
 use dormouse_memory::dream::{Excerpt, TaskEvent};
@@ -12,8 +15,11 @@ use dormouse_memory::extract::{Span, spans};
 use dormouse_memory::trust::Trust;
 use dormouse_system::Clock;
 use dormouse_tools::ForkTools;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// How the names of transcripts end.
+const LOG_ENDING: &str = ".jsonl";
 /// Bytes of evidence that are kept at most.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
@@ -23,15 +29,110 @@ pub(super) struct Gathering {
     tools: ForkTools,
     task: SharedTask,
     clock: Arc<dyn Clock>,
-    seen: Arc<Mutex<Vec<String>>>,
+    sources: Arc<Sources>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+/// A result, and what it was read from.
+#[derive(Debug)]
+struct Seen {
+    text: String,
+    from: ReadFrom,
+}
+
+/// What a result was read from.
+#[derive(Clone, Debug)]
+enum ReadFrom {
+    /// One file.
+    File(PathBuf),
+    /// Files whose names stand at the beginning of the lines.
+    Named,
+}
+
+/// Which files are a source.
+#[derive(Debug)]
+pub(super) struct Sources {
+    /// Where relative paths begin.
+    working: PathBuf,
+    /// Folders with transcripts, by all their names.
+    transcripts: Vec<PathBuf>,
+    /// The memory, which may lie beside the transcripts, with the copy in it; by all its names.
+    memory: Vec<PathBuf>,
+}
+
+/// What a file is worth.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Worth {
+    /// People speak in it.
+    Transcript,
+    /// It is what a tool found.
+    Other,
+    /// It is no source.
+    Nothing,
+}
+
+impl Sources {
+    /// The sources of a keeper's dreams.
+    pub(super) fn of(keeper: &Keeper) -> Self {
+        // A folder that a link leads to has two names.
+        let names = |path: &Path| {
+            let real = keeper.system.files.real_path(path).ok();
+            std::iter::once(path.to_owned()).chain(real)
+        };
+        let transcripts = keeper.places.transcripts.iter();
+        Self {
+            working: keeper.places.working_dir.clone(),
+            transcripts: transcripts.flat_map(|place| names(place)).collect(),
+            memory: names(keeper.memory.root()).collect(),
+        }
+    }
+
+    fn worth(&self, path: &Path) -> Worth {
+        let path = self.working.join(path);
+        let winding = path.components().any(|part| part == Component::ParentDir);
+        if winding || self.memory.iter().any(|root| path.starts_with(root)) {
+            return Worth::Nothing;
+        }
+        let is_log = path.extension().is_some_and(|ending| ending == "jsonl");
+        let among = self.transcripts.iter().any(|place| path.starts_with(place));
+        if is_log && among {
+            Worth::Transcript
+        } else {
+            Worth::Other
+        }
+    }
+
+    /// What a line of Grep is worth: it begins with the name of the file it is from.
+    fn worth_of_line(&self, line: &str) -> Worth {
+        let log = line
+            .find(LOG_ENDING)
+            .map(|at| &line[..at + LOG_ENDING.len()]);
+        if let Some(log) = log
+            && self.worth(Path::new(log)) == Worth::Transcript
+        {
+            return Worth::Transcript;
+        }
+        let in_memory = |root: &PathBuf| root.to_str().is_none_or(|root| line.starts_with(root));
+        if self.memory.iter().any(in_memory) {
+            Worth::Nothing
+        } else {
+            Worth::Other
+        }
+    }
 }
 
 impl Gathering {
-    pub(super) fn new(tools: ForkTools, task: SharedTask, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(
+        tools: ForkTools,
+        task: SharedTask,
+        clock: Arc<dyn Clock>,
+        sources: Sources,
+    ) -> Self {
         Self {
             tools,
             task,
             clock,
+            sources: Arc::new(sources),
             seen: Arc::default(),
         }
     }
@@ -39,7 +140,9 @@ impl Gathering {
     /// What was read, by who said it.
     pub(super) fn excerpts(&self) -> Vec<Excerpt> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.iter().flat_map(|text| excerpts_of(text)).collect()
+        seen.iter()
+            .flat_map(|seen| excerpts_of(seen, &self.sources))
+            .collect()
     }
 }
 
@@ -49,7 +152,7 @@ impl ToolHost for Gathering {
     }
 
     fn run(&self, call: ToolCall) -> ToolFuture {
-        let reads = matches!(call.tool.as_str(), "Read" | "Grep" | "Bash");
+        let from = from_of(&call);
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         task.handle(TaskEvent::ToolCalled, self.clock.now());
         drop(task);
@@ -57,11 +160,12 @@ impl ToolHost for Gathering {
         let seen = Arc::clone(&self.seen);
         Box::pin(async move {
             let output = running.await;
-            if reads && !output.is_error {
+            if let Some(from) = from.filter(|_| !output.is_error) {
                 let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                let kept: usize = seen.iter().map(String::len).sum();
+                let kept: usize = seen.iter().map(|seen| seen.text.len()).sum();
                 if kept + output.text.len() <= MOST_BYTES {
-                    seen.push(output.text.clone());
+                    let text = output.text.clone();
+                    seen.push(Seen { text, from });
                 }
             }
             output
@@ -69,12 +173,28 @@ impl ToolHost for Gathering {
     }
 }
 
-/// The pieces of a result: records where lines are some, else the text as it is.
-fn excerpts_of(text: &str) -> Vec<Excerpt> {
+/// What a call reads from, if its result can be a source.
+fn from_of(call: &ToolCall) -> Option<ReadFrom> {
+    match call.tool.as_str() {
+        "Read" => Some(ReadFrom::File(call.block.input_text("file_path")?.into())),
+        "Grep" => Some(ReadFrom::Named),
+        _ => None,
+    }
+}
+
+/// The pieces of a result: records where lines are some of a transcript, else the text as it is.
+fn excerpts_of(seen: &Seen, sources: &Sources) -> Vec<Excerpt> {
     let mut found = Vec::new();
     let mut rest = String::new();
-    for line in text.lines() {
-        let Some(record) = record(line) else {
+    for line in seen.text.lines() {
+        let worth = match &seen.from {
+            ReadFrom::File(path) => sources.worth(path),
+            ReadFrom::Named => sources.worth_of_line(line),
+        };
+        if worth == Worth::Nothing {
+            continue;
+        }
+        let Some(record) = record(line).filter(|_| worth == Worth::Transcript) else {
             rest.push_str(line);
             rest.push('\n');
             continue;

@@ -38,7 +38,7 @@ use dormouse_memory::transaction::Transaction;
 use dormouse_memory::trust::{Origin, Speaker};
 use dormouse_model::{Delta, Event as ModelEvent};
 use dormouse_tools::{ForkTools, Roots, definitions};
-use gather::Gathering;
+use gather::{Gathering, Sources};
 use staging::Staging;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -171,25 +171,40 @@ impl Keeper {
     /// # Errors
     /// When nothing was changed, and why.
     pub async fn dream(&self, wish: DreamWish, task: SharedTask) -> Result<Dreamt, DreamError> {
+        let watch = Watch {
+            keeper: self,
+            task: &task,
+        };
+        let dreamt = self.dream_locked(wish, &task).await;
+        watch.ended(match &dreamt {
+            Ok(_) => Ending::Completed,
+            Err(error) => Ending::Failed(chain(error)),
+        });
+        dreamt
+    }
+
+    async fn dream_locked(&self, wish: DreamWish, task: &SharedTask) -> Result<Dreamt, DreamError> {
         let settings = self.settings();
         let lock = self
             .memory
             .consolidation_lock(settings.get(keys::DREAM_LOCK_AGE));
+        // Without success the lock falls back to what it was when this is dropped.
         let taken = if wish.dry_run {
             None
         } else {
             Some(lock.try_take()?)
         };
-        let limit = settings.get(keys::DREAM_TIME_LIMIT);
-        let dreamt = tokio::time::timeout(limit, self.dream_on(wish, taken.as_ref(), &task)).await;
-        let dreamt = dreamt.unwrap_or(Err(DreamError::TooLong(limit.as_secs() / 60)));
-        let ending = match &dreamt {
-            Ok(_) => Ending::Completed,
-            Err(error) => Ending::Failed(chain(error)),
+        let since = match &taken {
+            Some(taken) => {
+                Staging::clean_up(&self.memory);
+                taken.previous()
+            }
+            None => lock.status()?.last_consolidated,
         };
-        self.tell(&task, TaskEvent::Ended(ending));
-        // Without success the lock falls back to what it was when `taken` is dropped.
-        let dreamt = dreamt?;
+        let limit = settings.get(keys::DREAM_TIME_LIMIT);
+        let dreaming = self.dream_on(wish, taken.as_ref(), since, task);
+        let dreamt = tokio::time::timeout(limit, dreaming).await;
+        let dreamt = dreamt.unwrap_or(Err(DreamError::TooLong(limit.as_secs() / 60)))?;
         if let Some(taken) = taken {
             taken.succeed()?;
             self.forget_old_contents(&settings);
@@ -214,11 +229,11 @@ impl Keeper {
         &self,
         wish: DreamWish,
         taken: Option<&Taken>,
+        since: Option<Millis>,
         task: &SharedTask,
     ) -> Result<Dreamt, DreamError> {
         let settings = self.settings();
         let before = self.memory.snapshot()?;
-        let since = taken.and_then(Taken::previous);
         let result = match self.background_model() {
             Err(why) => self.by_rules(&before, why),
             Ok(_) if wish.without_model => self.by_rules(&before, "no model was wanted".to_owned()),
@@ -303,6 +318,7 @@ impl Keeper {
             tools,
             Arc::clone(task),
             Arc::clone(&self.system.clock),
+            Sources::of(self),
         ));
         let sessions = sessions::touched(self, since, "");
         let place = self
@@ -364,11 +380,6 @@ impl Keeper {
         }
     }
 
-    fn tell(&self, task: &SharedTask, event: TaskEvent) {
-        let mut task = task.lock().unwrap_or_else(PoisonError::into_inner);
-        task.handle(event, self.now());
-    }
-
     /// A task to hand to [`Keeper::dream`].
     pub fn dream_task(&self) -> SharedTask {
         Arc::new(Mutex::new(Task::new(
@@ -376,6 +387,26 @@ impl Keeper {
             self.now(),
             TURNS_SHOWN,
         )))
+    }
+}
+
+/// Tells how a dream ended, also if nobody waits for its end.
+struct Watch<'a> {
+    keeper: &'a Keeper,
+    task: &'a SharedTask,
+}
+
+impl Watch<'_> {
+    fn ended(&self, ending: Ending) {
+        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        task.handle(TaskEvent::Ended(ending), self.keeper.now());
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        // Of a dream that ended by itself the task does not listen any more.
+        self.ended(Ending::Killed);
     }
 }
 

@@ -3,12 +3,14 @@
 //! # Model
 //! A folder below the journal's, with the index, the topics, pinned files and logs; never the lock, the
 //! journal or the inbox. It is removed when the dream has ended, and what an earlier dream left
-//! behind is removed when the next one begins. Writing a file with no content deletes it.
+//! behind is removed when the next one begins that holds the lock. Everything is reached through the
+//! directory's own handle, so that no link leads out of it. Writing a file with no content deletes it.
 
 use super::SharedTask;
 use crate::keeper::Keeper;
 use bytes::Bytes;
 use dormouse_guard::paths::SafePath;
+use dormouse_memdir::MemoryDir;
 use dormouse_memory::dream::TaskEvent;
 use dormouse_memory::snapshot::{Snapshot, StoredFile};
 use dormouse_memory::transaction::MOST_BYTES;
@@ -25,31 +27,41 @@ const MOST_READ: u64 = 4 * 1024 * 1024;
 /// A copy.
 #[derive(Debug)]
 pub(super) struct Staging {
-    files: Arc<dyn Files>,
+    memory: MemoryDir,
+    /// The copy's own handle.
     handle: Arc<dyn Files>,
+    /// Below the memory directory.
+    folder: PathBuf,
     path: PathBuf,
 }
 
 impl Staging {
     /// Copies a snapshot.
     pub(super) fn make(keeper: &Keeper, snapshot: &Snapshot) -> FileResult<Self> {
-        let files = Arc::clone(&keeper.system.files);
-        let folder = keeper.memory.root().join(FOLDER);
-        for left in files.list(&folder).optional()?.unwrap_or_default() {
-            remove_all(&*files, &folder.join(left.name));
-        }
-        let path = folder.join(keeper.system.ids.fresh());
-        files.create_dir_all(&path, Access::Private)?;
-        let handle = files.beneath(&path)?;
+        let memory = keeper.memory.clone();
+        let folder = Path::new(FOLDER).join(keeper.system.ids.fresh());
+        memory.handle().create_dir_all(&folder, Access::Private)?;
+        let path = memory.root().join(&folder);
+        let handle = keeper.system.files.beneath(&path)?;
         let staging = Self {
-            files,
+            memory,
             handle,
+            folder,
             path,
         };
         for (name, file) in snapshot.files() {
             staging.put(name, &file.content)?;
         }
         Ok(staging)
+    }
+
+    /// Removes what dreams before left behind. Only for who holds the lock: the copy of a dream
+    /// that still runs would go too.
+    pub(super) fn clean_up(memory: &MemoryDir) {
+        let files = memory.handle();
+        for left in files.list(Path::new(FOLDER)).unwrap_or_default() {
+            remove_all(files, &Path::new(FOLDER).join(left.name));
+        }
     }
 
     fn put(&self, name: &SafePath, content: &[u8]) -> FileResult<()> {
@@ -102,7 +114,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        remove_all(&*self.files, &self.path);
+        remove_all(self.memory.handle(), &self.folder);
     }
 }
 

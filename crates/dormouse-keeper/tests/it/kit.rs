@@ -26,7 +26,8 @@ use dormouse_model::{
 };
 use dormouse_store::{FileBlobs, FileLog};
 use dormouse_system::{
-    Access, Clock as _, Files as _, ManualClock, RealClock, RealFiles, SequentialIds, System,
+    Access, Clock as _, Files as _, Ids as _, ManualClock, RealClock, RealFiles, SequentialIds,
+    System,
 };
 use dormouse_testkit_model::{Answer, Script, ScriptedModel};
 use serde_json::{Value, json};
@@ -38,6 +39,8 @@ use tempfile::TempDir;
 
 pub(crate) const MODEL: &str = "claude-sonnet-4-5";
 pub(crate) const SMALL: &str = "claude-haiku-4-5";
+/// The sequence of ids that the keeper has.
+const DREAMS: u32 = 7;
 /// Long enough for a scripted model to answer on the same thread.
 const TURNS_OF_THE_LOOP: usize = 500;
 
@@ -209,7 +212,11 @@ impl Kit {
             }),
             budget: Budget::new(&system, &places.home),
             places,
-            system: system.clone(),
+            system: System {
+                // Apart from the others, so that a test knows what comes next.
+                ids: Arc::new(SequentialIds::new(DREAMS)),
+                ..system.clone()
+            },
         };
         change(&mut keeper);
         Self {
@@ -273,6 +280,13 @@ impl Kit {
             |_| String::new(),
             |bytes| String::from_utf8(bytes.to_vec()).unwrap(),
         )
+    }
+
+    /// Where the first dream works: the first id is that of its task.
+    pub(crate) fn staging(&self) -> PathBuf {
+        let ids = SequentialIds::new(DREAMS);
+        let (_task, staging) = (ids.fresh(), ids.fresh());
+        self.path("memory/.journal/staging").join(staging)
     }
 
     /// A memory.
@@ -452,7 +466,7 @@ pub(crate) fn faults() -> Vec<(&'static str, Answer)> {
     vec![
         (
             "time-out",
-            Answer::fault(|| ModelError::Deadline(Duration::from_secs(600))),
+            Answer::fault(|| ModelError::Deadline(Duration::from_mins(10))),
         ),
         (
             "error status",

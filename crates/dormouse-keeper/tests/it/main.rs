@@ -1,8 +1,15 @@
 //! Tests of the keeper: real directories, scripted models.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking, as the tests themselves do"
+)]
+
 mod around;
 mod dream;
 mod dream_faults;
+mod dream_sources;
 mod extraction;
 mod extraction_faults;
 mod kit;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) const QUESTION: &str = "When do we deploy the billing service to production?";
-const DAY: Duration = Duration::from_secs(24 * 3_600);
+const DAY: Duration = Duration::from_hours(24);
 
 pub(crate) fn deploys() -> String {
     topic(

@@ -290,10 +290,10 @@ impl<'a> Check<'a> {
                 continue;
             };
             if !self.is_hook_of(entry, old) {
-                let (Ok(path), sentence) = (SafePath::parse(INDEX), line.to_owned()) else {
+                let Ok(path) = SafePath::parse(INDEX) else {
                     continue;
                 };
-                self.objections.push(Objection::Invented { path, sentence });
+                self.objections.push(Objection::invented(path, line));
             }
         }
     }

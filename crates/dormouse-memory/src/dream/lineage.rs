@@ -49,7 +49,7 @@ impl Check<'_> {
             let (due, invented) = self.lineage(path, &text, ground);
             for sentence in invented {
                 let path = path.clone();
-                self.objections.push(Objection::Invented { path, sentence });
+                self.objections.push(Objection::invented(path, &sentence));
             }
             let claimed = source_trust(path, &Topic::read(&text));
             if claimed > due && is_topic(path) {

@@ -3,6 +3,7 @@
 use crate::transaction::Refusal;
 use crate::trust::Trust;
 use dormouse_guard::paths::SafePath;
+use dormouse_guard::secrets;
 
 /// One thing that is wrong with the result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -105,6 +106,14 @@ pub enum Objection {
     /// No change like this may be made by anybody.
     #[error(transparent)]
     Refused(#[from] Refusal),
+}
+
+impl Objection {
+    /// Something that nobody said. Objections are shown and logged: a credential in it is not.
+    pub(super) fn invented(path: SafePath, sentence: &str) -> Self {
+        let sentence = secrets::redact(sentence).into_owned();
+        Self::Invented { path, sentence }
+    }
 }
 
 fn list(paths: &[SafePath]) -> String {
