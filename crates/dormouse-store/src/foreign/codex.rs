@@ -247,6 +247,9 @@ impl Codex {
     }
 
     fn report(&mut self, usage: TokenUsage, scribe: &mut Scribe) {
+        if usage.prompt() == Tokens::ZERO {
+            return;
+        }
         self.response = None;
         let model = self.model.as_deref().unwrap_or_default().to_owned();
         scribe.write(Body::Usage(Box::new(UsageReport {
