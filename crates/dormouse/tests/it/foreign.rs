@@ -43,14 +43,16 @@ fn a_converted_session_is_the_same_session() {
             (&json!(lines), &json!(0))
         );
         let view = |file: &str| machine.json(&format!("view {file} --json"))["segments"].clone();
-        let text = |segments: Value| -> Vec<Value> {
+        let blocks = |segments: Value| -> Vec<Value> {
             let segments = segments.as_array().unwrap();
             segments
                 .iter()
-                .map(|segment| segment["text"].clone())
+                .map(|segment| segment["block"].clone())
                 .collect()
         };
-        assert_eq!(text(view(&format!("log-{file}"))), text(view(file)));
+        let before = blocks(view(file));
+        assert!(before.iter().all(Value::is_object) && before.len() > 3);
+        assert_eq!(blocks(view(&format!("log-{file}"))), before);
         assert_eq!(
             proposed(&machine, &format!("log-{file}")),
             proposed(&machine, file)
