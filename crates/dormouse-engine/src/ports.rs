@@ -165,7 +165,7 @@ pub trait Companion: fmt::Debug + Send + Sync {
     /// Tools were called and their results are in: what goes in with them.
     fn on_results(&self, calls: &[ToolCall], seen: Seen) -> HookFuture<Vec<Injection>>;
 
-    /// The turn is over, also when it failed: what was not asked for by now is dropped.
+    /// The turn is over, also when it failed or was ended: what was not asked for by now is dropped.
     fn on_end(&self);
 }
 

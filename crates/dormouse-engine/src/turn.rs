@@ -2,7 +2,7 @@
 
 use crate::error::EngineError;
 use crate::notice::Notice;
-use crate::ports::ToolCall;
+use crate::ports::{Companion, ToolCall};
 use crate::session::Session;
 use dormouse_context::breaker::{Allowed, Breaker};
 use dormouse_context::compaction::{Outcome, Request, Scope};
@@ -22,6 +22,16 @@ pub struct TurnEnd {
     pub requests: usize,
 }
 
+/// A turn with its companion, who learns of its end however it ends: also when the turn fails, or
+/// is dropped by a user who does not want to wait.
+struct Accompanied(Arc<dyn Companion>);
+
+impl Drop for Accompanied {
+    fn drop(&mut self) {
+        self.0.on_end();
+    }
+}
+
 impl Session {
     /// One turn: the user says something, the model works until it has nothing more to call.
     ///
@@ -30,13 +40,11 @@ impl Session {
     /// was appended before stays; the turn can be gone on with.
     pub async fn turn(&mut self, content: Vec<Block>) -> Result<TurnEnd, EngineError> {
         let prompt = words_of(&content);
-        let companion = Arc::clone(&self.ports.companion);
-        let injections = companion.on_prompt(&prompt, self.seen()).await;
+        let accompanied = Accompanied(Arc::clone(&self.ports.companion));
+        let injections = accompanied.0.on_prompt(&prompt, self.seen()).await;
         self.append(Body::Message(Message::user(content)))?;
         self.inject(injections)?;
-        let end = self.go_on().await;
-        companion.on_end();
-        end
+        self.go_on().await
     }
 
     /// Goes on with what is there: after an interruption, or after records were appended by hand.

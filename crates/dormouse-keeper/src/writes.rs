@@ -93,13 +93,15 @@ impl JudgedWrites {
         })
     }
 
-    /// The team's memory, if that is where a proposal belongs.
+    /// The team's memory, if that is where a proposal belongs. What the user has in a file of their
+    /// own stays there.
     fn shared(&self, proposed: &Proposed<'_>) -> Option<&TeamMemory> {
+        let team = self.team.as_ref()?;
         let kind = match proposed {
+            Proposed::File { path, .. } if !matches!(self.dir.read(path), Ok(None)) => return None,
             Proposed::File { content, .. } => Topic::read(content).kind,
             Proposed::Memory(memory) => memory.kind,
         };
-        let team = self.team.as_ref()?;
         (scope_for(kind, Reach::Unknown) == Scope::Team).then_some(team)
     }
 

@@ -432,3 +432,45 @@ async fn shared_facts_go_to_the_teams_memory_with_their_author() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_memory_of_the_users_own_is_changed_where_it_lies() {
+    let kit = Kit::with_team(true);
+    let old = "The release freeze begins on 2026-12-10 because of the audit.";
+    kit.remember(
+        "freeze.md",
+        &topic(
+            "project",
+            "release freeze",
+            "When the release freeze is",
+            "",
+            old,
+        ),
+    );
+    let mut session = kit.open();
+    kit.set(&["recall=off"]);
+    kit.say(
+        &mut session,
+        "The release freeze ends on 2026-12-20.",
+        "Noted.",
+    )
+    .await;
+    let edit = json!({
+        "file_path": kit.path("memory/freeze.md"),
+        "old_string": "of the audit.\n",
+        "new_string": "of the audit.\nThe release freeze ends on 2026-12-20.\n",
+    });
+    kit.fork.plays(
+        Script::new()
+            .then(calls(&[("Edit", edit)]))
+            .then(Answer::text("Done.")),
+    );
+    let extracted = extract(&kit, &mut session).await;
+    assert_eq!(
+        extracted.written.saved,
+        [safe("freeze.md")],
+        "{extracted:?}"
+    );
+    assert!(kit.text("memory/freeze.md").contains("ends on 2026-12-20"));
+    assert_eq!(kit.text("team/freeze.md"), "");
+}

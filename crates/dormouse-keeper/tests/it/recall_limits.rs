@@ -2,9 +2,14 @@
 
 use crate::kit::{Kit, fragments, surfaced, topic};
 use crate::recall::{QUESTION, deploys, others};
-use dormouse_engine::{Companion as _, Seen};
+use dormouse_core::block::Block;
+use dormouse_engine::{Companion, HookFuture, Injection, Seen, ToolCall};
+use dormouse_model::ModelError;
+use dormouse_testkit_model::{Answer, Script};
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn kit() -> Kit {
     let kit = Kit::with(|keeper| keeper.model = None);
@@ -165,4 +170,45 @@ async fn what_was_decided_is_told_with_reasons() {
     );
     recaller.on_prompt("hm", Seen::default()).await;
     assert_eq!(recaller.last().unwrap().now, []);
+}
+
+/// A companion that only counts.
+#[derive(Debug, Default)]
+struct Counting(AtomicUsize);
+
+impl Companion for Counting {
+    fn on_prompt(&self, _: &str, _: Seen) -> HookFuture<Vec<Injection>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    fn on_results(&self, _: &[ToolCall], _: Seen) -> HookFuture<Vec<Injection>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    fn on_end(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_companion_learns_of_every_end_of_a_turn() {
+    let kit = kit();
+    let counting = Arc::new(Counting::default());
+    let ended = || counting.0.load(Ordering::SeqCst);
+    let mut session = kit.open_with(Arc::clone(&counting) as _);
+    kit.say(&mut session, QUESTION, "Well.").await;
+    assert_eq!(ended(), 1);
+    // A turn that fails.
+    kit.talk
+        .plays(Script::new().then(Answer::fault(|| ModelError::Cut)));
+    let content = || vec![Block::text(QUESTION)];
+    session.turn(content()).await.unwrap_err();
+    assert_eq!(ended(), 2);
+    // A turn that the user ends.
+    kit.talk.plays(Script::new().then(Answer::Silence));
+    let limit = std::time::Duration::from_secs(1);
+    tokio::time::timeout(limit, session.turn(content()))
+        .await
+        .unwrap_err();
+    assert_eq!(ended(), 3);
 }
