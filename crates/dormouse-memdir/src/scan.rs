@@ -127,13 +127,12 @@ impl MemoryDir {
         prior: Prior,
     ) -> Result<Scan> {
         for _ in 0..MOST_SCANS {
-            let now = self.system.clock.now();
             let head = self.disk.head()?;
             let mut walked = self.disk.walk(&is_logs)?;
             walked.retain(|walked| may_be_topic(&walked.path));
             let (mut gone, changed) = difference(base.as_ref(), &walked);
             let mut skipped = Vec::new();
-            let mut fresh = self.read_changed(&changed, now, &mut skipped)?;
+            let mut fresh = self.read_changed(&changed, &mut skipped)?;
             let Some(overlay) = self.disk.overlay_since(head)? else {
                 continue;
             };
@@ -170,11 +169,12 @@ impl MemoryDir {
     fn read_changed(
         &self,
         changed: &[&Walked],
-        now: Millis,
         skipped: &mut Vec<Skipped>,
     ) -> Result<Vec<Fresh>> {
         let mut fresh = Vec::with_capacity(changed.len());
         for walked in changed {
+            // A file that had come to rest when it was read cannot change behind its stamp later.
+            let now = self.system.clock.now();
             match self.read_one(walked) {
                 Ok(Some((path, file))) if is_topic(&path) => {
                     fresh.push(Fresh::new(path, &file, trusted(walked.stamp, now)));
