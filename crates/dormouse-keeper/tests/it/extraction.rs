@@ -2,6 +2,7 @@
 
 use crate::kit::{Kit, calls, fragments, safe, topic, used, write};
 use crate::recall::{QUESTION, deploys, others};
+use dormouse_core::id::Seq;
 use dormouse_engine::Session;
 use dormouse_keeper::extraction::{By, CURSOR, Extracted, Extractor, RunKind};
 use dormouse_memory::extract::gate::{Decision, Skip};
@@ -190,7 +191,10 @@ async fn an_echo_of_what_was_recalled_is_refused_and_the_model_is_told() {
     kit.side
         .plays(Script::new().then(Answer::text("{\"selected_memories\": []}")));
     let mut session = kit.open();
+    // However slow the machine is, recall comes in time.
+    tokio::time::pause();
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
+    tokio::time::resume();
     assert_eq!(fragments(&session).len(), 1);
     let echo = topic(
         "project",
@@ -364,7 +368,7 @@ async fn the_cursor_moves_on_success_and_when_the_agent_wrote_itself() {
     kit.fork.plays(Script::new().then(Answer::text("Nothing.")));
     let extracted = extract(&kit, &mut session).await;
     let first = cursor(&session).unwrap();
-    assert_eq!(extracted.until.map(|seq| seq.get()), Some(first));
+    assert_eq!(extracted.until.map(Seq::get), Some(first));
     let mut again = extractor(&kit);
     let decision = again.after_turn(&mut session, true).unwrap();
     assert_eq!(decision, Decision::Skip(Skip::Nothing));

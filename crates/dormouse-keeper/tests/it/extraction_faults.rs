@@ -2,6 +2,7 @@
 
 use crate::extraction::{SAID, cursor, extract, extractor, rule, told, writes};
 use crate::kit::{Kit, calls, faults, safe, settle, topic, used, write};
+use dormouse_core::id::Seq;
 use dormouse_keeper::extraction::By;
 use dormouse_keeper::writes::Evidence;
 use dormouse_memory::extract::gate::Decision;
@@ -163,7 +164,7 @@ async fn one_runs_at_a_time_the_newest_waits_and_one_run_follows() {
     kit.fork.finish();
     assert_eq!(all.len(), 2, "the second was replaced by the third");
     assert!(all[0].until < all[1].until);
-    assert_eq!(cursor(&session), all[1].until.map(|seq| seq.get()));
+    assert_eq!(cursor(&session), all[1].until.map(Seq::get));
 }
 
 #[tokio::test]
