@@ -83,6 +83,8 @@ struct Shown {
     injection: Injection,
     path: SafePath,
     text: String,
+    /// It lies in the directory whose usage is counted.
+    counted: bool,
 }
 
 /// What was found for a prompt.
@@ -206,7 +208,9 @@ fn beside(
         }
         let mut injections = Vec::with_capacity(shown.len());
         for memory in shown {
-            turn.shown.push((memory.path, memory.text));
+            if memory.counted {
+                turn.shown.push((memory.path, memory.text));
+            }
             injections.push(memory.injection);
         }
         injections
@@ -345,6 +349,8 @@ impl Inner {
             },
             path: memory.path,
             text: memory.text,
+            // What one person has use for is no business of a directory that many share.
+            counted: shelf.is(&self.keeper.memory),
         });
         shown.collect()
     }

@@ -147,6 +147,11 @@ impl Shelf {
         }
     }
 
+    /// Whether it is this directory.
+    pub(super) fn is(&self, dir: &MemoryDir) -> bool {
+        self.dir.root() == dir.root()
+    }
+
     fn name(&self, path: &SafePath) -> String {
         self.dir.root().join(path.as_path()).display().to_string()
     }
