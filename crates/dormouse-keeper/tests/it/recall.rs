@@ -258,9 +258,14 @@ async fn the_teams_memories_come_in_where_its_folder_is_trusted() {
         others(&kit);
         kit.put("team/deploys.md", &deploys());
         kit.side.plays(Script::no_request());
-        let mut session = kit.open();
+        let recaller = kit.recaller();
+        let mut session = kit.open_with(Arc::new(recaller.clone()));
         kit.set(&["budget.background_day=0"]);
         kit.say(&mut session, QUESTION, "On Tuesdays.").await;
         assert_eq!(fragments(&session).len(), usize::from(trusted));
+        // A file of the same name in the user's own directory is another memory.
+        recaller.answered("See deploys.md.");
+        assert_eq!(kit.text("memory/.cache/usage.jsonl"), "");
+        assert_eq!(kit.text("team/.cache/usage.jsonl"), "");
     }
 }
