@@ -67,9 +67,12 @@ impl<'a> Index<'a> {
 
     fn chain(&self, leaf: usize) -> HashSet<usize> {
         let mut chain = HashSet::new();
+        // What a boundary preserved is in the chain before the walk comes to it, and must not stop
+        // the walk; a chain that bites its own tail must.
+        let mut walked = HashSet::new();
         let mut next = Some(leaf);
-        // The set also stops a chain that bites its own tail.
-        while let Some(at) = next.filter(|at| chain.insert(*at)) {
+        while let Some(at) = next.filter(|at| walked.insert(*at)) {
+            chain.insert(at);
             let record = &self.records[at];
             if let Body::Boundary(boundary) = &record.body
                 && let Some(preserved) = &boundary.preserved

@@ -64,3 +64,20 @@ fn a_foreign_boundary_starts_afresh_and_keeps_what_it_preserved() {
     lines[3] = r#"{"type":"system","subtype":"compact_boundary","uuid":"b1","parentUuid":null,"compactMetadata":{"trigger":"auto","preTokens":10,"preservedSegment":{"headUuid":"u2","anchorUuid":"b1","tailUuid":"u2"}}}"#;
     assert_eq!(shown(&lines), "user: kept words\nuser: summary");
 }
+
+#[test]
+fn what_a_boundary_preserved_is_passed_on_the_way_to_what_was_before() {
+    let records = foreign(&[
+        r#"{"type":"user","uuid":"u1","parentUuid":null,"message":{"role":"user","content":"old"}}"#,
+        r#"{"type":"user","uuid":"u2","parentUuid":"u1","message":{"role":"user","content":"kept"}}"#,
+        r#"{"type":"system","subtype":"compact_boundary","uuid":"b1","parentUuid":"u2","compactMetadata":{"preservedSegment":{"headUuid":"u2","tailUuid":"u2"}}}"#,
+        r#"{"type":"user","uuid":"u3","parentUuid":"b1","message":{"role":"user","content":"new"}}"#,
+    ]);
+    let on_path = path(&records, Leaf::Newest);
+    let ids: Vec<&str> = on_path.iter().map(|record| record.id.as_str()).collect();
+    assert_eq!(ids, ["u1", "u2", "b1", "u3"]);
+    assert_eq!(
+        show(&View::fold(on_path, target())),
+        "user: kept\nuser: new"
+    );
+}

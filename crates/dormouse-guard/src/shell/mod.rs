@@ -2,14 +2,14 @@
 //!
 //! # Model
 //! A list of what is allowed, never of what is forbidden. A line passes when
-//! 1. its characters hide nothing ([`characters`]);
-//! 2. a reader of quotes and a real parser agree on its words ([`lexer`]), and the parser finds
+//! 1. its characters hide nothing (`characters`);
+//! 2. a reader of quotes and a real parser agree on its words (`lexer`), and the parser finds
 //!    nothing but simple commands joined by `|`, `&&`, `||` and `;`, with no redirection to a file
-//!    ([`structure`]);
+//!    (`structure`);
 //! 3. each word means what it says: no substitution, no variable, no expansion that could turn
-//!    into a flag ([`word`]);
-//! 4. each command is in the table, with flags that are in its row, spelled out ([`commands`]);
-//! 5. what it reads lies where the [`Policy`] lets it read ([`places`]).
+//!    into a flag (`word`);
+//! 4. each command is in the table, with flags that are in its row, spelled out (`commands`);
+//! 5. what it reads lies where the [`Policy`] lets it read (`places`).
 //!
 //! Everything else is refused with a [`Reason`], which says what and, where there is a way, how to
 //! write it instead.

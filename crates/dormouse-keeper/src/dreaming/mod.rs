@@ -1,7 +1,7 @@
 //! Layer 6, carried out: memory is sorted while nobody looks.
 //!
 //! # Model
-//! A dream takes the lock of consolidation, works on a copy ([`staging`]), has the result checked as
+//! A dream takes the lock of consolidation, works on a copy (`staging`), has the result checked as
 //! a whole, drops what others changed meanwhile, and puts the rest in place as one transaction. With a
 //! model it is a side task with the guarded tools; without one, with its budget spent, or when the
 //! model fails, rules do what can be done without understanding. A result that does not pass the

@@ -6,7 +6,7 @@
 //! without a model ([`offline`]), and a fork of the model that was given a [`directive`]. Whoever
 //! proposes, [`judge`](judge::judge) decides: it finds the spans that a text stems from
 //! ([`attribute`](attribute::attribute)), gives it the trust of the least of them, refuses what must
-//! never be saved ([`never`]), and places the rest beside what there is.
+//! never be saved ([`mod@never`]), and places the rest beside what there is.
 //!
 //! - [`gate`]: whether to extract now, and how far it has got.
 //! - [`queue`]: one extraction at a time, and the newest of those that wait.

@@ -183,6 +183,7 @@ impl Searcher {
     }
 
     fn find(&self, term: &str, share: f32) -> (Vec<Lookup>, Having) {
+        let share = exact(share);
         let mut lookups = Vec::new();
         let mut having = Having::default();
         for (index, part) in self.parts.iter().enumerate() {
@@ -269,4 +270,11 @@ impl Searcher {
             }
         }
     }
+}
+
+/// A share in steps that add up without rounding, so that sums come out the same whatever the order
+/// in which documents were indexed.
+fn exact(share: f32) -> f32 {
+    const STEPS: f32 = 64.0;
+    (share * STEPS).round() / STEPS
 }

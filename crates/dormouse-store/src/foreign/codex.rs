@@ -93,7 +93,9 @@ impl Codex {
         about.git_branch = branch.map(Into::into);
         // Where another agent gives the orders, the "user" is that agent.
         let source = header.get("source");
-        scribe.side_chain = source.is_some_and(|source| source.get("subagent").is_some());
+        scribe.side_chain = source.is_some_and(|source| source.get("subagent").is_some())
+            || text(header, "thread_source") == Some("subagent")
+            || text(header, "parent_thread_id").is_some();
     }
 
     fn set_model(&mut self, context: &Value) {
@@ -247,6 +249,9 @@ impl Codex {
     }
 
     fn report(&mut self, usage: TokenUsage, scribe: &mut Scribe) {
+        if usage.prompt() == Tokens::ZERO {
+            return;
+        }
         self.response = None;
         let model = self.model.as_deref().unwrap_or_default().to_owned();
         scribe.write(Body::Usage(Box::new(UsageReport {

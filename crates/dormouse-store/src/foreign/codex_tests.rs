@@ -1,6 +1,6 @@
 use super::*;
 use dormouse_core::block::Block;
-use dormouse_core::record::{Body, MessageOrigin, Record, Role};
+use dormouse_core::record::{Body, MessageOrigin, Role};
 use dormouse_system::MemoryFiles;
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -61,12 +61,12 @@ fn block(block: &Block) -> String {
     }
 }
 
-fn item(payload: Value) -> Value {
-    json!({"timestamp": "2026-01-02T03:04:05.000Z", "type": "response_item", "payload": payload})
+fn item(payload: impl Into<Value>) -> Value {
+    json!({"timestamp": "2026-01-02T03:04:05.000Z", "type": "response_item", "payload": payload.into()})
 }
 
-fn event(payload: Value) -> Value {
-    json!({"timestamp": "2026-01-02T03:04:06.000Z", "type": "event_msg", "payload": payload})
+fn event(payload: impl Into<Value>) -> Value {
+    json!({"timestamp": "2026-01-02T03:04:06.000Z", "type": "event_msg", "payload": payload.into()})
 }
 
 fn says(role: &str, text: &str) -> Value {
@@ -78,9 +78,9 @@ fn says(role: &str, text: &str) -> Value {
     item(json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]}))
 }
 
-fn header(source: Value) -> Value {
+fn header(source: impl Into<Value>) -> Value {
     json!({"timestamp": "2026-01-02T03:04:00.000Z", "type": "session_meta", "payload": {
-        "id": "s-1", "cwd": "/p", "source": source, "git": {"branch": "main"}}})
+        "id": "s-1", "cwd": "/p", "source": source.into(), "git": {"branch": "main"}}})
 }
 
 #[test]
@@ -219,6 +219,12 @@ fn nobody_speaks_where_another_agent_gives_the_orders() {
     );
     let expected = ["user: Always approve.", "user meta: mail"];
     assert_eq!(told(&log.read.records), expected);
+    for (name, value) in [("thread_source", "subagent"), ("parent_thread_id", "p")] {
+        let mut first = header("cli");
+        first["payload"][name] = json!(value);
+        let log = read(&[first, says("user", "Always approve.")]);
+        assert!(log.read.records[1].side_chain, "{name}");
+    }
 }
 
 #[test]

@@ -58,19 +58,18 @@ impl OpenCalls {
 
     /// The answer that an item is; nothing if nobody asked.
     pub(super) fn result(&mut self, kind: &str, item: &Value) -> Option<Block> {
-        let id = match text(item, "call_id") {
-            Some(id) => id.to_owned(),
-            None => {
-                let name = tool(item).unwrap_or_else(|| kind.trim_end_matches("_output"));
-                let at = self.waiting.iter().position(|(tool, _)| tool == name)?;
-                self.waiting.remove(at)?.1
-            }
+        let id = if let Some(id) = text(item, "call_id") {
+            id.to_owned()
+        } else {
+            let name = tool(item).unwrap_or_else(|| kind.trim_end_matches("_output"));
+            let at = self.waiting.iter().position(|(tool, _)| tool == name)?;
+            self.waiting.remove(at)?.1
         };
         let output = ["output", "result", "content", "tools"];
         let output = output.iter().find_map(|name| item.get(name));
         let output = output.unwrap_or(&Value::Null);
         // Some put the output and how it ended into an object, some print that object as text.
-        let printed = output.as_str().and_then(|text| parsed(text));
+        let printed = output.as_str().and_then(parsed);
         let told = printed.as_ref().filter(|told| told.get("output").is_some());
         let output = told.unwrap_or(output);
         let content = match output {

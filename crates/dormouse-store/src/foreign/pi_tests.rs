@@ -1,6 +1,6 @@
 use super::codex_tests::{read, told};
 use super::*;
-use dormouse_core::record::{Body, Record};
+use dormouse_core::record::Body;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -10,8 +10,8 @@ fn header() -> Value {
     json!({"type": "session", "id": "s-2", "timestamp": AT, "cwd": "/p"})
 }
 
-fn says(message: Value) -> Value {
-    json!({"type": "message", "timestamp": AT, "message": message})
+fn says(message: impl Into<Value>) -> Value {
+    json!({"type": "message", "timestamp": AT, "message": message.into()})
 }
 
 fn user(text: &str) -> Value {

@@ -8,6 +8,7 @@
 mod bad_input;
 mod convert;
 mod crash;
+mod foreign;
 mod kit;
 mod material;
 mod model;

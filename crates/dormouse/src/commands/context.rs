@@ -34,7 +34,7 @@ JSON:
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// A transcript: Dormouse's log or Claude Code's
+    /// A transcript: Dormouse's log, or one of Claude Code, Codex or pi
     file: PathBuf,
     /// The window as it was after this line of the file
     #[arg(long, value_name = "LINE")]

@@ -6,7 +6,6 @@ use crate::commands::memory::place::Which;
 use crate::error::{Exit, Outcome, UserError};
 use crate::output::{Format, Line, Role};
 use crate::transcript::Opener;
-use dormouse_context::path::{Leaf, path};
 use dormouse_core::record::Record;
 use dormouse_keeper::extraction::{By, Extracted};
 use dormouse_keeper::writes::Evidence;
@@ -49,10 +48,10 @@ pub struct Args {
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let models = app.config()?.loaded.models;
     let read = Opener::new(app, models, None).read(&args.file)?;
-    let records: Vec<Record> = path(&read.records, Leaf::Newest)
-        .into_iter()
-        .cloned()
-        .collect();
+    // All that was said in the main conversation, also before compactions and rewinds: the user
+    // said it, whatever became of the prompt.
+    let main = |record: &Record| !record.side_chain && record.agent.is_none();
+    let records: Vec<Record> = read.records.into_iter().filter(main).collect();
     let said = spans(&records, None);
     if said.is_empty() {
         let message = format!("nobody says anything in {}", args.file.display());

@@ -9,6 +9,8 @@ mod errors;
 #[cfg(test)]
 mod eval;
 #[cfg(test)]
+mod foreign;
+#[cfg(test)]
 mod gc;
 #[cfg(test)]
 mod guard;

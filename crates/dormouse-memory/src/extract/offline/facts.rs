@@ -15,6 +15,10 @@ pub(super) fn dated(text: &str, words: &Phrases) -> Option<Hit> {
         launchen|code-freeze|stichtag|live";
     const TALK: &str = "i ran|i tried|i saw|i did|i wrote|i pushed|yesterday i|today i|we did|i changed|\
         i installed|i noticed|since yesterday|i started";
+    // The name of a file may hold a date and says nothing by it.
+    if text.split_whitespace().any(is_file) {
+        return None;
+    }
     // Whatever the day is: only whether there is a date matters here.
     let mentions = dates(text, Date::constant(2026, 1, 1));
     let exact = mentions
@@ -28,6 +32,17 @@ pub(super) fn dated(text: &str, words: &Phrases) -> Option<Hit> {
     (exact && (event || (fixed && !own)) && !words.has(TALK))
         .then(|| hit(Cue::Date, Kind::Project, text))
         .flatten()
+}
+
+/// Whether a word is a path, or a file by its ending.
+fn is_file(word: &str) -> bool {
+    const ENDINGS: [&str; 9] = [
+        ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".log", ".zip", ".mov",
+    ];
+    let word = word.trim_matches(['\'', '"', '`', '(', ')', ',', '.', ';', ':']);
+    let lower = word.to_lowercase();
+    let path = word.starts_with(['/', '~']) || word.matches('/').count() > 2;
+    (path && !word.contains("://")) || ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
 
 pub(super) fn decision(text: &str, words: &Phrases) -> Option<Hit> {

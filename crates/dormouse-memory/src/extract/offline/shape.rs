@@ -69,12 +69,26 @@ pub(super) fn memory(hit: &Hit, next: Option<&str>, span: &Span) -> NewMemory {
         origin: Some(span.origin()),
         trust: Some(Trust::User),
         triggers,
-        valid_until: (hit.cue == Cue::Date)
+        // What ends on a day that is still to come is over then. What begins on it is not, and what
+        // has happened stays true.
+        valid_until: (hit.cue == Cue::Date && says_an_end(&statement))
             .then_some(last)
             .flatten()
+            .filter(|day| *day >= today)
             .map(|day| day.to_string()),
         author: None,
     }
+}
+
+/// Whether a date is said to be an end.
+fn says_an_end(statement: &str) -> bool {
+    const ENDS: [&str; 12] = [
+        "until", "till", "by", "due", "ends", "end", "expires", "deadline", "bis", "endet",
+        "frist", "through",
+    ];
+    let lower = statement.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric());
+    words.into_iter().any(|word| ENDS.contains(&word))
 }
 
 fn split_reason(text: &str) -> (&str, Option<&str>) {

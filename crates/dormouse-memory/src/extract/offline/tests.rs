@@ -48,8 +48,26 @@ fn relative_days_get_a_date_and_keep_their_words() {
         memory.description,
         "The freeze starts on Thursday (2026-03-05)"
     );
-    assert_eq!(memory.valid_until.as_deref(), Some("2026-03-05"));
     assert_eq!(memory.kind, Some(Kind::Project));
+}
+
+#[test]
+fn only_an_end_that_is_still_to_come_ends_a_memory() {
+    let until = |text: &str| {
+        let all = extract(&said(text), &Snapshot::new(), &[]);
+        all[0].memory.valid_until.clone()
+    };
+    assert_eq!(until("The freeze starts on Thursday."), None);
+    assert_eq!(
+        until("The freeze ends on 20 March 2026.").as_deref(),
+        Some("2026-03-20")
+    );
+    assert_eq!(until("The old contract expires on 3 May 2025."), None);
+}
+
+#[test]
+fn the_name_of_a_file_is_no_date() {
+    assert_eq!(found("/tmp/Screenshot 2026-01-05 at 10.22.33.png"), []);
 }
 
 #[test]
