@@ -15,7 +15,7 @@ use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir, Proposal};
 use dormouse_memory::extract::judge::{Context, Outcome, Proposed, Review, Waiting, judge};
 use dormouse_memory::extract::{Span, SpanKind};
-use dormouse_memory::snapshot::{INDEX, Snapshot, is_topic};
+use dormouse_memory::snapshot::{INDEX, is_topic};
 use dormouse_memory::team::{Reach, Scope, scope_for};
 use dormouse_memory::topic::{self, Field, Topic};
 use dormouse_memory::transaction::{Author, Expected, Transaction};
@@ -139,10 +139,10 @@ impl JudgedWrites {
                     Transaction::by(Author::Extractor, "nothing")
                 }
             };
-            outcome = Some((judged, snapshot.clone()));
+            outcome = Some(judged);
             Ok::<_, MemdirError>(transaction)
         })?;
-        let Some((judged, snapshot)) = outcome else {
+        let Some(judged) = outcome else {
             return Ok(Err("nothing was decided".to_owned()));
         };
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,7 +167,7 @@ impl JudgedWrites {
             Outcome::Known(path) => Ok(format!("{path} says this already; nothing was changed.")),
             Outcome::Inbox(waiting) => {
                 let reason = waiting.reason.clone();
-                let path = self.wait(waiting, &snapshot)?;
+                let path = self.wait(waiting)?;
                 written.waiting.push(path.clone());
                 Ok(format!("{path} waits for the user's approval: {reason}."))
             }
@@ -183,7 +183,8 @@ impl JudgedWrites {
     }
 
     /// What is not trusted waits in the user's own inbox, wherever it belongs.
-    fn wait(&self, waiting: Waiting, snapshot: &Snapshot) -> Result<SafePath, MemdirError> {
+    fn wait(&self, waiting: Waiting) -> Result<SafePath, MemdirError> {
+        let snapshot = self.dir.snapshot()?;
         let path = waiting.path.unwrap_or_else(|| {
             let topic = Topic::read(&waiting.content);
             let named = NewMemory {
@@ -192,10 +193,10 @@ impl JudgedWrites {
                 description: topic.description,
                 ..NewMemory::default()
             };
-            write::free_path(snapshot, &named)
+            write::free_path(&snapshot, &named)
         });
         self.dir.propose(Proposal {
-            expected: Expected::now(snapshot, &path),
+            expected: Expected::now(&snapshot, &path),
             path: path.clone(),
             content: waiting.content,
             author: Author::Extractor,

@@ -6,8 +6,8 @@
 //! of, a small model may choose from, beside the conversation: its choice goes in with the next tool
 //! results, or not at all. What goes in is checked against the working tree and shown as data.
 //!
-//! It never holds the conversation up: without a model, with a slow one, with a broken directory,
-//! the request leaves without what is missing.
+//! It never holds the conversation up: without a model, with a slow one, with a broken directory or
+//! a slow disk, the request leaves without what is missing.
 //!
 //! # Not here
 //! Which memories, and why not the others: `dormouse_memory::surface`. Ranking: `dormouse-recall`.
@@ -33,6 +33,10 @@ use shelf::Shelf;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The conversation waits no longer than this for what the disk has.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// A conversation without memories.
 static NOTHING_SEEN: surface::Seen = surface::Seen {
@@ -61,6 +65,8 @@ struct Inner {
 /// What is known within a turn.
 #[derive(Debug, Default)]
 struct Turn {
+    /// Which turn it is; what belongs to an earlier one comes too late.
+    number: u64,
     prompt: String,
     work: Work,
     /// The small model's choices, one a directory, as far as they are.
@@ -70,6 +76,15 @@ struct Turn {
     /// Memories of this turn with their text, to see whether they were of use.
     shown: Vec<(SafePath, String)>,
     calls: Vec<String>,
+}
+
+/// A memory that goes in, with its text.
+struct Shown {
+    injection: Injection,
+    path: SafePath,
+    text: String,
+    /// It lies in the directory whose usage is counted.
+    counted: bool,
 }
 
 /// What was found for a prompt.
@@ -133,21 +148,22 @@ impl Recaller {
 impl Companion for Recaller {
     fn on_prompt(&self, prompt: &str, seen: Seen) -> HookFuture<Vec<Injection>> {
         let inner = Arc::clone(&self.inner);
-        {
+        let number = {
             let mut turn = inner.turn();
+            turn.number += 1;
             prompt.clone_into(&mut turn.prompt);
             turn.selections.clear();
             turn.last = None;
             turn.shown.clear();
             turn.calls.clear();
-        }
-        blocking(move || inner.prompted(&seen))
+            turn.number
+        };
+        beside(inner, number, move |inner| inner.prompted(number, &seen))
     }
 
     fn on_results(&self, calls: &[ToolCall], seen: Seen) -> HookFuture<Vec<Injection>> {
         let inner = Arc::clone(&self.inner);
-        let mut moved = false;
-        {
+        let (number, moved) = {
             let mut turn = inner.turn();
             let before = turn.work.clone();
             for call in calls {
@@ -155,15 +171,17 @@ impl Companion for Recaller {
                 turn.calls.push(format!("{} {input}", call.tool));
                 turn.work.add_call(&call.tool, &input);
             }
-            moved |= turn.work != before;
-        }
-        blocking(move || inner.worked(&seen, moved))
+            (turn.number, turn.work != before)
+        };
+        beside(inner, number, move |inner| inner.worked(&seen, moved))
     }
 
     fn on_end(&self) {
         // What the small model has not said by now comes too late: it was not shown and does not
         // count as shown.
-        self.inner.turn().selections.clear();
+        let mut turn = self.inner.turn();
+        turn.number += 1;
+        turn.selections.clear();
         let inner = Arc::clone(&self.inner);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn_blocking(move || inner.shelves.iter().for_each(Shelf::refresh));
@@ -171,9 +189,32 @@ impl Companion for Recaller {
     }
 }
 
-/// Runs work over a millisecond where it holds nobody up. A panic in it is no memory.
-fn blocking(work: impl FnOnce() -> Vec<Injection> + Send + 'static) -> HookFuture<Vec<Injection>> {
-    Box::pin(async move { tokio::task::spawn_blocking(work).await.unwrap_or_default() })
+/// Looks at disks where it holds nobody up. What takes too long does not go in and does not count as
+/// shown; a panic is no memory.
+fn beside(
+    inner: Arc<Inner>,
+    number: u64,
+    look: impl FnOnce(&Inner) -> Vec<Shown> + Send + 'static,
+) -> HookFuture<Vec<Injection>> {
+    Box::pin(async move {
+        let looking = Arc::clone(&inner);
+        let looked = tokio::task::spawn_blocking(move || look(&looking));
+        let Ok(Ok(shown)) = tokio::time::timeout(LONGEST_WAIT, looked).await else {
+            return Vec::new();
+        };
+        let mut turn = inner.turn();
+        if turn.number != number {
+            return Vec::new();
+        }
+        let mut injections = Vec::with_capacity(shown.len());
+        for memory in shown {
+            if memory.counted {
+                turn.shown.push((memory.path, memory.text));
+            }
+            injections.push(memory.injection);
+        }
+        injections
+    })
 }
 
 /// The input of a call; null if it is none.
@@ -188,7 +229,7 @@ impl Inner {
     }
 
     /// What goes in with the prompt; the small model is asked about the rest.
-    fn prompted(&self, seen: &Seen) -> Vec<Injection> {
+    fn prompted(&self, number: u64, seen: &Seen) -> Vec<Shown> {
         let settings = self.keeper.settings();
         if !settings.switch(keys::RECALL).is_on() {
             return Vec::new();
@@ -197,27 +238,32 @@ impl Inner {
             let turn = self.turn();
             (turn.prompt.clone(), turn.work.clone())
         };
-        let mut injections = Vec::new();
+        let mut shown = Vec::new();
         for found in self.find(&prompt, &settings) {
-            let before = found.shelf.seen(seen, &injections);
+            let before = found.shelf.seen(seen, &shown);
             let request = Request {
                 prompt: &prompt,
                 hits: &found.hits,
                 entries: &found.entries,
                 work: &work,
                 seen: &before,
-                budgets: budgets(&settings, injections.len()),
+                budgets: budgets(&settings, shown.len()),
             };
             let surfacing = plan(&request);
-            injections.extend(self.show(&found.shelf, &surfacing, &settings));
-            let room = budgets(&settings, injections.len()).files;
-            self.ask_selector(found, surfacing, &prompt, room);
+            shown.extend(self.show(&found.shelf, &surfacing, &settings));
+            let room = budgets(&settings, shown.len()).files;
+            if let Some(selection) = self.ask_selector(found, surfacing, &prompt, room) {
+                let mut turn = self.turn();
+                if turn.number == number {
+                    turn.selections.push(selection);
+                }
+            }
         }
-        injections
+        shown
     }
 
     /// What goes in with tool results: rules for the work, and the small model's choice.
-    fn worked(&self, seen: &Seen, moved: bool) -> Vec<Injection> {
+    fn worked(&self, seen: &Seen, moved: bool) -> Vec<Shown> {
         let settings = self.keeper.settings();
         if !settings.switch(keys::RECALL).is_on() {
             return Vec::new();
@@ -230,24 +276,24 @@ impl Inner {
                 .collect();
             (turn.prompt.clone(), turn.work.clone(), ready)
         };
-        let mut injections = Vec::new();
-        let request = |injections: &[Injection]| Request {
+        let mut shown = Vec::new();
+        let request = |shown: &[Shown]| Request {
             prompt: &prompt,
             hits: &[],
             entries: &[],
             work: &work,
             seen: &NOTHING_SEEN,
-            budgets: budgets(&settings, injections.len()),
+            budgets: budgets(&settings, shown.len()),
         };
         for selection in ready {
             let (shelf, entries, selected) = selection.into_parts();
             let request = Request {
                 entries: &entries,
-                seen: &shelf.seen(seen, &injections),
-                ..request(&injections)
+                seen: &shelf.seen(seen, &shown),
+                ..request(&shown)
             };
             let surfacing = plan_selected(&request, &selected);
-            injections.extend(self.show(&shelf, &surfacing, &settings));
+            shown.extend(self.show(&shelf, &surfacing, &settings));
         }
         let shelves = if moved {
             self.shelves.clone()
@@ -260,13 +306,13 @@ impl Inner {
             };
             let request = Request {
                 entries: &entries,
-                seen: &shelf.seen(seen, &injections),
-                ..request(&injections)
+                seen: &shelf.seen(seen, &shown),
+                ..request(&shown)
             };
             let surfacing = plan_work(&request);
-            injections.extend(self.show(&shelf, &surfacing, &settings));
+            shown.extend(self.show(&shelf, &surfacing, &settings));
         }
-        injections
+        shown
     }
 
     fn find(&self, prompt: &str, settings: &Settings) -> Vec<Found> {
@@ -285,8 +331,8 @@ impl Inner {
         found.collect()
     }
 
-    /// Checks, renders and notes what was picked.
-    fn show(&self, shelf: &Shelf, surfacing: &Surfacing, settings: &Settings) -> Vec<Injection> {
+    /// Checks and renders what was picked, and notes the decision.
+    fn show(&self, shelf: &Shelf, surfacing: &Surfacing, settings: &Settings) -> Vec<Shown> {
         let shown = shelf.show(&self.keeper, surfacing, settings);
         let mut turn = self.turn();
         let last = turn.last.get_or_insert_default();
@@ -294,24 +340,32 @@ impl Inner {
         last.now.extend(surfacing.now.iter().cloned());
         last.candidates.clone_from(&surfacing.candidates);
         last.left_out.extend(surfacing.left_out.iter().cloned());
-        let mut injections = Vec::new();
-        for memory in shown {
-            turn.shown.push((memory.path, memory.text));
-            injections.push(Injection {
+        drop(turn);
+        let shown = shown.into_iter().map(|memory| Shown {
+            injection: Injection {
                 kind: FragmentKind::Memory,
                 text: memory.fragment.text,
                 memories: vec![(memory.name, memory.fragment.bytes as u64)],
-            });
-        }
-        injections
+            },
+            path: memory.path,
+            text: memory.text,
+            // What one person has use for is no business of a directory that many share.
+            counted: shelf.is(&self.keeper.memory),
+        });
+        shown.collect()
     }
 
-    fn ask_selector(&self, found: Found, surfacing: Surfacing, prompt: &str, most: usize) {
+    fn ask_selector(
+        &self,
+        found: Found,
+        surfacing: Surfacing,
+        prompt: &str,
+        most: usize,
+    ) -> Option<Selection> {
         if surfacing.candidates.is_empty() {
-            return;
+            return None;
         }
-        let asked = select::ask(&self.keeper, found, surfacing.candidates, prompt, most);
-        self.turn().selections.extend(asked);
+        select::ask(&self.keeper, found, surfacing.candidates, prompt, most)
     }
 
     fn note_usage(&self, lines: &str) {

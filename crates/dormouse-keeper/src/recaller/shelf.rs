@@ -1,13 +1,14 @@
 //! One directory that is recalled from.
 
+use super::Shown;
 use crate::keeper::Keeper;
 use crate::tree::TreeFacts;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Millis;
-use dormouse_engine::{Injection, Seen as SeenByModel};
+use dormouse_engine::Seen as SeenByModel;
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{Card, MemdirError, MemoryDir, Scan};
-use dormouse_memory::surface::render::{Caps, Fragment, Shown, render};
+use dormouse_memory::surface::render::{self, Caps, Fragment};
 use dormouse_memory::surface::usage::Book;
 use dormouse_memory::surface::verify::{Showing, claims, mark};
 use dormouse_memory::surface::{Entry, Hit, Seen, Surfacing};
@@ -146,6 +147,11 @@ impl Shelf {
         }
     }
 
+    /// Whether it is this directory.
+    pub(super) fn is(&self, dir: &MemoryDir) -> bool {
+        self.dir.root() == dir.root()
+    }
+
     fn name(&self, path: &SafePath) -> String {
         self.dir.root().join(path.as_path()).display().to_string()
     }
@@ -157,8 +163,8 @@ impl Shelf {
     }
 
     /// What the conversation has of this directory, with what goes in at this moment.
-    pub(super) fn seen(&self, seen: &SeenByModel, now: &[Injection]) -> Seen {
-        let now = now.iter().flat_map(|injection| &injection.memories);
+    pub(super) fn seen(&self, seen: &SeenByModel, now: &[Shown]) -> Seen {
+        let now = now.iter().flat_map(|shown| &shown.injection.memories);
         let before = seen.memories.iter().map(|(name, bytes)| (name, *bytes));
         let all = || {
             before
@@ -228,13 +234,13 @@ impl Shelf {
                 return None;
             }
             let name = self.name(&path);
-            let memory = Shown {
+            let memory = render::Shown {
                 path: &name,
                 text: &text,
                 modified,
                 mark: &mark,
             };
-            let fragment = render(&memory, keeper.now(), caps);
+            let fragment = render::render(&memory, keeper.now(), caps);
             Some(Memory {
                 path,
                 name: name.clone(),

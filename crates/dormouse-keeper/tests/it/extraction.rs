@@ -2,6 +2,8 @@
 
 use crate::kit::{Kit, calls, fragments, safe, topic, used, write};
 use crate::recall::{QUESTION, deploys, others};
+use dormouse_core::id::Seq;
+use dormouse_core::record::{Body, StateChange};
 use dormouse_engine::Session;
 use dormouse_keeper::extraction::{By, CURSOR, Extracted, Extractor, RunKind};
 use dormouse_memory::extract::gate::{Decision, Skip};
@@ -105,6 +107,11 @@ async fn what_the_user_said_is_saved_with_origin_and_trust_found_by_code() {
     assert!(kit.text("memory/MEMORY.md").contains("(linter.md)"));
     let history = kit.keeper.memory.history().unwrap();
     assert_eq!(history.entries.len(), 1);
+    let noted = session.records().unwrap().into_iter().any(|record| {
+        matches!(record.body, Body::State(StateChange::MemorySaved { detail })
+            if detail == json!({"author": "extractor", "files": ["linter.md"]}))
+    });
+    assert!(noted, "the log says what was saved");
     assert!(told(&kit).contains("Saved: linter.md"), "{}", told(&kit));
 }
 
@@ -190,7 +197,10 @@ async fn an_echo_of_what_was_recalled_is_refused_and_the_model_is_told() {
     kit.side
         .plays(Script::new().then(Answer::text("{\"selected_memories\": []}")));
     let mut session = kit.open();
+    // However slow the machine is, recall comes in time.
+    tokio::time::pause();
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
+    tokio::time::resume();
     assert_eq!(fragments(&session).len(), 1);
     let echo = topic(
         "project",
@@ -346,6 +356,9 @@ async fn each_circumstance_has_its_decision() {
         ..main
     };
     assert_eq!(decide(once, &mut session, true), skip(Skip::OneShot));
+    kit.set(&["extract.one_shot=on", "budget.background_day=0"]);
+    assert_eq!(decide(once, &mut session, true), Decision::Run);
+    kit.set(&[]);
     assert_eq!(decide(main, &mut session, false), skip(Skip::Unfinished));
     kit.set(&["extract.every=2"]);
     assert_eq!(decide(main, &mut session, true), skip(Skip::TooSoon));
@@ -364,7 +377,7 @@ async fn the_cursor_moves_on_success_and_when_the_agent_wrote_itself() {
     kit.fork.plays(Script::new().then(Answer::text("Nothing.")));
     let extracted = extract(&kit, &mut session).await;
     let first = cursor(&session).unwrap();
-    assert_eq!(extracted.until.map(|seq| seq.get()), Some(first));
+    assert_eq!(extracted.until.map(Seq::get), Some(first));
     let mut again = extractor(&kit);
     let decision = again.after_turn(&mut session, true).unwrap();
     assert_eq!(decision, Decision::Skip(Skip::Nothing));

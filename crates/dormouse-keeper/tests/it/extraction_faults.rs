@@ -2,10 +2,12 @@
 
 use crate::extraction::{SAID, cursor, extract, extractor, rule, told, writes};
 use crate::kit::{Kit, calls, faults, safe, settle, topic, used, write};
+use dormouse_core::id::Seq;
 use dormouse_keeper::extraction::By;
 use dormouse_keeper::writes::Evidence;
 use dormouse_memory::extract::gate::Decision;
 use dormouse_memory::extract::spans;
+use dormouse_model::ModelError;
 use dormouse_testkit_model::{Answer, Expect, Script};
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -163,7 +165,7 @@ async fn one_runs_at_a_time_the_newest_waits_and_one_run_follows() {
     kit.fork.finish();
     assert_eq!(all.len(), 2, "the second was replaced by the third");
     assert!(all[0].until < all[1].until);
-    assert_eq!(cursor(&session), all[1].until.map(|seq| seq.get()));
+    assert_eq!(cursor(&session), all[1].until.map(Seq::get));
 }
 
 #[tokio::test]
@@ -276,4 +278,24 @@ async fn a_recorded_session_is_read_as_material() {
         assert!(matches!(extracted.by, By::Rules(_)), "{name}");
         assert_eq!(extracted.written.saved.len(), 1, "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_written_disturbs_nobody_and_the_cursor_stays() {
+    let kit = Kit::new();
+    // Recall would write its index beside.
+    kit.set(&["recall=off"]);
+    let mut session = kit.open();
+    kit.say(&mut session, SAID, "I will.").await;
+    std::fs::remove_dir_all(kit.path("memory")).unwrap();
+    let mut extractor = extractor(&kit);
+    kit.fork.plays(
+        Script::new()
+            .then(calls(&[write(&kit.path("memory/linter.md"), &rule())]))
+            .then(Answer::fault(|| ModelError::Cut)),
+    );
+    extractor.after_turn(&mut session, true).unwrap();
+    let all = extractor.finish(&mut session).await.unwrap();
+    assert_eq!((all.len(), cursor(&session)), (0, None));
+    kit.say(&mut session, "Thank you very much.", "Sure.").await;
 }

@@ -1,4 +1,5 @@
-//! Memories come into a conversation.
+//! Memories come into a conversation. The clock stands still, so that recall comes in time however
+//! slow the machine is.
 
 use crate::kit::{Kit, fragments, surfaced, topic, turn};
 use dormouse_context::compaction::Outcome;
@@ -45,7 +46,7 @@ fn kit() -> Kit {
     kit
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_memory_that_fits_goes_in_with_the_prompt_and_is_recorded_as_it_was_sent() {
     let kit = kit();
     let mut session = kit.open();
@@ -66,7 +67,7 @@ async fn a_memory_that_fits_goes_in_with_the_prompt_and_is_recorded_as_it_was_se
     assert!(sent.contains(&serde_json::to_string(&shown[0]).unwrap()));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn it_goes_in_once_also_after_a_restart_and_again_after_a_compaction() {
     let kit = kit();
     let mut session = kit.open();
@@ -88,7 +89,7 @@ async fn it_goes_in_once_also_after_a_restart_and_again_after_a_compaction() {
     assert_eq!(fragments(&session).len(), 2, "a compaction makes room");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_goes_in_where_nothing_is_wanted() {
     for (settings, prompt) in [
         (&[][..], "deploy"),
@@ -111,7 +112,7 @@ async fn nothing_goes_in_where_nothing_is_wanted() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_not_believed_or_over_never_goes_in() {
     for more in [
         "trust: tool-output\n",
@@ -128,7 +129,7 @@ async fn what_is_not_believed_or_over_never_goes_in() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_the_agent_read_itself_is_not_shown_again() {
     let kit = kit();
     let mut session = kit.open();
@@ -141,7 +142,7 @@ async fn what_the_agent_read_itself_is_not_shown_again() {
     assert_eq!(fragments(&session), Vec::<String>::new());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn old_memories_say_how_old_they_are() {
     let kit = kit();
     kit.put_aged("memory/deploys.md", &deploys(), 3 * DAY + DAY / 2);
@@ -152,7 +153,7 @@ async fn old_memories_say_how_old_they_are() {
     assert!(shown.contains("This memory is 3 days old"), "{shown}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn rules_come_in_when_the_work_calls_for_them() {
     let kit = Kit::with(|keeper| keeper.model = None);
     others(&kit);
@@ -183,7 +184,7 @@ async fn rules_come_in_when_the_work_calls_for_them() {
     assert_eq!(fragments(&session).len(), 1, "once is enough");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_gone_from_the_tree_is_marked_or_held_back() {
     let kit = kit();
     kit.put("project/src/ledger.rs", "fn close_ledger() {}\n");
@@ -213,7 +214,7 @@ async fn what_is_gone_from_the_tree_is_marked_or_held_back() {
     assert_eq!(fragments(&session).len(), 1, "a rule is shown all the same");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_memory_that_was_of_use_is_noted() {
     let kit = kit();
     let recaller = kit.recaller();
@@ -250,16 +251,21 @@ async fn a_memory_that_was_of_use_is_noted() {
     assert!(noted[1].contains("used"), "{noted:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_teams_memories_come_in_where_its_folder_is_trusted() {
     for trusted in [true, false] {
         let kit = Kit::with_team(trusted);
         others(&kit);
         kit.put("team/deploys.md", &deploys());
         kit.side.plays(Script::no_request());
-        let mut session = kit.open();
+        let recaller = kit.recaller();
+        let mut session = kit.open_with(Arc::new(recaller.clone()));
         kit.set(&["budget.background_day=0"]);
         kit.say(&mut session, QUESTION, "On Tuesdays.").await;
         assert_eq!(fragments(&session).len(), usize::from(trusted));
+        // A file of the same name in the user's own directory is another memory.
+        recaller.answered("See deploys.md.");
+        assert_eq!(kit.text("memory/.cache/usage.jsonl"), "");
+        assert_eq!(kit.text("team/.cache/usage.jsonl"), "");
     }
 }

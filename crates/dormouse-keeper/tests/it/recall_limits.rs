@@ -8,8 +8,8 @@ use dormouse_model::ModelError;
 use dormouse_testkit_model::{Answer, Script};
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::PermissionsExt as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn kit() -> Kit {
     let kit = Kit::with(|keeper| keeper.model = None);
@@ -24,7 +24,7 @@ fn many(kit: &Kit, count: usize) {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_long_memory_is_cut_and_says_where_the_rest_is() {
     let kit = kit();
     let long = "We deploy the billing service to production on Tuesdays.\n".repeat(300);
@@ -59,7 +59,7 @@ async fn a_long_memory_is_cut_and_says_where_the_rest_is() {
     assert_eq!(shown.matches("on Tuesdays").count(), 1, "{shown}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn at_most_so_many_at_once_and_so_many_bytes_a_session() {
     let kit = kit();
     many(&kit, 8);
@@ -80,7 +80,7 @@ async fn at_most_so_many_at_once_and_so_many_bytes_a_session() {
     assert!(spent() <= 2 * each as u64);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn both_directories_share_the_limits() {
     let kit = Kit::with_team(true);
     kit.set(&["budget.background_day=0"]);
@@ -101,7 +101,7 @@ async fn both_directories_share_the_limits() {
     assert_eq!(surfaced(&session).len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_directory_that_cannot_be_read_never_fails_a_turn() {
     // Gone altogether.
     let kit = kit();
@@ -135,7 +135,7 @@ async fn a_directory_that_cannot_be_read_never_fails_a_turn() {
     assert_eq!(surfaced(&session), ["deploys.md"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn usage_that_cannot_be_written_is_lost_and_nothing_else() {
     let kit = kit();
     kit.remember("deploys.md", &deploys());
@@ -147,7 +147,7 @@ async fn usage_that_cannot_be_written_is_lost_and_nothing_else() {
     assert_eq!(kit.text("memory/.cache"), "a file where a folder should be");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_decided_is_told_with_reasons() {
     let kit = kit();
     many(&kit, 6);
@@ -211,4 +211,39 @@ async fn the_companion_learns_of_every_end_of_a_turn() {
         .await
         .unwrap_err();
     assert_eq!(ended(), 3);
+}
+
+/// Whoever looks at the disk stands still until somebody lets them go on.
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_stands_still_does_not_hold_the_turn_up() {
+    let (open, gate) = std::sync::mpsc::channel::<()>();
+    let (gate, own) = (Mutex::new(gate), std::thread::current().id());
+    let kit = Kit::with(|keeper| {
+        keeper.model = None;
+        let inner = Arc::clone(&keeper.settings);
+        keeper.settings = Arc::new(move || {
+            if std::thread::current().id() != own {
+                // Nothing is ever sent: they go on when the other end is dropped.
+                assert!(gate.lock().unwrap().recv().is_err());
+            }
+            inner()
+        });
+    });
+    others(&kit);
+    kit.remember("deploys.md", &deploys());
+    let recaller = kit.recaller();
+    let mut session = kit.open_with(Arc::new(recaller.clone()));
+    let says = kit.say(&mut session, QUESTION, "I do not know.");
+    let passes = async {
+        crate::kit::settle().await;
+        tokio::time::advance(std::time::Duration::from_secs(2)).await;
+    };
+    tokio::join!(says, passes);
+    assert_eq!(surfaced(&session), Vec::<String>::new());
+    drop(open);
+    // What came too late does not count as shown, and the next turn has it.
+    recaller.answered("See deploys.md.");
+    assert_eq!(kit.text("memory/.cache/usage.jsonl"), "");
+    kit.say(&mut session, QUESTION, "On Tuesdays.").await;
+    assert_eq!(surfaced(&session), ["deploys.md"]);
 }

@@ -24,7 +24,7 @@ async fn work(kit: &Kit, session: &mut dormouse_engine::Session, prompt: &str) {
         .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn its_choice_joins_at_the_next_tool_boundary() {
     let kit = kit();
     let script = Script::new().on(
@@ -51,7 +51,7 @@ async fn its_choice_joins_at_the_next_tool_boundary() {
     assert_eq!(kit.keeper.budget.today().tokens, 700, "it is paid for");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn without_a_tool_boundary_it_is_dropped_and_does_not_count_as_shown() {
     let kit = kit();
     kit.side.plays(Script::new().then(chosen(&["wiki.md"])));
@@ -65,7 +65,7 @@ async fn without_a_tool_boundary_it_is_dropped_and_does_not_count_as_shown() {
     assert_eq!(surfaced(&session), ["review.md"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn whatever_it_answers_the_rankers_picks_stand() {
     let mut answers = faults();
     answers.extend([
@@ -155,7 +155,7 @@ async fn one_that_is_slow_is_not_waited_for_and_its_choice_comes_with_a_later_bo
     assert_eq!(surfaced(&session), Vec::<String>::new());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_is_asked_when_the_days_budget_is_spent_or_nothing_is_left_to_choose() {
     let kit = kit();
     kit.set(&["budget.background_day=0"]);
@@ -171,7 +171,7 @@ async fn nobody_is_asked_when_the_days_budget_is_spent_or_nothing_is_left_to_cho
     assert_eq!(kit.side.asked().len(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_shown_or_changed_since_it_was_asked_counts() {
     let kit = kit();
     let path = kit.path("memory/wiki.md");
@@ -197,7 +197,7 @@ async fn what_was_shown_or_changed_since_it_was_asked_counts() {
     assert_eq!(surfaced(&session), Vec::<String>::new());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn both_directories_have_their_choice() {
     let kit = Kit::with_team(true);
     others(&kit);
