@@ -166,11 +166,7 @@ impl MemoryDir {
         }
     }
 
-    fn read_changed(
-        &self,
-        changed: &[&Walked],
-        skipped: &mut Vec<Skipped>,
-    ) -> Result<Vec<Fresh>> {
+    fn read_changed(&self, changed: &[&Walked], skipped: &mut Vec<Skipped>) -> Result<Vec<Fresh>> {
         let mut fresh = Vec::with_capacity(changed.len());
         for walked in changed {
             // A file that had come to rest when it was read cannot change behind its stamp later.

@@ -87,8 +87,12 @@ fn answered(
     });
     match (applied, told) {
         (Ok(_), Some(answer)) => Ok(answer),
-        // What the guard refuses, the model is told.
+        // What the guard or the disk refuses, the model is told.
         (Err(MemdirError::Refused(why)), _) => Ok(refused(&why.to_string())),
+        (Err(MemdirError::Files { source, .. }), _) => {
+            let why = crate::error::causes(&source).join(": ");
+            Ok(refused(&format!("{source}: {why}")))
+        }
         (Err(error), _) => Err(error.into()),
         (Ok(_), None) => Ok(refused("nothing was done")),
     }
