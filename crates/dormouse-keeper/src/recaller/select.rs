@@ -123,7 +123,7 @@ async fn answer(keeper: &Keeper, request: &SelectorRequest) -> Option<String> {
         .finish()
         .await
         .ok()?;
-    keeper.charge(&model.small, &response.usage);
+    keeper.charge(&model.small, &response.billed);
     let texts: Vec<String> = response
         .blocks
         .iter()

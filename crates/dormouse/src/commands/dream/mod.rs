@@ -103,7 +103,9 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         return Err(error.into());
     };
     let dreamt = dreamt.map_err(|error| failure(&error))?;
-    if let (By::Rules(_), Some(why), false) = (&dreamt.by, no_model, args.offline) {
+    if let (By::Rules(why), false) = (&dreamt.by, args.offline) {
+        // Which setting is missing says more than that no model is there.
+        let why = no_model.map_or_else(|| why.clone(), |missing| missing.to_string());
         app.note(&format!("without a model: {why}"));
     }
     report(&dreamt, args.dry_run, app)
