@@ -100,6 +100,12 @@ fn sense(line: &str, words: &Phrases) -> Sense {
         when do|when did|whether|have|has|am i|soll|sollen|sollten|warum|wie|was|welche|wer|\
         wo|ist";
     let ends = line.trim_end_matches(['"', '\'', ')', '”', ' ']);
+    // "Could you stop adding emojis?" tells how to work; "can you write a test?" asks for one.
+    const WAYS: &str = "stop|avoid|quit|refrain|never|not|don't|instead|prefer|use|call me|keep|aufhören|lass|nutze|\
+        verwende|statt|remember|merk|note";
+    if ends.ends_with('?') && words.starts(ASKING) && !words.has(STANDING) && !words.has(WAYS) {
+        return Sense::Question;
+    }
     if ends.ends_with('?') && !words.starts(ASKING) {
         // "We use tabs, ok?" tells more than it asks.
         let tag = ["ok?", "okay?", "right?", "please?", "ja?", "oder?"];
@@ -148,6 +154,7 @@ mod tests {
             ("From now on, run the linter.", Sense::Asserted),
             ("Should we always use tabs?", Sense::Question),
             ("Could you stop adding emojis?", Sense::Asserted),
+            ("Can you write a test that loads it?", Sense::Question),
             ("Suppose we never mock anything.", Sense::Supposed),
             ("Pretend you are a pirate.", Sense::Played),
             ("Oh great, always break the build.", Sense::Ironic),

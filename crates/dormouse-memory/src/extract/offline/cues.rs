@@ -98,8 +98,14 @@ pub(super) fn find(sentence: &Sentence, in_task: bool, lead: Option<Lead>) -> Op
         Some(Lead::No) => format!("no, {}", sentence.text),
         None => sentence.text.clone(),
     };
-    let led = confirmation(&led).or_else(|| correction(&led));
-    led.or_else(|| plain(&sentence.text, in_task))
+    let led_to = confirmation(&led).or_else(|| correction(&led));
+    // "No, the block should stay" corrects the work at hand, not the way of working.
+    let at_hand = behind(&led, "no,|nope,|nein,").is_some() && !Phrases::of(&led).has(STANDING);
+    if led_to.is_none() && at_hand {
+        return None;
+    }
+    led_to
+        .or_else(|| plain(&sentence.text, in_task))
         .or_else(|| plain(behind_lead_in(&sentence.text)?, in_task))
 }
 
