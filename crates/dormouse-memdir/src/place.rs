@@ -14,7 +14,7 @@
 use crate::dir::MemoryDir;
 use crate::error::MemdirError;
 use crate::git::Repository;
-use dormouse_core::settings::{MemoryLayout, Settings, keys};
+use dormouse_core::settings::{MemoryLayout, Settings, Switch, keys};
 use dormouse_guard::paths::{DirectoryRefusal, check_directory};
 use dormouse_store::{LayoutError, ProjectFolder, slug, unique_slug};
 use dormouse_system::{Access, FileError, Files, System};
@@ -70,8 +70,11 @@ pub enum Why {
 #[derive(Debug, thiserror::Error)]
 pub enum NoPlace {
     /// It is switched off.
-    #[error("memory is switched off (setting `memory`)")]
-    Off,
+    #[error("memory is switched off (setting `{because}`)")]
+    Off {
+        /// The setting that says so.
+        because: &'static str,
+    },
     /// A remote run without a directory.
     #[error(
         "this is a remote run and no directory for its memory is set; set `memory.remote_directory` or DORMOUSE_REMOTE_MEMORY_DIR to keep memory"
@@ -114,8 +117,8 @@ impl Place {
         around: Surroundings<'_>,
         files: &dyn Files,
     ) -> Result<Self, NoPlace> {
-        if !settings.get(keys::MEMORY) {
-            return Err(NoPlace::Off);
+        if let Switch::Off { because } = settings.switch(keys::MEMORY) {
+            return Err(NoPlace::Off { because });
         }
         let current = files.real_path(around.current)?;
         let repository = Repository::around(files, &current)?;
@@ -198,7 +201,7 @@ fn team(
     around: Surroundings<'_>,
     worktree: Option<&Path>,
 ) -> Result<Option<PathBuf>, NoPlace> {
-    if !settings.get(keys::TEAM) {
+    if !settings.switch(keys::TEAM).is_on() {
         return Ok(None);
     }
     match settings.get(keys::TEAM_DIRECTORY) {

@@ -60,7 +60,7 @@ fn the_first_that_applies_decides() {
 
 #[test]
 fn there_are_reasons_for_no_memory() {
-    assert!(matches!(find(&["memory=off"]), Err(NoPlace::Off)));
+    assert!(matches!(find(&["memory=off"]), Err(NoPlace::Off { .. })));
     assert!(matches!(find(&["memory.remote=on"]), Err(NoPlace::Remote)));
     for bad in ["relative/path", "/", "/tmp", "//server/share/x", "memory"] {
         let found = find(&[&format!("memory.directory={bad}")]);

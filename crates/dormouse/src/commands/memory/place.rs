@@ -149,13 +149,13 @@ impl Found {
 impl From<NoPlace> for Failure {
     fn from(error: NoPlace) -> Self {
         let kind = match &error {
-            NoPlace::Off | NoPlace::Remote | NoPlace::Refused { .. } => Exit::Refused,
+            NoPlace::Off { .. } | NoPlace::Remote | NoPlace::Refused { .. } => Exit::Refused,
             NoPlace::NoHome { .. } => Exit::Usage,
             NoPlace::Files(_) | NoPlace::Folder(_) | NoPlace::Memdir(_) => Exit::Unreadable,
         };
         let shown = UserError::of(kind, &error);
         match error {
-            NoPlace::Off => shown
+            NoPlace::Off { .. } => shown
                 .hint("`dormouse config show memory` says who switched it off")
                 .into(),
             _ => shown.into(),
