@@ -43,10 +43,6 @@ use staging::Staging;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const SYSTEM_PROMPT: &str = include_str!("system.md");
-/// Turns whose text can be looked at while it runs.
-const TURNS_SHOWN: usize = 30;
-/// Requests of a dream at most.
-const MOST_REQUESTS: usize = 60;
 
 /// How a dream is to be made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -343,7 +339,7 @@ impl Keeper {
             system_prompt: SYSTEM_PROMPT,
             definitions: definitions(),
             tools: Arc::clone(&gathering) as _,
-            requests: MOST_REQUESTS,
+            requests: size(settings.get(keys::DREAM_REQUESTS)),
         };
         let (shown, clock) = (Arc::clone(task), Arc::clone(&self.system.clock));
         let answered = side
@@ -385,7 +381,7 @@ impl Keeper {
         Arc::new(Mutex::new(Task::new(
             self.system.ids.fresh(),
             self.now(),
-            TURNS_SHOWN,
+            size(self.settings().get(keys::DREAM_TURNS_SHOWN)),
         )))
     }
 }
@@ -430,4 +426,8 @@ fn event_of(notice: &Notice) -> Option<TaskEvent> {
         } => Some(TaskEvent::Said(text.clone())),
         _ => None,
     }
+}
+
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

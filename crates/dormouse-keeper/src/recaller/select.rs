@@ -5,20 +5,14 @@ use super::shelf::Shelf;
 use crate::keeper::Keeper;
 use dormouse_context::question;
 use dormouse_core::block::Block;
-use dormouse_core::units::Tokens;
+use dormouse_core::settings::keys;
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::manifest::Line;
 use dormouse_memory::surface::Entry;
 use dormouse_memory::surface::selector::{self, SelectorRequest};
 use dormouse_model::{Params, Request, features};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::oneshot;
-
-/// Longest answer: a list of names.
-const MOST_OUTPUT: Tokens = Tokens(256);
-/// A choice that comes later is of no use.
-const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// A choice that is being made, or was.
 #[derive(Debug)]
@@ -97,7 +91,8 @@ async fn choose(
     candidates: &[SafePath],
     most: usize,
 ) -> Vec<SafePath> {
-    let answered = tokio::time::timeout(TIME_LIMIT, answer(keeper, &request)).await;
+    let limit = keeper.settings().get(keys::RECALL_SELECTOR_TIME);
+    let answered = tokio::time::timeout(limit, answer(keeper, &request)).await;
     let Ok(Some(text)) = answered else {
         return Vec::new();
     };
@@ -109,7 +104,8 @@ async fn choose(
 
 async fn answer(keeper: &Keeper, request: &SelectorRequest) -> Option<String> {
     let model = keeper.background_model().ok()?;
-    let mut params = Params::new(&model.small, MOST_OUTPUT).ok()?;
+    let most = keeper.settings().get(keys::RECALL_SELECTOR_TOKENS);
+    let mut params = Params::new(&model.small, most).ok()?;
     let capabilities = model.model.capabilities(&model.small);
     // Where the provider cannot hold the model to a schema, the answer is read leniently.
     if let Ok(schema) = features::json_schema(&request.schema, &capabilities) {

@@ -4,9 +4,10 @@ use super::settings;
 use crate::settings::choice::{Consent, MemoryLayout, Review};
 use crate::settings::setting::{
     Def, Key, Need, Scope, Setting, Unit, choice, count, disables, flag, measured, percent,
-    seconds, text, var,
+    seconds, text, tokens, var,
 };
 use crate::settings::value::Percent;
+use crate::units::Tokens;
 use std::time::Duration;
 
 settings! {
@@ -61,6 +62,12 @@ settings! {
     /// Candidates that the ranker hands to the small model.
     RECALL_CANDIDATES: u64 = "recall.candidates", count(50);
 
+    /// Longest answer of the small model that chooses memories.
+    RECALL_SELECTOR_TOKENS: Tokens = "recall.selector_tokens", tokens(256);
+
+    /// How long the small model may take to choose; a later choice is of no use.
+    RECALL_SELECTOR_TIME: Duration = "recall.selector_time", seconds(10);
+
     /// Most lines of one memory that are brought in.
     RECALL_FILE_LINES: u64 = "recall.file_lines", measured(200, Unit::Lines);
 
@@ -113,6 +120,12 @@ settings! {
 
     /// A consolidation is ended after this time.
     DREAM_TIME_LIMIT: Duration = "dream.time_limit", seconds(50 * 60).scope(Scope::User);
+
+    /// Requests to a model that a consolidation may make.
+    DREAM_REQUESTS: u64 = "dream.requests", count(60).range(1, 1_000).scope(Scope::User);
+
+    /// Turns of a consolidation whose text can be looked at while it runs.
+    DREAM_TURNS_SHOWN: u64 = "dream.turns_shown", count(30).range(1, 1_000).scope(Scope::User);
 
     /// A consolidation lock older than this no longer counts.
     DREAM_LOCK_AGE: Duration = "dream.lock_age", seconds(60 * 60).scope(Scope::User);
