@@ -11,7 +11,7 @@ use dormouse_memory::journal::{Change, Entry, undone_by};
 use serde_json::json;
 
 /// Letters of an id that people are shown.
-const SHORT_ID: usize = 13;
+const SHORT_ID: usize = 18;
 
 /// Names of files are hardly told apart in less.
 const FILE_COLUMNS: usize = 24;

@@ -13,7 +13,7 @@ use dormouse_memory::write::retext;
 use serde_json::json;
 
 /// Letters of an id that people are shown.
-const SHORT_ID: usize = 13;
+const SHORT_ID: usize = 18;
 
 const HELP: &str = "\
 What stems from the output of a tool or from a web page waits here until somebody

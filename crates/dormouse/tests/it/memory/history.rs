@@ -36,11 +36,11 @@ fn the_log_says_who_changed_what_and_why() {
         ]
     );
     let text = memory(&machine, &["log", "--limit", "1"]);
-    let id = &log["entries"][0]["id"].as_str().unwrap()[..13];
+    let id = &log["entries"][0]["id"].as_str().unwrap()[..18];
     assert_eq!(
         text,
         format!(
-            "entry          when      by    files                 why\n\
+            "entry               when      by    files                 why\n\
              {id}  just now  user  feedback_use_tabs.md  we use spaces now\n"
         )
     );
