@@ -217,10 +217,25 @@ impl Extractor {
         if let Some(next) = self.queue.ended() {
             self.start(next);
         }
-        // That it was cancelled or could not write is in no log of the turn: nothing is lost.
-        let Ok(Ok(extracted)) = ended else {
-            return Ok(None);
+        let extracted = match ended {
+            Ok(Ok(extracted)) => extracted,
+            // Nothing is lost: the next one begins at the same place. It is no error of the turn, but
+            // whoever wonders where the memories are finds it in the log.
+            Ok(Err(error)) => {
+                session.note(failure(&crate::keeper::chain(&error)))?;
+                return Ok(None);
+            }
+            Err(error) => {
+                session.note(failure(&error.to_string()))?;
+                return Ok(None);
+            }
         };
+        if !extracted.denied.is_empty() {
+            session.note(StateChange::Fact {
+                name: "extract.denied".to_owned(),
+                value: json!(extracted.denied),
+            })?;
+        }
         if !extracted.written.saved.is_empty() {
             session.note(StateChange::MemorySaved {
                 detail: json!({"author": "extractor", "files": extracted.written.saved}),
@@ -251,6 +266,13 @@ impl Extractor {
             all.extend(self.take_in(session, ended)?);
         }
         Ok(all)
+    }
+}
+
+fn failure(why: &str) -> StateChange {
+    StateChange::Fact {
+        name: "extract.failed".to_owned(),
+        value: json!(why),
     }
 }
 

@@ -319,6 +319,8 @@ async fn paths_that_are_no_memories_are_denied() {
     ] {
         assert!(denied.contains(name), "{name} in {denied}");
     }
+    let facts = &session.conversation().state().facts;
+    assert!(facts.contains_key("extract.denied"), "{facts:?}");
     let history = kit.keeper.memory.history().unwrap().entries;
     assert!(history.len() <= 1, "{history:?}");
 }
