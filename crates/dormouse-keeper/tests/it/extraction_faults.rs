@@ -39,6 +39,23 @@ async fn when_the_model_fails_the_rules_keep_what_was_said_and_the_cursor_stays(
 }
 
 #[tokio::test]
+async fn a_directory_that_cannot_be_written_is_told_in_the_log_and_tried_again() {
+    let kit = Kit::new();
+    let mut session = kit.open();
+    kit.say(&mut session, SAID, "I will.").await;
+    kit.put("memory/.journal", "a file where a folder should be");
+    let (_, fault) = faults().remove(0);
+    kit.fork.plays(Script::new().then(fault));
+    let mut extractor = extractor(&kit);
+    let decision = extractor.after_turn(&mut session, true).unwrap();
+    assert_eq!(decision, Decision::Run);
+    assert_eq!(extractor.finish(&mut session).await.unwrap(), []);
+    let facts = &session.conversation().state().facts;
+    assert!(facts.contains_key("extract.failed"), "{facts:?}");
+    assert_eq!(cursor(&session), None);
+}
+
+#[tokio::test]
 async fn a_fault_after_a_write_loses_nothing_that_was_written() {
     let kit = Kit::new();
     let mut session = kit.open();
