@@ -99,10 +99,10 @@ fn sense(line: &str, words: &Phrases) -> Sense {
     const OPENERS: &str = "should|shall|do|does|did|is|are|was|were|what|why|how|which|who|where|when should|\
         when do|when did|whether|have|has|am i|soll|sollen|sollten|warum|wie|was|welche|wer|\
         wo|ist";
-    let ends = line.trim_end_matches(['"', '\'', ')', '”', ' ']);
-    // "Could you stop adding emojis?" tells how to work; "can you write a test?" asks for one.
     const WAYS: &str = "stop|avoid|quit|refrain|never|not|don't|instead|prefer|use|call me|keep|aufhören|lass|nutze|\
         verwende|statt|remember|merk|note";
+    let ends = line.trim_end_matches(['"', '\'', ')', '”', ' ']);
+    // "Could you stop adding emojis?" tells how to work; "can you write a test?" asks for one.
     if ends.ends_with('?') && words.starts(ASKING) && !words.has(STANDING) && !words.has(WAYS) {
         return Sense::Question;
     }
