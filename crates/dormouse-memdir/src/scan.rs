@@ -27,6 +27,7 @@ use dormouse_recall::{Document, Searcher, Segment, TooLarge, language_of};
 use dormouse_system::{Stamp, Walked};
 use std::cmp::Ordering;
 use std::path::Path;
+use std::thread;
 
 /// How often a scan starts again before it gives up.
 const MOST_SCANS: usize = 16;
@@ -96,20 +97,34 @@ impl MemoryDir {
     /// All memories, ready to be searched. Files that have not changed since the cache was written
     /// are not read. Without a cache all are, and one is written.
     pub fn scan(&self, prior: Prior) -> Result<Scan> {
-        self.scan_from(self.cache(), None, prior)
+        // The index is opened while the directory is walked: neither needs the other, and each takes
+        // about as long.
+        let (opened, walk) = thread::scope(|scope| {
+            let opening = scope.spawn(|| {
+                let base = self.cache()?;
+                Some((base.clone(), Searcher::new(base)))
+            });
+            let walk = self.walk_topics();
+            (opening.join().ok().flatten(), walk)
+        });
+        let (base, unchanged) = opened.unzip();
+        self.scan_from(base, unchanged, Some(walk?), prior)
     }
 
     /// The same once more, for a process that has scanned before: if nothing changed, it costs no
     /// more than asking about each file.
     pub fn rescan(&self, before: Scan) -> Result<Scan> {
         let unchanged = (before.searcher.changed() == 0).then_some(before.searcher);
-        self.scan_from(Some(before.base), unchanged, before.prior)
+        self.scan_from(Some(before.base), unchanged, None, before.prior)
     }
 
     /// Writes the cache anew if that is worth it. Whether it was tried; if it fails, nothing is lost.
     pub fn refresh(&self, scan: &Scan) -> bool {
         // Without a cache, scanning writes one.
-        scan.wants_rewrite() && self.scan_from(None, None, scan.prior).is_ok_and(|_| true)
+        scan.wants_rewrite()
+            && self
+                .scan_from(None, None, None, scan.prior)
+                .is_ok_and(|_| true)
     }
 
     fn cache(&self) -> Option<Segment> {
@@ -119,17 +134,27 @@ impl MemoryDir {
         whole.then_some(segment)
     }
 
-    /// `unchanged` searches the base as it is.
+    /// The files that may be memories, and where the journal ended before they were asked about.
+    fn walk_topics(&self) -> Result<(u64, Vec<Walked>)> {
+        let head = self.disk.head()?;
+        let mut walked = self.disk.walk(&is_logs)?;
+        walked.retain(|walked| may_be_topic(&walked.path));
+        Ok((head, walked))
+    }
+
+    /// `unchanged` searches the base as it is; `walk` was made just now.
     fn scan_from(
         &self,
         base: Option<Segment>,
         unchanged: Option<Searcher>,
+        mut walk: Option<(u64, Vec<Walked>)>,
         prior: Prior,
     ) -> Result<Scan> {
         for _ in 0..MOST_SCANS {
-            let head = self.disk.head()?;
-            let mut walked = self.disk.walk(&is_logs)?;
-            walked.retain(|walked| may_be_topic(&walked.path));
+            let (head, walked) = match walk.take() {
+                Some(walk) => walk,
+                None => self.walk_topics()?,
+            };
             let (mut gone, changed) = difference(base.as_ref(), &walked);
             let mut skipped = Vec::new();
             let mut fresh = self.read_changed(&changed, &mut skipped)?;
