@@ -442,6 +442,32 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_some_disks_take_for_another_is_refused() {
+        let snapshot = with(&[("Notes.md", "x"), ("caf\u{e9}.md", "x")]);
+        let put = |names: &[&str]| {
+            let mut change = Transaction::by(Author::Agent, "");
+            for name in names {
+                change.put(&snapshot, path(name), "y");
+            }
+            change.vet(&snapshot)
+        };
+        for (name, other) in [("notes.md", "Notes.md"), ("CAF\u{c9}.md", "caf\u{e9}.md")] {
+            let (path, other) = (path(name), path(other));
+            assert_eq!(put(&[name]), Err(Refusal::SameName { path, other }));
+        }
+        let two_new = put(&["new.md", "NEW.md"]);
+        assert!(
+            matches!(two_new, Err(Refusal::SameName { .. })),
+            "{two_new:?}"
+        );
+        assert_eq!(put(&["Notes.md"]), Ok(()));
+        let mut renamed = Transaction::by(Author::User, "");
+        renamed.delete(&snapshot, path("Notes.md"));
+        renamed.put(&snapshot, path("notes.md"), "x");
+        assert_eq!(renamed.vet(&snapshot), Ok(()));
+    }
+
+    #[test]
     fn a_change_that_comes_too_late_is_a_conflict() {
         let before = with(&[("a.md", "1")]);
         let mut change = Transaction::by(Author::User, "");
