@@ -1,0 +1,282 @@
+//! The laws of the workspace that no compiler checks.
+//!
+//! # Model
+//! Each test asks cargo or the source tree for facts and lists every breach it finds, each with
+//! the way out.
+//!
+//! # Not here
+//! What a lint can say is in `clippy.toml` and `[workspace.lints]`; licences and advisories are in
+//! `deny.toml`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the subject is the source tree itself, not anything the program works on"
+)]
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Crates that do no IO, read no clock and no environment. Those that do not exist yet are
+/// bound from the day they do.
+const PURE: [&str; 6] = [
+    "dormouse-core",
+    "dormouse-context",
+    "dormouse-memory",
+    "dormouse-guard",
+    "dormouse-recall",
+    "dormouse-text",
+];
+
+/// What would let IO or a runtime into a pure crate.
+const IMPURE: [&str; 7] = [
+    "tokio",
+    "hyper",
+    "reqwest",
+    "axum",
+    "async-std",
+    "notify",
+    "memmap2",
+];
+
+const LONGEST_FILE: usize = 500;
+
+#[test]
+fn pure_crates_depend_on_nothing_impure() {
+    let graph = Graph::load();
+    let mut breaches = Vec::new();
+    for name in PURE {
+        let Some(start) = graph.members.get(name) else {
+            assert!(
+                !["dormouse-core", "dormouse-context"].contains(&name),
+                "{name} is no member of the workspace; was it renamed without this test?"
+            );
+            continue;
+        };
+        for (id, way) in graph.reachable(start) {
+            let reached = graph.names[id].as_str();
+            let ours_but_impure = graph.members.contains_key(reached) && !PURE.contains(&reached);
+            if IMPURE.contains(&reached) || ours_but_impure {
+                breaches.push(way.join(" -> "));
+            }
+        }
+    }
+    assert!(
+        breaches.is_empty(),
+        "pure crates take what they need as arguments and return what is to be done; move the \
+         code that needs this into a shell crate, or the dependency into dev-dependencies:\n  {}",
+        breaches.join("\n  ")
+    );
+}
+
+#[test]
+fn files_stay_short_or_say_why() {
+    let mut breaches = Vec::new();
+    for path in rust_files() {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.lines().count();
+        if lines > LONGEST_FILE && !says_why_long(&text) {
+            let name = path.strip_prefix(root()).unwrap_or(&path);
+            breaches.push(format!("{}: {lines} lines", name.display()));
+        }
+    }
+    assert!(
+        breaches.is_empty(),
+        "a file has at most {LONGEST_FILE} lines; split it (tests can go to a sibling file), or \
+         give the reason in its module doc in a sentence that starts with \"Long because\":\n  {}",
+        breaches.join("\n  ")
+    );
+}
+
+#[test]
+fn every_crate_takes_the_lints_of_the_workspace() {
+    let mut breaches = Vec::new();
+    for (name, manifest) in Graph::load().manifests {
+        let text = fs::read_to_string(&manifest).unwrap();
+        let table: toml::Table = text.parse().unwrap();
+        let inherits = table
+            .get("lints")
+            .and_then(|lints| lints.get("workspace"))
+            .and_then(toml::Value::as_bool);
+        if inherits != Some(true) {
+            breaches.push(name);
+        }
+    }
+    assert!(
+        breaches.is_empty(),
+        "add `[lints]` with `workspace = true` to the manifest of: {}",
+        breaches.join(", ")
+    );
+}
+
+#[test]
+fn a_reason_for_length_is_a_sentence_of_the_module_doc() {
+    let cases = [
+        ("//! A table.\n//! Long because it is one.\n", true),
+        ("//! Long because it is a table.\n", true),
+        ("//! A table. Long because\n//! it is one.\n", true),
+        (
+            "//! A table.\n//!\n//! Long because it is one.\nfn f() {}\n",
+            true,
+        ),
+        (
+            "//! A table.\nfn f() {}\n// Long because it is one.\n",
+            false,
+        ),
+        ("//! This is not Long because of laziness.\n", false),
+        ("//! A table.\n", false),
+        ("", false),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(says_why_long(text), expected, "{text:?}");
+    }
+}
+
+/// The resolved dependencies of the workspace on this platform.
+struct Graph {
+    /// Package id to name.
+    names: BTreeMap<String, String>,
+    /// Name of a crate of ours to its package id.
+    members: BTreeMap<String, String>,
+    /// Name of a crate of ours to its manifest.
+    manifests: BTreeMap<String, PathBuf>,
+    /// Package id to the ids it needs in order to run (not to be built or tested).
+    needs: BTreeMap<String, Vec<String>>,
+}
+
+impl Graph {
+    fn load() -> Self {
+        // For this platform only: cargo has fetched nothing else when only this was built.
+        let metadata = cargo(&[
+            "metadata",
+            "--format-version=1",
+            "--locked",
+            "--filter-platform",
+            &host(),
+        ]);
+        let metadata: Value = serde_json::from_str(&metadata).unwrap();
+        let ours: BTreeSet<&str> = array(&metadata["workspace_members"])
+            .iter()
+            .map(text)
+            .collect();
+        let mut graph = Self {
+            names: BTreeMap::new(),
+            members: BTreeMap::new(),
+            manifests: BTreeMap::new(),
+            needs: BTreeMap::new(),
+        };
+        for package in array(&metadata["packages"]) {
+            let (id, name) = (text(&package["id"]), text(&package["name"]));
+            graph.names.insert(id.to_owned(), name.to_owned());
+            if ours.contains(id) {
+                graph.members.insert(name.to_owned(), id.to_owned());
+                let manifest = text(&package["manifest_path"]);
+                graph.manifests.insert(name.to_owned(), manifest.into());
+            }
+        }
+        for node in array(&metadata["resolve"]["nodes"]) {
+            let is_normal = |dependency: &&Value| {
+                array(&dependency["dep_kinds"])
+                    .iter()
+                    .any(|kind| kind["kind"].is_null())
+            };
+            let needs = array(&node["deps"]).iter().filter(is_normal);
+            let needs = needs.map(|dependency| text(&dependency["pkg"]).to_owned());
+            graph
+                .needs
+                .insert(text(&node["id"]).to_owned(), needs.collect());
+        }
+        graph
+    }
+
+    /// Every package that `start` needs, with the shortest way there by name.
+    fn reachable<'a>(&'a self, start: &'a str) -> BTreeMap<&'a str, Vec<&'a str>> {
+        let mut ways = BTreeMap::from([(start, vec![self.names[start].as_str()])]);
+        let mut queue = VecDeque::from([start]);
+        while let Some(id) = queue.pop_front() {
+            for next in &self.needs[id] {
+                if !ways.contains_key(next.as_str()) {
+                    let mut way = ways[id].clone();
+                    way.push(&self.names[next]);
+                    ways.insert(next, way);
+                    queue.push_back(next);
+                }
+            }
+        }
+        ways
+    }
+}
+
+fn cargo(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO"))
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "`cargo {}` failed:\n{}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn host() -> String {
+    let version = cargo(&["--version", "--verbose"]);
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.expect("cargo says which platform it was built for")
+        .to_owned()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(3)
+        .expect("this crate lies three levels below the root")
+}
+
+/// The Rust files of the workspace, without what was built.
+fn rust_files() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut directories = vec![root().to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let entry = entry.unwrap();
+            let (path, kind) = (entry.path(), entry.file_type().unwrap());
+            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            // Cargo marks its output with this file, wherever it was told to put it.
+            if kind.is_dir() && !hidden && !path.join("CACHEDIR.TAG").exists() {
+                directories.push(path);
+            } else if kind.is_file() && path.extension().is_some_and(|end| end == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    assert!(
+        files.len() > 10,
+        "found only {} Rust files under {:?}",
+        files.len(),
+        root()
+    );
+    files.sort();
+    files
+}
+
+fn says_why_long(text: &str) -> bool {
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let doc = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+    doc.match_indices("Long because").any(|(at, _)| {
+        let before = doc[..at].trim_end();
+        before.is_empty() || before.ends_with(['.', '!', '?', ':'])
+    })
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().expect("cargo metadata has a list here")
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("cargo metadata has a string here")
+}

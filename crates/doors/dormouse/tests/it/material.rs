@@ -1,0 +1,120 @@
+//! The commands over real transcripts, read by path; skipped where they are absent.
+
+use crate::program::Machine;
+use dormouse_system::{Files as _, RealFiles};
+use pretty_assertions::assert_eq;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+fn transcripts() -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
+    let root = RealFiles.real_path(&root).ok();
+    if root.is_none() {
+        println!("skipped: no material beside the project");
+    }
+    root
+}
+
+fn jsonl_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in RealFiles.list(folder).unwrap() {
+        let path = folder.join(entry.name);
+        if path.is_dir() {
+            jsonl_below(&path, found);
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "jsonl")
+        {
+            found.push(path);
+        }
+    }
+}
+
+/// Counts the plain way: every line as a value, once per message id, the last line wins.
+fn naive_usage(file: &Path) -> [u64; 3] {
+    let text = RealFiles.read(file, u64::MAX).unwrap();
+    let mut by_id: HashMap<String, Value> = HashMap::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        let Ok(line) = serde_json::from_slice::<Value>(line) else {
+            continue;
+        };
+        let message = &line["message"];
+        if let (Some(id), true) = (message["id"].as_str(), message["usage"].is_object()) {
+            by_id.insert(id.to_owned(), message["usage"].clone());
+        }
+    }
+    let names = [
+        "input_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+    ];
+    names.map(|name| {
+        by_id
+            .values()
+            .map(|usage| usage[name].as_u64().unwrap_or(0))
+            .sum()
+    })
+}
+
+#[test]
+fn usage_agrees_with_a_naive_count_and_nothing_is_fatal() {
+    let Some(root) = transcripts() else { return };
+    let machine = Machine::new(&[]);
+    let mut files = Vec::new();
+    jsonl_below(&root, &mut files);
+    assert!(files.len() > 50, "found {}", files.len());
+    for file in &files {
+        let report = machine.run(&format!("usage {} --json", file.display()));
+        assert_eq!(report.code, 0, "{}: {}", file.display(), report.stderr);
+        let report: Value = serde_json::from_str(&report.stdout).unwrap();
+        let names = [
+            "input_tokens",
+            "cache_read_input_tokens",
+            "cache_creation_input_tokens",
+        ];
+        let told = names.map(|name| report[name].as_u64().unwrap());
+        assert_eq!(told, naive_usage(file), "{}", file.display());
+        for command in ["context", "view", "log"] {
+            let run = machine.run(&format!("{command} {} --json", file.display()));
+            assert_eq!(run.code, 0, "{command} {}: {}", file.display(), run.stderr);
+        }
+    }
+}
+
+#[test]
+fn the_long_sessions_are_listed_with_their_compactions() {
+    let Some(root) = transcripts() else { return };
+    let machine = Machine::new(&[]);
+    let listed = machine.json(&format!(
+        "sessions {} --json",
+        root.join("spotter-mit").display()
+    ));
+    let rows = listed["sessions"].as_array().unwrap();
+    let compactions: Vec<(&str, u64)> = rows
+        .iter()
+        .flat_map(|row| row["compactions"].as_array().unwrap())
+        .map(|c| {
+            (
+                c["trigger"].as_str().unwrap(),
+                c["pre_tokens"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(compactions, [("manual", 142_431), ("auto", 167_094)]);
+    assert!(
+        rows.iter().all(|row| row["agents"] == 2),
+        "their sub-agents are theirs"
+    );
+}
+
+#[test]
+fn the_window_just_before_a_compaction_is_what_the_tool_said() {
+    let Some(root) = transcripts() else { return };
+    let machine = Machine::new(&[]);
+    let file = root.join("spotter-mit/258c7280-ae70-4798-800f-63464d01a85d.jsonl");
+    let report = machine.json(&format!("context {} --at 1255 --json", file.display()));
+    let used = report["used_tokens"].as_u64().unwrap();
+    assert!((165_000..169_000).contains(&used), "{used}");
+    let after = machine.json(&format!("context {} --json", file.display()));
+    assert!(after["used_tokens"].as_u64().unwrap() < 80_000);
+}
