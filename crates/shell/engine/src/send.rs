@@ -117,6 +117,7 @@ impl Session {
             message: Some(response.id.clone()),
             model: response.model.to_string(),
             usage: response.usage,
+            purpose: Default::default(),
             cache,
         })))?;
         self.observe_edits(response)?;

@@ -1,11 +1,11 @@
 //! What both clients are made of: where, as whom, how patiently.
 
-use crate::capabilities::CapabilityOverrides;
 use crate::drive::{Call, Timeouts};
 use crate::error::SetupError;
 use crate::http::{BaseUrl, Connector, Http, Post, TcpConnector};
-use crate::request::Delivery;
-use crate::retry::{Retries, RetryPolicy};
+use dormouse_ask::CapabilityOverrides;
+use dormouse_ask::Delivery;
+use dormouse_ask::retry::{Retries, RetryPolicy};
 use dormouse_core::models::ModelTable;
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};

@@ -10,16 +10,17 @@
 //! Order, time-outs, bounds on what is read. The same for every provider.
 //!
 //! # Not here
-//! What bytes mean ([`Provider`], [`Decoder`]) and whether to retry ([`crate::retry`]).
+//! What bytes mean ([`Provider`], [`Decoder`]) and whether to retry ([`dormouse_ask::retry`]).
 
 use crate::error::{Malformed, ModelError};
 use crate::http::{Exchange, Http, Post};
-use crate::limits::{self, RateLimits};
+use crate::limits;
 use crate::model::Emitter;
-use crate::request::Delivery;
-use crate::response::{Delta, Event, Partial, Response, Retrying};
-use crate::retry::{Decision, Retries};
 use crate::sse::SseDecoder;
+use dormouse_ask::Delivery;
+use dormouse_ask::RateLimits;
+use dormouse_ask::retry::{Decision, Retries};
+use dormouse_ask::{Delta, Event, Partial, Response, Retrying};
 use dormouse_core::json::RawJson;
 use hyper::HeaderMap;
 use hyper::header::CONTENT_TYPE;
@@ -68,7 +69,7 @@ impl Head {
         let id = limits::text(headers, "request-id").or(limits::text(headers, "x-request-id"));
         Self {
             request_id: id.map(str::to_owned),
-            rate_limits: RateLimits::read(headers),
+            rate_limits: limits::read(headers),
         }
     }
 }
@@ -121,7 +122,10 @@ impl<P: Provider> Call<P> {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
-            match self.retries.next(&error, patience.start.elapsed()) {
+            match self
+                .retries
+                .next(&error.failure(), patience.start.elapsed())
+            {
                 Decision::GiveUp(_) => return Err(error),
                 Decision::Retry { after, attempt } => {
                     let because = error.chain();
@@ -149,7 +153,10 @@ impl<P: Provider> Call<P> {
                 Ok(body) => return Ok(body.into()),
                 Err(error) => error,
             };
-            match self.retries.next(&error, patience.start.elapsed()) {
+            match self
+                .retries
+                .next(&error.failure(), patience.start.elapsed())
+            {
                 Decision::GiveUp(_) => return Err(error),
                 Decision::Retry { after, .. } => tokio::time::sleep(after).await,
             }

@@ -8,11 +8,12 @@
 //!
 //! # Not here
 //! How a provider's reply maps to a variant (`anthropic::errors`, `openai::errors`), and whether
-//! to try again ([`crate::retry`]).
+//! to try again ([`dormouse_ask::retry`]).
 
-use crate::limits::RateLimits;
-use crate::response::Partial;
 use crate::sse::SseError;
+use dormouse_ask::Partial;
+use dormouse_ask::RateLimits;
+use dormouse_ask::{Failure, FailureKind, Unsupported};
 use dormouse_core::block::BlockError;
 use dormouse_core::units::Tokens;
 use std::error::Error;
@@ -175,6 +176,78 @@ impl ModelError {
         }
     }
 
+    /// The error as the driver sees it: the remedy, the hints of the server, what had arrived.
+    pub fn failure(&self) -> Failure {
+        if let Self::Broken { partial, source } = self {
+            return Failure {
+                partial: Some(partial.clone()),
+                why: self.chain(),
+                ..source.failure()
+            };
+        }
+        let reply = self.reply();
+        Failure {
+            retry_after: reply.and_then(|reply| reply.retry_after),
+            should_retry: reply.and_then(|reply| reply.should_retry),
+            ..Failure::new(self.kind(), self.is_transient(), self.chain())
+        }
+    }
+
+    fn kind(&self) -> FailureKind {
+        match self {
+            Self::PromptTooLong { tokens, limit, .. } => FailureKind::TooLong {
+                gap: tokens.zip(*limit).map(|(tokens, limit)| tokens - limit),
+            },
+            Self::AnswerTooLong {
+                input,
+                max_tokens,
+                limit,
+                ..
+            } => FailureKind::TooLong {
+                gap: Some(*input + *max_tokens - *limit),
+            },
+            Self::RequestTooLarge(_) => FailureKind::TooLong { gap: None },
+            Self::Overloaded(_) => FailureKind::Overloaded,
+            Self::RateLimited(_) => FailureKind::RateLimited,
+            Self::ServerTimeout(_) | Self::Server(_) => FailureKind::Server,
+            Self::Connection { .. } | Self::Stalled(_) | Self::Cut => FailureKind::Connection,
+            Self::Malformed(_) => FailureKind::Malformed,
+            Self::Invalid(_)
+            | Self::ThinkingBinding(_)
+            | Self::Compaction { .. }
+            | Self::Thread { .. }
+            | Self::Unsupported(_) => FailureKind::Rejected,
+            Self::SpendLimit(_)
+            | Self::Authentication(_)
+            | Self::Permission(_)
+            | Self::NotFound(_)
+            | Self::Deadline(_)
+            | Self::Request(_)
+            | Self::Setup(_) => FailureKind::Denied,
+            Self::Broken { source, .. } => source.kind(),
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Overloaded(_)
+            | Self::RateLimited(_)
+            | Self::ServerTimeout(_)
+            | Self::Server(_)
+            | Self::Connection { .. }
+            | Self::Stalled(_)
+            | Self::Cut
+            | Self::Compaction {
+                issue: CompactionIssue::Unavailable,
+                ..
+            } => true,
+            // Request timeout and conflict: the provider's own SDKs send these again.
+            Self::Invalid(reply) => matches!(reply.status, Some(408 | 409)),
+            _ => false,
+        }
+    }
+
     /// The error and its causes in one line, for notices.
     pub fn chain(&self) -> String {
         let mut text = self.to_string();
@@ -323,14 +396,6 @@ pub enum Malformed {
         /// The limit.
         limit: usize,
     },
-}
-
-/// A wish that the model or its provider cannot fulfil.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this model does not support {feature}")]
-pub struct Unsupported {
-    /// What was wished for.
-    pub feature: crate::capabilities::Feature,
 }
 
 /// Settings of a client that cannot work.

@@ -20,32 +20,25 @@
 //! How a prompt is laid out, when to ask what, what it costs.
 
 pub mod anthropic;
-mod capabilities;
 mod client;
 mod drive;
 mod error;
-pub mod features;
 mod http;
 mod limits;
 mod model;
 pub mod openai;
-mod request;
-mod response;
-pub mod retry;
 pub mod sse;
 mod text;
 
-pub use capabilities::{Caching, Capabilities, CapabilityOverrides, Feature, Features};
 pub use client::{ClientOptions, Credential};
+pub use dormouse_ask::{
+    Caching, Capabilities, CapabilityOverrides, Delivery, Delta, Event, Extras, Feature, Features,
+    Params, Partial, RateLimit, RateLimits, Refusal, Request, Response, Retrying, StopReason,
+    Unfinished, Unsupported, Warning, features, retry,
+};
 pub use drive::Timeouts;
 pub use error::{
     CompactionIssue, ConnectionError, Malformed, ModelError, Reply, SetupError, ThreadIssue,
-    Unsupported,
 };
 pub use http::{Connecting, Connection, Connector, Origin, TcpConnector};
-pub use limits::{RateLimit, RateLimits};
 pub use model::{Counting, Emitter, Model, ResponseStream, TokenCount};
-pub use request::{Delivery, Params, Request};
-pub use response::{
-    Delta, Event, Extras, Partial, Refusal, Response, Retrying, StopReason, Unfinished, Warning,
-};

@@ -1,44 +1,18 @@
 //! What a provider says about the account's limits in the head of its reply.
 
+use dormouse_ask::{RateLimit, RateLimits};
 use dormouse_core::units::Millis;
 use hyper::HeaderMap;
 use std::time::Duration;
 
-/// One limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RateLimit {
-    /// How much is allowed.
-    pub limit: Option<u64>,
-    /// How much of it is left.
-    pub remaining: Option<u64>,
-    /// When it is full again.
-    pub reset: Option<Millis>,
-}
-
-/// The limits that were told.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RateLimits {
-    /// Requests per minute.
-    pub requests: Option<RateLimit>,
-    /// Tokens per minute.
-    pub tokens: Option<RateLimit>,
-    /// Prompt tokens per minute; on most models cache reads do not count.
-    pub input_tokens: Option<RateLimit>,
-    /// Answer tokens per minute.
-    pub output_tokens: Option<RateLimit>,
-    /// State of a subscription's allowance.
-    pub unified_status: Option<String>,
-}
-
-impl RateLimits {
-    pub(crate) fn read(headers: &HeaderMap) -> Self {
-        Self {
-            requests: limit(headers, "requests"),
-            tokens: limit(headers, "tokens"),
-            input_tokens: limit(headers, "input-tokens"),
-            output_tokens: limit(headers, "output-tokens"),
-            unified_status: text(headers, "anthropic-ratelimit-unified-status").map(str::to_owned),
-        }
+/// Reads the limits from the head of a reply.
+pub(crate) fn read(headers: &HeaderMap) -> RateLimits {
+    RateLimits {
+        requests: limit(headers, "requests"),
+        tokens: limit(headers, "tokens"),
+        input_tokens: limit(headers, "input-tokens"),
+        output_tokens: limit(headers, "output-tokens"),
+        unified_status: text(headers, "anthropic-ratelimit-unified-status").map(str::to_owned),
     }
 }
 
@@ -119,7 +93,7 @@ mod tests {
 
     #[test]
     fn both_families_of_limit_headers_are_read() {
-        let limits = RateLimits::read(&headers(&[
+        let limits = read(&headers(&[
             ("anthropic-ratelimit-requests-limit", "50"),
             ("anthropic-ratelimit-requests-remaining", "49"),
             ("anthropic-ratelimit-requests-reset", "2026-11-15T10:00:00Z"),

@@ -9,10 +9,10 @@
 //! # Not here
 //! Any provider's wire.
 
-use crate::capabilities::Capabilities;
 use crate::error::{Malformed, ModelError};
-use crate::request::Request;
-use crate::response::{Event, Response};
+use dormouse_ask::Capabilities;
+use dormouse_ask::Request;
+use dormouse_ask::{Event, Response};
 use dormouse_core::units::Tokens;
 use std::fmt;
 use std::future::poll_fn;

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 fn transcripts() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
     let root = RealFiles.real_path(&root).ok();
     if root.is_none() {
         println!("skipped: no material beside the project");

@@ -15,7 +15,8 @@ use std::sync::Arc;
 const SUMMARISERS: [Summariser; 2] = [Summariser::Persona, Summariser::Offline];
 
 fn material() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
     let root = RealFiles.real_path(&root).ok();
     if root.is_none() {
         println!("skipped: no material beside the project");

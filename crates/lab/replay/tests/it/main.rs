@@ -22,7 +22,8 @@ use std::time::Duration;
     reason = "a test reads material by path and says what it skips"
 )]
 fn read(session: &str) -> Option<Vec<Record>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
     let file = folder.join("spotter-mit").join(session);
     let Ok(text) = std::fs::read(&file) else {
         println!("skipped: no material at {}", file.display());

@@ -9,7 +9,9 @@ use dormouse_context::tokens::{Basis, Count};
 use dormouse_core::block::Block;
 use dormouse_core::id::{BlockKey, Seq};
 use dormouse_core::models::ModelTable;
-use dormouse_core::record::{Body, ClearedBlock, Clearing, FragmentKind, Message, UsageReport};
+use dormouse_core::record::{
+    Body, ClearedBlock, Clearing, FragmentKind, Message, Purpose, UsageReport,
+};
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use dormouse_core::weight::Weight;
@@ -79,6 +81,7 @@ fn records_of_one_response_count_once_and_the_last_wins() {
         message: Some("m1".into()),
         model: MODEL.to_owned(),
         usage: usage(50_000, 301),
+        purpose: Purpose::Turn,
         cache: None,
     })));
     assert_eq!(count(&log).tokens, Tokens(50_301));

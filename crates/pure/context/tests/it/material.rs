@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
 pub(crate) fn transcripts() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
     if !root.is_dir() {
         println!("skipped: no material at {}", root.display());
         return None;

@@ -29,8 +29,8 @@ pub use message::{Message, MessageOrigin, Role};
 pub use payload::{
     Boundary, BoundaryKind, CacheObservation, Checkpoint, ClearedBlock, Clearing, ClearingPlace,
     FoldSpan, Folding, Fragment, FragmentKind, Lineage, Marker, MarkerPlace, Notes, Prefix,
-    PrefixPart, Preserved, Replacement, ReplacementDecision, Request, SeqRange, SessionStart, Snip,
-    Trigger, Ttl, Undo, UsageReport,
+    PrefixPart, Preserved, Purpose, Replacement, ReplacementDecision, Request, SeqRange,
+    SessionStart, Snip, Trigger, Ttl, Undo, UsageReport,
 };
 pub use read::{LineError, LineIssue, ParsedLine, peek};
 pub use state::{

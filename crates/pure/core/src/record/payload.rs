@@ -137,6 +137,32 @@ pub struct Request {
     pub decisions: Vec<String>,
 }
 
+/// What a request was made for.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// The conversation itself.
+    #[default]
+    Turn,
+    /// An update of the session notes.
+    Notes,
+    /// The summary of a compaction.
+    Compaction,
+    /// One token, so that the provider's cache does not lapse.
+    KeepAlive,
+    /// Any other fork.
+    Fork,
+}
+
+impl Purpose {
+    /// Whether the response is part of the conversation, so that its prompt measures it.
+    pub const fn is_turn(&self) -> bool {
+        matches!(self, Self::Turn)
+    }
+}
+
 /// What a response used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UsageReport {
@@ -147,6 +173,9 @@ pub struct UsageReport {
     pub model: String,
     /// Token counts by kind.
     pub usage: TokenUsage,
+    /// The reason it was asked for. Logs of earlier versions have turns only.
+    #[serde(default, skip_serializing_if = "Purpose::is_turn")]
+    pub purpose: Purpose,
     /// What the cache ledger made of it.
     #[serde(default)]
     pub cache: Option<CacheObservation>,

@@ -124,6 +124,7 @@ fn every_body() -> Vec<Body> {
             message: Some("msg".into()),
             model: "m".to_owned(),
             usage,
+            purpose: Purpose::Turn,
             cache: Some(CacheObservation {
                 predicted: Tokens(9),
                 broken: Some("system changed".to_owned()),

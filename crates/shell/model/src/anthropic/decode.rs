@@ -13,7 +13,7 @@ use super::open_block::{Closed, OpenBlock};
 use super::usage::WireUsage;
 use crate::drive::{Decoder, Head};
 use crate::error::{Malformed, ModelError};
-use crate::response::{Event, Extras, Partial, Refusal, Response, StopReason, Unfinished};
+use dormouse_ask::{Event, Extras, Partial, Refusal, Response, StopReason, Unfinished};
 use dormouse_core::block::Block;
 use dormouse_core::id::MessageId;
 use dormouse_core::json::{RawJson, Text};

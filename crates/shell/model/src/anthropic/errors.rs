@@ -5,7 +5,7 @@
 
 use crate::drive::Head;
 use crate::error::{CompactionIssue, ModelError, Reply, ThreadIssue};
-use crate::limits::{self, RateLimits};
+use crate::limits;
 use crate::text::{excerpt, numbers, numbers_after};
 use dormouse_core::json::Text;
 use hyper::HeaderMap;
@@ -47,7 +47,7 @@ pub(super) fn in_reply(status: u16, headers: &HeaderMap, body: &[u8]) -> ModelEr
         request_id: id,
         retry_after: limits::retry_after(headers),
         should_retry: limits::should_retry(headers),
-        rate_limits: RateLimits::read(headers),
+        rate_limits: limits::read(headers),
         ..Reply::default()
     };
     let Some(parsed) = parsed else {

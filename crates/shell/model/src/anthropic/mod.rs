@@ -8,22 +8,22 @@
 //! Paths, headers, events, errors and usage of this wire.
 //!
 //! # Not here
-//! What a prompt looks like (`dormouse-context`) and members of a request ([`crate::features`]).
+//! What a prompt looks like (`dormouse-context`) and members of a request ([`dormouse_ask::features`]).
 
 mod decode;
 mod errors;
 mod open_block;
 mod usage;
 
-use crate::capabilities::Capabilities;
 use crate::client::{Base, ClientOptions, Credential, json_headers, secret_header};
 use crate::drive::{Head, Provider};
 use crate::error::{Malformed, ModelError, SetupError};
 use crate::http::Post;
 use crate::model::{Counting, Model, ResponseStream, TokenCount};
-use crate::request::{Delivery, Request};
-use crate::response::Response;
 use decode::MessageDecoder;
+use dormouse_ask::Capabilities;
+use dormouse_ask::Response;
+use dormouse_ask::{Delivery, Request};
 use dormouse_core::units::Tokens;
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};

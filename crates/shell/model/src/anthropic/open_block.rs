@@ -5,8 +5,8 @@
 //! their places. A block without deltas is the announced bytes.
 
 use crate::error::Malformed;
-use crate::response::{Delta, Unfinished};
 use bytes::Bytes;
+use dormouse_ask::{Delta, Unfinished};
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::json::{self, ObjectWriter, RawJson, RawMembers, Text};
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! Content blocks as parts of chat messages.
 
-use crate::response::Warning;
+use dormouse_ask::Warning;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

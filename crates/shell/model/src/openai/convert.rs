@@ -12,7 +12,7 @@
 //! those in [`PASSED`].
 
 use super::content::{self, Omitted};
-use crate::response::Warning;
+use dormouse_ask::Warning;
 use dormouse_core::json::{ObjectWriter, RawJson, RawMembers};
 use dormouse_core::units::Tokens;
 use serde::Deserialize;

@@ -9,10 +9,10 @@
 use super::errors;
 use crate::drive::{Decoder, Head};
 use crate::error::{Malformed, ModelError};
-use crate::response::{
+use bytes::Bytes;
+use dormouse_ask::{
     Delta, Event, Extras, Partial, Refusal, Response, StopReason, Unfinished, Warning,
 };
-use bytes::Bytes;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::MessageId;
 use dormouse_core::json::{ObjectWriter, RawJson, RawMembers};

@@ -4,7 +4,7 @@
 //! status; a prompt that is too long is also recognised by the words all of them use.
 
 use crate::error::{ModelError, Reply};
-use crate::limits::{self, RateLimits};
+use crate::limits;
 use crate::text::{excerpt, numbers, numbers_after};
 use dormouse_core::units::Tokens;
 use hyper::HeaderMap;
@@ -31,7 +31,7 @@ pub(super) fn in_reply(status: u16, headers: &HeaderMap, body: &[u8]) -> ModelEr
         request_id,
         retry_after: limits::retry_after(headers),
         should_retry: limits::should_retry(headers),
-        rate_limits: RateLimits::read(headers),
+        rate_limits: limits::read(headers),
         ..Reply::default()
     };
     let Ok(value) = serde_json::from_slice::<Value>(body) else {

@@ -19,15 +19,16 @@ mod errors;
 
 pub use convert::LengthMember;
 
-use crate::capabilities::{Capabilities, Feature};
 use crate::client::{Base, ClientOptions, Credential, json_headers, secret_header};
 use crate::drive::{Head, Provider};
-use crate::error::{ModelError, SetupError, Unsupported};
+use crate::error::{ModelError, SetupError};
 use crate::http::Post;
 use crate::model::{Counting, Model, ResponseStream};
-use crate::request::Request;
-use crate::response::Response;
 use decode::{ChatDecoder, Expected};
+use dormouse_ask::Request;
+use dormouse_ask::Response;
+use dormouse_ask::Unsupported;
+use dormouse_ask::{Capabilities, Feature};
 use hyper::HeaderMap;
 
 /// A client of chat completions. The address ends where `/chat/completions` follows, usually in

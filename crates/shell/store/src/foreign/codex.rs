@@ -19,7 +19,7 @@ use super::value::{number, parts, readable, text, time};
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{MessageId, RecordId, SessionId};
-use dormouse_core::record::{Body, Message, MessageOrigin, Role, UsageReport};
+use dormouse_core::record::{Body, Message, MessageOrigin, Purpose, Role, UsageReport};
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use serde_json::Value;
@@ -258,6 +258,7 @@ impl Codex {
             message: self.answered.take(),
             model,
             usage,
+            purpose: Purpose::Turn,
             cache: None,
         })));
     }

@@ -15,7 +15,7 @@ use super::scribe::{Scribe, boundary, user_side, without_effect};
 use super::value::{call, number, parts, readable, result, text, time};
 use dormouse_core::block::Block;
 use dormouse_core::id::{MessageId, RecordId, SessionId};
-use dormouse_core::record::{Body, Message, MessageOrigin, Preserved, Role, UsageReport};
+use dormouse_core::record::{Body, Message, MessageOrigin, Preserved, Purpose, Role, UsageReport};
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use serde_json::Value;
@@ -213,6 +213,7 @@ fn assistant(message: &Value, scribe: &Scribe) -> Vec<Body> {
             message: None,
             model: model.unwrap_or_default().to_owned(),
             usage,
+            purpose: Purpose::Turn,
             cache: None,
         });
         let body = |report| Body::Usage(Box::new(report));

@@ -83,7 +83,8 @@ fn check(log: &ForeignLog) {
 
 /// A file of the material; nothing, with a word about it, if it is not there.
 fn material(name: &str) -> Option<Vec<u8>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
     match RealFiles.read(&root.join(name), u64::MAX) {
         Ok(bytes) => Some(bytes.to_vec()),
         Err(error) => {

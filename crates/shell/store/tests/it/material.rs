@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// All transcripts, or none with a word about it.
 fn transcripts() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
     match discover(&RealFiles, &folder) {
         Ok(found) => found.logs.into_iter().map(|log| log.path).collect(),
         Err(error) => {

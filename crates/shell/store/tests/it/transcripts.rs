@@ -10,7 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 /// All transcripts, or none with a word about it.
 fn logs() -> Vec<FoundLog> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
     match discover(&RealFiles, &folder) {
         Ok(found) => found.logs,
         Err(error) => {

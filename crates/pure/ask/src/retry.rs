@@ -10,7 +10,7 @@
 //! than the policy's longest wait ends the attempts, because the caller may have something better
 //! to do.
 
-use crate::error::{CompactionIssue, ModelError};
+use crate::failure::Failure;
 use std::time::Duration;
 
 /// Settings of retries.
@@ -99,23 +99,21 @@ impl Retries {
     }
 
     /// Takes note of a failure `elapsed` after the start of the request.
-    pub fn next(&mut self, error: &ModelError, elapsed: Duration) -> Decision {
+    pub fn next(&mut self, failure: &Failure, elapsed: Duration) -> Decision {
         self.failed += 1;
-        if matches!(error, ModelError::Broken { .. }) {
+        if failure.partial.is_some() {
             return Decision::GiveUp(GiveUp::ContentShown);
         }
-        let reply = error.reply();
-        match reply.and_then(|reply| reply.should_retry) {
+        match failure.should_retry {
             Some(false) => return Decision::GiveUp(GiveUp::ServerSaidNo),
             Some(true) => {}
-            None if is_transient(error) => {}
+            None if failure.transient => {}
             None => return Decision::GiveUp(GiveUp::Permanent),
         }
         if self.failed > self.policy.retries {
             return Decision::GiveUp(GiveUp::Exhausted);
         }
-        let hint = reply.and_then(|reply| reply.retry_after);
-        let after = match hint {
+        let after = match failure.retry_after {
             Some(hint) if hint > self.policy.longest_hint => {
                 return Decision::GiveUp(GiveUp::HintTooLong);
             }
@@ -138,26 +136,6 @@ impl Retries {
         let full = self.policy.base.saturating_mul(1 << doublings);
         let full = full.min(self.policy.cap);
         full.mul_f64(1.0 - 0.25 * self.jitter.fraction())
-    }
-}
-
-/// Whether the same request may succeed later.
-fn is_transient(error: &ModelError) -> bool {
-    match error {
-        ModelError::Overloaded(_)
-        | ModelError::RateLimited(_)
-        | ModelError::ServerTimeout(_)
-        | ModelError::Server(_)
-        | ModelError::Connection { .. }
-        | ModelError::Stalled(_)
-        | ModelError::Cut
-        | ModelError::Compaction {
-            issue: CompactionIssue::Unavailable,
-            ..
-        } => true,
-        // Request timeout and conflict: the provider's own SDKs send these again.
-        ModelError::Invalid(reply) => matches!(reply.status, Some(408 | 409)),
-        _ => false,
     }
 }
 

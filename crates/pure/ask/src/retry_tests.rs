@@ -1,30 +1,34 @@
 //! Decisions on failures, without a clock.
 
 use super::*;
-use crate::error::{Malformed, Reply};
+use crate::failure::FailureKind;
 use crate::response::Partial;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
-fn overloaded(reply: Reply) -> ModelError {
-    ModelError::Overloaded(Box::new(reply))
+fn overloaded() -> Failure {
+    Failure::new(FailureKind::Overloaded, true, "overloaded")
 }
 
-fn hint(seconds: u64) -> Reply {
-    Reply {
+fn invalid() -> Failure {
+    Failure::new(FailureKind::Rejected, false, "invalid")
+}
+
+fn hint(seconds: u64, failure: Failure) -> Failure {
+    Failure {
         retry_after: Some(Duration::from_secs(seconds)),
-        ..Reply::default()
+        ..failure
     }
 }
 
-fn opinion(should_retry: bool) -> Reply {
-    Reply {
+fn opinion(should_retry: bool, failure: Failure) -> Failure {
+    Failure {
         should_retry: Some(should_retry),
-        ..Reply::default()
+        ..failure
     }
 }
 
-fn check(error: &ModelError, expected: Result<u64, GiveUp>) {
+fn check(error: &Failure, expected: Result<u64, GiveUp>) {
     let decision = Retries::new(RetryPolicy::default(), None, 7).next(error, Duration::ZERO);
     match (decision, expected) {
         (Decision::Retry { after, attempt: 2 }, Ok(seconds)) => {
@@ -37,35 +41,25 @@ fn check(error: &ModelError, expected: Result<u64, GiveUp>) {
 
 #[test]
 fn the_servers_word_counts_more_than_the_kind_of_error() {
-    check(&overloaded(hint(3)), Ok(3));
-    check(&overloaded(hint(61)), Err(GiveUp::HintTooLong));
-    check(&overloaded(opinion(false)), Err(GiveUp::ServerSaidNo));
-    let invalid = Reply {
-        retry_after: Some(Duration::from_secs(1)),
-        ..opinion(true)
-    };
-    check(&ModelError::Invalid(Box::new(invalid)), Ok(1));
-    check(&ModelError::Invalid(Box::default()), Err(GiveUp::Permanent));
-    check(
-        &ModelError::SpendLimit(Box::default()),
-        Err(GiveUp::Permanent),
-    );
-    let garbage = ModelError::Malformed(Malformed::Order("x"));
-    check(&garbage, Err(GiveUp::Permanent));
+    check(&hint(3, overloaded()), Ok(3));
+    check(&hint(61, overloaded()), Err(GiveUp::HintTooLong));
+    check(&opinion(false, overloaded()), Err(GiveUp::ServerSaidNo));
+    check(&hint(1, opinion(true, invalid())), Ok(1));
+    check(&invalid(), Err(GiveUp::Permanent));
 }
 
 #[test]
 fn content_that_was_shown_forbids_another_attempt_whatever_the_server_says() {
-    let broken = ModelError::Broken {
-        partial: Box::<Partial>::default(),
-        source: Box::new(overloaded(opinion(true))),
+    let broken = Failure {
+        partial: Some(Box::<Partial>::default()),
+        ..opinion(true, overloaded())
     };
     check(&broken, Err(GiveUp::ContentShown));
 }
 
 #[test]
 fn attempts_and_time_run_out() {
-    let error = overloaded(Reply::default());
+    let error = overloaded();
     let mut retries = Retries::new(RetryPolicy::default(), None, 7);
     let decisions: Vec<_> = (0..3)
         .map(|_| retries.next(&error, Duration::ZERO))
@@ -76,7 +70,7 @@ fn attempts_and_time_run_out() {
 
     let deadline = Some(Duration::from_secs(10));
     let mut retries = Retries::new(RetryPolicy::default(), deadline, 7);
-    let late = retries.next(&overloaded(hint(3)), Duration::from_secs(7));
+    let late = retries.next(&hint(3, overloaded()), Duration::from_secs(7));
     assert_eq!(late, Decision::GiveUp(GiveUp::Deadline));
 
     let mut retries = Retries::new(RetryPolicy::NEVER, None, 7);
@@ -91,7 +85,7 @@ proptest! {
         let mut retries = Retries::new(policy, None, seed);
         let mut again = retries.clone();
         for attempt in 0..40_u32 {
-            let error = overloaded(Reply::default());
+            let error = overloaded();
             let decision = retries.next(&error, Duration::ZERO);
             prop_assert_eq!(decision, again.next(&error, Duration::ZERO));
             let Decision::Retry { after, .. } = decision else { panic!("gave up") };

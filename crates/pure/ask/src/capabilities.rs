@@ -69,6 +69,14 @@ impl fmt::Display for Feature {
     }
 }
 
+/// A wish that the model or its provider cannot fulfil.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this model does not support {feature}")]
+pub struct Unsupported {
+    /// The feature wished for.
+    pub feature: Feature,
+}
+
 /// A set of features.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Features(u16);
@@ -144,11 +152,11 @@ impl Capabilities {
     ///
     /// # Errors
     /// When it cannot.
-    pub const fn require(&self, feature: Feature) -> Result<(), crate::error::Unsupported> {
+    pub const fn require(&self, feature: Feature) -> Result<(), Unsupported> {
         if self.has(feature) {
             Ok(())
         } else {
-            Err(crate::error::Unsupported { feature })
+            Err(Unsupported { feature })
         }
     }
 
@@ -174,7 +182,7 @@ impl Capabilities {
     }
 
     /// What the chat-completions wire and the model table say. Thinking is not sent on that wire.
-    pub(crate) fn of_chat(table: &ModelTable, model: &str) -> Self {
+    pub fn of_chat(table: &ModelTable, model: &str) -> Self {
         Self {
             thinking_binding: ThinkingBinding::None,
             features: Features::of(&[
@@ -211,7 +219,9 @@ pub struct CapabilityOverrides {
 }
 
 impl CapabilityOverrides {
-    pub(crate) fn apply(&self, mut to: Capabilities) -> Capabilities {
+    /// The capabilities with what the caller knows put in.
+    #[must_use]
+    pub fn apply(&self, mut to: Capabilities) -> Capabilities {
         to.window = self.window.unwrap_or(to.window);
         to.max_output = self.max_output.unwrap_or(to.max_output).min(to.window);
         to.features = self.features.unwrap_or(to.features);

@@ -9,8 +9,7 @@
 //! # Not here
 //! When to wish for what: that is policy.
 
-use crate::capabilities::{Capabilities, Feature};
-use crate::error::Unsupported;
+use crate::capabilities::{Capabilities, Feature, Unsupported};
 use crate::response::Extras;
 use dormouse_core::id::MessageId;
 use dormouse_core::json::RawJson;
