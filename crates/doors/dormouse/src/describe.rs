@@ -70,6 +70,13 @@ fn state(change: &StateChange) -> String {
         StateChange::Surfaced { memories } => format!("{} memories shown", memories.len()),
         StateChange::ReadState { path, .. } => path.clone(),
         StateChange::MemorySaved { detail } | StateChange::Dream { detail } => detail.to_string(),
+        StateChange::Attempt(attempt) => {
+            let next = attempt.again_after.map_or_else(
+                || "given up".to_owned(),
+                |millis| format!("again after {millis} ms"),
+            );
+            format!("attempt {}: {}; {next}", attempt.number, attempt.why)
+        }
         StateChange::Cursor { name, at } => format!("{name} has got to record {at}"),
         StateChange::Fact { name, value } => format!("{name} = {value}"),
     }

@@ -98,6 +98,8 @@ impl Fixture {
                 messages: Ttl::FiveMinutes,
             },
             now: Millis(1_770_000_000_000),
+            cached: dormouse_context::plan::CachedPart::Whole,
+            ending: dormouse_context::plan::Ending::User,
         })
     }
 
@@ -146,8 +148,7 @@ enum TypedBlock {
 
 fn typed(fixture: &Fixture) -> TypedBody {
     let plan = fixture.plan();
-    let body: Value =
-        serde_json::from_slice(&plan.body(&fixture.params, &fixture.prefix)).expect("a body");
+    let body: Value = serde_json::from_slice(&plan.body()).expect("a body");
     let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let block = |value: &Value| match value["type"].as_str() {
         Some("tool_use") => TypedBlock::ToolUse {
@@ -191,14 +192,14 @@ static MILLION: LazyLock<Fixture> =
 
 #[divan::bench]
 fn copy_the_same_bytes(bencher: Bencher<'_, '_>) {
-    let body = MILLION.plan().body(&MILLION.params, &MILLION.prefix);
+    let body = MILLION.plan().body();
     bencher.bench_local(|| black_box(&body).clone());
 }
 
 #[divan::bench]
 fn join_the_body(bencher: Bencher<'_, '_>) {
     let plan = MILLION.plan();
-    bencher.bench_local(|| black_box(&plan).body(&MILLION.params, &MILLION.prefix));
+    bencher.bench_local(|| black_box(&plan).body());
 }
 
 #[divan::bench]
@@ -323,7 +324,7 @@ fn one_turn(fixture: &Fixture) -> (u64, usize) {
         conversation.apply(record);
     }
     let plan = fixture.plan_for(&conversation);
-    black_box(plan.body(&fixture.params, &fixture.prefix));
+    black_box(plan.body());
     let serialised = json::serialised_bytes() - before;
     let blocks = new.iter().flat_map(|record| record.body.blocks());
     (serialised, blocks.map(|block| block.bytes().len()).sum())
@@ -333,7 +334,7 @@ fn main() {
     divan::main();
     let fixture = &*MILLION;
     let plan = fixture.plan();
-    let body = plan.body(&fixture.params, &fixture.prefix);
+    let body = plan.body();
     let segments = fixture.conversation.view().segments();
     println!(
         "\nconversation: {} messages, {} blocks, {:.2} MB body, {} tokens",
@@ -344,7 +345,7 @@ fn main() {
     );
     // The two are measured in turns, so that both meet the same machine.
     let copying = median(201, || body.clone());
-    let joining = median(201, || plan.body(&fixture.params, &fixture.prefix));
+    let joining = median(201, || plan.body());
     let typed_body = typed(fixture);
     let serialising = median(21, || serde_json::to_vec(&typed_body).expect("JSON"));
     ratio(

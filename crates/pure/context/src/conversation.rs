@@ -17,7 +17,7 @@ use dormouse_core::id::{MessageId, RecordId, Seq, SessionId};
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{
     Body, Boundary, FoldedState, LastRequest, LastUsage, Lineage, Manifest, Message, NotesState,
-    Record, Request, Role, StateChange, Undo,
+    Purpose, Record, Request, Role, StateChange, Undo, UsageReport,
 };
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
@@ -197,6 +197,9 @@ impl Conversation {
         state.surfaced.clear();
         state.forgotten_until = state.chronicle.clock;
         state.undone = false;
+        // A compaction settles what was spent on the notes before it.
+        state.notes_usage = TokenUsage::default();
+        state.notes_updates = 0;
         let left = tokens::calibration(&state, &self.view.target().model);
         if let Some(notes) = &mut state.notes {
             // Growth counts from what is left.
@@ -261,6 +264,7 @@ impl Conversation {
         match &record.body {
             Body::Message(message) if message.reaches_the_model() => self.message(record, message),
             Body::Fragment(fragment) => self.appended(*fragment.block.weight()),
+            Body::Usage(report) if !report.purpose.is_turn() => self.beside(record, report),
             Body::Usage(report) => {
                 let usage = Some(report.usage);
                 self.measured(
@@ -437,6 +441,21 @@ impl Conversation {
         }
     }
 
+    /// A response to a request beside the conversation: it is paid for, and measures nothing.
+    fn beside(&mut self, record: &Record, report: &UsageReport) {
+        let by_record = MessageId::new(record.id.as_str());
+        let message = report.message.as_ref().unwrap_or(&by_record);
+        let models = Arc::clone(&self.view.target().models);
+        let state = &mut self.state;
+        state
+            .totals
+            .observe(&models, message, &report.model, report.usage);
+        if report.purpose == Purpose::Notes {
+            state.notes_updates += 1;
+            state.notes_usage += report.usage;
+        }
+    }
+
     fn request(&mut self, record: &Record, request: &Request) {
         #[derive(Deserialize)]
         struct Params {
@@ -486,7 +505,9 @@ impl Conversation {
             StateChange::Fact { name, value } => {
                 state.facts.insert(name.clone(), value.clone());
             }
-            StateChange::MemorySaved { .. } | StateChange::Dream { .. } => {}
+            StateChange::MemorySaved { .. }
+            | StateChange::Dream { .. }
+            | StateChange::Attempt(_) => {}
         }
     }
 }

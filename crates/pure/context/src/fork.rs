@@ -83,6 +83,16 @@ impl Fork {
         fork
     }
 
+    /// The fork with a directive behind everything else.
+    #[must_use]
+    pub fn directed(mut self, directive: &str) -> Self {
+        if let Some(last) = self.segments.last() {
+            let directive = directive_segment(last, directive);
+            self.segments.push(directive);
+        }
+        self
+    }
+
     /// Forks the history: what came in and was not sent yet is left out. Everything in front of
     /// the directive was sent before, or was the answer to it.
     pub fn of_history(

@@ -39,6 +39,31 @@ pub struct RequestInputs<'a> {
     pub ttls: MarkerTtls,
     /// The time.
     pub now: Millis,
+    /// The part of the prompt that may carry cache markers.
+    pub cached: CachedPart,
+    /// The kind of last message the prompt may have.
+    pub ending: Ending,
+}
+
+/// The part of a prompt that may carry cache markers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CachedPart {
+    /// All of it: the next request of the conversation reads it again.
+    #[default]
+    Whole,
+    /// The first so many segments. A fork marks only what it shares with its parent: its directive
+    /// is read by no other request.
+    Shared(usize),
+}
+
+/// The kind of last message a prompt may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// One of the user's side.
+    #[default]
+    User,
+    /// Any: the provider paused its own turn and goes on when it is sent the same again.
+    PausedTurn,
 }
 
 /// Whether a request can be made.
@@ -75,9 +100,26 @@ pub struct RequestPlan {
     pub prediction: Prediction,
     /// What was decided, and why.
     pub reasons: Vec<String>,
+    model: String,
+    params: RawJson,
+    prefix: Arc<RenderedPrefix>,
     segments: u64,
     chain: Hash,
     shape: Shape,
+}
+
+/// The results that have to be appended before a request leaves: one for each call that never got
+/// its own.
+pub fn repairs(view: &View) -> Option<Message> {
+    let calls = view.tail().open_calls();
+    let results: Vec<Block> = calls
+        .filter_map(|call| call.block.call())
+        .map(|call| Block::tool_result(call, crate::MISSING_RESULT, true))
+        .collect();
+    (!results.is_empty()).then(|| Message {
+        origin: MessageOrigin::Repair,
+        ..Message::user(results)
+    })
 }
 
 /// Plans the next request.
@@ -85,21 +127,23 @@ pub fn plan_request(inputs: &RequestInputs<'_>) -> RequestPlan {
     let conversation = inputs.conversation;
     let view = conversation.view();
     let shape = shape(conversation, inputs.prefix, inputs.params);
-    let markers = inputs.ledger.markers(&shape, inputs.now, inputs.ttls);
+    let markers = match inputs.cached {
+        CachedPart::Whole => inputs.ledger.markers(&shape, inputs.now, inputs.ttls),
+        CachedPart::Shared(segments) => {
+            let mut shared = shape.clone();
+            shared.segments.truncate(segments);
+            inputs.ledger.markers(&shared, inputs.now, inputs.ttls)
+        }
+    };
     let prediction = inputs.ledger.predict(&shape, &markers, inputs.now);
     let count = conversation.count(inputs.prefix.weight());
     let gauge = inputs.thresholds.gauge(count.tokens, inputs.relief);
 
-    let repairs: Vec<Block> = view
-        .tail()
-        .open_calls()
-        .filter_map(|call| call.block.call())
-        .map(|call| Block::tool_result(call, crate::MISSING_RESULT, true))
-        .collect();
+    let repairs = repairs(view);
     let ends_with_user = shape
         .segments
         .last()
-        .is_some_and(|last| last.role != Role::Assistant);
+        .is_some_and(|last| last.role != Role::Assistant || inputs.ending == Ending::PausedTurn);
     let verdict = if view.is_awaiting_response() && view.tail().is_empty() {
         Verdict::InFlight
     } else if !ends_with_user {
@@ -112,10 +156,10 @@ pub fn plan_request(inputs: &RequestInputs<'_>) -> RequestPlan {
         }
     };
     let mut reasons = Vec::new();
-    if !repairs.is_empty() {
+    if let Some(repairs) = &repairs {
         reasons.push(format!(
             "{} calls without a result are answered as interrupted",
-            repairs.len()
+            repairs.content.len()
         ));
     }
     match prediction.hit {
@@ -128,15 +172,15 @@ pub fn plan_request(inputs: &RequestInputs<'_>) -> RequestPlan {
     RequestPlan {
         head: conversation.head().cloned(),
         verdict,
-        repairs: (!repairs.is_empty()).then(|| Message {
-            origin: MessageOrigin::Repair,
-            ..Message::user(repairs)
-        }),
+        repairs,
         count,
         gauge,
         markers,
         prediction,
         reasons,
+        model: view.target().model.to_string(),
+        params: inputs.params.clone(),
+        prefix: Arc::clone(inputs.prefix),
         segments: shape.segments.len() as u64,
         chain: shape.segments.chain(shape.segments.len()),
         shape,
@@ -173,25 +217,25 @@ pub fn rebuild(view: &View, request: &Request, prefix: &RenderedPrefix) -> Vec<u
 
 impl RequestPlan {
     /// The record to append before the request leaves.
-    pub fn record(&self, params: &RawJson, prefix: &RenderedPrefix, model: &str) -> Body {
+    pub fn record(&self) -> Body {
         /// Decisions kept in the log.
         const MOST_DECISIONS: usize = 16;
         Body::Request(Box::new(Request {
-            prefix: (!prefix.is_empty()).then(|| prefix.id()),
-            model: model.to_owned(),
+            prefix: (!self.prefix.is_empty()).then(|| self.prefix.id()),
+            model: self.model.clone(),
             segments: self.segments,
             chain: self.chain,
             markers: self.markers.clone(),
-            params: params.clone(),
+            params: self.params.clone(),
             decisions: self.reasons.iter().take(MOST_DECISIONS).cloned().collect(),
         }))
     }
 
     /// The bytes to send.
-    pub fn body(&self, params: &RawJson, prefix: &RenderedPrefix) -> Vec<u8> {
+    pub fn body(&self) -> Vec<u8> {
         let body = RequestBody {
-            params,
-            prefix,
+            params: &self.params,
+            prefix: &self.prefix,
             markers: &self.markers,
         };
         let segments = &self.shape.segments;

@@ -4,8 +4,9 @@ use crate::error::EngineError;
 use crate::notice::Notice;
 use crate::ports::Purpose;
 use crate::session::Session;
-use dormouse_context::plan::{RequestInputs, RequestPlan, Verdict, plan_request};
+use dormouse_context::plan::{RequestInputs, RequestPlan, Verdict, plan_request, repairs};
 use dormouse_context::window::Relief;
+use dormouse_core::json::RawJson;
 use dormouse_core::record::{Body, CacheObservation, Message, Role, UsageReport};
 use dormouse_core::settings::keys;
 use dormouse_model::{Event, ModelError, Request, Response};
@@ -13,16 +14,18 @@ use std::sync::Arc;
 
 impl Session {
     /// Plans the next request.
-    pub(crate) fn plan(&self, relief: Relief) -> RequestPlan {
+    pub(crate) fn plan(&self, relief: Relief, params: &RawJson) -> RequestPlan {
         plan_request(&RequestInputs {
             conversation: &self.conversation,
             ledger: &self.ledger,
             prefix: &self.config.prefix,
-            params: &self.params,
+            params,
             thresholds: &self.settings.thresholds,
             relief,
             ttls: self.ttls(),
             now: self.now(),
+            cached: dormouse_context::plan::CachedPart::Whole,
+            ending: dormouse_context::plan::Ending::User,
         })
     }
 
@@ -33,11 +36,11 @@ impl Session {
         relief: Relief,
         notes_due: bool,
     ) -> Result<Response, EngineError> {
-        let mut plan = self.plan(relief);
-        if let Some(repairs) = plan.repairs.take() {
+        if let Some(repairs) = repairs(self.conversation.view()) {
             self.append(Body::Message(repairs))?;
-            plan = self.plan(relief);
         }
+        let (params, betas) = self.request_params()?;
+        let plan = self.plan(relief, &params);
         match plan.verdict {
             Verdict::Send | Verdict::InFlight | Verdict::CompactFirst => {}
             Verdict::NothingToSend => return Err(EngineError::NothingToSend),
@@ -48,10 +51,8 @@ impl Session {
                 });
             }
         }
-        let prefix = Arc::clone(&self.config.prefix);
-        let (params, betas) = self.request_params()?;
-        let body = plan.body(&params, &prefix);
-        let record = plan.record(&params, &prefix, &self.config.model);
+        let body = plan.body();
+        let record = plan.record();
         self.append(record)?;
         let now = self.now();
         let estimate = plan.count.tokens;

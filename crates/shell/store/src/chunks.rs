@@ -18,7 +18,7 @@ use std::ops::Range;
 
 /// The longest line that is read. Anything longer is passed over and reported: no message is that
 /// long, and one line must not decide how much memory is taken.
-pub const MAX_LINE: usize = 64 * 1024 * 1024;
+pub const MAX_LINE: usize = dormouse_core::record::LONGEST_LINE;
 
 /// How much is read at first. Whoever wants the first line only should not pay for megabytes.
 const FIRST_READ: usize = 64 * 1024;

@@ -121,13 +121,15 @@ impl Writer {
                 messages: Ttl::FiveMinutes,
             },
             now: Millis(self.now),
+            cached: dormouse_context::plan::CachedPart::Whole,
+            ending: dormouse_context::plan::Ending::User,
         });
         assert_eq!(plan.verdict, Verdict::Send);
-        self.sent.push(plan.body(&self.params, &self.prefix));
+        self.sent.push(plan.body());
         if let Some(repair) = plan.repairs.clone() {
             self.write(Body::Message(repair));
         }
-        self.write(plan.record(&self.params, &self.prefix, MODEL));
+        self.write(plan.record());
         let markers = plan.markers.clone();
         self.ledger
             .sent(plan.into_shape(), markers, Millis(self.now));

@@ -151,14 +151,15 @@ impl Session {
                 messages: Ttl::FiveMinutes,
             },
             now: Millis(self.now),
+            cached: dormouse_context::plan::CachedPart::Whole,
+            ending: dormouse_context::plan::Ending::User,
         });
-        let body = plan.body(&self.params, &self.prefix);
+        let body = plan.body();
         let request = SimRequest::post("/v1/messages", body);
         let response = self.simulator.handle(&request, Millis(self.now));
         let bytes = response.bytes();
         assert_eq!(response.status, 200, "{}", String::from_utf8_lossy(&bytes));
-        self.log
-            .push(plan.record(&self.params, &self.prefix, MODEL));
+        self.log.push(plan.record());
         let answer: Value = serde_json::from_slice(&bytes).unwrap();
         let content = answer["content"].as_array().unwrap();
         let blocks: Vec<Block> = content

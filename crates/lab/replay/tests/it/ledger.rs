@@ -166,9 +166,11 @@ impl Session {
                 messages: Ttl::FiveMinutes,
             },
             now: Millis(self.now),
+            cached: dormouse_context::plan::CachedPart::Whole,
+            ending: dormouse_context::plan::Ending::User,
         });
         assert_eq!(plan.verdict, Verdict::Send);
-        let body = plan.body(&params, &prefix);
+        let body = plan.body();
         let response = self
             .simulator
             .handle(&SimRequest::post("/v1/messages", body), Millis(self.now));
@@ -179,7 +181,7 @@ impl Session {
             String::from_utf8_lossy(&response.bytes())
         );
         let report = response.report.unwrap();
-        self.log.push(plan.record(&params, &prefix, MODEL));
+        self.log.push(plan.record());
         let markers = plan.markers.clone();
         let predicted = self
             .ledger

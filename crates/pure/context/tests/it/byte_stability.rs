@@ -156,8 +156,10 @@ fn a_fork_of_a_transcript_begins_with_the_same_bytes() {
                 relief: Relief::Available,
                 ttls,
                 now,
+                cached: dormouse_context::plan::CachedPart::Whole,
+                ending: dormouse_context::plan::Ending::User,
             });
-            let (parent, fork) = (plan.body(&params, &prefix), fork.body());
+            let (parent, fork) = (plan.body(), fork.body());
             // All but the brackets that close the last message and the body.
             let open = parent.strip_suffix(b"]}]}").expect("messages stand last");
             assert!(fork.starts_with(open), "{}", file.display());

@@ -76,6 +76,8 @@ impl Fixture {
                 messages: Ttl::FiveMinutes,
             },
             now: Millis(1_770_000_000_000),
+            cached: dormouse_context::plan::CachedPart::Whole,
+            ending: dormouse_context::plan::Ending::User,
         })
     }
 
@@ -84,12 +86,11 @@ impl Fixture {
         let plan = self.plan();
         assert_eq!(plan.verdict, Verdict::Send);
         assert_eq!(plan.head.as_ref(), self.log.head());
-        let body = plan.body(&self.params, &self.prefix);
+        let body = plan.body();
         if let Some(repair) = plan.repairs.clone() {
             self.log.push(Body::Message(repair));
         }
-        self.log
-            .push(plan.record(&self.params, &self.prefix, MODEL));
+        self.log.push(plan.record());
         let markers = plan.markers.clone();
         self.ledger
             .sent(plan.into_shape(), markers, Millis(1_770_000_000_000));
@@ -115,7 +116,7 @@ fn conversation() -> LogBuilder {
 #[test]
 fn a_body_holds_everything_in_its_place() {
     let fixture = Fixture::new(conversation());
-    let body = fixture.plan().body(&fixture.params, &fixture.prefix);
+    let body = fixture.plan().body();
     let body: Value = serde_json::from_slice(&body).unwrap();
     let one_hour = json!({ "type": "ephemeral", "ttl": "1h" });
     assert_eq!(
@@ -151,7 +152,7 @@ fn without_a_prefix_and_parameters_a_body_is_still_json() {
     let mut fixture = Fixture::new(conversation());
     fixture.prefix = Arc::new(RenderedPrefix::default());
     fixture.params = RawJson::from_value(&json!({})).unwrap();
-    let body = fixture.plan().body(&fixture.params, &fixture.prefix);
+    let body = fixture.plan().body();
     let body: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(
         body.as_object()

@@ -1,6 +1,6 @@
 //! What records say that is no part of the prompt: changes of state, agents, mail.
 
-use crate::id::{AgentId, Seq};
+use crate::id::{AgentId, RecordId, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -36,6 +36,8 @@ pub enum StateChange {
         /// What it did.
         detail: Value,
     },
+    /// A request failed: why, and what follows.
+    Attempt(Attempt),
     /// A named fact of a layer; null removes it.
     Fact {
         /// Its name.
@@ -54,9 +56,25 @@ impl StateChange {
             Self::MemorySaved { .. } => "memory-saved",
             Self::Cursor { .. } => "cursor",
             Self::Dream { .. } => "dream",
+            Self::Attempt(_) => "attempt",
             Self::Fact { .. } => "fact",
         }
     }
+}
+
+/// One attempt at a request that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The request's record; none for requests beside the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RecordId>,
+    /// Number of the attempt that failed, counted from one.
+    pub number: u32,
+    /// The error in one line.
+    pub why: String,
+    /// Milliseconds until the next attempt; none if there is no further one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_after: Option<u64>,
 }
 
 /// An agent started, changed or ended.

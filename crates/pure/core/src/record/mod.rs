@@ -7,6 +7,7 @@
 //!
 //! Reading ([`Record::parse`]) is lenient, writing ([`encode`]) is strict. What a record does to the prompt is decided in `dormouse-context`.
 
+mod batch;
 mod chronicle;
 mod events;
 mod layout;
@@ -19,11 +20,12 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use batch::{Batch, LONGEST_LINE};
 pub use chronicle::{
     Act, Chronicle, CommandFact, Decision, EarlierMessages, Entry, FileFact, Mention, MessageText,
     OpenCall, Outcome, Shelf, Sighting, Source, Speaker, UserMessage, UserMessages,
 };
-pub use events::{AgentEvent, MailEvent, StateChange};
+pub use events::{AgentEvent, Attempt, MailEvent, StateChange};
 pub use layout::{Derived, KeptRange, LayoutRun, Manifest};
 pub use message::{Message, MessageOrigin, Role};
 pub use payload::{

@@ -152,6 +152,8 @@ pub enum Purpose {
     Compaction,
     /// One token, so that the provider's cache does not lapse.
     KeepAlive,
+    /// Sampling beyond the answer that the provider did on its own account.
+    Provider,
     /// Any other fork.
     Fork,
 }

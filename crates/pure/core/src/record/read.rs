@@ -278,6 +278,7 @@ fn state_change(subtype: &str, text: &str) -> Option<Result<StateChange, serde_j
         "memory-saved" => typed(text).map(|detail| StateChange::MemorySaved { detail }),
         "cursor" => typed(text).map(|Cursor { name, at }| StateChange::Cursor { name, at }),
         "dream" => typed(text).map(|detail| StateChange::Dream { detail }),
+        "attempt" => typed(text).map(StateChange::Attempt),
         "fact" => typed(text).map(|Fact { name, value }| StateChange::Fact { name, value }),
         _ => return None,
     })

@@ -53,6 +53,10 @@ pub struct FoldedState {
     pub boundary: Option<RecordId>,
     /// The session notes, as far as they got.
     pub notes: Option<NotesState>,
+    /// Tokens that updates of the notes have used since the last compaction.
+    pub notes_usage: TokenUsage,
+    /// Updates of the notes since the last compaction.
+    pub notes_updates: u32,
     /// The user's messages and the evidence, over all boundaries.
     pub chronicle: Chronicle,
     /// The chronicle's clock at the last compaction: what it knew by then may have been forgotten.

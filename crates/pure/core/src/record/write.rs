@@ -132,6 +132,7 @@ fn write_state(line: &mut ObjectWriter, change: &StateChange) -> Result<(), serd
         StateChange::Cursor { name, at } => {
             line.field("dormouse", &json!({ "name": name, "at": at }))
         }
+        StateChange::Attempt(attempt) => line.field("dormouse", attempt),
         StateChange::Fact { name, value } => {
             line.field("dormouse", &json!({ "name": name, "value": value }))
         }
