@@ -24,9 +24,6 @@ use std::time::Duration;
 /// One step of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The request failed before any content and will be sent again. Whatever came before this
-    /// event no longer counts.
-    Retrying(Retrying),
     /// The provider accepted the request. Its prompt is in the cache from now on.
     MessageStart {
         /// The response's id.
@@ -93,7 +90,8 @@ pub enum Delta {
     Other(RawJson),
 }
 
-/// Notice of another attempt.
+/// Notice of another attempt, told by the session that makes it. No [`Event`] of a model: a client
+/// makes one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retrying {
     /// Number of the attempt that is to come; the first retry is 2.

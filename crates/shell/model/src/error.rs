@@ -3,7 +3,7 @@
 //! # Model
 //! A variant is a reason the caller acts on: shorten, wait, ask the user, replay, give up. What
 //! the provider said is kept beside it ([`Reply`]). Failures after the first content are wrapped
-//! in [`ModelError::Broken`] together with what had arrived, so that nobody sends such a request
+//! in [`ModelError::Broken`] together with what had arrived, so that no caller sends such a request
 //! again by mistake. A refusal is no error: the model answered.
 //!
 //! # Not here

@@ -7,17 +7,18 @@
 //! completions; both take the same body.
 //!
 //! ```text
-//!   Request ─► client ─► drive (attempts, time-outs) ─► http (connections)
+//!   Request ─► client ─► drive (one attempt, time-outs) ─► http (connections)
 //!                            │
 //!              events ◄── decoder (sans IO) ◄── sse (sans IO) ◄── bytes
 //! ```
 //!
 //! # Responsibilities
-//! The wire formats of providers: headers, events, errors, usage. Retries that never show two
-//! answers. No type of a provider leaves the crate.
+//! The wire formats of providers: headers, events, errors, usage. No type of a provider leaves the
+//! crate.
 //!
 //! # Not here
-//! How a prompt is laid out, when to ask what, what it costs.
+//! How a prompt is laid out, when to ask what, what it costs. Retry, back-off and fallback: a client
+//! makes one attempt, and its error becomes a [`dormouse_ask::Failure`] that the caller decides on.
 
 pub mod anthropic;
 mod client;

@@ -25,7 +25,8 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// What the model of this name can do.
     fn capabilities(&self, model: &str) -> Capabilities;
 
-    /// Asks. Nothing is sent before the stream is polled.
+    /// Asks once. Nothing is sent before the stream is polled, and nothing is sent a second time:
+    /// a caller that wants another attempt asks again.
     fn stream(&self, request: Request) -> ResponseStream;
 
     /// Counts the tokens of a prompt without a model answering it. The body is that of a request

@@ -1,6 +1,7 @@
 //! A stream that is cut at every byte: a typed error with what had arrived, and one request.
 
-use crate::material::{ANSWER, BLOCKS, SHORT, ask, bytes, client, name, single};
+use crate::attempts::ask_again;
+use crate::material::{ANSWER, BLOCKS, SHORT, ask, bytes, client, name};
 use crate::server::{Reply, Server, Step};
 use dormouse_model::ModelError;
 
@@ -39,7 +40,7 @@ fn check_partial(error: &ModelError, at: usize) {
 async fn cut_everywhere(reply: impl Fn(&[u8]) -> Reply) {
     for at in 0..ANSWER.len() {
         let server = Server::new([reply(&ANSWER.as_bytes()[..at]).step(Step::Close)]);
-        match ask(&single(&server)).await {
+        match ask(&client(&server)).await {
             Ok(response) => {
                 assert!(at >= complete(), "cut at {at}");
                 assert_eq!(bytes(&response), BLOCKS);
@@ -83,7 +84,7 @@ async fn another_attempt_is_made_only_before_the_first_content() {
     ] {
         let cut = Reply::stream().chunk(&ANSWER.as_bytes()[..at]);
         let server = Server::new([cut.step(Step::Close), Reply::whole_stream(SHORT)]);
-        let result = ask(&client(&server)).await;
+        let result = ask_again(&client(&server)).await.outcome;
         if at < border {
             assert_eq!(result.unwrap().id.as_str(), "msg_2", "cut at {at}");
             assert_eq!(server.requests().len(), 2);
