@@ -1,6 +1,6 @@
 //! What both clients are made of: where, as whom, how patiently.
 
-use crate::drive::{Call, Timeouts};
+use crate::attempt::{Call, Timeouts};
 use crate::error::SetupError;
 use crate::http::{BaseUrl, Connector, Http, Post, TcpConnector};
 use dormouse_ask::CapabilityOverrides;

@@ -11,7 +11,7 @@
 use super::errors;
 use super::open_block::{Closed, OpenBlock};
 use super::usage::WireUsage;
-use crate::drive::{Decoder, Head};
+use crate::attempt::{Decoder, Head};
 use crate::error::{Malformed, ModelError};
 use dormouse_ask::{Event, Extras, Partial, Refusal, Response, StopReason, Unfinished};
 use dormouse_core::block::Block;
