@@ -134,6 +134,22 @@ impl StopReason {
         )
     }
 
+    /// The reason of this name, the inverse of [`Self::as_str`]. Details that stand beside the name
+    /// (the sequence, the words of a refusal) are empty.
+    pub fn parse(name: &str) -> Self {
+        match name {
+            "end_turn" => Self::EndTurn,
+            "tool_use" => Self::ToolUse,
+            "max_tokens" => Self::MaxTokens,
+            "stop_sequence" => Self::StopSequence(None),
+            "model_context_window_exceeded" => Self::WindowExceeded,
+            "pause_turn" => Self::PauseTurn,
+            "compaction" => Self::Compaction,
+            "refusal" => Self::Refusal(Refusal::default()),
+            other => Self::Other(Arc::from(other)),
+        }
+    }
+
     /// The name on the Messages wire, which is also the one in logs.
     pub fn as_str(&self) -> &str {
         match self {
@@ -261,3 +277,7 @@ pub struct Partial {
     /// What was used, as far as the provider had said. It is billed all the same.
     pub usage: TokenUsage,
 }
+
+#[cfg(test)]
+#[path = "response_tests.rs"]
+mod tests;
