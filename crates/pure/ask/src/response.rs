@@ -278,6 +278,25 @@ pub struct Partial {
     pub usage: TokenUsage,
 }
 
+impl Partial {
+    /// Blocks that may stand in the conversation: the complete ones in order, then unfinished text.
+    /// Reasoning without its signature and calls without their whole input are left out, because
+    /// providers refuse the first and a tool cannot run on the second.
+    pub fn keepable(&self) -> Vec<Block> {
+        let texts = self.unfinished.iter().filter_map(Unfinished::to_text);
+        self.blocks.iter().cloned().chain(texts).collect()
+    }
+}
+
+impl Unfinished {
+    fn to_text(&self) -> Option<Block> {
+        let announced = Block::parse(self.head.bytes()).ok()?;
+        // A blank text block makes providers refuse every later request with it.
+        let is_kept = announced.kind() == BlockKind::Text && !self.received.trim().is_empty();
+        is_kept.then(|| Block::text(&self.received))
+    }
+}
+
 #[cfg(test)]
 #[path = "response_tests.rs"]
 mod tests;
