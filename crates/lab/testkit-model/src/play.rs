@@ -1,7 +1,9 @@
 //! Playing a script.
 
 use crate::script::{Answer, Script, Step, partial};
+use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::MessageId;
+use dormouse_core::json::RawJson;
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::Tokens;
 use dormouse_model::{
@@ -169,10 +171,11 @@ async fn pause(delay: Duration) {
 }
 
 async fn play(number: usize, answer: Answer, emitter: &Emitter) -> Result<Response, ModelError> {
+    let id = MessageId::new(format!("msg_scripted_{number}"));
     match answer {
         Answer::Response(mut response) => {
             if response.id.as_str().is_empty() {
-                response.id = MessageId::new(format!("msg_scripted_{number}"));
+                response.id = id;
             }
             show(&response, emitter).await;
             emitter.emit(Event::Usage(response.usage)).await;
@@ -182,10 +185,19 @@ async fn play(number: usize, answer: Answer, emitter: &Emitter) -> Result<Respon
             Ok(*response)
         }
         Answer::Fault(fault) => Err(fault()),
-        Answer::Break { blocks, fault } => {
-            show(&crate::script::response(blocks.clone()), emitter).await;
+        Answer::Break {
+            blocks,
+            text,
+            fault,
+        } => {
+            let begun = Response {
+                id,
+                ..crate::script::response(blocks)
+            };
+            show(&begun, emitter).await;
+            show_open_text(begun.blocks.len(), &text, emitter).await;
             Err(ModelError::Broken {
-                partial: Box::new(partial(blocks)),
+                partial: Box::new(partial(begun, text)),
                 source: Box::new(fault()),
             })
         }
@@ -216,4 +228,16 @@ async fn show(response: &Response, emitter: &Emitter) {
         let block = Some(block.clone());
         emitter.emit(Event::BlockStop { index, block }).await;
     }
+}
+
+/// The beginning of a text block that does not end.
+async fn show_open_text(place: usize, text: &str, emitter: &Emitter) {
+    if text.is_empty() {
+        return;
+    }
+    let index = u32::try_from(place).expect("a script has few blocks");
+    let (kind, head) = (BlockKind::Text, RawJson::from(&Block::text("")));
+    emitter.emit(Event::BlockStart { index, kind, head }).await;
+    let delta = Delta::Text(text.to_owned());
+    emitter.emit(Event::Delta { index, delta }).await;
 }

@@ -3,9 +3,12 @@
 use crate::expect::Expect;
 use dormouse_core::block::Block;
 use dormouse_core::id::MessageId;
+use dormouse_core::json::RawJson;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
-use dormouse_model::{Extras, ModelError, Partial, RateLimits, Response, StopReason, TokenCount};
+use dormouse_model::{
+    Extras, ModelError, Partial, RateLimits, Response, StopReason, TokenCount, Unfinished,
+};
 use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
@@ -25,11 +28,13 @@ pub enum Answer {
     Response(Box<Response>),
     /// An error instead of an answer. A function, because errors cannot be copied.
     Fault(Arc<dyn Fn() -> ModelError + Send + Sync>),
-    /// The blocks appear, then the answer breaks off.
+    /// The answer breaks off after it has begun.
     Break {
-        /// What appears before.
+        /// Complete blocks that appear before.
         blocks: Vec<Block>,
-        /// What happens then.
+        /// Beginning of a text block that follows them and does not end; empty for none.
+        text: String,
+        /// The error that ends the stream.
         fault: Arc<dyn Fn() -> ModelError + Send + Sync>,
     },
     /// Nothing ever comes.
@@ -65,8 +70,18 @@ impl Answer {
         blocks: Vec<Block>,
         fault: impl Fn() -> ModelError + Send + Sync + 'static,
     ) -> Self {
+        Self::break_inside(blocks, "", fault)
+    }
+
+    /// The answer breaks off inside a text block that follows these blocks.
+    pub fn break_inside(
+        blocks: Vec<Block>,
+        text: &str,
+        fault: impl Fn() -> ModelError + Send + Sync + 'static,
+    ) -> Self {
         Self::Break {
             blocks,
+            text: text.to_owned(),
             fault: Arc::new(fault),
         }
     }
@@ -103,7 +118,11 @@ impl fmt::Debug for Answer {
         match self {
             Self::Response(response) => write!(f, "{:?}", response.blocks),
             Self::Fault(fault) => write!(f, "fault: {}", fault()),
-            Self::Break { blocks, fault } => write!(f, "{blocks:?}, then: {}", fault()),
+            Self::Break {
+                blocks,
+                text,
+                fault,
+            } => write!(f, "{blocks:?} {text:?}, then: {}", fault()),
             Self::Silence => f.write_str("silence"),
             Self::Count(count) => write!(f, "{} tokens", count.input),
         }
@@ -132,12 +151,18 @@ pub(crate) fn response(blocks: Vec<Block>) -> Response {
     }
 }
 
-pub(crate) fn partial(blocks: Vec<Block>) -> Partial {
+/// The part of a response that had arrived when it broke off inside `text`.
+pub(crate) fn partial(begun: Response, text: String) -> Partial {
+    let open = (!text.is_empty()).then(|| Unfinished {
+        head: RawJson::from(&Block::text("")),
+        received: text,
+    });
     Partial {
-        id: Some(MessageId::from("msg_scripted")),
-        model: Some(Arc::from("scripted")),
-        blocks,
-        ..Partial::default()
+        id: Some(begun.id),
+        model: Some(begun.model),
+        blocks: begun.blocks,
+        unfinished: open.into_iter().collect(),
+        usage: begun.usage,
     }
 }
 

@@ -24,9 +24,6 @@ use std::time::Duration;
 /// One step of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The request failed before any content and will be sent again. Whatever came before this
-    /// event no longer counts.
-    Retrying(Retrying),
     /// The provider accepted the request. Its prompt is in the cache from now on.
     MessageStart {
         /// The response's id.
@@ -93,7 +90,8 @@ pub enum Delta {
     Other(RawJson),
 }
 
-/// Notice of another attempt.
+/// Notice of another attempt, told by the session that makes it. No [`Event`] of a model: a client
+/// makes one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retrying {
     /// Number of the attempt that is to come; the first retry is 2.
@@ -134,6 +132,22 @@ impl StopReason {
             self,
             Self::MaxTokens | Self::WindowExceeded | Self::Refusal(_)
         )
+    }
+
+    /// The reason of this name, the inverse of [`Self::as_str`]. Details that stand beside the name
+    /// (the sequence, the words of a refusal) are empty.
+    pub fn parse(name: &str) -> Self {
+        match name {
+            "end_turn" => Self::EndTurn,
+            "tool_use" => Self::ToolUse,
+            "max_tokens" => Self::MaxTokens,
+            "stop_sequence" => Self::StopSequence(None),
+            "model_context_window_exceeded" => Self::WindowExceeded,
+            "pause_turn" => Self::PauseTurn,
+            "compaction" => Self::Compaction,
+            "refusal" => Self::Refusal(Refusal::default()),
+            other => Self::Other(Arc::from(other)),
+        }
     }
 
     /// The name on the Messages wire, which is also the one in logs.
@@ -263,3 +277,26 @@ pub struct Partial {
     /// What was used, as far as the provider had said. It is billed all the same.
     pub usage: TokenUsage,
 }
+
+impl Partial {
+    /// Blocks that may stand in the conversation: the complete ones in order, then unfinished text.
+    /// Reasoning without its signature and calls without their whole input are left out, because
+    /// providers refuse the first and a tool cannot run on the second.
+    pub fn keepable(&self) -> Vec<Block> {
+        let texts = self.unfinished.iter().filter_map(Unfinished::to_text);
+        self.blocks.iter().cloned().chain(texts).collect()
+    }
+}
+
+impl Unfinished {
+    fn to_text(&self) -> Option<Block> {
+        let announced = Block::parse(self.head.bytes()).ok()?;
+        // A blank text block makes providers refuse every later request with it.
+        let is_kept = announced.kind() == BlockKind::Text && !self.received.trim().is_empty();
+        is_kept.then(|| Block::text(&self.received))
+    }
+}
+
+#[cfg(test)]
+#[path = "response_tests.rs"]
+mod tests;

@@ -1,17 +1,15 @@
 //! What both clients are made of: where, as whom, how patiently.
 
-use crate::drive::{Call, Timeouts};
+use crate::attempt::{Call, Timeouts};
 use crate::error::SetupError;
 use crate::http::{BaseUrl, Connector, Http, Post, TcpConnector};
 use dormouse_ask::CapabilityOverrides;
 use dormouse_ask::Delivery;
-use dormouse_ask::retry::{Retries, RetryPolicy};
 use dormouse_core::models::ModelTable;
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// As whom to ask.
 #[derive(Clone, Debug)]
@@ -33,10 +31,6 @@ pub struct ClientOptions {
     pub credential: Credential,
     /// How long to wait.
     pub timeouts: Timeouts,
-    /// When to try again.
-    pub retry: RetryPolicy,
-    /// Seed of the jitter between retries.
-    pub seed: u64,
     /// What models are known.
     pub models: Arc<ModelTable>,
     /// What is known better than by the table.
@@ -52,8 +46,6 @@ impl ClientOptions {
             url: url.into(),
             credential,
             timeouts: Timeouts::default(),
-            retry: RetryPolicy::default(),
-            seed: 0,
             models: Arc::new(ModelTable::builtin().clone()),
             overrides: CapabilityOverrides::default(),
             connector: None,
@@ -66,9 +58,6 @@ impl ClientOptions {
 pub(crate) struct Base {
     http: Http,
     timeouts: Timeouts,
-    retry: RetryPolicy,
-    seed: u64,
-    calls: AtomicU64,
     pub(crate) models: Arc<ModelTable>,
     pub(crate) overrides: CapabilityOverrides,
 }
@@ -83,27 +72,18 @@ impl Base {
         Ok(Self {
             http: Http::new(url, connector, options.timeouts.connect),
             timeouts: options.timeouts,
-            retry: options.retry,
-            seed: options.seed,
-            calls: AtomicU64::new(0),
             models: options.models.clone(),
             overrides: options.overrides,
         })
     }
 
     pub(crate) fn call<P>(&self, post: Post, provider: P, delivery: Delivery) -> Call<P> {
-        // Every call has its own jitter, or clients that fail together come back together.
-        let number = self.calls.fetch_add(1, Ordering::Relaxed);
-        let seed = self
-            .seed
-            .wrapping_add(number.wrapping_mul(0xD134_2543_DE82_EF95));
         Call {
             http: self.http.clone(),
             post,
             provider,
             delivery,
             timeouts: self.timeouts,
-            retries: Retries::new(self.retry, self.timeouts.overall, seed),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! # Model
 //! A variant is a reason the caller acts on: shorten, wait, ask the user, replay, give up. What
 //! the provider said is kept beside it ([`Reply`]). Failures after the first content are wrapped
-//! in [`ModelError::Broken`] together with what had arrived, so that nobody sends such a request
+//! in [`ModelError::Broken`] together with what had arrived, so that no caller sends such a request
 //! again by mistake. A refusal is no error: the model answered.
 //!
 //! # Not here
@@ -196,7 +196,7 @@ impl ModelError {
     fn kind(&self) -> FailureKind {
         match self {
             Self::PromptTooLong { tokens, limit, .. } => FailureKind::TooLong {
-                gap: tokens.zip(*limit).map(|(tokens, limit)| tokens - limit),
+                gap: tokens.zip(*limit).and_then(|(used, most)| gap(used, most)),
             },
             Self::AnswerTooLong {
                 input,
@@ -204,7 +204,7 @@ impl ModelError {
                 limit,
                 ..
             } => FailureKind::TooLong {
-                gap: Some(*input + *max_tokens - *limit),
+                gap: gap(*input + *max_tokens, *limit),
             },
             Self::RequestTooLarge(_) => FailureKind::TooLong { gap: None },
             Self::Overloaded(_) => FailureKind::Overloaded,
@@ -251,6 +251,12 @@ impl ModelError {
     /// The error and its causes in one line, for notices.
     pub fn chain(&self) -> String {
         let mut text = self.to_string();
+        // The words of a reply belong behind the error that carries it, not behind its wrapper.
+        if let Self::Broken { source, .. } = self {
+            text.push_str(": ");
+            text.push_str(&source.chain());
+            return text;
+        }
         if let Some(reply) = self.reply().filter(|reply| !reply.message.is_empty()) {
             text.push_str(": ");
             text.push_str(&reply.message);
@@ -421,6 +427,12 @@ pub enum SetupError {
     NoRoots,
 }
 
+/// Tokens too many. Figures that contradict the refusal are none: a caller that shortens by nothing
+/// would be refused again.
+fn gap(used: Tokens, most: Tokens) -> Option<Tokens> {
+    (used > most).then(|| used - most)
+}
+
 fn over(tokens: Option<Tokens>, limit: Option<Tokens>) -> String {
     match (tokens, limit) {
         (Some(tokens), Some(limit)) => format!(": {tokens} tokens, {limit} allowed"),
@@ -433,3 +445,7 @@ fn over(tokens: Option<Tokens>, limit: Option<Tokens>) -> String {
 fn seconds(time: &Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
+
+#[cfg(test)]
+#[path = "error_tests.rs"]
+mod tests;

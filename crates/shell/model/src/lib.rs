@@ -7,21 +7,22 @@
 //! completions; both take the same body.
 //!
 //! ```text
-//!   Request ─► client ─► drive (attempts, time-outs) ─► http (connections)
-//!                            │
-//!              events ◄── decoder (sans IO) ◄── sse (sans IO) ◄── bytes
+//!   Request ─► client ─► attempt (order, time-outs) ─► http (connections)
+//!                             │
+//!               events ◄── decoder (sans IO) ◄── sse (sans IO) ◄── bytes
 //! ```
 //!
 //! # Responsibilities
-//! The wire formats of providers: headers, events, errors, usage. Retries that never show two
-//! answers. No type of a provider leaves the crate.
+//! The wire formats of providers: headers, events, errors, usage. No type of a provider leaves the
+//! crate.
 //!
 //! # Not here
-//! How a prompt is laid out, when to ask what, what it costs.
+//! How a prompt is laid out, when to ask what, what it costs. Retry, back-off and fallback: a client
+//! makes one attempt, and its error becomes a [`dormouse_ask::Failure`] that the caller decides on.
 
 pub mod anthropic;
+mod attempt;
 mod client;
-mod drive;
 mod error;
 mod http;
 mod limits;
@@ -30,13 +31,13 @@ pub mod openai;
 pub mod sse;
 mod text;
 
+pub use attempt::Timeouts;
 pub use client::{ClientOptions, Credential};
 pub use dormouse_ask::{
     Caching, Capabilities, CapabilityOverrides, Delivery, Delta, Event, Extras, Feature, Features,
     Params, Partial, RateLimit, RateLimits, Refusal, Request, Response, Retrying, StopReason,
     Unfinished, Unsupported, Warning, features, retry,
 };
-pub use drive::Timeouts;
 pub use error::{
     CompactionIssue, ConnectionError, Malformed, ModelError, Reply, SetupError, ThreadIssue,
 };

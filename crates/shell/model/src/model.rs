@@ -25,7 +25,8 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// What the model of this name can do.
     fn capabilities(&self, model: &str) -> Capabilities;
 
-    /// Asks. Nothing is sent before the stream is polled.
+    /// Asks once. Nothing is sent before the stream is polled, and nothing is sent a second time:
+    /// a caller that wants another attempt asks again.
     fn stream(&self, request: Request) -> ResponseStream;
 
     /// Counts the tokens of a prompt without a model answering it. The body is that of a request
@@ -45,10 +46,11 @@ pub struct TokenCount {
     pub before_editing: Option<Tokens>,
 }
 
-/// Events of an answer the driver may be ahead of its reader.
+/// Events that an attempt may be ahead of its reader: a chunk of a socket holds about as many, and
+/// a reader that is slower than that holds the socket back.
 const AHEAD: usize = 32;
 
-type Driver = Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send>>;
+type Attempt = Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send>>;
 
 /// An answer while it is being written.
 pub struct ResponseStream {
@@ -57,35 +59,35 @@ pub struct ResponseStream {
 }
 
 enum State {
-    Running(Driver),
-    /// The driver is done, but events of it may be waiting.
+    Running(Attempt),
+    /// The attempt is over, but events of it may be waiting.
     Ended(Box<Result<Response, ModelError>>),
     Over,
 }
 
-/// Where a driver puts events for the reader of its stream.
+/// Sending end of a stream, for the attempt that writes it.
 #[derive(Clone, Debug)]
 pub struct Emitter(mpsc::Sender<Event>);
 
 impl Emitter {
     /// Hands an event out; waits while the reader is far behind.
     pub async fn emit(&self, event: Event) {
-        // The receiver lives as long as the driver that calls this: both are in one stream.
+        // The receiver lives as long as the attempt that calls this: both are in one stream.
         self.0.send(event).await.ok();
     }
 }
 
 impl ResponseStream {
-    /// A stream that a driver writes. The driver runs while the stream is polled and its result
-    /// is the stream's end.
-    pub fn new<F>(driver: impl FnOnce(Emitter) -> F) -> Self
+    /// A stream written by an attempt, which runs while the stream is polled and whose result is
+    /// the stream's end.
+    pub fn new<F>(attempt: impl FnOnce(Emitter) -> F) -> Self
     where
         F: Future<Output = Result<Response, ModelError>> + Send + 'static,
     {
         let (sender, events) = mpsc::channel(AHEAD);
         Self {
             events,
-            state: State::Running(Box::pin(driver(Emitter(sender)))),
+            state: State::Running(Box::pin(attempt(Emitter(sender)))),
         }
     }
 
@@ -102,8 +104,8 @@ impl ResponseStream {
         if let Poll::Ready(Some(event)) = self.events.poll_recv(context) {
             return Poll::Ready(Some(Ok(event)));
         }
-        if let State::Running(driver) = &mut self.state {
-            match driver.as_mut().poll(context) {
+        if let State::Running(attempt) = &mut self.state {
+            match attempt.as_mut().poll(context) {
                 Poll::Ready(outcome) => self.state = State::Ended(Box::new(outcome)),
                 Poll::Pending => {
                     return match self.events.poll_recv(context) {

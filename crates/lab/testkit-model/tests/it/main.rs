@@ -2,7 +2,7 @@
 
 use dormouse_core::block::Block;
 use dormouse_core::units::Tokens;
-use dormouse_model::{Event, Model, ModelError, Reply, Request, StopReason};
+use dormouse_model::{Delta, Event, Model, ModelError, Reply, Request, StopReason};
 use dormouse_testkit_model::{Answer, Expect, Script, ScriptedModel};
 use serde_json::json;
 use std::time::Duration;
@@ -69,6 +69,34 @@ async fn an_answer_can_break_off_after_it_was_shown() {
             .any(|event| matches!(event, Event::BlockStop { .. }))
     );
     assert_eq!(error.partial().unwrap().blocks, blocks);
+}
+
+#[tokio::test]
+async fn an_answer_can_break_off_inside_a_text() {
+    let blocks = vec![Block::text("whole")];
+    let answer = Answer::break_inside(blocks.clone(), "hal", || ModelError::Cut);
+    let model = ScriptedModel::new(Script::new().then(answer));
+    let mut stream = model.stream(request("x"));
+    let (mut started, mut text, mut stops) = (None, String::new(), 0);
+    let error = loop {
+        match stream.next().await.unwrap() {
+            Ok(Event::MessageStart { id, .. }) => started = Some(id),
+            Ok(Event::Delta {
+                index: 1,
+                delta: Delta::Text(piece),
+            }) => text.push_str(&piece),
+            Ok(Event::BlockStop { .. }) => stops += 1,
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((text.as_str(), stops), ("hal", 1));
+    let partial = error.partial().unwrap();
+    assert_eq!(partial.id, started, "one answer has one id");
+    assert_eq!(
+        partial.keepable(),
+        [Block::text("whole"), Block::text("hal")]
+    );
 }
 
 #[tokio::test(start_paused = true)]

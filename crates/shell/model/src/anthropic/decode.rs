@@ -11,7 +11,7 @@
 use super::errors;
 use super::open_block::{Closed, OpenBlock};
 use super::usage::WireUsage;
-use crate::drive::{Decoder, Head};
+use crate::attempt::{Decoder, Head};
 use crate::error::{Malformed, ModelError};
 use dormouse_ask::{Event, Extras, Partial, Refusal, Response, StopReason, Unfinished};
 use dormouse_core::block::Block;
@@ -115,19 +115,13 @@ impl WireEnd<'_> {
                 explanation: details.and_then(|details| details.explanation.clone()),
             }
         };
-        Some(match self.stop_reason.0.as_deref()? {
-            "end_turn" => StopReason::EndTurn,
-            "tool_use" => StopReason::ToolUse,
-            "max_tokens" => StopReason::MaxTokens,
-            "stop_sequence" => {
+        Some(match StopReason::parse(self.stop_reason.0.as_deref()?) {
+            StopReason::StopSequence(_) => {
                 let sequence = self.stop_sequence.0.as_deref();
                 StopReason::StopSequence(sequence.map(str::to_owned))
             }
-            "model_context_window_exceeded" => StopReason::WindowExceeded,
-            "pause_turn" => StopReason::PauseTurn,
-            "compaction" => StopReason::Compaction,
-            "refusal" => StopReason::Refusal(refusal()),
-            other => StopReason::Other(Arc::from(other)),
+            StopReason::Refusal(_) => StopReason::Refusal(refusal()),
+            other => other,
         })
     }
 }

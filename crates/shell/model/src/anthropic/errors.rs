@@ -3,7 +3,7 @@
 //! The code decides first (`details.error_code`), because wording may change; then `error.type`
 //! with the status; then the text, where nothing else tells two cases apart.
 
-use crate::drive::Head;
+use crate::attempt::Head;
 use crate::error::{CompactionIssue, ModelError, Reply, ThreadIssue};
 use crate::limits;
 use crate::text::{excerpt, numbers, numbers_after};

@@ -2,7 +2,7 @@
 //!
 //! # Model
 //! A thin client: the caller's bytes are the body, untouched. Headers come from the settings and
-//! from the request's betas; the answer comes through `drive.rs`.
+//! from the request's betas; the answer comes through `attempt.rs`.
 //!
 //! # Responsibilities
 //! Paths, headers, events, errors and usage of this wire.
@@ -15,8 +15,8 @@ mod errors;
 mod open_block;
 mod usage;
 
+use crate::attempt::{Head, Provider};
 use crate::client::{Base, ClientOptions, Credential, json_headers, secret_header};
-use crate::drive::{Head, Provider};
 use crate::error::{Malformed, ModelError, SetupError};
 use crate::http::Post;
 use crate::model::{Counting, Model, ResponseStream, TokenCount};

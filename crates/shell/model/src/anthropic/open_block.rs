@@ -53,11 +53,18 @@ impl OpenBlock {
     pub(super) fn new(announced: &RawValue) -> Result<Self, Malformed> {
         let head: RawJson = serde_json::from_str(announced.get()).map_err(start)?;
         let block = Block::parse(head.bytes()).map_err(Malformed::Block)?;
+        // Servers other than the provider announce a block with its first words; deltas follow them.
+        let words = block.readable_text().filter(|words| !words.is_empty());
+        let (text, thinking) = match block.kind() {
+            BlockKind::Text => (words, None),
+            BlockKind::Thinking => (None, words),
+            _ => (None, None),
+        };
         Ok(Self {
             head,
             announced: block,
-            text: None,
-            thinking: None,
+            text,
+            thinking,
             signature: None,
             input: None,
             citations: Vec::new(),

@@ -3,18 +3,22 @@
 use super::*;
 use pretty_assertions::assert_eq;
 
-fn build(head: &str, deltas: &[&str]) -> Closed {
+fn open(head: &str, deltas: &[&str]) -> OpenBlock {
     let head: &RawValue = serde_json::from_str(head).unwrap();
     let mut block = OpenBlock::new(head).unwrap();
     for delta in deltas {
         block.grow(serde_json::from_str(delta).unwrap()).unwrap();
     }
-    block.close().unwrap()
+    block
+}
+
+fn build(head: &str, deltas: &[&str]) -> Closed {
+    open(head, deltas).close().unwrap()
 }
 
 #[test]
 fn every_kind_of_block_comes_out_as_one_object() {
-    let cases: [(&str, &[&str], &str); 12] = [
+    let cases: [(&str, &[&str], &str); 15] = [
         (
             r#"{"type":"text","text":""}"#,
             &[
@@ -22,6 +26,21 @@ fn every_kind_of_block_comes_out_as_one_object() {
                 r#"{"type":"text_delta","text":" \"b\""}"#,
             ],
             r#"{"type":"text","text":"aé \"b\""}"#,
+        ),
+        (
+            r#"{"type":"text","text":"one "}"#,
+            &[r#"{"type":"text_delta","text":"two"}"#],
+            r#"{"type":"text","text":"one two"}"#,
+        ),
+        (
+            r#"{"type":"text","text":"one"}"#,
+            &[],
+            r#"{"type":"text","text":"one"}"#,
+        ),
+        (
+            r#"{"type":"thinking","thinking":"one ","signature":"s"}"#,
+            &[r#"{"type":"thinking_delta","thinking":"two"}"#],
+            r#"{"type":"thinking","thinking":"one two","signature":"s"}"#,
         ),
         (
             r#"{"citations":null,"type":"text","text":""}"#,
@@ -108,5 +127,26 @@ fn input_that_is_no_object_is_told_apart() {
         };
         assert_eq!(unfinished.received.replace('"', "\\\""), input);
         assert!(error.to_string().contains("`Read`"));
+    }
+}
+
+#[test]
+fn an_unfinished_block_has_all_its_words() {
+    let cases: [(&str, &[&str], &str); 4] = [
+        (r#"{"type":"text","text":""}"#, &[], ""),
+        (r#"{"type":"text","text":"one"}"#, &[], "one"),
+        (
+            r#"{"type":"text","text":"one "}"#,
+            &[r#"{"type":"text_delta","text":"two"}"#],
+            "one two",
+        ),
+        (
+            r#"{"type":"tool_use","id":"t","name":"Read","input":{}}"#,
+            &[r#"{"type":"input_json_delta","partial_json":"{\"a"}"#],
+            r#"{"a"#,
+        ),
+    ];
+    for (head, deltas, expected) in cases {
+        assert_eq!(open(head, deltas).unfinished().received, expected);
     }
 }

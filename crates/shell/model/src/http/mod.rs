@@ -6,7 +6,7 @@
 //! the task that drives it. The body sent is the caller's bytes.
 //!
 //! # Not here
-//! Retries and time-outs (`drive`), redirects (no provider makes them), compression.
+//! Time-outs (`attempt`), retries (the caller's), redirects (no provider makes them), compression.
 
 mod connect;
 #[cfg(feature = "tls")]

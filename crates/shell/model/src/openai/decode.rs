@@ -7,7 +7,7 @@
 //! each of these; an answer with a reason is complete.
 
 use super::errors;
-use crate::drive::{Decoder, Head};
+use crate::attempt::{Decoder, Head};
 use crate::error::{Malformed, ModelError};
 use bytes::Bytes;
 use dormouse_ask::{

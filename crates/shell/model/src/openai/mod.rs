@@ -19,8 +19,8 @@ mod errors;
 
 pub use convert::LengthMember;
 
+use crate::attempt::{Head, Provider};
 use crate::client::{Base, ClientOptions, Credential, json_headers, secret_header};
-use crate::drive::{Head, Provider};
 use crate::error::{ModelError, SetupError};
 use crate::http::Post;
 use crate::model::{Counting, Model, ResponseStream};

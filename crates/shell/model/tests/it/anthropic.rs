@@ -89,7 +89,6 @@ async fn events_tell_the_story_in_order() {
 
 fn tell(event: &Event) -> String {
     match event {
-        Event::Retrying(_) => "retrying".to_owned(),
         Event::MessageStart { id, usage, .. } => format!("start {id} {}", usage.prompt()),
         Event::BlockStart { index, kind, .. } => format!("{index} {kind:?}"),
         Event::Delta { index, delta } => match delta {

@@ -1,5 +1,6 @@
 //! Dropping a stream at any point: the connection closes, nothing is sent again.
 
+use crate::attempts::ask_again;
 use crate::material::{ANSWER, BODY, client, collect};
 use crate::server::{Reply, Server, Step};
 use dormouse_model::{Event, Model, Request};
@@ -33,8 +34,8 @@ async fn while_connecting_waiting_or_pausing() {
     for replies in replies {
         let server = Server::new(replies);
         let client = client(&server);
-        let stream = client.stream(Request::streamed(BODY));
-        let given_up = tokio::time::timeout(Duration::from_secs(10), stream.finish()).await;
+        let asking = ask_again(&client);
+        let given_up = tokio::time::timeout(Duration::from_secs(10), asking).await;
         assert!(given_up.is_err(), "it ended by itself");
         drop(client);
         server.all_closed().await;

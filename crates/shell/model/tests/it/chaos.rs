@@ -1,9 +1,12 @@
 //! A thousand requests through random faults: each ends in a complete answer or a typed error,
-//! and none is sent again once its content was shown.
+//! none is sent again once its content was shown, and every pause is the one the server asked for
+//! (`Run::check` holds each run to that).
 
+use crate::attempts::{persist, rules};
 use crate::material::{ANSWER, BLOCKS, bytes, client};
 use crate::server::{Reply, Server, Step};
-use dormouse_model::{Event, Model, Request};
+use dormouse_model::Request;
+use dormouse_model::retry::GiveUp;
 use std::time::Duration;
 
 /// Numbers that look random and are the same in every run.
@@ -56,31 +59,21 @@ async fn a_thousand_requests() {
     let mut dice = Dice(2_026);
     let server = Server::new((0..3_000).map(|_| reply(&mut dice)));
     let client = client(&server);
-    let (mut complete, mut broken, mut refused) = (0, 0, 0);
+    let (mut complete, mut broken, mut refused, mut hinted) = (0, 0, 0, 0);
     for number in 0..1_000 {
         let before = server.requests().len();
         let body = format!(r#"{{"n":{number}}}"#);
-        let mut stream = client.stream(Request::streamed(body.clone()));
-        let (mut retries, mut content) = (0, false);
-        let end = loop {
-            match stream.next().await.expect("the stream has an end") {
-                Ok(Event::Retrying(_)) => {
-                    assert!(!content, "request {number} is sent again after its content");
-                    retries += 1;
-                }
-                Ok(Event::BlockStart { .. }) => content = true,
-                Ok(Event::Done(response)) => break Ok(response),
-                Ok(_) => {}
-                Err(error) => break Err(error),
-            }
-        };
-        match end {
+        let run = persist(&client, &Request::streamed(body.clone()), rules()).await;
+        run.check_punctual();
+        let last = run.attempts.last().expect("at least one attempt");
+        match &run.outcome {
             Ok(response) => {
-                assert_eq!(bytes(&response), BLOCKS, "request {number}");
+                assert_eq!(bytes(response), BLOCKS, "request {number}");
                 complete += 1;
             }
-            Err(error) if content => {
+            Err(error) if last.has_shown() => {
                 assert!(error.partial().is_some(), "request {number}: {error:?}");
+                assert_eq!(run.gave_up, Some(GiveUp::ContentShown), "request {number}");
                 broken += 1;
             }
             Err(error) => {
@@ -88,13 +81,14 @@ async fn a_thousand_requests() {
                 refused += 1;
             }
         }
-        drop(stream);
+        let failures = run.attempts.iter().filter_map(|it| it.failure.as_ref());
+        hinted += failures.filter(|it| it.retry_after.is_some()).count();
         let sent = server.requests().split_off(before);
-        assert_eq!(sent.len(), 1 + retries, "request {number}");
+        assert_eq!(sent.len(), run.attempts.len(), "request {number}");
         assert!(sent.iter().all(|seen| seen.body == body.as_bytes()));
     }
     assert!(
-        complete > 300 && broken > 100 && refused > 50,
-        "{complete} {broken} {refused}"
+        complete > 300 && broken > 100 && refused > 50 && hinted > 50,
+        "{complete} {broken} {refused} {hinted}"
     );
 }

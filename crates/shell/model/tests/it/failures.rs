@@ -1,8 +1,9 @@
-//! Refusals, retries, and what the server's hints do.
+//! Refusals, the one attempt of a client, and the hints of the server in the attempts of a driver.
 
-use crate::material::{ANSWER, BODY, SHORT, ask, client, client_with, collect, name, options};
+use crate::attempts::{TICK, ask_again, persist};
+use crate::material::{ANSWER, BODY, SHORT, ask, client, client_with, name, options};
 use crate::server::{Reply, Server, Step};
-use dormouse_model::retry::RetryPolicy;
+use dormouse_model::retry::{GiveUp, Retries, RetryPolicy};
 use dormouse_model::{Connecting, Connector, Event, Model, ModelError, Origin, Request, Timeouts};
 use pretty_assertions::assert_eq;
 use std::io;
@@ -35,13 +36,43 @@ fn up_to(phrase: &str) -> &'static str {
     &ANSWER[..ANSWER.find(phrase).unwrap()]
 }
 
-/// What comes of the replies: the error's name or the answer's id, the requests, the time.
+/// Attempts until the end: the error's name or the answer's id, the requests, the time.
 async fn outcome(replies: Vec<Reply>) -> (String, usize, Duration) {
     let server = Server::new(replies);
     let start = Instant::now();
-    let result = ask(&client(&server)).await;
-    let text = result.map_or_else(|error| name(&error), |response| response.id.to_string());
-    (text, server.requests().len(), start.elapsed())
+    let run = ask_again(&client(&server)).await;
+    let text = run
+        .outcome
+        .map_or_else(|error| name(&error), |response| response.id.to_string());
+    let requests = server.requests().len();
+    assert_eq!(requests, run.attempts.len(), "an attempt is one request");
+    (text, requests, start.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_makes_one_attempt_whatever_the_server_says() {
+    let replies = [
+        overloaded(),
+        error(529, &[("x-should-retry", "true")], "overloaded_error", "x"),
+        error(429, &[("retry-after", "0")], "rate_limit_error", "x"),
+        error(500, &[], "api_error", "x"),
+        Reply::default().step(Step::Close),
+        Reply::stream().step(Step::Close),
+        broken_off(""),
+    ];
+    for reply in replies {
+        let server = Server::new([reply.clone(), Reply::whole_stream(SHORT)]);
+        let start = Instant::now();
+        let error = ask(&client(&server)).await.unwrap_err();
+        assert!(error.failure().transient, "{error:?}");
+        assert_eq!(server.requests().len(), 1, "{error:?}");
+
+        let server = Server::new([reply, Reply::json(200, &[], r#"{"input_tokens":4}"#)]);
+        let client = client(&server);
+        client.count_tokens(Request::whole(BODY)).await.unwrap_err();
+        assert_eq!(server.requests().len(), 1);
+        assert_eq!(start.elapsed(), Duration::ZERO);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,7 +133,7 @@ async fn the_servers_pause_is_kept_to_the_millisecond() {
         // The clock of the runtime counts in whole milliseconds and rounds up.
         let expected = Duration::from_millis(expected);
         let extra = time.checked_sub(expected).expect("never earlier");
-        assert!(extra <= Duration::from_millis(5), "{time:?}");
+        assert!(extra <= 2 * TICK, "{time:?}");
     }
 }
 
@@ -145,26 +176,29 @@ async fn an_error_event_is_retried_only_before_the_first_content() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_is_announced_with_its_reason() {
+async fn a_failure_has_the_reason_for_the_notice_of_a_retry() {
     let server = Server::new([overloaded(), Reply::whole_stream(SHORT)]);
-    let (events, _) = collect(client(&server).stream(Request::streamed(BODY))).await;
-    let Event::Retrying(notice) = &events[0] else {
-        panic!("{events:?}");
+    let run = ask_again(&client(&server)).await;
+    let [notice] = &run.notices[..] else {
+        panic!("{:?}", run.notices);
     };
     assert_eq!(notice.attempt, 2);
     assert_eq!(notice.because, "the provider is overloaded: Overloaded");
-    assert!(matches!(events[1], Event::MessageStart { .. }));
+    assert!(run.attempts[0].events.is_empty());
+    let first = &run.attempts[1].events[0];
+    assert!(matches!(first, Event::MessageStart { .. }), "{first:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_pause_goes_beyond_the_deadline() {
     let limited = error(429, &[("retry-after", "30")], "rate_limit_error", "x");
     let server = Server::new([limited]);
-    let mut options = options(&server);
-    options.timeouts.overall = Some(Duration::from_secs(20));
+    let deadline = Some(Duration::from_secs(20));
+    let rules = Retries::new(RetryPolicy::default(), deadline, 7);
     let start = Instant::now();
-    let error = ask(&client_with(&options)).await.unwrap_err();
-    assert_eq!(name(&error), "RateLimited");
+    let run = persist(&client(&server), &Request::streamed(BODY), rules).await;
+    assert_eq!(name(&run.outcome.unwrap_err()), "RateLimited");
+    assert_eq!(run.gave_up, Some(GiveUp::Deadline));
     assert_eq!(start.elapsed(), Duration::ZERO);
 }
 
@@ -227,9 +261,7 @@ async fn a_server_that_refuses_while_the_body_is_still_coming_is_heard() {
 async fn a_connection_that_the_server_closed_in_the_meantime_is_not_used() {
     let closed = Reply::whole_stream(SHORT).step(Step::Close);
     let server = Server::new([closed, Reply::whole_stream(SHORT)]);
-    let mut options = options(&server);
-    options.retry = RetryPolicy::NEVER;
-    let client = client_with(&options);
+    let client = client(&server);
     ask(&client).await.unwrap();
     server.all_closed().await;
     ask(&client).await.unwrap();
@@ -258,7 +290,6 @@ impl Connector for Never {
 async fn a_connection_that_cannot_be_made_is_said_with_its_cause() {
     let server = Server::new([]);
     let mut options = options(&server);
-    options.retry = RetryPolicy::NEVER;
     options.connector = Some(Arc::new(Nowhere));
     let error = ask(&client_with(&options)).await.unwrap_err();
     assert_eq!(

@@ -7,6 +7,7 @@
 )]
 
 mod anthropic;
+mod attempts;
 mod cancel;
 mod chaos;
 mod cuts;

@@ -3,7 +3,6 @@
 use crate::server::Server;
 use dormouse_model::anthropic::{AnthropicClient, ApiVersion};
 use dormouse_model::openai::{LengthMember, OpenAiClient};
-use dormouse_model::retry::RetryPolicy;
 use dormouse_model::{
     ClientOptions, Credential, Event, Model, ModelError, Request, Response, ResponseStream,
 };
@@ -113,13 +112,6 @@ pub(crate) fn client_with(options: &ClientOptions) -> AnthropicClient {
 
 pub(crate) fn client(server: &Server) -> AnthropicClient {
     client_with(&options(server))
-}
-
-/// A client that never tries again.
-pub(crate) fn single(server: &Server) -> AnthropicClient {
-    let mut options = options(server);
-    options.retry = RetryPolicy::NEVER;
-    client_with(&options)
 }
 
 pub(crate) fn chat(server: &Server) -> OpenAiClient {

@@ -1,5 +1,6 @@
 //! Chat completions end to end.
 
+use crate::attempts::{persist, rules};
 use crate::material::{bytes, chat, collect, name, options};
 use crate::server::{Reply, Server, Step};
 use dormouse_core::units::Tokens;
@@ -166,8 +167,9 @@ async fn errors_and_cuts_follow_the_same_rules() {
         r#"{"error":{"message":"Loading model","code":503}}"#,
     );
     let server = Server::new([busy, answer(20)]);
-    assert!(ask(&server, body("hi")).await.is_ok());
-    assert_eq!(server.requests().len(), 2);
+    let run = persist(&chat(&server), &body("hi"), rules()).await;
+    assert!(run.outcome.is_ok());
+    assert_eq!((server.requests().len(), run.attempts.len()), (2, 2));
 
     let begun = "data: {\"id\":\"c\",\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n";
     let cut = Reply::stream().chunk(begun.as_bytes()).step(Step::Close);
@@ -177,7 +179,8 @@ async fn errors_and_cuts_follow_the_same_rules() {
         .end();
     for (reply, expected) in [(cut, "Broken Connection"), (failed, "Broken Server")] {
         let server = Server::new([reply, answer(20)]);
-        let error = ask(&server, body("hi")).await.unwrap_err();
+        let run = persist(&chat(&server), &body("hi"), rules()).await;
+        let error = run.outcome.unwrap_err();
         assert_eq!(name(&error), expected);
         assert_eq!(error.partial().unwrap().unfinished[0].received, "Hel");
         assert_eq!(server.requests().len(), 1);

@@ -1,11 +1,12 @@
 //! The clients and the provider simulator: two sides of the wire, written apart.
 
+use crate::attempts::{Attempt, persist};
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_model::anthropic::{AnthropicClient, ApiVersion};
 use dormouse_model::openai::{LengthMember, OpenAiClient};
-use dormouse_model::retry::RetryPolicy;
+use dormouse_model::retry::{Retries, RetryPolicy};
 use dormouse_model::{
-    ClientOptions, Credential, Event, Model, ModelError, Request, Response, StopReason, Timeouts,
+    ClientOptions, Credential, Model, ModelError, Request, Response, StopReason, Timeouts,
 };
 use dormouse_sim::{Server, SimConfig, serve};
 use dormouse_system::RealClock;
@@ -24,16 +25,20 @@ async fn simulator(config: SimConfig) -> Server {
 fn options(server: &Server) -> ClientOptions {
     let key = Credential::Key("not-a-secret".to_owned().into());
     ClientOptions {
-        retry: RetryPolicy {
-            base: Duration::from_millis(1),
-            cap: Duration::from_millis(2),
-            ..RetryPolicy::default()
-        },
         timeouts: Timeouts {
             idle: Duration::from_millis(250),
             ..Timeouts::default()
         },
         ..ClientOptions::new(format!("http://{}", server.address()), key)
+    }
+}
+
+/// Pauses in real time, so they are short here.
+fn hasty() -> RetryPolicy {
+    RetryPolicy {
+        base: Duration::from_millis(1),
+        cap: Duration::from_millis(2),
+        ..RetryPolicy::default()
     }
 }
 
@@ -206,38 +211,22 @@ async fn a_thousand_requests_through_chaos() {
     let (mut complete, mut refused, mut broken, mut retried) = (0, 0, 0, 0);
     for number in 0..1_000 {
         let messages = [json!({ "role": "user", "content": format!("request {number}") })];
-        let mut stream = client.stream(request(&messages, true));
-        let mut shown = false;
-        loop {
-            match stream
-                .next()
-                .await
-                .expect("a stream ends in an answer or an error")
-            {
-                Ok(Event::Retrying(_)) => {
-                    assert!(
-                        !shown,
-                        "request {number} was sent again after its content was shown"
-                    );
-                    retried += 1;
-                }
-                Ok(Event::BlockStart { .. }) => shown = true,
-                Ok(Event::Done(response)) => {
-                    assert!(!response.blocks.is_empty());
-                    complete += 1;
-                    break;
-                }
-                Ok(_) => {}
-                Err(ModelError::Broken { .. }) => {
-                    assert!(shown, "only what was begun can break");
-                    broken += 1;
-                    break;
-                }
-                Err(_) => {
-                    assert!(!shown, "an error after content says what had come");
-                    refused += 1;
-                    break;
-                }
+        let rules = Retries::new(hasty(), None, number);
+        let run = persist(&client, &request(&messages, true), rules).await;
+        retried += run.notices.len();
+        let shown = run.attempts.last().is_some_and(Attempt::has_shown);
+        match run.outcome {
+            Ok(response) => {
+                assert!(!response.blocks.is_empty());
+                complete += 1;
+            }
+            Err(ModelError::Broken { .. }) => {
+                assert!(shown, "only what was begun can break");
+                broken += 1;
+            }
+            Err(_) => {
+                assert!(!shown, "an error after content says what had come");
+                refused += 1;
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Silence, and patience with slow servers.
 
+use crate::attempts::ask_again;
 use crate::material::{ANSWER, SHORT, ask, client_with, name, options};
 use crate::server::{Reply, Server, Step};
-use dormouse_model::retry::RetryPolicy;
 use dormouse_model::{Model, Request};
 use pretty_assertions::assert_eq;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use tokio::time::Instant;
 async fn outcome(reply: Reply, overall: Option<Duration>) -> (String, u64) {
     let server = Server::new([reply]);
     let mut options = options(&server);
-    options.retry = RetryPolicy::NEVER;
     options.timeouts.overall = overall;
     let start = Instant::now();
     let result = ask(&client_with(&options)).await;
@@ -50,7 +49,7 @@ async fn every_byte_counts_as_a_sign_of_life() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deadline_holds_for_everything_together() {
+async fn the_deadline_holds_for_a_whole_attempt() {
     let slow = |count: usize| {
         let bytes = ANSWER.as_bytes().chunks(100).take(count);
         bytes.fold(Reply::stream(), |reply, bytes| {
@@ -60,6 +59,22 @@ async fn the_deadline_holds_for_everything_together() {
     let overall = Some(Duration::from_mins(20));
     let (text, seconds) = outcome(slow(100), overall).await;
     assert_eq!((text.as_str(), seconds), ("Broken Deadline", 1_200));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_attempt_has_a_deadline_of_its_own() {
+    let slow = |Reply(steps): Reply| {
+        let wait = Reply::default().step(Step::Wait(Duration::from_secs(15)));
+        steps.into_iter().fold(wait, Reply::step)
+    };
+    let overloaded = Reply::json(529, &[("retry-after", "9")], "{}");
+    let server = Server::new([slow(overloaded), slow(Reply::whole_stream(SHORT))]);
+    let mut options = options(&server);
+    options.timeouts.overall = Some(Duration::from_secs(20));
+    let start = Instant::now();
+    let run = ask_again(&client_with(&options)).await;
+    assert_eq!(run.outcome.unwrap().id.as_str(), "msg_2");
+    assert_eq!(start.elapsed().as_secs(), 15 + 9 + 15);
 }
 
 #[tokio::test(start_paused = true)]

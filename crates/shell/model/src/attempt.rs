@@ -1,16 +1,16 @@
-//! One request from the first attempt to the answer.
+//! One attempt at a request, from the connection to the answer.
 //!
 //! # Model
-//! Attempts follow each other until one succeeds or the retries give up. An attempt sends, reads
-//! the head, then either the whole body or events. Once a decoder has seen content, every failure
-//! is wrapped in [`ModelError::Broken`], which no retry passes: a request whose content was handed
-//! out is never sent again.
+//! An attempt sends once, reads the head, then either the whole body or events. Once a decoder has
+//! seen content, every failure is wrapped in [`ModelError::Broken`] with the content that had
+//! arrived: the mark by which [`dormouse_ask::retry`] refuses to send such a request again.
 //!
 //! # Responsibilities
 //! Order, time-outs, bounds on what is read. The same for every provider.
 //!
 //! # Not here
-//! What bytes mean ([`Provider`], [`Decoder`]) and whether to retry ([`dormouse_ask::retry`]).
+//! What bytes mean ([`Provider`], [`Decoder`]). Retry, back-off and fallback: they belong to the
+//! driver of a conversation, which records each of them.
 
 use crate::error::{Malformed, ModelError};
 use crate::http::{Exchange, Http, Post};
@@ -19,8 +19,7 @@ use crate::model::Emitter;
 use crate::sse::SseDecoder;
 use dormouse_ask::Delivery;
 use dormouse_ask::RateLimits;
-use dormouse_ask::retry::{Decision, Retries};
-use dormouse_ask::{Delta, Event, Partial, Response, Retrying};
+use dormouse_ask::{Delta, Event, Partial, Response};
 use dormouse_core::json::RawJson;
 use hyper::HeaderMap;
 use hyper::header::CONTENT_TYPE;
@@ -36,7 +35,7 @@ pub struct Timeouts {
     pub idle: Duration,
     /// For an answer that comes in one piece.
     pub whole: Duration,
-    /// For everything together, retries and pauses included.
+    /// For one attempt, from connecting to the last byte.
     pub overall: Option<Duration>,
 }
 
@@ -103,7 +102,7 @@ pub(crate) trait Decoder: Send {
     fn partial(&mut self) -> Option<Partial>;
 }
 
-/// A request on its way.
+/// A request before it is sent.
 #[derive(Debug)]
 pub(crate) struct Call<P> {
     pub(crate) http: Http,
@@ -111,56 +110,42 @@ pub(crate) struct Call<P> {
     pub(crate) provider: P,
     pub(crate) delivery: Delivery,
     pub(crate) timeouts: Timeouts,
-    pub(crate) retries: Retries,
 }
 
 impl<P: Provider> Call<P> {
-    pub(crate) async fn run(mut self, emitter: Emitter) -> Result<Response, ModelError> {
+    /// Sends, and hands out the events of the answer as they come.
+    pub(crate) async fn run(self, emitter: Emitter) -> Result<Response, ModelError> {
         let patience = Patience::new(&self);
-        loop {
-            let error = match self.attempt(&emitter, &patience).await {
-                Ok(response) => return Ok(response),
-                Err(error) => error,
-            };
-            match self
-                .retries
-                .next(&error.failure(), patience.start.elapsed())
-            {
-                Decision::GiveUp(_) => return Err(error),
-                Decision::Retry { after, attempt } => {
-                    let because = error.chain();
-                    let notice = Retrying {
-                        attempt,
-                        after,
-                        because,
-                    };
-                    emitter.emit(Event::Retrying(notice)).await;
-                    tokio::time::sleep(after).await;
-                }
-            }
+        let mut exchange = self.open(&patience).await?;
+        let head = Head::read(&exchange.headers);
+        let is_stream = limits::text(&exchange.headers, CONTENT_TYPE.as_str())
+            .is_some_and(|kind| kind.starts_with("text/event-stream"));
+        if !is_stream {
+            let body = read_all(&mut exchange, &patience, LONGEST_ANSWER).await?;
+            let response = self.provider.whole(head, &body)?;
+            announce(&response, &emitter).await;
+            return Ok(response);
         }
+        let mut decoder = self.provider.decoder(head);
+        let outcome = read_events(&mut exchange, &mut decoder, &emitter, &patience).await;
+        if outcome.is_ok() {
+            // Only a connection that was read to its end can be used again.
+            tokio::time::timeout(GRACE, exchange.chunk()).await.ok();
+        }
+        outcome.map_err(|error| match decoder.partial() {
+            Some(partial) => ModelError::Broken {
+                partial: Box::new(partial),
+                source: Box::new(error),
+            },
+            None => error,
+        })
     }
 
-    /// Sends once and returns the whole body, for what is no answer of a model.
-    pub(crate) async fn fetch(mut self) -> Result<bytes::Bytes, ModelError> {
+    /// Sends and returns the whole body, for replies that are no answer of a model.
+    pub(crate) async fn fetch(self) -> Result<Vec<u8>, ModelError> {
         let patience = Patience::new(&self);
-        loop {
-            let attempt = async {
-                let mut exchange = self.open(&patience).await?;
-                read_all(&mut exchange, &patience, LONGEST_ANSWER).await
-            };
-            let error = match attempt.await {
-                Ok(body) => return Ok(body.into()),
-                Err(error) => error,
-            };
-            match self
-                .retries
-                .next(&error.failure(), patience.start.elapsed())
-            {
-                Decision::GiveUp(_) => return Err(error),
-                Decision::Retry { after, .. } => tokio::time::sleep(after).await,
-            }
-        }
+        let mut exchange = self.open(&patience).await?;
+        read_all(&mut exchange, &patience, LONGEST_ANSWER).await
     }
 
     async fn open(&self, patience: &Patience) -> Result<Exchange, ModelError> {
@@ -174,36 +159,6 @@ impl<P: Provider> Call<P> {
         Err(self
             .provider
             .refusal(status, &exchange.headers, &body.unwrap_or_default()))
-    }
-
-    async fn attempt(
-        &self,
-        emitter: &Emitter,
-        patience: &Patience,
-    ) -> Result<Response, ModelError> {
-        let mut exchange = self.open(patience).await?;
-        let head = Head::read(&exchange.headers);
-        let is_stream = limits::text(&exchange.headers, CONTENT_TYPE.as_str())
-            .is_some_and(|kind| kind.starts_with("text/event-stream"));
-        if !is_stream {
-            let body = read_all(&mut exchange, patience, LONGEST_ANSWER).await?;
-            let response = self.provider.whole(head, &body)?;
-            announce(&response, emitter).await;
-            return Ok(response);
-        }
-        let mut decoder = self.provider.decoder(head);
-        let outcome = read_events(&mut exchange, &mut decoder, emitter, patience).await;
-        if outcome.is_ok() {
-            // Only a connection that was read to its end can be used again.
-            tokio::time::timeout(GRACE, exchange.chunk()).await.ok();
-        }
-        outcome.map_err(|error| match decoder.partial() {
-            Some(partial) => ModelError::Broken {
-                partial: Box::new(partial),
-                source: Box::new(error),
-            },
-            None => error,
-        })
     }
 }
 
@@ -305,7 +260,7 @@ async fn read_all(
     Ok(body)
 }
 
-/// The time-outs of one call.
+/// The time-outs of one attempt.
 struct Patience {
     start: Instant,
     idle: Duration,
