@@ -51,7 +51,8 @@ pub enum Moment {
     TurnEnd,
 }
 
-/// What the planner remembers between two questions; all of it can be made anew.
+/// The planner's memory between two questions. The index is made anew from the view; the size in
+/// use is not in the view and has to be recorded.
 #[derive(Clone, Debug, Default)]
 pub struct LayerState {
     index: ResultIndex,
@@ -60,6 +61,15 @@ pub struct LayerState {
 }
 
 impl LayerState {
+    /// State of a resumed session, from the last [`LayersPlan::in_use`] that was recorded. Without
+    /// it, hysteresis starts over and the session decides otherwise than an unbroken one.
+    pub fn resumed(in_use: Option<Tokens>) -> Self {
+        Self {
+            in_use,
+            ..Self::default()
+        }
+    }
+
     /// The results in view when the planner was last asked.
     pub fn results(&self) -> &ResultIndex {
         &self.index
@@ -150,6 +160,7 @@ pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
             Relief::Available
         },
         next_tidy_up: outlook.map(|outlook| outlook.target),
+        in_use: state.in_use,
     }
 }
 

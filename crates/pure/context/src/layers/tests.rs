@@ -76,6 +76,10 @@ impl Fixture {
     }
 
     fn plan(&self) -> LayersPlan {
+        self.plan_with(&mut LayerState::default())
+    }
+
+    fn plan_with(&self, state: &mut LayerState) -> LayersPlan {
         let models = Arc::new(ModelTable::builtin().clone());
         let records = path(self.log.records(), Leaf::Newest);
         let conversation = Conversation::fold(&records, Target::new(&models, "model"));
@@ -96,7 +100,7 @@ impl Fixture {
             cold: self.cold,
             provider_compacts: false,
         };
-        plan(&mut LayerState::default(), &inputs)
+        plan(state, &inputs)
     }
 
     fn action(&self) -> &'static str {
@@ -335,4 +339,21 @@ fn the_economic_policy_shows_its_arithmetic() {
     assert_eq!(trigger, Trigger::Auto);
     assert!(keep.is_some());
     assert!(full.why("compact").contains("classic target"));
+}
+
+#[test]
+fn a_resumed_session_aims_at_the_size_that_was_recorded() {
+    let early = Fixture::at(60_000).economic();
+    let mut late = Fixture::at(60_000).economic();
+    late.calls(3, 62_000);
+    let mut unbroken = LayerState::default();
+    let recorded = early.plan_with(&mut unbroken).in_use;
+    assert!(recorded.is_some());
+    let plan = late.plan_with(&mut unbroken);
+    // The best size has moved, but by too little to follow it.
+    assert_eq!(plan.in_use, recorded);
+    assert_ne!(late.plan().in_use, recorded);
+    assert_eq!(late.plan_with(&mut LayerState::resumed(recorded)), plan);
+    // A policy that aims at no size has none to record.
+    assert_eq!(Fixture::at(60_000).plan().in_use, None);
 }
