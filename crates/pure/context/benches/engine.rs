@@ -22,7 +22,7 @@ use dormouse_context::layers::{
 use dormouse_context::ledger::{Ledger, MarkerTtls};
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::plan::{RequestInputs, RequestPlan, plan_request};
-use dormouse_context::policy::Policy;
+use dormouse_context::policy::{Classic, Economic, Policy};
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_context::target::Target;
 use dormouse_context::window::{Relief, Thresholds};
@@ -220,7 +220,7 @@ fn plan_next_request(bencher: Bencher<'_, '_>, messages: usize) {
 
 /// The layers' own question, asked before every request.
 struct Layers {
-    policy: Policy,
+    policy: &'static dyn Policy,
     settings: LayerSettings,
     thresholds: Thresholds,
     rates: Rates,
@@ -230,7 +230,7 @@ struct Layers {
 impl Layers {
     /// A window that is nearly full, so that no layer can answer at a glance. The first question
     /// is asked here: what it learns of the conversation is not asked for again.
-    fn new(policy: Policy, fixture: &Fixture) -> Self {
+    fn new(policy: &'static dyn Policy, fixture: &Fixture) -> Self {
         let mut layers = Self {
             policy,
             settings: LayerSettings::new(&Settings::default()),
@@ -250,7 +250,7 @@ impl Layers {
         let inputs = LayerInputs {
             conversation: &fixture.conversation,
             prefix: fixture.prefix.weight(),
-            policy: &self.policy,
+            policy: self.policy,
             settings: &self.settings,
             thresholds: &self.thresholds,
             rates: &self.rates,
@@ -276,7 +276,11 @@ fn ten_thousand_messages() -> Fixture {
 #[divan::bench(args = ["classic", "economic"])]
 fn plan_all_layers_at_a_million_tokens(bencher: Bencher<'_, '_>, policy: &str) {
     let fixture = ten_thousand_messages();
-    let mut layers = Layers::new(Policy::named(policy).expect("a policy"), &fixture);
+    let policy: &dyn Policy = match policy {
+        "classic" => &Classic,
+        _ => &Economic,
+    };
+    let mut layers = Layers::new(policy, &fixture);
     bencher.bench_local(|| (layers.ask(&fixture), fixture.plan()));
 }
 
@@ -381,8 +385,8 @@ fn main() {
 
     let full = ten_thousand_messages();
     let tokens = full.plan().count.tokens;
-    for policy in [Policy::classic(), Policy::economic()] {
-        let name = policy.name;
+    for policy in [&Classic as &dyn Policy, &Economic] {
+        let name = policy.name();
         let mut layers = Layers::new(policy, &full);
         let planning = median(2_001, || (layers.ask(&full), full.plan()));
         println!(

@@ -10,7 +10,7 @@ use dormouse_context::compaction::{
     Scope, compact_instructions,
 };
 use dormouse_context::fork::Fork;
-use dormouse_context::policy::{CompactRule, Keep};
+use dormouse_context::policy::CompactRule;
 use dormouse_core::block::Block;
 use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::record::{Body, Boundary, BoundaryKind, Trigger};
@@ -126,16 +126,9 @@ impl Session {
             .collect()
     }
 
-    fn rule(&self, keep: Option<Tokens>) -> CompactRule {
-        let rule = self.settings.policy.compact;
-        let tail = self.settings.layers.compact.economic_tail;
-        match (rule.keep, keep) {
-            (Keep::Economic, Some(budget)) => CompactRule {
-                keep: Keep::Tail(tail.min(budget)),
-                ..rule
-            },
-            _ => rule,
-        }
+    pub(crate) fn rule(&self, keep: Option<Tokens>) -> CompactRule {
+        let settings = &self.settings.layers.compact;
+        self.settings.policy.compaction(settings, keep)
     }
 
     pub(crate) fn with_job<T>(

@@ -4,9 +4,9 @@ use crate::error::EngineError;
 use crate::notice::Notice;
 use crate::session::Session;
 use dormouse_context::offload::{
-    self, Candidate, Fate, RoundLimits, ToolOutput, file_name, preview, result_block, truncated,
+    self, Candidate, Fate, OffloadPlan, Round, RoundLimits, ToolOutput, file_name, preview,
+    result_block, truncated,
 };
-use dormouse_context::policy::OffloadRule;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{BlockKey, Seq};
@@ -28,13 +28,13 @@ impl Session {
     /// # Errors
     /// When the log cannot be written.
     pub fn results(&mut self, outputs: &[(String, ToolOutput)]) -> Result<(), EngineError> {
-        let fates = self.fates(outputs);
+        let OffloadPlan { fates, preview } = self.fates(outputs);
         let contested = fates
             .iter()
             .any(|fate| matches!(fate.reason, offload::Reason::RoundLimit { .. }));
         let mut written = Vec::with_capacity(outputs.len());
         for ((_, output), fate) in outputs.iter().zip(&fates) {
-            written.push(self.write_result(output, fate, contested));
+            written.push(self.write_result(output, fate, preview, contested));
         }
         let decisions = written
             .iter()
@@ -70,46 +70,27 @@ impl Session {
         Ok(())
     }
 
-    fn fates(&self, outputs: &[(String, ToolOutput)]) -> Vec<Fate> {
+    fn fates(&self, outputs: &[(String, ToolOutput)]) -> OffloadPlan {
         let settings = &self.settings.raw;
-        let rule = match self.settings.policy.offload {
-            OffloadRule::Settings if !self.settings.layers.offload => OffloadRule::Never,
-            rule => rule,
-        };
         let candidates: Vec<Candidate<'_>> = outputs
             .iter()
             .map(|(tool, output)| {
                 let traits = self.ports.tools.traits(tool);
-                let (limit, exempt) = match rule {
-                    OffloadRule::Never => (u64::MAX, true),
-                    OffloadRule::Fixed { limit, .. } => (limit, false),
-                    OffloadRule::Settings => (
-                        settings.offload_limit(tool, traits.declared_limit),
-                        traits.reads_files,
-                    ),
-                };
                 Candidate {
                     output,
-                    limit,
-                    exempt,
+                    limit: settings.offload_limit(tool, traits.declared_limit),
+                    exempt: traits.reads_files,
                 }
             })
             .collect();
-        let limits = match rule {
-            OffloadRule::Settings => RoundLimits {
+        self.settings.policy.offload(&Round {
+            results: &candidates,
+            already: self.waiting_chars(),
+            limits: self.settings.layers.offload.then(|| RoundLimits {
                 round: settings.get(keys::OFFLOAD_TURN_LIMIT),
                 preview: settings.get(keys::OFFLOAD_PREVIEW),
-            },
-            OffloadRule::Fixed { preview, .. } => RoundLimits {
-                round: u64::MAX,
-                preview,
-            },
-            OffloadRule::Never => RoundLimits {
-                round: u64::MAX,
-                preview: 0,
-            },
-        };
-        offload::plan(&candidates, self.waiting_chars(), limits)
+            }),
+        })
     }
 
     /// Characters of results that wait for the next request already.
@@ -121,17 +102,19 @@ impl Session {
             .sum()
     }
 
-    fn write_result(&self, output: &ToolOutput, fate: &Fate, contested: bool) -> Written {
+    fn write_result(
+        &self,
+        output: &ToolOutput,
+        fate: &Fate,
+        bytes: u64,
+        contested: bool,
+    ) -> Written {
         if !fate.offload {
             return Written {
                 block: output.whole(),
                 decision: contested.then_some(ReplacementDecision::Left),
             };
         }
-        let bytes = match self.settings.policy.offload {
-            OffloadRule::Fixed { preview, .. } => preview,
-            _ => self.settings.raw.get(keys::OFFLOAD_PREVIEW),
-        };
         let content = Hash::of(output.text.as_bytes());
         let name = file_name(&output.call, &output.text, content);
         let path = self.results_folder().join(&name);

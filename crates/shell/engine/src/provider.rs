@@ -183,7 +183,7 @@ impl Session {
             Ok(response) => response,
             Err(error) => return Ok(failed(error.chain())),
         };
-        let rule = self.settings.policy.compact;
+        let rule = self.rule(None);
         let id = self.fresh_id();
         let composed = self.with_job(&rule, &id, |cx| {
             provider_boundary(cx, trigger, &response.blocks)

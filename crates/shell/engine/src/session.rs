@@ -10,7 +10,7 @@ use dormouse_context::economy::{Prices, Prior, Rates};
 use dormouse_context::layers::{LayerInputs, LayerSettings, LayerState, Moment};
 use dormouse_context::ledger::{Ledger, MarkerTtls};
 use dormouse_context::plan;
-use dormouse_context::policy::Policy;
+use dormouse_context::policy::{self, Policy};
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_context::target::Target;
 use dormouse_context::tokens;
@@ -96,7 +96,7 @@ pub struct SessionConfig {
     /// Tools, system prompt, instructions.
     pub prefix: Arc<RenderedPrefix>,
     /// The policy, where it is not the one of the settings.
-    pub policy: Option<Policy>,
+    pub policy: Option<Arc<dyn Policy>>,
     /// The window, where it is not the one of the settings and the model table.
     pub window: Option<Tokens>,
     /// A user turn ends after so many requests.
@@ -136,7 +136,7 @@ pub struct Session {
 pub(crate) struct Current {
     pub(crate) raw: Arc<Settings>,
     pub(crate) layers: LayerSettings,
-    pub(crate) policy: Policy,
+    pub(crate) policy: Arc<dyn Policy>,
     pub(crate) thresholds: Thresholds,
     pub(crate) prices: Prices,
 }
@@ -144,7 +144,7 @@ pub(crate) struct Current {
 impl fmt::Debug for Current {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Current")
-            .field("policy", &self.policy.name)
+            .field("policy", &self.policy.name())
             .finish_non_exhaustive()
     }
 }
@@ -160,7 +160,7 @@ impl Current {
         let policy = config
             .policy
             .clone()
-            .unwrap_or_else(|| Policy::of(raw.get(keys::CONTEXT_POLICY)));
+            .unwrap_or_else(|| policy::of(raw.get(keys::CONTEXT_POLICY)));
         Self {
             thresholds: Thresholds::new(window, resolved.info.max_output, &layers.window),
             prices: Prices::of(resolved.info),
@@ -324,8 +324,8 @@ impl Session {
     }
 
     /// The policy in use.
-    pub fn policy(&self) -> &Policy {
-        &self.settings.policy
+    pub fn policy(&self) -> &dyn Policy {
+        &*self.settings.policy
     }
 
     /// The window's figures.
@@ -429,7 +429,7 @@ impl Session {
         let inputs = LayerInputs {
             conversation: &self.conversation,
             prefix: self.config.prefix.weight(),
-            policy: &self.settings.policy,
+            policy: &*self.settings.policy,
             settings: &self.settings.layers,
             thresholds: &self.settings.thresholds,
             rates: &rates,

@@ -7,7 +7,6 @@ use crate::session::Session;
 use dormouse_context::breaker::{Allowed, Breaker};
 use dormouse_context::compaction::{Outcome, Request, Scope};
 use dormouse_context::layers::Moment;
-use dormouse_context::policy::CompactTrigger;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::{Body, Message, Trigger};
 use dormouse_model::{ModelError, Response, StopReason};
@@ -118,7 +117,7 @@ impl Session {
 
     /// The provider refused the prompt: compact now, if that is allowed at all.
     async fn shorten(&mut self) -> Result<bool, EngineError> {
-        let never = self.settings.policy.compact.trigger == CompactTrigger::Never;
+        let never = !self.settings.policy.recovers();
         let breaker = Breaker::of(self.conversation.state());
         let allowed = breaker.allows(self.settings.layers.compact.breaker);
         if never || !self.settings.thresholds.auto_compact || allowed == Allowed::Nothing {

@@ -1,3 +1,4 @@
+use super::batch::MARKER_TOKENS;
 use super::*;
 use crate::conversation::Conversation;
 use crate::path::{Leaf, path};
@@ -79,7 +80,6 @@ impl Fixture {
         let inputs = ClearInputs {
             view: conversation.view(),
             index: &index,
-            rule: &question.rule,
             settings: &settings,
             measure: Measure {
                 bytes: conversation.bytes_per_token(),
@@ -89,7 +89,11 @@ impl Fixture {
             warning: Tokens(147_000),
             cold: question.cold,
         };
-        plan(&inputs, question.worth)
+        match question.rule {
+            Rule::Classic => classic(&inputs),
+            Rule::Economic => economic(&inputs, question.worth),
+            Rule::All => inputs.clear(inputs.worthwhile(inputs.old())),
+        }
     }
 
     fn cleared(&self, question: &Question) -> usize {
@@ -107,8 +111,16 @@ impl Fixture {
     }
 }
 
+#[derive(Clone, Copy)]
+enum Rule {
+    Classic,
+    Economic,
+    /// Everything that may be cleared at all.
+    All,
+}
+
 struct Question {
-    rule: ClearRule,
+    rule: Rule,
     cold: bool,
     used: Tokens,
     idle: bool,
@@ -126,7 +138,7 @@ impl Question {
     }
 }
 
-fn question(rule: ClearRule) -> Question {
+fn question(rule: Rule) -> Question {
     Question {
         rule,
         cold: false,
@@ -141,7 +153,7 @@ fn idle() -> Question {
     Question {
         cold: true,
         used: Tokens(1_000),
-        ..question(ClearRule::Classic)
+        ..question(Rule::Classic)
     }
 }
 
@@ -174,7 +186,7 @@ fn pressure_begins_at_the_warning() {
     let fixture = Fixture::of(&[("Bash", 10_000); 8]).answered();
     let at = |used: u64| Question {
         used: Tokens(used),
-        ..question(ClearRule::Classic)
+        ..question(Rule::Classic)
     };
     assert_eq!(fixture.cleared(&at(146_999)), 0);
     assert_eq!(fixture.cleared(&at(147_000)), 5);
@@ -200,8 +212,8 @@ fn pressure_takes_more_than_forty_thousand_held() {
     };
     let held = |tokens: usize| 35_000 + tokens + 2_000;
     assert_eq!(held(3_000), 40_000);
-    assert_eq!(at(3_000).cleared(&question(ClearRule::Classic)), 0);
-    assert_eq!(at(3_001).cleared(&question(ClearRule::Classic)), 2);
+    assert_eq!(at(3_000).cleared(&question(Rule::Classic)), 0);
+    assert_eq!(at(3_001).cleared(&question(Rule::Classic)), 2);
 }
 
 #[test]
@@ -216,14 +228,8 @@ fn pressure_takes_at_least_twenty_thousand_freed() {
         .answered()
     };
     let marker = usize::try_from(MARKER_TOKENS.get()).unwrap();
-    assert_eq!(
-        at(19_999 + marker).cleared(&question(ClearRule::Classic)),
-        0
-    );
-    assert_eq!(
-        at(20_000 + marker).cleared(&question(ClearRule::Classic)),
-        1
-    );
+    assert_eq!(at(19_999 + marker).cleared(&question(Rule::Classic)), 0);
+    assert_eq!(at(20_000 + marker).cleared(&question(Rule::Classic)), 1);
 }
 
 #[test]
@@ -242,7 +248,7 @@ fn few_large_results_are_cleared_under_pressure_on_a_lapsed_cache_too() {
 fn the_economic_rule_clears_oldest_first_down_to_its_mark() {
     let fixture = Fixture::of(&[("Bash", 10_000); 6]).answered();
     // Five are old and hold 50,000; three clearings leave just over 20,000, markers included.
-    let selection = fixture.selection(&question(ClearRule::Economic));
+    let selection = fixture.selection(&question(Rule::Economic));
     assert_eq!(selection.positions.len(), 4);
     let all = fixture.conversation();
     let order: Vec<usize> = all
@@ -263,7 +269,7 @@ fn the_economic_rule_acts_only_where_it_pays() {
     let fixture = Fixture::of(&[("Bash", 10_000); 6]).answered();
     let no = Question {
         worth: |freed, behind| Err(format!("{freed} against {behind}")),
-        ..question(ClearRule::Economic)
+        ..question(Rule::Economic)
     };
     let ClearVerdict::Leave { reason } = fixture.ask(&no) else {
         panic!("cleared");
@@ -275,34 +281,10 @@ fn the_economic_rule_acts_only_where_it_pays() {
             cold,
             idle,
             pressure,
-            ..question(ClearRule::Economic)
+            ..question(Rule::Economic)
         };
         assert_eq!(fixture.cleared(&off), 0);
     }
-}
-
-#[test]
-fn protected_are_the_newest_tokens() {
-    let rule = |protect, least| {
-        question(ClearRule::Protect {
-            protect: Tokens(protect),
-            least: Tokens(least),
-        })
-    };
-    let fixture = Fixture::of(&[("Bash", 10_000); 6]).answered();
-    assert_eq!(fixture.cleared(&rule(40_000, 15_000)), 2);
-    assert_eq!(fixture.cleared(&rule(39_999, 15_000)), 3);
-    assert_eq!(fixture.cleared(&rule(40_000, 20_000)), 0);
-}
-
-#[test]
-fn the_watermark_goes_down_to_its_low_mark() {
-    let rule = |high, low, keep| question(ClearRule::Watermark { high, low, keep });
-    let fixture = Fixture::of(&[("Bash", 1_000); 9]).answered();
-    // Eight old results of a little over 4,000 bytes each.
-    assert_eq!(fixture.cleared(&rule(33_000, 16_000, 2)), 0);
-    assert_eq!(fixture.cleared(&rule(32_000, 16_500, 2)), 4);
-    assert_eq!(fixture.cleared(&rule(32_000, 0, 5)), 4);
 }
 
 #[test]
@@ -315,10 +297,7 @@ fn some_things_are_never_cleared() {
     ]);
     fixture.round(&[("Read", 30_000), ("Bash", 30_000), ("Grep", 30_000)]);
     let fixture = fixture.answered();
-    let selection = fixture.selection(&question(ClearRule::Protect {
-        protect: Tokens::ZERO,
-        least: Tokens::ZERO,
-    }));
+    let selection = fixture.selection(&question(Rule::All));
     // Only the one old result of a file: not other tools', not small ones, not the newest round.
     assert_eq!(selection.positions.len(), 1);
     let conversation = fixture.conversation();
@@ -350,14 +329,8 @@ fn blocks(conversation: &Conversation) -> Vec<Block> {
 #[test]
 fn the_smallest_worth_a_marker_is_twice_a_marker() {
     let at = |tokens| Fixture::of(&[("Read", tokens), ("Read", 9), ("Read", 9)]).answered();
-    let all = || {
-        question(ClearRule::Protect {
-            protect: Tokens::ZERO,
-            least: Tokens::ZERO,
-        })
-    };
-    assert_eq!(at(99).cleared(&all()), 0);
-    assert_eq!(at(100).cleared(&all()), 1);
+    assert_eq!(at(99).cleared(&question(Rule::All)), 0);
+    assert_eq!(at(100).cleared(&question(Rule::All)), 1);
 }
 
 #[test]

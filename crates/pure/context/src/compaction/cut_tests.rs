@@ -3,7 +3,9 @@
 use super::cut::*;
 use super::test_kit::{Talk, measure};
 use super::{Kept, Scope};
-use crate::policy::Keep;
+use crate::clear::Measure;
+use crate::policy::{Keep, NewestRounds, Stays, Unsent};
+use crate::segment::SegmentList;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::SeqRange;
 use dormouse_core::units::Tokens;
@@ -126,23 +128,35 @@ fn notes_never_part_a_call_from_its_result() {
     }
 }
 
-fn kept(talk: &Talk, scope: Scope, rule: Keep) -> Result<Kept, String> {
-    Kept::new(talk.conversation().view(), scope, rule, measure()).map_err(|error| error.to_string())
+fn kept(talk: &Talk, scope: Scope, keep: &dyn Keep) -> Result<Kept, String> {
+    Kept::new(talk.conversation().view(), scope, keep, measure()).map_err(|error| error.to_string())
+}
+
+/// Both ends, as a policy of another crate may choose them.
+#[derive(Debug)]
+struct BothEnds;
+
+impl Keep for BothEnds {
+    fn stays(&self, segments: &SegmentList, _: Measure) -> Stays {
+        Stays {
+            front: 1,
+            tail: segments.len() - 5,
+        }
+    }
 }
 
 #[test]
 fn each_rule_keeps_its_part() {
     let talk = talk(&[100; 10]);
-    let staying = |rule| kept(&talk, Scope::All, rule).unwrap().staying().count();
-    assert_eq!(staying(Keep::Unsent), 0);
+    let staying = |keep: &dyn Keep| kept(&talk, Scope::All, keep).unwrap().staying().count();
+    assert_eq!(staying(&Unsent), 0);
     let all = talk.segments().len();
     assert_eq!(all, 50);
     // A turn has about 110 tokens.
-    assert!((5..12).contains(&staying(Keep::Tail(Tokens(230)))));
-    assert!((13..17).contains(&staying(Keep::Share(300))));
-    assert!((25..30).contains(&staying(Keep::Half { first: 1 })));
+    assert!((5..12).contains(&staying(&NewestRounds(Tokens(230)))));
+    assert_eq!(staying(&BothEnds), 6);
     assert_eq!(
-        kept(&talk, Scope::All, Keep::Tail(Tokens(100_000))).unwrap_err(),
+        kept(&talk, Scope::All, &NewestRounds(Tokens(100_000))).unwrap_err(),
         "there is nothing to compact"
     );
 }
@@ -153,7 +167,7 @@ fn what_was_not_sent_always_stays_with_its_calls() {
     talk.log
         .assistant("open", vec![call("c", "Bash", &json!({}))]);
     talk.log.user("more words");
-    let kept = kept(&talk, Scope::All, Keep::Unsent).unwrap();
+    let kept = kept(&talk, Scope::All, &Unsent).unwrap();
     // The call, the stand-in for its result, and the words.
     assert_eq!(kept.staying().count(), 3);
     let going: Tokens = kept
@@ -168,21 +182,21 @@ fn a_chosen_message_divides_what_stays_from_what_goes() {
     let talk = talk(&[100; 4]);
     let messages = talk.messages();
     let third = messages[8];
-    let from = kept(&talk, Scope::From(third), Keep::Unsent).unwrap();
+    let from = kept(&talk, Scope::From(third), &Unsent).unwrap();
     assert!(from.records().contains(&third) && from.records().contains(&messages[0]));
     assert!(!from.records().contains(messages.last().unwrap()));
-    let up_to = kept(&talk, Scope::UpTo(third), Keep::Unsent).unwrap();
+    let up_to = kept(&talk, Scope::UpTo(third), &Unsent).unwrap();
     assert!(up_to.records().contains(&third) && !up_to.records().contains(&messages[0]));
     // From a call on, its result stays with it.
     let call = messages[9];
-    let from = kept(&talk, Scope::From(call), Keep::Unsent).unwrap();
+    let from = kept(&talk, Scope::From(call), &Unsent).unwrap();
     assert!(from.records().contains(&messages[10]));
     for (scope, why) in [
         (Scope::UpTo(messages[0]), "nothing comes before"),
         (Scope::From(*messages.last().unwrap()), "nothing follows"),
         (Scope::From(dormouse_core::id::Seq::new(999)), "not in view"),
     ] {
-        let error = kept(&talk, scope, Keep::Unsent).unwrap_err();
+        let error = kept(&talk, scope, &Unsent).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
 }
@@ -191,7 +205,7 @@ fn a_chosen_message_divides_what_stays_from_what_goes() {
 fn words_that_wait_are_not_history() {
     let mut talk = talk(&[100]);
     talk.log.user_blocks(vec![Block::text("wait")]);
-    let kept = kept(&talk, Scope::All, Keep::Unsent).unwrap();
+    let kept = kept(&talk, Scope::All, &Unsent).unwrap();
     let staying: Vec<_> = kept
         .staying()
         .filter_map(|s| s.block.readable_text())

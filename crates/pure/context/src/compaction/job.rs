@@ -22,7 +22,6 @@ use crate::breaker::Allowed;
 use crate::compact::Compaction;
 use crate::evidence;
 use crate::notes::{self, Notes};
-use crate::policy::{Carry, SummaryCall};
 use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
@@ -160,10 +159,9 @@ impl CompactionJob {
 
     fn kept(&self, cx: &JobContext<'_>) -> Result<Kept, NothingGoes> {
         let view = cx.conversation.view();
-        let keep = cx.settings.kept(cx.rule.keep);
         match self.cut {
             Some(cut) => Kept::from(view, cut, cx.measure),
-            None => Kept::new(view, self.request.scope, keep, cx.measure),
+            None => Kept::new(view, self.request.scope, &*cx.rule.keep, cx.measure),
         }
     }
 
@@ -238,11 +236,12 @@ impl CompactionJob {
 
     fn form(&self, cx: &JobContext<'_>) -> AskForm {
         let segments = Rounds::of(cx.conversation.view()).without(self.dropped);
-        match cx.rule.call {
-            SummaryCall::WithoutTools { clamp } => AskForm::Cold(transcript(&segments, clamp)),
-            SummaryCall::Riding if self.cold => AskForm::Cold(transcript(&segments, None)),
-            SummaryCall::Riding if self.dropped > 0 => AskForm::Shortened(segments),
-            SummaryCall::Riding => AskForm::Riding,
+        if self.cold || !cx.rule.rides {
+            AskForm::Cold(transcript(&segments, cx.rule.clamp))
+        } else if self.dropped > 0 {
+            AskForm::Shortened(segments)
+        } else {
+            AskForm::Riding
         }
     }
 
@@ -271,8 +270,7 @@ impl CompactionJob {
             }
             AskFailure::Rejected(why) => {
                 self.failure = Some(why);
-                let riding = cx.rule.call == SummaryCall::Riding;
-                if riding && !std::mem::replace(&mut self.cold, true) {
+                if cx.rule.rides && !std::mem::replace(&mut self.cold, true) {
                     return self.ask(cx);
                 }
             }
@@ -292,14 +290,13 @@ impl CompactionJob {
     fn summarised(&mut self, cx: &JobContext<'_>, summary: String) -> Effect {
         // Whatever was tried before, this worked.
         self.failure = None;
-        if !cx.rule.verify {
+        let Some(check) = cx.rule.check else {
             return self.restore(cx, summary, self.kind());
-        }
+        };
         let ask = Ask {
             form: self.form(cx),
             directive: format!(
-                "{}\n\nA first summary was written. Check it against the conversation and write it \
-                 again, corrected and complete.\n\n{summary}",
+                "{}\n\n{check}\n\n{summary}",
                 directive::directive(&self.part(cx), &self.request.instructions)
             ),
         };
@@ -323,8 +320,8 @@ impl CompactionJob {
     }
 
     fn restore(&mut self, cx: &JobContext<'_>, summary: String, kind: BoundaryKind) -> Effect {
-        let limits = cx.settings.restored(cx.rule.restore);
-        let files = evidence::recent_files(&cx.conversation.state().chronicle, limits.files);
+        let most = cx.rule.restore.files;
+        let files = evidence::recent_files(&cx.conversation.state().chronicle, most);
         self.stage = Stage::Restoring { summary, kind };
         Effect::Restore { files }
     }
@@ -384,35 +381,30 @@ impl CompactionJob {
         let staying = kept.records();
         let stays = |seq: Seq| staying.contains(&seq);
         let room = |limit: Tokens| Tokens(limit.get() / part_of_room);
-        let (user_messages, evidence) = match cx.rule.carry {
-            Carry::Nothing => (None, None),
-            Carry::UserMessages(limit) => {
-                let section = evidence::user_messages(chronicle, room(limit), bytes, stays);
-                (Some(section.text), None)
-            }
-            Carry::Everything => {
-                let limit = room(cx.settings.user_messages);
-                let section = evidence::user_messages(chronicle, limit, bytes, stays);
-                let exact = section.accounted.iter();
-                let exact = exact.filter(|message| message.form == evidence::Form::Exact);
-                let exact: HashSet<Seq> = exact.map(|message| message.seq).collect();
-                let quoted = |seq: Seq| stays(seq) || exact.contains(&seq);
-                let room = room(cx.settings.evidence);
-                let ledger = evidence::render_beside(chronicle, room, bytes, quoted);
-                (Some(section.text), Some(ledger))
-            }
-        };
+        let carry = cx.rule.carry;
+        let section = carry
+            .user_messages
+            .map(|limit| evidence::user_messages(chronicle, room(limit), bytes, stays));
+        let ledger = carry.evidence.map(|limit| {
+            let exact = section.iter().flat_map(|section| &section.accounted);
+            let exact = exact.filter(|message| message.form == evidence::Form::Exact);
+            let exact: HashSet<Seq> = exact.map(|message| message.seq).collect();
+            let quoted = |seq: Seq| stays(seq) || exact.contains(&seq);
+            evidence::render_beside(chronicle, room(limit), bytes, quoted)
+        });
         let framed = Parts {
             summary: summary.to_owned(),
-            user_messages: user_messages.filter(|text| !text.is_empty()),
-            evidence: evidence.filter(|text| !text.is_empty()),
+            user_messages: section
+                .map(|section| section.text)
+                .filter(|text| !text.is_empty()),
+            evidence: ledger.filter(|text| !text.is_empty()),
             history: cx.history.to_owned(),
         };
         // What a model wrote for it is what the economic policy has to reckon with.
         let by_model = matches!(kind, BoundaryKind::Full | BoundaryKind::Partial);
         let written = by_model.then(|| cx.measure.tokens(Block::text(summary).weight()));
         let summary = framed.blocks();
-        let restored = restore::blocks(parts, &cx.settings.restored(cx.rule.restore), bytes);
+        let restored = restore::blocks(parts, &cx.rule.restore, bytes);
         let blocks = summary.iter().chain(&restored);
         let added = blocks.fold(Weight::default(), |sum, block| sum + *block.weight());
         let added = cx.measure.tokens(&added);
@@ -422,7 +414,7 @@ impl CompactionJob {
                 replaced: kept.replaced,
             });
         }
-        if cx.rule.carry == Carry::Everything {
+        if carry.accounts_for_all {
             let section = framed.user_messages.as_deref().unwrap_or_default();
             if let Err(missing) = evidence::accounts_for_all(chronicle, section, stays) {
                 return Err(GateError::UserMessages(missing.len()));

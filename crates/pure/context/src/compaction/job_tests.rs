@@ -4,7 +4,7 @@ use super::test_kit::{Talk, complete_summary};
 use super::*;
 use crate::breaker::Allowed;
 use crate::notes::{Edit, Notes, Template, apply};
-use crate::policy::{Policy, SummaryCall};
+use crate::policy::CompactRule;
 use dormouse_core::block::Block;
 use dormouse_core::record::{BoundaryKind, Trigger};
 use dormouse_testkit::blocks::call;
@@ -62,7 +62,7 @@ fn asked(effect: &Effect) -> &Ask {
 #[test]
 fn a_good_answer_becomes_the_boundary() {
     let talk = Talk::long();
-    talk.with(&Policy::classic(), |cx| {
+    talk.with(|cx| {
         let mut job = CompactionJob::new(request(Trigger::Manual));
         assert!(matches!(job.start(cx), Effect::RunHooks));
         let effect = job.handle(cx, hooks(Some("a manual one is not blocked")));
@@ -87,7 +87,7 @@ fn a_good_answer_becomes_the_boundary() {
 #[test]
 fn a_hook_may_block_an_automatic_one_only() {
     let talk = Talk::long();
-    talk.with(&Policy::classic(), |cx| {
+    talk.with(|cx| {
         let mut job = CompactionJob::new(request(Trigger::Auto));
         job.start(cx);
         let effect = job.handle(cx, hooks(Some("not now")));
@@ -119,7 +119,7 @@ fn answers_that_cannot_be_used_lead_to_an_extract_that_says_why() {
     ];
     let talk = Talk::long();
     for (event, reason) in cases {
-        talk.with(&Policy::classic(), |cx| {
+        talk.with(|cx| {
             let mut job = CompactionJob::new(request(Trigger::Manual));
             job.start(cx);
             asked(&job.handle(cx, hooks(None)));
@@ -145,7 +145,7 @@ fn broken_streams_are_asked_again_twice_and_a_rejected_form_once() {
     let broken = || Event::Answered(Err(AskFailure::Broken("cut".to_owned())));
     let rejected = || Event::Answered(Err(AskFailure::Rejected("no".to_owned())));
     let talk = Talk::long();
-    talk.with(&Policy::classic(), |cx| {
+    talk.with(|cx| {
         let mut job = CompactionJob::new(request(Trigger::Manual));
         job.start(cx);
         job.handle(cx, hooks(None));
@@ -170,7 +170,7 @@ fn a_request_that_is_too_long_loses_its_oldest_rounds() {
         }))
     };
     let talk = Talk::long();
-    talk.with(&Policy::classic(), |cx| {
+    talk.with(|cx| {
         let mut job = CompactionJob::new(request(Trigger::Manual));
         job.start(cx);
         job.handle(cx, hooks(None));
@@ -220,7 +220,7 @@ fn notes_take_the_place_of_the_call_when_they_can() {
         (None, false),
     ];
     for (read, used) in cases {
-        talk.with(&Policy::classic(), |cx| {
+        talk.with(|cx| {
             let mut job = CompactionJob::new(request(Trigger::Auto));
             job.start(cx);
             let effect = job.handle(cx, hooks(None));
@@ -238,17 +238,21 @@ fn notes_take_the_place_of_the_call_when_they_can() {
 
 #[test]
 fn a_second_call_checks_the_first_and_its_failure_changes_nothing() {
-    let mut policy = Policy::classic();
-    policy.compact.verify = true;
-    policy.compact.call = SummaryCall::WithoutTools { clamp: Some(10) };
+    let rule = CompactRule {
+        rides: false,
+        clamp: Some(10),
+        check: Some("Check it."),
+        ..CompactRule::new(&CompactSettings::new(&Settings::default()))
+    };
     let talk = Talk::long();
-    talk.with(&policy, |cx| {
+    talk.with_rule(&rule, |cx| {
         let mut job = CompactionJob::new(request(Trigger::Manual));
         job.start(cx);
         let effect = job.handle(cx, hooks(None));
         assert!(matches!(asked(&effect).form, AskForm::Cold(_)));
         let effect = job.handle(cx, answer(&complete_summary()));
-        assert!(asked(&effect).directive.contains("port 8080"));
+        let directive = &asked(&effect).directive;
+        assert!(directive.contains("Check it.") && directive.contains("port 8080"));
         let effect = job.handle(cx, Event::Answered(Err(AskFailure::Failed("x".to_owned()))));
         let effect = settle(&mut job, cx, effect);
         assert_eq!(kind_of(&effect), BoundaryKind::Full);
@@ -258,7 +262,7 @@ fn a_second_call_checks_the_first_and_its_failure_changes_nothing() {
 #[test]
 fn what_is_out_of_order_or_not_written_ends_the_job() {
     let talk = Talk::long();
-    talk.with(&Policy::classic(), |cx| {
+    talk.with(|cx| {
         let mut job = CompactionJob::new(request(Trigger::Manual));
         job.start(cx);
         let effect = job.handle(cx, Event::Committed);
@@ -277,7 +281,7 @@ fn what_is_out_of_order_or_not_written_ends_the_job() {
 #[test]
 fn an_empty_session_has_nothing_to_compact() {
     let talk = Talk::default();
-    talk.with(&Policy::classic(), |cx| {
+    talk.with(|cx| {
         let mut job = CompactionJob::new(request(Trigger::Manual));
         let effect = job.start(cx);
         assert!(matches!(effect, Effect::Done(Outcome::NoProgress { .. })));

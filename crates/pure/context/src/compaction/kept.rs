@@ -6,7 +6,7 @@ use crate::bound::{RewriteVerdict, local_rewrite};
 use crate::category::Category;
 use crate::clear::Measure;
 use crate::compact::SummaryPlace;
-use crate::policy::Keep;
+use crate::policy::{Keep, Stays};
 use crate::segment::{Segment, SegmentList};
 use crate::view::View;
 use dormouse_core::block::BlockKind;
@@ -53,19 +53,17 @@ impl Kept {
     pub fn new(
         view: &View,
         scope: Scope,
-        rule: Keep,
+        keep: &dyn Keep,
         measure: Measure,
     ) -> Result<Self, NothingGoes> {
         let segments = view.segments();
         let count = segments.len();
         let (keep, place): (Vec<bool>, SummaryPlace) = match scope {
             Scope::All => {
-                let cut = tail_cut(&segments, rule, measure);
-                let first = match rule {
-                    Keep::Half { first } => first_messages(&segments, first),
-                    _ => 0,
-                };
-                let keep = (0..count).map(|at| at >= cut || at < first);
+                let Stays { front, tail } = keep.stays(&segments, measure);
+                // An earlier summary is never kept as it is: it becomes part of the new one.
+                let tail = tail.max(summaries(&segments));
+                let keep = (0..count).map(|at| at >= tail || at < front);
                 (keep.collect(), SummaryPlace::Front)
             }
             Scope::From(seq) => {
@@ -164,36 +162,12 @@ impl Kept {
     }
 }
 
-fn tail_cut(segments: &SegmentList, rule: Keep, measure: Measure) -> usize {
-    let cut = match rule {
-        // Whoever asks has put figures to it; without any, nothing more stays.
-        Keep::Unsent | Keep::Economic => segments.len(),
-        Keep::Tail(most) => cut::tail_of(segments, most, measure),
-        Keep::Share(thousandths) => {
-            let all = cut::tokens_from(segments, 0, measure).get();
-            cut::tail_of(segments, Tokens(all * thousandths / 1_000), measure)
-        }
-        Keep::Half { .. } => {
-            let cuts = cut::cuts(segments);
-            cut::cut_at_or_after(&cuts, segments.len() / 2).unwrap_or(segments.len())
-        }
-    };
-    // An earlier summary is never kept as it is: it becomes part of the new one.
-    let summaries = segments
+/// Segments of earlier summaries in front.
+fn summaries(segments: &SegmentList) -> usize {
+    segments
         .iter()
         .take_while(|segment| segment.category == Category::Summary)
-        .count();
-    cut.max(summaries)
-}
-
-/// Where the first so many messages end.
-fn first_messages(segments: &SegmentList, messages: usize) -> usize {
-    let cuts = cut::cuts(segments);
-    let end = cuts.get(messages).copied().unwrap_or(0);
-    let summary = segments
-        .get(0)
-        .is_some_and(|segment| segment.category == Category::Summary);
-    if summary { 0 } else { end }
+        .count()
 }
 
 /// The first words of a message: enough to know it again.

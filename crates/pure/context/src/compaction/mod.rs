@@ -53,7 +53,6 @@ pub use transcript::transcript;
 
 use crate::compaction::cut::NotesTail;
 use crate::notes;
-use crate::policy::{Keep, Restore};
 use dormouse_core::settings::{Percent, Settings, keys};
 use dormouse_core::units::Tokens;
 
@@ -120,39 +119,6 @@ impl CompactSettings {
                 settings.get(keys::ECONOMIC_RESTORE_FILES_LIMIT),
             ),
             breaker: settings.get(keys::COMPACT_BREAKER),
-        }
-    }
-
-    /// The limits of what is shown again under a policy.
-    pub fn restored(&self, rule: Restore) -> RestoreLimits {
-        match rule {
-            Restore::Settings => self.restore,
-            Restore::Nothing => RestoreLimits {
-                files: 0,
-                ..self.restore
-            },
-            Restore::Limited { files, each, all } => self.limited(files, each, all),
-            Restore::Economic => {
-                let (files, each, all) = self.economic_restore;
-                self.limited(files, each, all)
-            }
-        }
-    }
-
-    fn limited(&self, files: usize, each: Tokens, all: Tokens) -> RestoreLimits {
-        RestoreLimits {
-            files: files.min(self.restore.files),
-            file: each.min(self.restore.file),
-            all_files: all.min(self.restore.all_files),
-            ..self.restore
-        }
-    }
-
-    /// What stays under a policy.
-    pub fn kept(&self, rule: Keep) -> Keep {
-        match rule {
-            Keep::Economic => Keep::Tail(self.economic_tail),
-            other => other,
         }
     }
 }

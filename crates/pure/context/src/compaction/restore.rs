@@ -64,6 +64,26 @@ pub struct RestoreLimits {
     pub all_skills: Tokens,
 }
 
+impl RestoreLimits {
+    /// These limits without files.
+    #[must_use]
+    pub fn without_files(self) -> Self {
+        Self { files: 0, ..self }
+    }
+
+    /// These limits with narrower ones for files: number, tokens of one, tokens of all. A policy
+    /// never widens what the settings allow.
+    #[must_use]
+    pub fn narrowed(self, files: usize, each: Tokens, all: Tokens) -> Self {
+        Self {
+            files: files.min(self.files),
+            file: each.min(self.file),
+            all_files: all.min(self.all_files),
+            ..self
+        }
+    }
+}
+
 /// The blocks for what is shown again, each within its limits; parts come newest first.
 pub(super) fn blocks(
     parts: &[RestoredPart],

@@ -4,7 +4,7 @@ use super::{CompactSettings, JobContext, REQUIRED_SECTIONS};
 use crate::clear::Measure;
 use crate::conversation::Conversation;
 use crate::path::{Leaf, path};
-use crate::policy::Policy;
+use crate::policy::CompactRule;
 use crate::segment::SegmentList;
 use crate::target::Target;
 use dormouse_core::block::Block;
@@ -79,8 +79,13 @@ impl Talk {
         self.conversation().view().messages()
     }
 
-    /// Calls `ask` with what a job looks at.
-    pub(super) fn with(&self, policy: &Policy, ask: impl FnOnce(&JobContext<'_>)) {
+    /// Calls `ask` with what a job looks at, under the policy `classic`.
+    pub(super) fn with(&self, ask: impl FnOnce(&JobContext<'_>)) {
+        let rule = CompactRule::new(&CompactSettings::new(&Settings::default()));
+        self.with_rule(&rule, ask);
+    }
+
+    pub(super) fn with_rule(&self, rule: &CompactRule, ask: impl FnOnce(&JobContext<'_>)) {
         let conversation = self.conversation();
         let id = self.log.next_id();
         ask(&JobContext {
@@ -88,7 +93,7 @@ impl Talk {
             prefix: &Weight::default(),
             measure: measure(),
             settings: &CompactSettings::new(&Settings::default()),
-            rule: &policy.compact,
+            rule,
             target: Tokens(167_000),
             history: "/s/log.jsonl",
             seq: self.log.next_seq(),

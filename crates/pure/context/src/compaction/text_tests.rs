@@ -92,18 +92,13 @@ fn what_is_shown_again_cannot_end_its_own_frame() {
 
 #[test]
 fn policies_narrow_what_is_shown_and_never_widen_it() {
-    let settings = CompactSettings::new(&Settings::default());
-    let wide = crate::policy::Restore::Limited {
-        files: 99,
-        each: Tokens(1_000),
-        all: Tokens(999_999),
-    };
-    let found = settings.restored(wide);
+    let limits = CompactSettings::new(&Settings::default()).restore;
+    let found = limits.narrowed(99, Tokens(1_000), Tokens(999_999));
     assert_eq!(
         (found.files, found.file, found.all_files),
         (5, Tokens(1_000), Tokens(50_000))
     );
-    assert_eq!(settings.restored(crate::policy::Restore::Nothing).files, 0);
+    assert_eq!(limits.without_files().files, 0);
 }
 
 fn parts(summary: &str) -> Parts {

@@ -56,4 +56,9 @@ pub struct LayersPlan {
     pub relief: Relief,
     /// Where the economic policy will tidy up next.
     pub next_tidy_up: Option<Tokens>,
+    /// The size the economic policy aims at after this plan. The session records it whenever it
+    /// differs from the recorded one and passes it to [`LayerState::resumed`] when it resumes.
+    ///
+    /// [`LayerState::resumed`]: super::LayerState::resumed
+    pub in_use: Option<Tokens>,
 }

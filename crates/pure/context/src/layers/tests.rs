@@ -1,11 +1,13 @@
 use super::*;
+use crate::compaction::CompactSettings;
 use crate::economy::Prices;
 use crate::path::{Leaf, path};
+use crate::policy::{Classic, CompactRule, Economic};
 use crate::target::Target;
 use dormouse_core::block::Block;
 use dormouse_core::hash::Hash;
 use dormouse_core::models::ModelTable;
-use dormouse_core::record::{Body, Notes as NotesRecord, StateChange};
+use dormouse_core::record::{Body, Notes as NotesRecord, StateChange, Trigger};
 use dormouse_core::settings::{CacheTtl, Settings, Trust, flags_layer, resolve};
 use dormouse_core::usage::TokenUsage;
 use dormouse_testkit::LogBuilder;
@@ -18,7 +20,7 @@ use std::sync::Arc;
 struct Fixture {
     log: LogBuilder,
     prefix: Weight,
-    policy: Policy,
+    policy: Arc<dyn Policy>,
     flags: Vec<&'static str>,
     moment: Moment,
     cold: bool,
@@ -53,7 +55,7 @@ impl Fixture {
         Self {
             log,
             prefix: Weight::default(),
-            policy: Policy::classic(),
+            policy: Arc::new(Classic),
             flags: Vec::new(),
             moment: Moment::TurnEnd,
             cold: false,
@@ -63,7 +65,7 @@ impl Fixture {
 
     fn economic(self) -> Self {
         Self {
-            policy: Policy::economic(),
+            policy: Arc::new(Economic),
             ..self
         }
     }
@@ -76,6 +78,10 @@ impl Fixture {
     }
 
     fn plan(&self) -> LayersPlan {
+        self.plan_with(&mut LayerState::default())
+    }
+
+    fn plan_with(&self, state: &mut LayerState) -> LayersPlan {
         let models = Arc::new(ModelTable::builtin().clone());
         let records = path(self.log.records(), Leaf::Newest);
         let conversation = Conversation::fold(&records, Target::new(&models, "model"));
@@ -87,7 +93,7 @@ impl Fixture {
         let inputs = LayerInputs {
             conversation: &conversation,
             prefix: &self.prefix,
-            policy: &self.policy,
+            policy: &*self.policy,
             settings: &LayerSettings::new(&settings),
             thresholds: &thresholds,
             rates: &Prices::USUAL.rates(CacheTtl::OneHour, CacheTtl::FiveMinutes),
@@ -96,7 +102,7 @@ impl Fixture {
             cold: self.cold,
             provider_compacts: false,
         };
-        plan(&mut LayerState::default(), &inputs)
+        plan(state, &inputs)
     }
 
     fn action(&self) -> &'static str {
@@ -287,31 +293,36 @@ fn every_switch_leaves_the_other_layers_as_they_are() {
     assert_eq!(idle.action(), "clear");
 }
 
-#[test]
-fn the_policy_none_does_nothing() {
-    let mut full = Fixture::with_results(199_000, 15_000);
-    full.policy = Policy::none();
-    assert_eq!(full.action(), "nothing");
+/// A policy that says nothing about any layer.
+#[derive(Debug)]
+struct Idle;
+
+impl Policy for Idle {
+    fn name(&self) -> &'static str {
+        "idle"
+    }
+
+    fn compaction(&self, settings: &CompactSettings, _: Option<Tokens>) -> CompactRule {
+        CompactRule::new(settings)
+    }
 }
 
 #[test]
-fn other_policies_have_their_own_triggers() {
-    let acts = |name: &str, prompt: u64| {
-        let mut fixture = Fixture::at(prompt).flags(&["notes=off"]);
-        fixture.policy = Policy::named(name).unwrap();
-        fixture.action()
-    };
-    for (name, limit) in [
-        ("codex", 180_000),
-        ("opencode", 180_000),
-        ("gemini", 100_000),
-        ("qwen", 167_000),
-    ] {
-        assert_eq!(acts(name, limit - 1), "nothing", "{name}");
-        assert_eq!(acts(name, limit), "compact", "{name}");
-    }
-    // Eight rounds and their ends are fewer messages than it waits for.
-    assert_eq!(acts("openhands", 199_000), "nothing");
+fn a_policy_leaves_alone_what_it_does_not_mention() {
+    let mut full = Fixture::with_results(199_000, 15_000);
+    full.policy = Arc::new(Idle);
+    assert_eq!(full.action(), "nothing");
+    let plan = full.plan();
+    let whys: Vec<&str> = plan.considered.iter().map(|one| &*one.why).collect();
+    assert_eq!(
+        whys,
+        [
+            "the policy does not clear",
+            "the policy does not compact",
+            "the policy keeps no notes"
+        ]
+    );
+    assert_eq!((plan.next_tidy_up, plan.in_use), (None, None));
 }
 
 #[test]
@@ -335,4 +346,21 @@ fn the_economic_policy_shows_its_arithmetic() {
     assert_eq!(trigger, Trigger::Auto);
     assert!(keep.is_some());
     assert!(full.why("compact").contains("classic target"));
+}
+
+#[test]
+fn a_resumed_session_aims_at_the_size_that_was_recorded() {
+    let early = Fixture::at(60_000).economic();
+    let mut late = Fixture::at(60_000).economic();
+    late.calls(3, 62_000);
+    let mut unbroken = LayerState::default();
+    let recorded = early.plan_with(&mut unbroken).in_use;
+    assert!(recorded.is_some());
+    let plan = late.plan_with(&mut unbroken);
+    // The best size has moved, but by too little to follow it.
+    assert_eq!(plan.in_use, recorded);
+    assert_ne!(late.plan().in_use, recorded);
+    assert_eq!(late.plan_with(&mut LayerState::resumed(recorded)), plan);
+    // A policy that aims at no size has none to record.
+    assert_eq!(Fixture::at(60_000).plan().in_use, None);
 }

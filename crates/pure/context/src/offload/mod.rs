@@ -94,6 +94,51 @@ pub struct RoundLimits {
     pub preview: u64,
 }
 
+/// Results that come in together, with the limits that the settings have for them.
+#[derive(Clone, Copy, Debug)]
+pub struct Round<'a> {
+    /// The results, in their order.
+    pub results: &'a [Candidate<'a>],
+    /// Characters of other results that wait for the same request.
+    pub already: u64,
+    /// Limits of the round; without them the layer is switched off.
+    pub limits: Option<RoundLimits>,
+}
+
+impl Round<'_> {
+    /// All results stay whole.
+    pub fn whole(&self) -> OffloadPlan {
+        let unlimited = self.results.iter().map(|result| Candidate {
+            limit: u64::MAX,
+            ..*result
+        });
+        OffloadPlan {
+            fates: unlimited.map(|result| own_fate(&result)).collect(),
+            preview: 0,
+        }
+    }
+
+    /// The limits of the settings decide.
+    pub fn by_settings(&self) -> OffloadPlan {
+        match self.limits {
+            None => self.whole(),
+            Some(limits) => OffloadPlan {
+                fates: plan(self.results, self.already, limits),
+                preview: limits.preview,
+            },
+        }
+    }
+}
+
+/// Decision about the results of a round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffloadPlan {
+    /// One for each result, in their order.
+    pub fates: Vec<Fate>,
+    /// Bytes of the preview of a result that goes into a file.
+    pub preview: u64,
+}
+
 /// Why a result was treated as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {

@@ -160,3 +160,20 @@ fn lines_are_counted_as_people_count_them() {
         );
     }
 }
+
+#[test]
+fn a_round_without_limits_stays_whole() {
+    let outputs = [output(&"x".repeat(501)), output("")];
+    let candidates = candidates(&outputs, 500);
+    let mut round = Round {
+        results: &candidates,
+        already: 0,
+        limits: Some(limits(10_000)),
+    };
+    let plan = round.by_settings();
+    assert_eq!((plan.fates[0].offload, plan.preview), (true, 100));
+    round.limits = None;
+    assert_eq!(round.by_settings(), round.whole());
+    let reasons = round.whole().fates.into_iter().map(|fate| fate.reason);
+    assert_eq!(reasons.collect::<Vec<_>>(), [Reason::Fits, Reason::Empty]);
+}

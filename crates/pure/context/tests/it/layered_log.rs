@@ -7,7 +7,7 @@
 use crate::model_replies::{answer, restored};
 use crate::random_log::{Op, Session};
 use dormouse_context::breaker::{Allowed, Breaker, ModelPart};
-use dormouse_context::clear::{self, ClearInputs, ClearRule, ClearVerdict, Measure, Selection};
+use dormouse_context::clear::{self, ClearInputs, ClearVerdict, Measure, Selection};
 use dormouse_context::compaction::{
     CompactionJob, Effect, Event, JobContext, Outcome, Request, Scope,
 };
@@ -17,7 +17,7 @@ use dormouse_context::layers::{
     self, Action, LayerInputs, LayerSettings, LayerState, Moment, NotesStatus,
 };
 use dormouse_context::notes::{Edit, Notes, Template, apply};
-use dormouse_context::policy::{CompactRule, Keep, Policy};
+use dormouse_context::policy::{Classic, CompactRule, Economic, Policy};
 use dormouse_context::results::ResultIndex;
 use dormouse_context::segment::SegmentList;
 use dormouse_context::target::Target;
@@ -219,19 +219,6 @@ impl Layered {
 
     fn clear(&mut self, cold: bool, rule: u8) -> bool {
         let conversation = self.conversation();
-        let rule = match rule {
-            0 => ClearRule::Classic,
-            1 => ClearRule::Economic,
-            2 => ClearRule::Protect {
-                protect: Tokens(500),
-                least: Tokens(200),
-            },
-            _ => ClearRule::Watermark {
-                high: 4_000,
-                low: 1_000,
-                keep: 2,
-            },
-        };
         let mut index = ResultIndex::default();
         index.update(
             conversation.view(),
@@ -241,14 +228,19 @@ impl Layered {
         let inputs = ClearInputs {
             view: conversation.view(),
             index: &index,
-            rule: &rule,
             settings: &self.settings.clear,
             measure: Self::measure(&conversation),
             used: Tokens(1_000_000),
             warning: Tokens(0),
             cold,
         };
-        match clear::plan(&inputs, |_, _| Ok("it pays".to_owned())) {
+        let verdict = match rule {
+            0 => clear::classic(&inputs),
+            1 => clear::economic(&inputs, |_, _| Ok("it pays".to_owned())),
+            2 => inputs.clear(inputs.worthwhile(inputs.old())),
+            _ => inputs.clear(inputs.all_but(2)),
+        };
+        match verdict {
             ClearVerdict::Clear(selection) => {
                 self.carry_out(&conversation, &selection);
                 true
@@ -319,11 +311,12 @@ impl Layered {
                 Allowed::Offline
             },
         };
-        let policy = match policy {
-            0 => Policy::classic(),
-            _ => Policy::economic(),
+        let policy: &dyn Policy = match policy {
+            0 => &Classic,
+            _ => &Economic,
         };
-        Some(self.run(request, &policy.compact, replies))
+        let rule = policy.compaction(&self.settings.compact, None);
+        Some(self.run(request, &rule, replies))
     }
 
     /// Runs a compaction to its end and checks what it wants written.
@@ -389,11 +382,7 @@ impl Layered {
         else {
             return false;
         };
-        let policy = if *economic {
-            Policy::economic()
-        } else {
-            Policy::classic()
-        };
+        let policy: &dyn Policy = if *economic { &Economic } else { &Classic };
         let thresholds = Thresholds::new(Tokens(8_000), Tokens(2_000), &WindowSettings::default());
         let rates = Prices::USUAL.rates(CacheTtl::OneHour, CacheTtl::FiveMinutes);
         let mut rewritten = false;
@@ -402,7 +391,7 @@ impl Layered {
             let inputs = LayerInputs {
                 conversation: &conversation,
                 prefix: &Weight::default(),
-                policy: &policy,
+                policy,
                 settings: &self.settings,
                 thresholds: &thresholds,
                 rates: &rates,
@@ -443,10 +432,7 @@ impl Layered {
                         instructions: Vec::new(),
                         allowed,
                     };
-                    let rule = CompactRule {
-                        keep: keep.map_or(policy.compact.keep, Keep::Tail),
-                        ..policy.compact
-                    };
+                    let rule = policy.compaction(&self.settings.compact, keep);
                     let outcome = self.run(request, &rule, replies);
                     let Outcome::Compacted {
                         kind, model_failed, ..

@@ -2,7 +2,7 @@
 
 use crate::kit::{Kit, boundaries, check, prefix, prose, turn};
 use crate::provider::Answer;
-use dormouse_context::policy::Policy;
+use dormouse_context::policy::{Classic, Economic, Policy};
 use dormouse_core::block::Block;
 use dormouse_core::record::BoundaryKind;
 use dormouse_core::units::Tokens;
@@ -32,9 +32,9 @@ async fn insist(session: &mut Session, turns: usize) -> usize {
 
 /// The provider counts 199,000 of 200,000 tokens whatever is sent, and there is hardly anything
 /// to summarise.
-async fn always_full(policy: Policy) {
+async fn always_full(policy: impl Policy + 'static) {
     let mut kit = Kit::new();
-    kit.config.policy = Some(policy);
+    kit.config.policy = Some(Arc::new(policy));
     kit.config.window = Some(Tokens(200_000));
     kit.provider
         .report_usage(Some("input=199000,read=0,write_5m=0,write_1h=0"));
@@ -47,15 +47,15 @@ async fn always_full(policy: Policy) {
 
 #[tokio::test]
 async fn a_provider_that_always_reports_a_full_window_is_asked_for_one_summary() {
-    always_full(Policy::classic()).await;
-    always_full(Policy::economic()).await;
+    always_full(Classic).await;
+    always_full(Economic).await;
 }
 
 /// The same with a conversation that can be summarised: it is, the next measurement shows that it
 /// was no use, and that is the end of it.
-async fn of_no_use(policy: Policy) {
+async fn of_no_use(policy: impl Policy + 'static) {
     let mut kit = Kit::new();
-    kit.config.policy = Some(policy);
+    kit.config.policy = Some(Arc::new(policy));
     let mut session = kit.open();
     kit.talk_until(&mut session, 20_000).await;
     let before = kit.provider.sent().len();
@@ -77,8 +77,8 @@ async fn of_no_use(policy: Policy) {
 
 #[tokio::test]
 async fn a_summary_that_changes_nothing_is_the_last_one() {
-    of_no_use(Policy::classic()).await;
-    of_no_use(Policy::economic()).await;
+    of_no_use(Classic).await;
+    of_no_use(Economic).await;
 }
 
 /// System prompt and tools alone are above the target: no summary is even asked for.

@@ -4,7 +4,7 @@ use crate::provider::{Answer, Provider};
 use bytes::Bytes;
 use dormouse_context::compaction::RestoredPart;
 use dormouse_context::offload::ToolOutput;
-use dormouse_context::policy::Policy;
+use dormouse_context::policy::Classic;
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_context::validate;
 use dormouse_core::block::Block;
@@ -136,7 +136,7 @@ impl Kit {
                 models: Arc::new(ModelTable::builtin().clone()),
                 params: Params::new(model, Tokens(8_000)).unwrap(),
                 prefix: Arc::new(prefix("You help with the work.")),
-                policy: Some(Policy::classic()),
+                policy: Some(Arc::new(Classic)),
                 window: Some(Tokens(40_000)),
                 most_requests: 40,
                 explain: false,

@@ -1,7 +1,7 @@
 //! What a session leaves behind, and what keeps its cache warm.
 
 use crate::kit::{Kit, check, turn};
-use dormouse_context::policy::Policy;
+use dormouse_context::policy::Economic;
 use dormouse_engine::Purpose;
 use dormouse_system::Files as _;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 #[tokio::test]
 async fn a_session_teaches_the_next_one_of_its_project() {
     let mut kit = Kit::new();
-    kit.config.policy = Some(Policy::economic());
+    kit.config.policy = Some(std::sync::Arc::new(Economic));
     let mut session = kit.open();
     let untaught = *session.conversation().economy();
     kit.talk_until(&mut session, 20_000).await;

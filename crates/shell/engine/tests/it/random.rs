@@ -8,7 +8,7 @@ use crate::broken_summaries::summary;
 use crate::kit::{BOUND, Kit, PLAIN, check, prompt, prompt_text, prose};
 use crate::notes::section;
 use crate::provider::Answer;
-use dormouse_context::policy::Policy;
+use dormouse_context::policy::{Classic, Economic, Policy};
 use dormouse_core::block::Block;
 use dormouse_core::record::Body;
 use dormouse_core::units::Tokens;
@@ -30,7 +30,7 @@ impl Dice {
     }
 }
 
-fn world(model: &str, policy: Policy, seed: u64) -> Kit {
+fn world(model: &str, policy: impl Policy + 'static, seed: u64) -> Kit {
     let simulator = SimConfig {
         seed,
         answers: AnswerConfig {
@@ -49,7 +49,7 @@ fn world(model: &str, policy: Policy, seed: u64) -> Kit {
     };
     let params = kit.config.params.clone();
     kit.config.params = params.set("thinking", &thinking).unwrap();
-    kit.config.policy = Some(policy);
+    kit.config.policy = Some(std::sync::Arc::new(policy));
     kit.config.window = Some(Tokens(30_000));
     for (seed, tool) in ["Bash", "Read", "Grep", "Edit", "mcp__db__query"]
         .into_iter()
@@ -152,7 +152,7 @@ fn nothing_is_lost(session: &Session, said: &[String]) {
     }
 }
 
-async fn story(model: &str, policy: Policy, seed: u64) {
+async fn story(model: &str, policy: impl Policy + 'static, seed: u64) {
     let kit = world(model, policy, seed);
     let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let mut session = kit.open();
@@ -180,27 +180,27 @@ async fn story(model: &str, policy: Policy, seed: u64) {
 #[tokio::test]
 async fn classic_on_a_model_that_binds_nothing() {
     for seed in 1..=3 {
-        story(PLAIN, Policy::classic(), seed).await;
+        story(PLAIN, Classic, seed).await;
     }
 }
 
 #[tokio::test]
 async fn classic_on_a_model_that_binds_thinking() {
     for seed in 11..=13 {
-        story(BOUND, Policy::classic(), seed).await;
+        story(BOUND, Classic, seed).await;
     }
 }
 
 #[tokio::test]
 async fn economic_on_a_model_that_binds_nothing() {
     for seed in 21..=23 {
-        story(PLAIN, Policy::economic(), seed).await;
+        story(PLAIN, Economic, seed).await;
     }
 }
 
 #[tokio::test]
 async fn economic_on_a_model_that_binds_thinking() {
     for seed in 31..=33 {
-        story(BOUND, Policy::economic(), seed).await;
+        story(BOUND, Economic, seed).await;
     }
 }

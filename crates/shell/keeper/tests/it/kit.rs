@@ -1,7 +1,7 @@
 //! A keeper on a real directory, a session beside it, and models that follow scripts.
 
 use dormouse_context::offload::ToolOutput;
-use dormouse_context::policy::Policy;
+use dormouse_context::policy::Classic;
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_core::block::Block;
 use dormouse_core::id::SessionId;
@@ -346,7 +346,7 @@ impl Kit {
             models: Arc::new(ModelTable::builtin().clone()),
             params: Params::new(MODEL, Tokens(8_000)).unwrap(),
             prefix: Arc::new(prefix()),
-            policy: Some(Policy::classic()),
+            policy: Some(Arc::new(Classic)),
             window: Some(Tokens(100_000)),
             most_requests: 20,
             explain: false,

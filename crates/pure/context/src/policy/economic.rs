@@ -1,0 +1,141 @@
+//! `economic`: a cost model in place of thresholds.
+
+use super::{CompactRule, CompactVerdict, Facts, NewestRounds, Policy};
+use crate::clear::{self, ClearVerdict};
+use crate::compaction::CompactSettings;
+use crate::economy::{self, Figures, Means, Outlook};
+use crate::layers::Moment;
+use crate::notes;
+use crate::offload::{OffloadPlan, Round};
+use dormouse_core::record::Trigger;
+use dormouse_core::units::Tokens;
+use std::sync::Arc;
+
+/// Forgets when that is cheaper than carrying on. The arithmetic is in [`crate::economy`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Economic;
+
+impl Policy for Economic {
+    fn name(&self) -> &'static str {
+        "economic"
+    }
+
+    fn offload(&self, round: &Round<'_>) -> OffloadPlan {
+        round.by_settings()
+    }
+
+    fn clear(&self, facts: &Facts<'_>) -> ClearVerdict {
+        let worth = |freed: Tokens, behind: Tokens| {
+            let outlook = outlook(facts);
+            let clearing = economy::Clearing {
+                freed,
+                behind,
+                remaining: outlook.requests_ahead(facts.used).min(outlook.horizon),
+                cold: facts.cold,
+            };
+            let decision = economy::clearing_worth(&clearing, facts.rates);
+            if decision.act {
+                Ok(decision.explain())
+            } else {
+                Err(decision.explain())
+            }
+        };
+        clear::economic(&facts.clearing(), worth)
+    }
+
+    fn compact(&self, facts: &Facts<'_>) -> CompactVerdict {
+        let outlook = outlook(facts);
+        let situation = economy::Situation {
+            used: facts.used,
+            moment: moment(facts),
+            notes_ready: notes_cover(facts),
+            prefix_cached: !facts.cold,
+            call_cached: !facts.cold,
+            unsent: facts.unsent(),
+        };
+        let decision = economy::decide(&outlook, &situation);
+        let reason = decision.explain();
+        if !decision.act {
+            return CompactVerdict::Leave { reason };
+        }
+        let trigger = if facts.used >= facts.thresholds.autocompact_target {
+            Trigger::Auto
+        } else {
+            Trigger::Economic
+        };
+        CompactVerdict::Due {
+            trigger,
+            keep: Some(outlook.keep_budget()),
+            reason,
+        }
+    }
+
+    fn notes(&self, facts: &Facts<'_>) -> notes::Verdict {
+        let progress = facts.progress();
+        let verdict = notes::due(&progress, &facts.settings.notes.rule);
+        if !verdict.is_yes() {
+            return verdict;
+        }
+        let tail = facts.settings.compact.notes_tail;
+        let state = economy::NotesState {
+            spent: facts.notes.spent,
+            updates: facts.notes.updates,
+            uncovered: progress.tokens_now - progress.tokens_at_last.unwrap_or_default(),
+            uncovered_limit: tail.limit,
+            tail: tail.tokens,
+        };
+        let decision = economy::notes_worth(&outlook(facts), facts.used, moment(facts), &state);
+        let reason = decision.explain();
+        if decision.act {
+            notes::Verdict::Yes { reason }
+        } else {
+            notes::Verdict::No { reason }
+        }
+    }
+
+    fn compaction(&self, settings: &CompactSettings, keep: Option<Tokens>) -> CompactRule {
+        let tail = settings.economic_tail;
+        let (files, each, all) = settings.economic_restore;
+        CompactRule {
+            keep: Arc::new(NewestRounds(keep.map_or(tail, |budget| tail.min(budget)))),
+            restore: settings.restore.narrowed(files, each, all),
+            ..CompactRule::new(settings)
+        }
+    }
+
+    fn outlook(&self, facts: &Facts<'_>) -> Option<Outlook> {
+        Some(outlook(facts))
+    }
+}
+
+/// A few dozen operations: each verdict calculates it anew.
+fn outlook(facts: &Facts<'_>) -> Outlook {
+    let known = facts.conversation.economy();
+    let notes = facts.settings.notes.off.is_none() && notes_cover(facts);
+    let figures = Figures {
+        static_prefix: facts.static_prefix,
+        floor: facts.static_prefix + known.kept.tokens() + facts.unsent(),
+        classic: facts.thresholds.autocompact_target,
+        in_use: facts.in_use,
+        means: if notes { Means::Notes } else { Means::Full },
+    };
+    Outlook::new(known, facts.rates, &figures, &facts.settings.economy)
+}
+
+fn moment(facts: &Facts<'_>) -> economy::Moment {
+    match (facts.moment, facts.cold) {
+        (_, true) => economy::Moment::ColdCache,
+        (Moment::TurnEnd, false) => economy::Moment::TurnEnd,
+        (Moment::BeforeRequest, false) => economy::Moment::BetweenRounds,
+    }
+}
+
+/// Whether the notes could serve as the summary now, as far as their size tells.
+fn notes_cover(facts: &Facts<'_>) -> bool {
+    let covered = facts.conversation.state().notes.as_ref();
+    facts.settings.notes.compact
+        && covered.is_some_and(|notes| {
+            facts.conversation_tokens() - notes.conversation
+                <= facts.settings.compact.notes_tail.limit
+        })
+}
