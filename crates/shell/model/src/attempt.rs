@@ -12,11 +12,13 @@
 //! What bytes mean ([`Provider`], [`Decoder`]). Retry, back-off and fallback: they belong to the
 //! driver of a conversation, which records each of them.
 
+use crate::blocking;
 use crate::error::{Malformed, ModelError};
 use crate::http::{Exchange, Http, Post};
 use crate::limits;
 use crate::model::Emitter;
 use crate::sse::SseDecoder;
+use bytes::Bytes;
 use dormouse_ask::Delivery;
 use dormouse_ask::RateLimits;
 use dormouse_ask::{Delta, Event, Partial, Response};
@@ -74,7 +76,7 @@ impl Head {
 }
 
 /// A provider's wire, without IO.
-pub(crate) trait Provider: Send + Sync + 'static {
+pub(crate) trait Provider: Clone + Send + Sync + 'static {
     type Decoder: Decoder;
 
     /// A decoder for the events of one reply.
@@ -122,8 +124,14 @@ impl<P: Provider> Call<P> {
             .is_some_and(|kind| kind.starts_with("text/event-stream"));
         if !is_stream {
             let body = read_all(&mut exchange, &patience, LONGEST_ANSWER).await?;
-            let response = self.provider.whole(head, &body)?;
-            announce(&response, &emitter).await;
+            let provider = self.provider;
+            let read = blocking::run(body.len(), move || {
+                let response = provider.whole(head, &body)?;
+                let events = announcement(&response);
+                Ok::<_, ModelError>((response, events))
+            });
+            let (response, mut events) = read.await?;
+            emit_all(&emitter, &mut events).await;
             return Ok(response);
         }
         let mut decoder = self.provider.decoder(head);
@@ -142,7 +150,7 @@ impl<P: Provider> Call<P> {
     }
 
     /// Sends and returns the whole body, for replies that are no answer of a model.
-    pub(crate) async fn fetch(self) -> Result<Vec<u8>, ModelError> {
+    pub(crate) async fn fetch(self) -> Result<Bytes, ModelError> {
         let patience = Patience::new(&self);
         let mut exchange = self.open(&patience).await?;
         read_all(&mut exchange, &patience, LONGEST_ANSWER).await
@@ -186,15 +194,16 @@ async fn read_events(
         };
         total = total.saturating_add(chunk.len());
         let framed = sse.feed(&chunk, &mut raw);
-        let mut outcome = Ok(());
         for event in raw.drain(..) {
-            outcome = decoder.event(&event.name, &event.data, &mut events);
-            if outcome.is_err() || decoder.is_over() {
+            let outcome = decoder.event(&event.name, &event.data, &mut events);
+            // Handed out one by one: a chunk may hold milliseconds of events, and the reader gets
+            // its turn whenever the channel is full.
+            emit_all(emitter, &mut events).await;
+            outcome?;
+            if decoder.is_over() {
                 break;
             }
         }
-        emit_all(emitter, &mut events).await;
-        outcome?;
         if decoder.is_over() {
             let outcome = decoder.finish(&mut events);
             emit_all(emitter, &mut events).await;
@@ -217,38 +226,37 @@ async fn emit_all(emitter: &Emitter, events: &mut Vec<Event>) {
 }
 
 /// The events that a reader of a stream would have seen, each block in one piece.
-async fn announce(response: &Response, emitter: &Emitter) {
-    let start = Event::MessageStart {
+fn announcement(response: &Response) -> Vec<Event> {
+    let mut events = vec![Event::MessageStart {
         id: response.id.clone(),
         model: response.model.clone(),
         usage: response.usage,
-    };
-    emitter.emit(start).await;
+    }];
     for (index, block) in (0_u32..).zip(&response.blocks) {
         let kind = block.kind();
         let head = RawJson::from(block);
-        emitter.emit(Event::BlockStart { index, kind, head }).await;
+        events.push(Event::BlockStart { index, kind, head });
         if let Some(text) = block.readable_text() {
             let delta = if kind.is_thinking() {
                 Delta::Thinking(text)
             } else {
                 Delta::Text(text)
             };
-            emitter.emit(Event::Delta { index, delta }).await;
+            events.push(Event::Delta { index, delta });
         }
         let block = Some(block.clone());
-        emitter.emit(Event::BlockStop { index, block }).await;
+        events.push(Event::BlockStop { index, block });
     }
-    emitter.emit(Event::Usage(response.usage)).await;
-    let reason = response.stop_reason.clone();
-    emitter.emit(Event::Stop(reason)).await;
+    events.push(Event::Usage(response.usage));
+    events.push(Event::Stop(response.stop_reason.clone()));
+    events
 }
 
 async fn read_all(
     exchange: &mut Exchange,
     patience: &Patience,
     limit: usize,
-) -> Result<Vec<u8>, ModelError> {
+) -> Result<Bytes, ModelError> {
     let mut body = Vec::new();
     while let Some(chunk) = patience.within(exchange.chunk()).await? {
         let chunk = chunk?;
@@ -257,7 +265,7 @@ async fn read_all(
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(body)
+    Ok(body.into())
 }
 
 /// The time-outs of one attempt.

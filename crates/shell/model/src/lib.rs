@@ -22,6 +22,7 @@
 
 pub mod anthropic;
 mod attempt;
+mod blocking;
 mod client;
 mod error;
 mod http;

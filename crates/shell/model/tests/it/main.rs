@@ -8,6 +8,7 @@
 
 mod anthropic;
 mod attempts;
+mod blocking;
 mod cancel;
 mod chaos;
 mod cuts;
