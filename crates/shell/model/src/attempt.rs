@@ -18,6 +18,7 @@ use crate::http::{Exchange, Http, Post};
 use crate::limits;
 use crate::model::Emitter;
 use crate::sse::SseDecoder;
+use crate::trace::Trace;
 use bytes::Bytes;
 use dormouse_ask::Delivery;
 use dormouse_ask::RateLimits;
@@ -27,6 +28,7 @@ use hyper::HeaderMap;
 use hyper::header::CONTENT_TYPE;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument;
 
 /// How long to wait for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,12 +69,16 @@ pub(crate) struct Head {
 
 impl Head {
     fn read(headers: &HeaderMap) -> Self {
-        let id = limits::text(headers, "request-id").or(limits::text(headers, "x-request-id"));
         Self {
-            request_id: id.map(str::to_owned),
+            request_id: request_id(headers).map(str::to_owned),
             rate_limits: limits::read(headers),
         }
     }
+}
+
+/// The provider's id of the request, by the name of either wire.
+fn request_id(headers: &HeaderMap) -> Option<&str> {
+    limits::text(headers, "request-id").or(limits::text(headers, "x-request-id"))
 }
 
 /// A provider's wire, without IO.
@@ -117,8 +123,26 @@ pub(crate) struct Call<P> {
 impl<P: Provider> Call<P> {
     /// Sends, and hands out the events of the answer as they come.
     pub(crate) async fn run(self, emitter: Emitter) -> Result<Response, ModelError> {
+        let trace = Trace::start(self.http.host(), &self.post);
+        let span = trace.span();
+        self.answer(emitter, trace).instrument(span).await
+    }
+
+    /// Sends and returns the whole body, for replies that are no answer of a model.
+    pub(crate) async fn fetch(self) -> Result<Bytes, ModelError> {
+        let trace = Trace::start(self.http.host(), &self.post);
+        let span = trace.span();
+        let fetching = async {
+            let patience = Patience::new(&self);
+            let mut exchange = self.open(&patience, &trace).await?;
+            read_all(&mut exchange, &patience, LONGEST_ANSWER).await
+        };
+        fetching.instrument(span).await
+    }
+
+    async fn answer(self, emitter: Emitter, trace: Trace) -> Result<Response, ModelError> {
         let patience = Patience::new(&self);
-        let mut exchange = self.open(&patience).await?;
+        let mut exchange = self.open(&patience, &trace).await?;
         let head = Head::read(&exchange.headers);
         let is_stream = limits::text(&exchange.headers, CONTENT_TYPE.as_str())
             .is_some_and(|kind| kind.starts_with("text/event-stream"));
@@ -149,21 +173,15 @@ impl<P: Provider> Call<P> {
         })
     }
 
-    /// Sends and returns the whole body, for replies that are no answer of a model.
-    pub(crate) async fn fetch(self) -> Result<Bytes, ModelError> {
-        let patience = Patience::new(&self);
-        let mut exchange = self.open(&patience).await?;
-        read_all(&mut exchange, &patience, LONGEST_ANSWER).await
-    }
-
-    async fn open(&self, patience: &Patience) -> Result<Exchange, ModelError> {
+    async fn open(&self, patience: &Patience, trace: &Trace) -> Result<Exchange, ModelError> {
         let mut exchange = patience.within(self.http.send(&self.post)).await??;
+        let status = exchange.status.as_u16();
+        trace.replied(status, request_id(&exchange.headers));
         if exchange.status.is_success() {
             return Ok(exchange);
         }
         // A refusal whose body breaks off is still the refusal its status says.
         let body = read_all(&mut exchange, patience, LONGEST_ERROR).await;
-        let status = exchange.status.as_u16();
         Err(self
             .provider
             .refusal(status, &exchange.headers, &body.unwrap_or_default()))

@@ -31,6 +31,7 @@ mod model;
 pub mod openai;
 pub mod sse;
 mod text;
+mod trace;
 
 pub use attempt::Timeouts;
 pub use client::{ClientOptions, Credential};

@@ -19,3 +19,4 @@ mod openai;
 mod server;
 mod simulator;
 mod timeouts;
+mod traces;
