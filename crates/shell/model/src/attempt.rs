@@ -12,11 +12,14 @@
 //! What bytes mean ([`Provider`], [`Decoder`]). Retry, back-off and fallback: they belong to the
 //! driver of a conversation, which records each of them.
 
+use crate::blocking;
 use crate::error::{Malformed, ModelError};
 use crate::http::{Exchange, Http, Post};
 use crate::limits;
 use crate::model::Emitter;
 use crate::sse::SseDecoder;
+use crate::trace::Trace;
+use bytes::Bytes;
 use dormouse_ask::Delivery;
 use dormouse_ask::RateLimits;
 use dormouse_ask::{Delta, Event, Partial, Response};
@@ -25,6 +28,7 @@ use hyper::HeaderMap;
 use hyper::header::CONTENT_TYPE;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument;
 
 /// How long to wait for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,16 +69,20 @@ pub(crate) struct Head {
 
 impl Head {
     fn read(headers: &HeaderMap) -> Self {
-        let id = limits::text(headers, "request-id").or(limits::text(headers, "x-request-id"));
         Self {
-            request_id: id.map(str::to_owned),
+            request_id: request_id(headers).map(str::to_owned),
             rate_limits: limits::read(headers),
         }
     }
 }
 
+/// The provider's id of the request, by the name of either wire.
+fn request_id(headers: &HeaderMap) -> Option<&str> {
+    limits::text(headers, "request-id").or(limits::text(headers, "x-request-id"))
+}
+
 /// A provider's wire, without IO.
-pub(crate) trait Provider: Send + Sync + 'static {
+pub(crate) trait Provider: Clone + Send + Sync + 'static {
     type Decoder: Decoder;
 
     /// A decoder for the events of one reply.
@@ -115,15 +123,39 @@ pub(crate) struct Call<P> {
 impl<P: Provider> Call<P> {
     /// Sends, and hands out the events of the answer as they come.
     pub(crate) async fn run(self, emitter: Emitter) -> Result<Response, ModelError> {
+        let trace = Trace::start(self.http.host(), &self.post);
+        let span = trace.span();
+        self.answer(emitter, trace).instrument(span).await
+    }
+
+    /// Sends and returns the whole body, for replies that are no answer of a model.
+    pub(crate) async fn fetch(self) -> Result<Bytes, ModelError> {
+        let trace = Trace::start(self.http.host(), &self.post);
+        let span = trace.span();
+        let fetching = async {
+            let patience = Patience::new(&self);
+            let mut exchange = self.open(&patience, &trace).await?;
+            read_all(&mut exchange, &patience, LONGEST_ANSWER).await
+        };
+        fetching.instrument(span).await
+    }
+
+    async fn answer(self, emitter: Emitter, trace: Trace) -> Result<Response, ModelError> {
         let patience = Patience::new(&self);
-        let mut exchange = self.open(&patience).await?;
+        let mut exchange = self.open(&patience, &trace).await?;
         let head = Head::read(&exchange.headers);
         let is_stream = limits::text(&exchange.headers, CONTENT_TYPE.as_str())
             .is_some_and(|kind| kind.starts_with("text/event-stream"));
         if !is_stream {
             let body = read_all(&mut exchange, &patience, LONGEST_ANSWER).await?;
-            let response = self.provider.whole(head, &body)?;
-            announce(&response, &emitter).await;
+            let provider = self.provider;
+            let read = blocking::run(body.len(), move || {
+                let response = provider.whole(head, &body)?;
+                let events = announcement(&response);
+                Ok::<_, ModelError>((response, events))
+            });
+            let (response, mut events) = read.await?;
+            emit_all(&emitter, &mut events).await;
             return Ok(response);
         }
         let mut decoder = self.provider.decoder(head);
@@ -141,21 +173,15 @@ impl<P: Provider> Call<P> {
         })
     }
 
-    /// Sends and returns the whole body, for replies that are no answer of a model.
-    pub(crate) async fn fetch(self) -> Result<Vec<u8>, ModelError> {
-        let patience = Patience::new(&self);
-        let mut exchange = self.open(&patience).await?;
-        read_all(&mut exchange, &patience, LONGEST_ANSWER).await
-    }
-
-    async fn open(&self, patience: &Patience) -> Result<Exchange, ModelError> {
+    async fn open(&self, patience: &Patience, trace: &Trace) -> Result<Exchange, ModelError> {
         let mut exchange = patience.within(self.http.send(&self.post)).await??;
+        let status = exchange.status.as_u16();
+        trace.replied(status, request_id(&exchange.headers));
         if exchange.status.is_success() {
             return Ok(exchange);
         }
         // A refusal whose body breaks off is still the refusal its status says.
         let body = read_all(&mut exchange, patience, LONGEST_ERROR).await;
-        let status = exchange.status.as_u16();
         Err(self
             .provider
             .refusal(status, &exchange.headers, &body.unwrap_or_default()))
@@ -186,15 +212,16 @@ async fn read_events(
         };
         total = total.saturating_add(chunk.len());
         let framed = sse.feed(&chunk, &mut raw);
-        let mut outcome = Ok(());
         for event in raw.drain(..) {
-            outcome = decoder.event(&event.name, &event.data, &mut events);
-            if outcome.is_err() || decoder.is_over() {
+            let outcome = decoder.event(&event.name, &event.data, &mut events);
+            // Handed out one by one: a chunk may hold milliseconds of events, and the reader gets
+            // its turn whenever the channel is full.
+            emit_all(emitter, &mut events).await;
+            outcome?;
+            if decoder.is_over() {
                 break;
             }
         }
-        emit_all(emitter, &mut events).await;
-        outcome?;
         if decoder.is_over() {
             let outcome = decoder.finish(&mut events);
             emit_all(emitter, &mut events).await;
@@ -217,38 +244,37 @@ async fn emit_all(emitter: &Emitter, events: &mut Vec<Event>) {
 }
 
 /// The events that a reader of a stream would have seen, each block in one piece.
-async fn announce(response: &Response, emitter: &Emitter) {
-    let start = Event::MessageStart {
+fn announcement(response: &Response) -> Vec<Event> {
+    let mut events = vec![Event::MessageStart {
         id: response.id.clone(),
         model: response.model.clone(),
         usage: response.usage,
-    };
-    emitter.emit(start).await;
+    }];
     for (index, block) in (0_u32..).zip(&response.blocks) {
         let kind = block.kind();
         let head = RawJson::from(block);
-        emitter.emit(Event::BlockStart { index, kind, head }).await;
+        events.push(Event::BlockStart { index, kind, head });
         if let Some(text) = block.readable_text() {
             let delta = if kind.is_thinking() {
                 Delta::Thinking(text)
             } else {
                 Delta::Text(text)
             };
-            emitter.emit(Event::Delta { index, delta }).await;
+            events.push(Event::Delta { index, delta });
         }
         let block = Some(block.clone());
-        emitter.emit(Event::BlockStop { index, block }).await;
+        events.push(Event::BlockStop { index, block });
     }
-    emitter.emit(Event::Usage(response.usage)).await;
-    let reason = response.stop_reason.clone();
-    emitter.emit(Event::Stop(reason)).await;
+    events.push(Event::Usage(response.usage));
+    events.push(Event::Stop(response.stop_reason.clone()));
+    events
 }
 
 async fn read_all(
     exchange: &mut Exchange,
     patience: &Patience,
     limit: usize,
-) -> Result<Vec<u8>, ModelError> {
+) -> Result<Bytes, ModelError> {
     let mut body = Vec::new();
     while let Some(chunk) = patience.within(exchange.chunk()).await? {
         let chunk = chunk?;
@@ -257,7 +283,7 @@ async fn read_all(
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(body)
+    Ok(body.into())
 }
 
 /// The time-outs of one attempt.

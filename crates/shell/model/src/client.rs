@@ -53,8 +53,8 @@ impl ClientOptions {
     }
 }
 
-/// The common part of the clients.
-#[derive(Debug)]
+/// The common part of the clients. Clones share the connections.
+#[derive(Clone, Debug)]
 pub(crate) struct Base {
     http: Http,
     timeouts: Timeouts,

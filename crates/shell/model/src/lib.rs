@@ -22,6 +22,7 @@
 
 pub mod anthropic;
 mod attempt;
+mod blocking;
 mod client;
 mod error;
 mod http;
@@ -30,6 +31,7 @@ mod model;
 pub mod openai;
 pub mod sse;
 mod text;
+mod trace;
 
 pub use attempt::Timeouts;
 pub use client::{ClientOptions, Credential};

@@ -2,9 +2,10 @@
 //!
 //! # Model
 //! A [`Model`] takes a request whose body is bytes already and gives a [`ResponseStream`]. The
-//! stream does the work itself while it is polled: no task runs behind it. Dropping it, or the
-//! future of [`ResponseStream::next`], at any point is the way to cancel; the connection closes
-//! with it. A dropped `next` loses nothing, so it may stand in a `select!`.
+//! stream does the work itself while it is polled: no task runs behind it, except that conversions
+//! of more than a millisecond go to the blocking pool. Dropping it at any point is the way to
+//! cancel; the connection closes with it. A dropped future of [`ResponseStream::next`] loses
+//! nothing, so it may stand in a `select!`.
 //!
 //! # Not here
 //! Any provider's wire.

@@ -140,6 +140,11 @@ impl Http {
         }
     }
 
+    /// Host and port, as they stand in the address.
+    pub(crate) fn host(&self) -> &str {
+        &self.base.authority
+    }
+
     pub(crate) fn broke(&self, error: hyper::Error) -> ModelError {
         self.failed(ConnectionError::Broke(error))
     }

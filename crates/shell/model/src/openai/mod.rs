@@ -20,6 +20,7 @@ mod errors;
 pub use convert::LengthMember;
 
 use crate::attempt::{Head, Provider};
+use crate::blocking;
 use crate::client::{Base, ClientOptions, Credential, json_headers, secret_header};
 use crate::error::{ModelError, SetupError};
 use crate::http::Post;
@@ -68,22 +69,25 @@ impl Model for OpenAiClient {
     }
 
     fn stream(&self, request: Request) -> ResponseStream {
-        let converted = convert::convert(&request.body, self.length);
-        let call = converted.map_err(ModelError::Request).map(|converted| {
+        let (base, headers, length) = (self.base.clone(), self.headers.clone(), self.length);
+        ResponseStream::new(move |emitter| async move {
+            let body = request.body;
+            let converted = blocking::run(body.len(), move || convert::convert(&body, length));
+            let converted = converted.await.map_err(ModelError::Request)?;
             let provider = Chat(Expected {
                 warnings: converted.warnings,
                 estimate: request.estimate.unwrap_or(converted.estimate),
                 calibrated: request.estimate.is_some(),
-                window: self.base.overrides.window,
+                window: base.overrides.window,
             });
             let post = Post {
                 path: "/chat/completions",
-                headers: self.headers.clone(),
+                headers,
                 body: converted.body.into(),
             };
-            self.base.call(post, provider, request.delivery)
-        });
-        ResponseStream::new(|emitter| async move { call?.run(emitter).await })
+            let call = base.call(post, provider, request.delivery);
+            call.run(emitter).await
+        })
     }
 
     fn count_tokens(&self, _: Request) -> Counting {
@@ -93,7 +97,7 @@ impl Model for OpenAiClient {
 }
 
 /// The wire, with what is expected of the reply.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Chat(Expected);
 
 impl Provider for Chat {

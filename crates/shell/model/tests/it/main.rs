@@ -8,6 +8,7 @@
 
 mod anthropic;
 mod attempts;
+mod blocking;
 mod cancel;
 mod chaos;
 mod cuts;
@@ -18,3 +19,4 @@ mod openai;
 mod server;
 mod simulator;
 mod timeouts;
+mod traces;
