@@ -33,6 +33,11 @@ impl Tail {
         self.response.is_empty() && self.incoming.is_empty()
     }
 
+    /// Blocks of the latest response.
+    pub fn response(&self) -> &[Segment] {
+        &self.response
+    }
+
     /// Whether the response made this call.
     pub(crate) fn has_call(&self, call: &CallId) -> bool {
         self.response.iter().any(|segment| {

@@ -68,6 +68,12 @@ impl Sum for Tokens {
 pub struct Millis(pub i64);
 
 impl Millis {
+    /// The moment so many milliseconds later.
+    #[must_use]
+    pub fn after(self, millis: u64) -> Self {
+        Self(self.0.saturating_add_unsigned(millis))
+    }
+
     /// Reads an RFC 3339 time such as `2026-02-12T14:11:56.103Z`.
     pub fn parse(text: &str) -> Option<Self> {
         let at: jiff::Timestamp = text.parse().ok()?;

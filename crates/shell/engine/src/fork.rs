@@ -1,34 +1,24 @@
-//! The fork runner: a side task on the conversation's own bytes.
-//!
-//! The first call shares everything up to the directive with the conversation, so that it reads
-//! the cache. If the fork may use tools, a small loop answers its calls; nothing of it is written
-//! to the parent's log, and the parent's state is only copied.
+//! Forks for callers: a side task on the conversation's own bytes, run beside it.
 
+use crate::child;
 use crate::error::EngineError;
-use crate::ports::{Asker, Purpose, ToolHost};
-use crate::session::Session;
-use crate::turn::calls_of;
-use dormouse_context::fork::Fork;
-use dormouse_core::block::Block;
+use crate::ports::{Asker, NoCompanion, NoHooks, NoTools};
+use crate::session::{Ports, Session};
+use dormouse_ask::Response;
+use dormouse_core::record::UsageReport;
 use dormouse_core::usage::TokenUsage;
-use dormouse_model::{Request, Response};
-use std::borrow::Cow;
+use dormouse_drive::{DriveError, Driver, ForkLimits, ForkReport, ToolHost};
 use std::sync::Arc;
-
-/// What a fork may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ForkLimits {
-    /// Requests at most.
-    pub requests: usize,
-}
 
 /// What became of a fork.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForkAnswer {
     /// The last answer.
     pub response: Box<Response>,
-    /// What all its requests used.
+    /// Usage of all its requests.
     pub usage: TokenUsage,
+    /// The same by response, for the log of the parent ([`Session::account`]).
+    pub reports: Vec<UsageReport>,
     /// Requests it took.
     pub requests: usize,
 }
@@ -36,20 +26,17 @@ pub struct ForkAnswer {
 /// A fork that has not run yet. It owns what it needs, so that it can run beside the session.
 #[derive(Debug)]
 pub struct ForkRun {
-    fork: Fork,
-    asker: Arc<dyn Asker>,
-    betas: Vec<Cow<'static, str>>,
+    driver: Driver,
+    ports: Ports,
 }
 
 impl ForkRun {
     /// The same fork, asking through something that wraps the conversation's own asker: to count
     /// what it uses, or to stop it.
     #[must_use]
-    pub fn asking_through(self, wrap: impl FnOnce(Arc<dyn Asker>) -> Arc<dyn Asker>) -> Self {
-        Self {
-            asker: wrap(self.asker),
-            ..self
-        }
+    pub fn asking_through(mut self, wrap: impl FnOnce(Arc<dyn Asker>) -> Arc<dyn Asker>) -> Self {
+        self.ports.asker = wrap(self.ports.asker);
+        self
     }
 
     /// Runs it: requests and tools until nothing is called any more, or the limit is reached. Its
@@ -58,69 +45,73 @@ impl ForkRun {
     /// # Errors
     /// When the model does not answer.
     pub async fn run(
-        self,
-        tools: Option<&dyn ToolHost>,
+        mut self,
+        tools: Option<Arc<dyn ToolHost>>,
         limits: ForkLimits,
     ) -> Result<ForkAnswer, EngineError> {
-        let Self {
-            mut fork,
-            asker,
-            betas,
-        } = self;
-        let mut usage = TokenUsage::default();
-        let mut requests = 0;
-        loop {
-            requests += 1;
-            let request = Request::streamed(fork.body()).with_betas(&betas);
-            let response = asker.ask(Purpose::Fork, request).finish().await?;
-            usage += response.usage;
-            let calls = calls_of(&response);
-            let last = calls.is_empty() || requests >= limits.requests;
-            let Some(tools) = tools.filter(|_| !last) else {
-                return Ok(ForkAnswer {
-                    response: Box::new(response),
-                    usage,
-                    requests,
-                });
-            };
-            let mut results: Vec<Block> = Vec::with_capacity(calls.len());
-            for call in calls {
-                results.push(tools.run(call).await.whole());
-            }
-            fork = fork.answered(&response.blocks, results);
+        let requests = if tools.is_some() { limits.requests } else { 1 };
+        self.driver.limit_requests(requests);
+        if let Some(tools) = tools {
+            self.ports.tools = tools;
+        }
+        let (report, mut engine) = child::run(self.driver, self.ports).await;
+        let ForkReport { answer, usage } = report;
+        match answer {
+            Ok(response) => Ok(ForkAnswer {
+                response,
+                requests: usage.len(),
+                usage: usage.iter().fold(TokenUsage::default(), |mut sum, report| {
+                    sum += report.usage;
+                    sum
+                }),
+                reports: usage,
+            }),
+            Err(DriveError::Model(failure)) => Err(match engine.take_model_error() {
+                Some(error) => EngineError::Model(error),
+                None => EngineError::Unanswered(failure),
+            }),
+            Err(error) => Err(error.into()),
         }
     }
 }
 
 impl Session {
-    /// A fork of the conversation as it is now, to be run when and where the caller likes.
+    /// A fork of the conversation as it is now, to be run when and where the caller likes. The
+    /// caller records what it used with [`Session::account`].
     pub fn fork_run(&self, directive: &str) -> ForkRun {
-        let moment = (self.now(), self.ttls());
-        let fork = Fork::new(
-            &self.conversation,
-            &self.ledger,
-            &self.config.prefix,
-            &self.params,
-            directive,
-            moment,
-        );
+        let ports = &self.executor().ports;
+        let limits = ForkLimits {
+            requests: usize::MAX,
+        };
         ForkRun {
-            fork,
-            asker: Arc::clone(&self.ports.asker),
-            betas: self.betas(),
+            driver: self.driver().fork(directive, limits),
+            ports: Ports {
+                system: ports.system.clone(),
+                log: Arc::clone(&ports.log),
+                blobs: Arc::clone(&ports.blobs),
+                asker: Arc::clone(&ports.asker),
+                tools: Arc::new(NoTools),
+                hooks: Arc::new(NoHooks),
+                restorer: Arc::clone(&ports.restorer),
+                companion: Arc::new(NoCompanion),
+                settings: Arc::clone(&ports.settings),
+                notices: Arc::new(|_| {}),
+            },
         }
     }
 
-    /// Runs a side task and waits for it.
+    /// Runs a side task, waits for it, and records what it used.
     ///
     /// # Errors
     /// When the model does not answer.
     pub async fn fork(
-        &self,
+        &mut self,
         directive: &str,
-        tools: Option<&dyn ToolHost>,
+        tools: Option<Arc<dyn ToolHost>>,
         limits: ForkLimits,
     ) -> Result<ForkAnswer, EngineError> {
-        self.fork_run(directive).run(tools, limits).await
+        let answer = self.fork_run(directive).run(tools, limits).await?;
+        self.account(answer.reports.clone()).await?;
+        Ok(answer)
     }
 }

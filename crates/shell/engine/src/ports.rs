@@ -1,31 +1,23 @@
-//! What a session needs from those who open it.
+//! Ports: what a session needs from outside.
 
-use dormouse_context::compaction::{RestoredKind, RestoredPart};
+use dormouse_context::compaction::RestoredPart;
 use dormouse_context::offload::ToolOutput;
 use dormouse_context::prefix::RenderedPrefix;
-use dormouse_core::block::Block;
-use dormouse_core::id::CallId;
-use dormouse_core::record::{FragmentKind, Trigger};
+use dormouse_core::record::{Purpose, Trigger};
+use dormouse_drive::{
+    HookAnswer, Injection, Notice, Seen, ToolCall, ToolCatalog, ToolFuture, ToolHost, ToolTraits,
+};
 use dormouse_model::{Capabilities, Model, Request, ResponseStream};
 use dormouse_system::Files;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// What a request is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Purpose {
-    /// The conversation itself.
-    Turn,
-    /// An update of the session notes.
-    Notes,
-    /// The summary of a compaction.
-    Compaction,
-    /// Any other fork.
-    Fork,
-}
+use dormouse_context::compaction::RestoredKind;
+
+/// Takes notices.
+pub type Notices = Arc<dyn Fn(Notice) + Send + Sync>;
 
 /// A way to ask a model. The purpose lets a caller account for forks apart.
 pub trait Asker: fmt::Debug + Send + Sync {
@@ -50,38 +42,6 @@ impl Asker for AskModel {
     }
 }
 
-/// A tool call of the model.
-#[derive(Clone, Debug)]
-pub struct ToolCall {
-    /// Its id.
-    pub id: CallId,
-    /// The tool.
-    pub tool: String,
-    /// The whole block; its input is read from it.
-    pub block: Block,
-}
-
-/// What the engine must know of a tool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ToolTraits {
-    /// The longest result the tool wants to stay whole, in characters.
-    pub declared_limit: Option<u64>,
-    /// It reads files: its results are files already and never put into one.
-    pub reads_files: bool,
-}
-
-/// The future of a result.
-pub type ToolFuture = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
-
-/// Whoever runs the tools.
-pub trait ToolHost: fmt::Debug + Send + Sync {
-    /// What is to be known of a tool.
-    fn traits(&self, tool: &str) -> ToolTraits;
-
-    /// Runs a call. A failure is a result too: the model is told.
-    fn run(&self, call: ToolCall) -> ToolFuture;
-}
-
 /// No tools: every call fails.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTools;
@@ -101,16 +61,17 @@ impl ToolHost for NoTools {
     }
 }
 
-/// What the hooks before a compaction have to say.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HookAnswer {
-    /// Wishes for the summary.
-    pub instructions: Vec<String>,
-    /// Why an automatic compaction must not be made.
-    pub blocked: Option<String>,
+/// The traits of a host's tools, for the driver.
+#[derive(Clone, Debug)]
+pub(crate) struct Catalog(pub(crate) Arc<dyn ToolHost>);
+
+impl ToolCatalog for Catalog {
+    fn traits(&self, tool: &str) -> ToolTraits {
+        self.0.traits(tool)
+    }
 }
 
-/// The future of the hooks' answer.
+/// The future of a hook's or companion's answer.
 pub type HookFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Hooks around a compaction.
@@ -118,8 +79,13 @@ pub trait CompactHooks: fmt::Debug + Send + Sync {
     /// Before a summary is asked for.
     fn before(&self, trigger: Trigger, instructions: &[String]) -> HookFuture<HookAnswer>;
 
-    /// When the conversation goes on: what they want the model to see.
+    /// When the conversation goes on: parts they want the model to see.
     fn after(&self, trigger: Trigger) -> HookFuture<Vec<RestoredPart>>;
+
+    /// Whether there are any at all.
+    fn are_there(&self) -> bool {
+        true
+    }
 }
 
 /// No hooks.
@@ -134,42 +100,32 @@ impl CompactHooks for NoHooks {
     fn after(&self, _: Trigger) -> HookFuture<Vec<RestoredPart>> {
         Box::pin(std::future::ready(Vec::new()))
     }
+
+    fn are_there(&self) -> bool {
+        false
+    }
 }
 
-/// Something that a companion wants the model to see.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Injection {
-    /// What it is about.
-    pub kind: FragmentKind,
-    /// The text, final as it is.
-    pub text: String,
-    /// The memories in it, with their size: they count as shown from here on.
-    pub memories: Vec<(String, u64)>,
-}
-
-/// What a companion may look at.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// Memories the model has been shown, with their size.
-    pub memories: BTreeMap<String, u64>,
-    /// Files the agent has read itself.
-    pub files: Vec<String>,
-}
-
-/// Whoever adds something to the conversation at its own time: recalled memories above all. What it
-/// says is recorded as it was sent. It must never hold the conversation up.
+/// Adds something to the conversation at its own time: recalled memories above all. Its words are
+/// recorded as they were sent. It must never hold the conversation up.
 pub trait Companion: fmt::Debug + Send + Sync {
-    /// The user says something: what goes in with it.
+    /// The user says something: fragments that go in with it.
     fn on_prompt(&self, prompt: &str, seen: Seen) -> HookFuture<Vec<Injection>>;
 
-    /// Tools were called and their results are in: what goes in with them.
+    /// Tools were called and their results are in: fragments that go in with them.
     fn on_results(&self, calls: &[ToolCall], seen: Seen) -> HookFuture<Vec<Injection>>;
 
-    /// The turn is over, also when it failed or was ended: what was not asked for by now is dropped.
+    /// The turn is over, also when it failed or was cancelled: selections not asked for by now are
+    /// dropped.
     fn on_end(&self);
+
+    /// Whether it has anything to say at all.
+    fn speaks(&self) -> bool {
+        true
+    }
 }
 
-/// Nobody.
+/// No companion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoCompanion;
 
@@ -183,9 +139,13 @@ impl Companion for NoCompanion {
     }
 
     fn on_end(&self) {}
+
+    fn speaks(&self) -> bool {
+        false
+    }
 }
 
-/// What is shown again after a compaction.
+/// Shows things again after a compaction. Called on the blocking pool.
 pub trait Restorer: fmt::Debug + Send + Sync {
     /// The files as they are now, newest first, then skills, plan, to-dos, agents and listings.
     fn restore(&self, files: &[String]) -> Vec<RestoredPart>;
@@ -205,7 +165,7 @@ pub struct DiskRestorer {
     hidden: Vec<std::path::PathBuf>,
 }
 
-/// More of a file than this is never shown again, so that it need not be read.
+/// More of a file than this is never shown again: the limits of the settings are far below.
 const MOST_OF_FILE: u64 = 256 * 1024;
 
 impl DiskRestorer {

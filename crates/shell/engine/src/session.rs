@@ -1,39 +1,48 @@
-//! A session and what is around it.
+//! A session: a thin face on an engine, for those who embed one.
+//!
+//! Each method gives one command and waits for its reply. Dropping the future of a turn cancels
+//! the turn; everything that arrived before is kept.
 
+use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::notes::NotesKeeper;
-use crate::notice::Notice;
-use crate::ports::{Asker, CompactHooks, Companion, Restorer, ToolHost};
-use dormouse_context::clear::Measure;
+use crate::execute::Executor;
+use crate::ports::{Asker, Catalog, CompactHooks, Companion, Notices, Restorer};
+use crate::store::LogStore;
+use crate::subscribe::{Subscribers, Subscription};
+use dormouse_ask::retry::RetryPolicy;
+use dormouse_ask::{Params, Response};
+use dormouse_context::compaction;
 use dormouse_context::conversation::Conversation;
-use dormouse_context::economy::{Prices, Prior, Rates};
-use dormouse_context::layers::{LayerInputs, LayerSettings, LayerState, Moment};
-use dormouse_context::ledger::{Ledger, MarkerTtls};
-use dormouse_context::plan;
-use dormouse_context::policy::{self, Policy};
+use dormouse_context::economy::{Decision, Prior};
+use dormouse_context::ledger::Ledger;
+use dormouse_context::offload::ToolOutput;
+use dormouse_context::policy::Policy;
 use dormouse_context::prefix::RenderedPrefix;
-use dormouse_context::target::Target;
-use dormouse_context::tokens;
-use dormouse_context::window::{Thresholds, Window};
-use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::json::RawJson;
+use dormouse_context::window::Thresholds;
+use dormouse_core::block::Block;
+use dormouse_core::hash::Hash;
+use dormouse_core::id::{RecordId, Seq, SessionId};
 use dormouse_core::models::ModelTable;
-use dormouse_core::record::{Body, FORMAT, Record, SessionStart, Ttl};
-use dormouse_core::settings::{CacheTtl, MessageTtl, Settings, keys};
-use dormouse_core::units::{Millis, Tokens};
-use dormouse_model::Params;
-use dormouse_store::{Blobs, SessionLog};
-use dormouse_system::{Access, System};
+use dormouse_core::record::{LineContext, Message, Record, StateChange, UsageReport};
+use dormouse_core::settings::Settings;
+use dormouse_core::units::Tokens;
+use dormouse_drive::{
+    Command, CommandId, CompactWish, Config, DriveError, Driver, Injection, Judge, Opened, Place,
+    Reply, Role, RunsAll, Snapshot, SwitchModel, ToolHost, When,
+};
+use dormouse_store::Blobs;
+use dormouse_system::{Files, System};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::sync::mpsc;
 
 /// Gives the settings as they are now. They may change while a session runs; a change is noticed
 /// because the value is another one.
 pub type SettingsSource = Arc<dyn Fn() -> Arc<Settings> + Send + Sync>;
 
-/// Takes notices.
-pub type Notices = Arc<dyn Fn(Notice) + Send + Sync>;
+/// Times an answer that a limit cut off is continued within one turn: what the spec allows.
+const CONTINUATIONS: u32 = 3;
 
 /// Where a session's things lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +64,8 @@ pub struct Ports {
     /// Files, clock, ids.
     pub system: System,
     /// The log.
-    pub log: Box<dyn SessionLog + Send>,
-    /// Where parts of the prefix and notes are kept.
+    pub log: Arc<dyn LogStore>,
+    /// The store of prefix parts and notes.
     pub blobs: Arc<dyn Blobs>,
     /// The model.
     pub asker: Arc<dyn Asker>,
@@ -64,9 +73,9 @@ pub struct Ports {
     pub tools: Arc<dyn ToolHost>,
     /// Hooks around compactions.
     pub hooks: Arc<dyn CompactHooks>,
-    /// What is shown again after them.
+    /// Things that are shown again after them.
     pub restorer: Arc<dyn Restorer>,
-    /// Whoever adds memories to the conversation.
+    /// Memories for the conversation.
     pub companion: Arc<dyn Companion>,
     /// The settings.
     pub settings: SettingsSource,
@@ -99,74 +108,81 @@ pub struct SessionConfig {
     pub policy: Option<Arc<dyn Policy>>,
     /// The window, where it is not the one of the settings and the model table.
     pub window: Option<Tokens>,
+    /// What every line of the log repeats for foreign readers.
+    pub line: LineContext,
+    /// Whether a call may run.
+    pub judge: Arc<dyn Judge>,
+    /// When a failed request is sent again.
+    pub retry: RetryPolicy,
+    /// The model that takes over when this one stays overloaded.
+    pub fallback: Option<Box<SwitchModel>>,
+    /// Times an answer that a limit cut off is continued within one turn.
+    pub continuations: u32,
     /// A user turn ends after so many requests.
     pub most_requests: usize,
     /// Tell what the layers think at every moment.
     pub explain: bool,
 }
 
-/// How a session was opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opened {
-    /// It is new.
-    New,
-    /// It goes on.
-    Resumed,
+impl SessionConfig {
+    /// A session with a model and a prefix, and the settings' word on everything else.
+    pub fn new(
+        model: &str,
+        models: Arc<ModelTable>,
+        params: Params,
+        prefix: Arc<RenderedPrefix>,
+    ) -> Self {
+        Self {
+            model: model.to_owned(),
+            models,
+            params,
+            prefix,
+            policy: None,
+            window: None,
+            line: LineContext::default(),
+            judge: Arc::new(RunsAll),
+            retry: RetryPolicy::default(),
+            fallback: None,
+            continuations: CONTINUATIONS,
+            most_requests: usize::MAX,
+            explain: false,
+        }
+    }
 }
 
-/// A session. See the crate documentation.
-#[derive(Debug)]
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnEnd {
+    /// The last answer.
+    pub response: Box<Response>,
+    /// Requests it took.
+    pub requests: usize,
+}
+
+/// A session. See the module documentation.
 pub struct Session {
-    pub(crate) ports: Ports,
-    pub(crate) place: SessionPlace,
-    pub(crate) config: SessionConfig,
-    pub(crate) params: RawJson,
-    pub(crate) settings: Current,
-    pub(crate) conversation: Conversation,
-    pub(crate) ledger: Ledger,
-    pub(crate) layers: LayerState,
-    pub(crate) notes: NotesKeeper,
-    /// The provider's compaction of this turn was already answered by a shorter prompt.
-    pub(crate) recovered: bool,
-    /// Records that somebody who watches has not dealt with yet.
-    pub(crate) watched: Option<Vec<Record>>,
+    engine: Engine,
+    settings: SettingsSource,
 }
 
-/// The settings in use, read once per change.
-pub(crate) struct Current {
-    pub(crate) raw: Arc<Settings>,
-    pub(crate) layers: LayerSettings,
-    pub(crate) policy: Arc<dyn Policy>,
-    pub(crate) thresholds: Thresholds,
-    pub(crate) prices: Prices,
-}
-
-impl fmt::Debug for Current {
+impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Current")
-            .field("policy", &self.policy.name())
+        f.debug_struct("Session")
+            .field("engine", &self.engine)
             .finish_non_exhaustive()
     }
 }
 
-impl Current {
-    fn new(raw: Arc<Settings>, config: &SessionConfig) -> Self {
-        let layers = LayerSettings::new(&raw);
-        let resolved = config.models.lookup(&config.model);
-        let betas = config.params.betas().iter().map(|beta| &**beta);
-        let window = config
-            .window
-            .unwrap_or_else(|| Window::resolve(resolved, betas, &layers.window).tokens);
-        let policy = config
-            .policy
-            .clone()
-            .unwrap_or_else(|| policy::of(raw.get(keys::CONTEXT_POLICY)));
-        Self {
-            thresholds: Thresholds::new(window, resolved.info.max_output, &layers.window),
-            prices: Prices::of(resolved.info),
-            policy,
-            layers,
-            raw,
+/// Cancels a turn whose future is dropped before it has ended.
+struct Attended<'a> {
+    engine: &'a mut Engine,
+    over: bool,
+}
+
+impl Drop for Attended<'_> {
+    fn drop(&mut self) {
+        if !self.over {
+            self.engine.cancel();
         }
     }
 }
@@ -176,65 +192,284 @@ impl Session {
     ///
     /// # Errors
     /// When the log cannot be read or written.
-    pub fn open(
+    pub async fn open(
         ports: Ports,
         place: SessionPlace,
         config: SessionConfig,
     ) -> Result<(Self, Opened), EngineError> {
-        let params = config.params.to_json().map_err(EngineError::Params)?;
-        let target = Target::new(&config.models, &config.model);
-        let settings = Current::new((ports.settings)(), &config);
-        let (conversation, opened) = if ports.log.head().is_some() {
-            (Self::resumed(&*ports.log, target)?, Opened::Resumed)
-        } else {
-            (Conversation::new(target), Opened::New)
+        let mut log = ports.log.start().await?;
+        if let Some(prefix) = log.recorded.prefix_record() {
+            let blob = |hash: &Hash| ports.blobs.get(hash).ok();
+            let recorded = RenderedPrefix::from_record(prefix, blob).ok();
+            log.recorded.prefix = recorded.map(Arc::new);
+        }
+        let drive_place = Place {
+            log: place.log,
+            folder: place.folder,
+            project: place.project,
+        };
+        let prior = match &log.head {
+            None => lessons(&*ports.system.files, &drive_place.lessons()),
+            Some(_) => None,
+        };
+        let seed = Hash::of(ports.system.ids.fresh().as_bytes()).to_string();
+        let drive = Config {
+            session: place.session,
+            place: drive_place.clone(),
+            line: config.line,
+            capabilities: ports.asker.capabilities(&config.model),
+            model: config.model,
+            models: config.models,
+            params: config.params,
+            prefix: config.prefix,
+            policy: config.policy,
+            window: config.window,
+            tools: Arc::new(Catalog(Arc::clone(&ports.tools))),
+            judge: config.judge,
+            role: Role::Main,
+            most_requests: config.most_requests,
+            continuations: config.continuations,
+            retry: config.retry,
+            fallback: config.fallback,
+            hooks: ports.hooks.are_there(),
+            recall: ports.companion.speaks(),
+            prior,
+            explain: config.explain,
+            seed: u64::from_str_radix(&seed[..16], 16).unwrap_or_default(),
+        };
+        let settings = Arc::clone(&ports.settings);
+        let now = ports.system.clock.now();
+        let (driver, opened) = Driver::open(drive, settings(), log, now)?;
+        let (outgoing, incoming) = mpsc::unbounded_channel();
+        let executor = Executor {
+            ports: Arc::new(ports),
+            place: drive_place,
+            home: place.home,
+            outgoing,
+            subscribers: Subscribers::default(),
+            child_tools: None,
         };
         let mut session = Self {
-            ports,
-            place,
-            config,
-            params,
+            engine: Engine::new(driver, executor, incoming),
             settings,
-            conversation,
-            ledger: Ledger::default(),
-            layers: LayerState::default(),
-            notes: NotesKeeper::default(),
-            recovered: false,
-            watched: None,
         };
-        if opened == Opened::New {
-            let project = session.place.project.clone();
-            session.append(Body::Session(Box::new(SessionStart {
-                format: FORMAT,
-                project,
-                lineage: None,
-            })))?;
-            session.learn_from_project()?;
-        }
-        session.announce_prefix()?;
-        session.ledger = session.resumed_ledger();
+        // A log that cannot be begun, or a prefix that cannot be saved, is told here.
+        session.note_begun().await?;
         Ok((session, opened))
     }
 
-    /// What earlier sessions of the project taught the economic policy is kept beside their logs.
-    fn lessons(&self) -> PathBuf {
-        let project = self.place.folder.parent();
-        project.unwrap_or(&self.place.folder).join("economy.json")
+    async fn note_begun(&mut self) -> Result<(), EngineError> {
+        let id = self.engine.command(Command::Account(Vec::new()));
+        self.wait(id).await.map(drop)
     }
 
-    fn learn_from_project(&mut self) -> Result<(), EngineError> {
-        /// What is kept has a dozen figures.
-        const MOST_BYTES: u64 = 64 * 1024;
-        let files = &self.ports.system.files;
-        let Ok(bytes) = files.read(&self.lessons(), MOST_BYTES) else {
-            return Ok(());
+    async fn wait(&mut self, id: CommandId) -> Result<Reply, EngineError> {
+        let reply = self.engine.reply(id).await;
+        self.answered(reply).await
+    }
+
+    async fn answered(
+        &mut self,
+        reply: Option<Result<Reply, DriveError>>,
+    ) -> Result<Reply, EngineError> {
+        self.engine.settle_disk().await;
+        let reply = reply.ok_or(EngineError::Ended)?;
+        reply.map_err(|error| match error {
+            DriveError::Model(failure) => match self.engine.take_model_error() {
+                Some(error) => EngineError::Model(error),
+                None => EngineError::Unanswered(failure),
+            },
+            error => error.into(),
+        })
+    }
+
+    pub(crate) async fn run(&mut self, command: Command) -> Result<Reply, EngineError> {
+        self.engine.set_settings((self.settings)());
+        let id = self.engine.command(command);
+        self.wait(id).await
+    }
+
+    /// Runs a command whose future, when it is dropped, cancels it.
+    async fn attend(&mut self, command: Command) -> Result<Reply, EngineError> {
+        self.engine.set_settings((self.settings)());
+        let id = self.engine.command(command);
+        let mut attended = Attended {
+            engine: &mut self.engine,
+            over: false,
         };
-        let Ok(prior) = serde_json::from_slice::<Prior>(&bytes) else {
-            // Figures of another version: they are learnt anew.
-            return Ok(());
+        let reply = attended.engine.reply(id).await;
+        attended.over = true;
+        drop(attended);
+        self.answered(reply).await
+    }
+
+    /// One turn: the user says something, the model works until it has nothing more to call.
+    ///
+    /// # Errors
+    /// When the model does not answer, the window is full, or the log cannot be written. Whatever
+    /// was appended before stays; the turn can be gone on with.
+    pub async fn turn(&mut self, content: Vec<Block>) -> Result<TurnEnd, EngineError> {
+        let when = When::Queue;
+        let reply = self.attend(Command::Prompt { content, when }).await?;
+        turn_end(reply)
+    }
+
+    /// Goes on with what is there: after an interruption, or after records were appended by hand.
+    ///
+    /// # Errors
+    /// As [`Session::turn`].
+    pub async fn go_on(&mut self) -> Result<TurnEnd, EngineError> {
+        turn_end(self.attend(Command::GoOn).await?)
+    }
+
+    /// One request, with whatever must be done to the prompt before it.
+    ///
+    /// # Errors
+    /// As [`Session::turn`].
+    pub async fn step(&mut self) -> Result<Response, EngineError> {
+        match self.attend(Command::Step).await? {
+            Reply::Answered(response) => Ok(*response),
+            _ => Err(EngineError::Ended),
+        }
+    }
+
+    /// The end of a turn that was driven step by step.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn end_turn(&mut self) -> Result<(), EngineError> {
+        self.run(Command::EndTurn).await.map(drop)
+    }
+
+    /// Stops the turn that is running, if one is: for callers that drive a session beside it.
+    pub fn cancel(&mut self) {
+        self.engine.cancel();
+    }
+
+    /// Appends a message of the user's side without asking the model.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn say(&mut self, message: Message) -> Result<(), EngineError> {
+        self.run(Command::Say(message)).await.map(drop)
+    }
+
+    /// Puts the results of a round into the conversation.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn results(&mut self, outputs: Vec<(String, ToolOutput)>) -> Result<(), EngineError> {
+        self.run(Command::Results(outputs)).await.map(drop)
+    }
+
+    /// Puts fragments in, and records which memories they show.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn inject(&mut self, injections: Vec<Injection>) -> Result<(), EngineError> {
+        self.run(Command::Inject(injections)).await.map(drop)
+    }
+
+    /// Records a change of state.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn note(&mut self, change: StateChange) -> Result<(), EngineError> {
+        self.run(Command::Note(change)).await.map(drop)
+    }
+
+    /// Records what requests beside the conversation used.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn account(&mut self, reports: Vec<UsageReport>) -> Result<(), EngineError> {
+        self.run(Command::Account(reports)).await.map(drop)
+    }
+
+    /// Compacts because the user says so.
+    ///
+    /// # Errors
+    /// When compaction is off, a message is not in view, or the log cannot be written.
+    pub async fn compact(&mut self, wish: CompactWish) -> Result<compaction::Outcome, EngineError> {
+        match self.attend(Command::Compact(wish)).await? {
+            Reply::Compacted(outcome) => Ok(outcome),
+            _ => Err(EngineError::Ended),
+        }
+    }
+
+    /// Takes back a rewrite (or else the newest) with all newer ones. What comes back is read
+    /// from the log.
+    ///
+    /// # Errors
+    /// When there is nothing to undo, it does not fit, the moment is wrong, or the log cannot be
+    /// read or written.
+    pub async fn undo(&mut self, target: Option<&RecordId>) -> Result<usize, EngineError> {
+        match self.run(Command::Undo(target.cloned())).await? {
+            Reply::Undone(rewrites) => Ok(rewrites),
+            _ => Err(EngineError::Ended),
+        }
+    }
+
+    /// Goes back to a record: the next one starts a branch behind it.
+    ///
+    /// # Errors
+    /// When the record is not in the log, or the log cannot be read or written.
+    pub async fn rewind(&mut self, to: &RecordId) -> Result<(), EngineError> {
+        self.run(Command::Rewind(to.clone())).await.map(drop)
+    }
+
+    /// Uses another prefix from the next request on: a break of the cache that is expected.
+    ///
+    /// # Errors
+    /// When the log or a blob cannot be written.
+    pub async fn set_prefix(&mut self, prefix: Arc<RenderedPrefix>) -> Result<(), EngineError> {
+        self.run(Command::SetPrefix(prefix)).await.map(drop)
+    }
+
+    /// Talks to another model from the next request on.
+    ///
+    /// # Errors
+    /// When the log cannot be read or written.
+    pub async fn set_model(&mut self, model: &str, params: Params) -> Result<(), EngineError> {
+        let capabilities = self.executor().ports.asker.capabilities(model);
+        let switch = SwitchModel {
+            model: model.to_owned(),
+            params,
+            capabilities,
         };
-        self.append(Body::State(Conversation::prior(&prior)))?;
-        Ok(())
+        self.run(Command::SetModel(Box::new(switch)))
+            .await
+            .map(drop)
+    }
+
+    /// Waits for an update of the notes that is under way, as long as the settings say.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn settle_notes(&mut self) -> Result<(), EngineError> {
+        self.run(Command::SettleNotes).await.map(drop)
+    }
+
+    /// Whether keeping the cache warm would pay, from the pauses this session has had.
+    pub fn keep_alive_decision(&self) -> Option<Decision> {
+        self.engine.driver().keep_alive_decision()
+    }
+
+    /// Touches the cache with a request for one token, if that pays. Says whether it was sent.
+    ///
+    /// # Errors
+    /// When the model does not answer.
+    pub async fn keep_alive(&mut self) -> Result<bool, EngineError> {
+        let reply = self.run(Command::KeepAlive).await?;
+        Ok(matches!(reply, Reply::KeptAlive(true)))
+    }
+
+    /// Writes the folded state down.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn checkpoint(&mut self) -> Result<(), EngineError> {
+        self.run(Command::Checkpoint).await.map(drop)
     }
 
     /// Ends the session: what it taught is left to the next one of the project, and the folded
@@ -242,202 +477,127 @@ impl Session {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn close(mut self) -> Result<(), EngineError> {
-        self.checkpoint()?;
-        let prior = Prior::of(self.conversation.economy());
-        if let Ok(bytes) = serde_json::to_vec(&prior) {
-            let files = &self.ports.system.files;
-            files.replace(&self.lessons(), &bytes, Access::Private)?;
-        }
-        Ok(())
+    pub async fn close(mut self) -> Result<(), EngineError> {
+        self.run(Command::Close).await.map(drop)
     }
 
-    fn resumed(log: &(dyn SessionLog + Send), target: Target) -> Result<Conversation, EngineError> {
-        let resumed = log.resume()?;
-        let Some(carrier) = &resumed.carrier else {
-            let path: Vec<&Record> = resumed.tail.iter().collect();
-            return Ok(Conversation::fold(&path, target));
-        };
-        let kept = resumed
-            .kept
-            .iter()
-            .map(|(session, record)| (session.as_ref(), record));
-        let mut conversation = Conversation::resume(carrier, kept, target);
-        for record in &resumed.tail {
-            conversation.apply(record);
-        }
-        Ok(conversation)
-    }
-
-    /// What the last request left in the cache, as far as the log tells.
-    fn resumed_ledger(&self) -> Ledger {
-        let state = self.conversation.state();
-        let Some(last) = &state.last_request else {
-            return Ledger::default();
-        };
-        let shape = plan::shape(&self.conversation, &self.config.prefix, &self.params);
-        let usage = state.last_usage.as_ref().map(|last| &last.usage);
-        Ledger::resumed(&shape, last, usage)
-    }
-
-    /// Uses another prefix from the next request on: a break of the cache that is expected.
+    /// Begins to keep records for a background job: those behind the cursor of that name, and all
+    /// that follow. Only what lies behind the cursor is read; from then on a turn costs its own
+    /// records.
     ///
     /// # Errors
-    /// When the log or a blob cannot be written.
-    pub fn set_prefix(&mut self, prefix: Arc<RenderedPrefix>) -> Result<(), EngineError> {
-        if prefix.id() != self.config.prefix.id() {
-            self.config.prefix = prefix;
-            self.announce_prefix()?;
-            self.ledger
-                .announce("the system prompt, tools or instructions changed");
+    /// When the log cannot be read.
+    pub async fn watch(&mut self, cursor: &str) -> Result<(), EngineError> {
+        if self.engine.watched().is_none() {
+            let dealt_with = self.conversation().state().cursors.get(cursor).copied();
+            let log = Arc::clone(&self.executor().ports.log);
+            // Records on their way are handed over by the engine, so none is read twice.
+            self.engine.settle_appends().await;
+            let seq = dealt_with.unwrap_or_default();
+            *self.engine.watched() = Some(log.read_after(seq).await?);
         }
         Ok(())
     }
 
-    /// Writes the prefix down if it is not the one in use.
-    fn announce_prefix(&mut self) -> Result<(), EngineError> {
-        let prefix = Arc::clone(&self.config.prefix);
-        let known = self.conversation.state().prefix.as_ref();
-        if prefix.is_empty() || known.is_some_and(|known| known.id == prefix.id()) {
-            return Ok(());
+    /// The records that the background job has not dealt with yet; none unless [`Session::watch`]
+    /// was called.
+    pub fn watched(&self) -> &[Record] {
+        self.engine.watched_records()
+    }
+
+    /// Records up to here are dealt with, and the cursor of that name says so.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub async fn dealt_with(&mut self, cursor: &str, at: Seq) -> Result<(), EngineError> {
+        if let Some(watched) = self.engine.watched() {
+            watched.retain(|record| record.seq > at);
         }
-        for (_, bytes) in prefix.blobs() {
-            self.ports.blobs.put(bytes)?;
-        }
-        self.append(Body::Prefix(prefix.to_record()))?;
-        Ok(())
-    }
-
-    /// The conversation as it is.
-    pub fn conversation(&self) -> &Conversation {
-        &self.conversation
-    }
-
-    /// Its cache ledger.
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
-    }
-
-    /// The model it talks to.
-    pub fn model(&self) -> &str {
-        &self.config.model
-    }
-
-    /// The policy in use.
-    pub fn policy(&self) -> &dyn Policy {
-        &*self.settings.policy
-    }
-
-    /// The window's figures.
-    pub fn thresholds(&self) -> &Thresholds {
-        &self.settings.thresholds
-    }
-
-    /// Tokens in use.
-    pub fn used(&self) -> Tokens {
-        self.conversation.count(self.config.prefix.weight()).tokens
+        self.note(StateChange::Cursor {
+            name: cursor.to_owned(),
+            at,
+        })
+        .await
     }
 
     /// Every record of the log.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn records(&self) -> Result<Vec<Record>, EngineError> {
-        Ok(self.ports.log.read()?.records)
+    pub async fn records(&self) -> Result<Vec<Record>, EngineError> {
+        Ok(self.executor().ports.log.read().await?)
     }
 
-    /// Takes new settings in, if there are any.
-    pub(crate) fn refresh(&mut self) {
-        let raw = (self.ports.settings)();
-        if !Arc::ptr_eq(&raw, &self.settings.raw) {
-            self.settings = Current::new(raw, &self.config);
-        }
+    /// Follows what happens from here on.
+    pub fn subscribe(&self) -> Subscription {
+        self.engine.subscribe()
     }
 
-    pub(crate) fn now(&self) -> Millis {
-        self.ports.system.clock.now()
+    /// The conversation at this moment, for screens.
+    pub fn snapshot(&self) -> Snapshot {
+        self.engine.driver().snapshot()
     }
 
-    pub(crate) fn fresh_id(&self) -> RecordId {
-        RecordId::new(self.ports.system.ids.fresh())
+    /// The engine underneath, for hosts that answer questions.
+    pub fn engine(&mut self) -> &mut Engine {
+        &mut self.engine
     }
 
-    pub(crate) fn tell(&self, notice: Notice) {
-        (self.ports.notices)(notice);
+    /// The conversation as it is.
+    pub fn conversation(&self) -> &Conversation {
+        self.engine.driver().conversation()
     }
 
-    /// How long cache entries are meant to live.
-    pub(crate) fn ttls(&self) -> MarkerTtls {
-        let settings = &self.settings.raw;
-        let messages = match settings.get(keys::CACHE_TTL_MESSAGES) {
-            MessageTtl::FiveMinutes => Ttl::FiveMinutes,
-            MessageTtl::OneHour => Ttl::OneHour,
-            MessageTtl::Auto => self.cheapest_ttl(),
-        };
-        MarkerTtls {
-            prefix: match settings.get(keys::CACHE_TTL_PREFIX) {
-                CacheTtl::OneHour => Ttl::OneHour,
-                CacheTtl::FiveMinutes => Ttl::FiveMinutes,
-            },
-            messages,
-        }
+    /// Its cache ledger.
+    pub fn ledger(&self) -> &Ledger {
+        self.engine.driver().ledger()
     }
 
-    fn cheapest_ttl(&self) -> Ttl {
-        let state = self.conversation.state();
-        let info = self.config.models.lookup(&self.config.model).info;
-        let Some(prices) = &info.prices else {
-            return Ttl::FiveMinutes;
-        };
-        let growth = self.conversation.economy().growth.tokens();
-        let set = prices.for_prompt(self.used());
-        dormouse_context::ledger::message_ttl(&state.gaps, self.used(), growth, set)
+    /// The model it talks to.
+    pub fn model(&self) -> &str {
+        &self.engine.driver().config().model
     }
 
-    pub(crate) fn rates(&self) -> Rates {
-        let ttls = self.ttls();
-        let name = |ttl: Ttl| match ttl {
-            Ttl::OneHour => CacheTtl::OneHour,
-            Ttl::FiveMinutes => CacheTtl::FiveMinutes,
-        };
-        self.settings
-            .prices
-            .rates(name(ttls.prefix), name(ttls.messages))
+    /// The policy in use.
+    pub fn policy(&self) -> &dyn Policy {
+        &*self.engine.driver().settings().policy
     }
 
-    pub(crate) fn measure(&self) -> Measure {
-        let model = &self.config.model;
-        Measure {
-            bytes: self.conversation.bytes_per_token(),
-            calibration: tokens::calibration(self.conversation.state(), model),
-        }
+    /// The window's figures.
+    pub fn thresholds(&self) -> &Thresholds {
+        &self.engine.driver().settings().thresholds
     }
 
-    /// Whether the cache has lapsed. A session that never sent anything has nothing to lose.
-    pub(crate) fn is_cold(&self) -> bool {
-        self.conversation.state().last_request.is_some() && self.ledger.is_idle(self.now())
+    /// Tokens in use.
+    pub fn used(&self) -> Tokens {
+        self.engine.driver().used()
     }
 
-    /// Calls `ask` with what the planners look at.
-    pub(crate) fn with_inputs<T>(
-        &mut self,
-        moment: Moment,
-        ask: impl FnOnce(&mut LayerState, &LayerInputs<'_>) -> T,
-    ) -> T {
-        let rates = self.rates();
-        let cold = self.is_cold();
-        let inputs = LayerInputs {
-            conversation: &self.conversation,
-            prefix: self.config.prefix.weight(),
-            policy: &*self.settings.policy,
-            settings: &self.settings.layers,
-            thresholds: &self.settings.thresholds,
-            rates: &rates,
-            notes: self.notes.status(),
-            moment,
-            cold,
-            provider_compacts: self.provider_compacts(),
-        };
-        ask(&mut self.layers, &inputs)
+    /// The file with the notes.
+    pub fn notes_path(&self) -> PathBuf {
+        self.executor().place.notes()
     }
+
+    pub(crate) fn executor(&self) -> &Executor {
+        self.engine.executor()
+    }
+
+    pub(crate) fn driver(&self) -> &Driver {
+        self.engine.driver()
+    }
+}
+
+fn turn_end(reply: Reply) -> Result<TurnEnd, EngineError> {
+    match reply {
+        Reply::TurnEnded { response, requests } => Ok(TurnEnd { response, requests }),
+        _ => Err(EngineError::Ended),
+    }
+}
+
+/// The lessons of earlier sessions of the project. Figures of another version are learnt anew.
+fn lessons(files: &dyn Files, path: &Path) -> Option<Prior> {
+    /// A dozen figures take less than a kilobyte.
+    const MOST_BYTES: u64 = 64 * 1024;
+    let bytes = files.read(path, MOST_BYTES).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }

@@ -6,7 +6,7 @@ use crate::resume::Resumed;
 use crate::session_log::{AppendError, Draft, Head, SessionLog};
 use crate::writer::{LogWriter, OpenError};
 use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::record::{LineContext, Record};
+use dormouse_core::record::{Batch, LineContext, Record};
 use dormouse_system::{Files, System};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,6 +53,14 @@ impl SessionLog for FileLog {
 
     fn append(&mut self, expected: Option<&RecordId>, draft: Draft) -> Result<Record, AppendError> {
         self.writer.append(expected, draft)
+    }
+
+    fn append_batch(&mut self, batch: &Batch) -> Result<(), AppendError> {
+        self.writer.append_batch(batch)
+    }
+
+    fn len(&self) -> u64 {
+        self.writer.end()
     }
 
     fn bytes_since_checkpoint(&self) -> u64 {

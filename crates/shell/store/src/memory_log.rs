@@ -6,7 +6,7 @@ use crate::read::ReadLog;
 use crate::resume::{Resumed, is_carrier};
 use crate::session_log::{AppendError, Draft, Head, SessionLog, place};
 use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::record::{Body, Record};
+use dormouse_core::record::{Batch, Body, Record};
 use std::collections::{BTreeMap, HashMap};
 
 /// A log that is gone with its process.
@@ -15,6 +15,7 @@ pub struct MemoryLog {
     session: SessionId,
     records: Vec<Record>,
     head: Option<Head>,
+    len: u64,
     siblings: BTreeMap<SessionId, Vec<Record>>,
 }
 
@@ -25,6 +26,7 @@ impl MemoryLog {
             session,
             records: Vec::new(),
             head: None,
+            len: 0,
             siblings: BTreeMap::new(),
         }
     }
@@ -85,6 +87,30 @@ impl SessionLog for MemoryLog {
         });
         self.records.push(record.clone());
         Ok(record)
+    }
+
+    fn append_batch(&mut self, batch: &Batch) -> Result<(), AppendError> {
+        let found = self.head.as_ref().map(|head| &head.id);
+        if found != batch.expected.as_ref() {
+            return Err(AppendError::HeadMoved {
+                expected: batch.expected.clone(),
+                found: found.cloned(),
+            });
+        }
+        if let Some(last) = batch.records.last() {
+            self.len = batch.offset + crate::chunks::as_u64(batch.lines.len());
+            self.head = Some(Head {
+                id: last.id.clone(),
+                seq: last.seq,
+                offset: last.offset,
+            });
+            self.records.extend(batch.records.iter().cloned());
+        }
+        Ok(())
+    }
+
+    fn len(&self) -> u64 {
+        self.len
     }
 
     fn read(&self) -> Result<ReadLog, ReadError> {

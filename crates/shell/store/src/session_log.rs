@@ -14,7 +14,7 @@ use crate::log_file::ReadError;
 use crate::read::ReadLog;
 use crate::resume::Resumed;
 use dormouse_core::id::{AgentId, RecordId, Seq};
-use dormouse_core::record::{Body, FORMAT, Record};
+use dormouse_core::record::{Batch, Body, FORMAT, Record};
 use dormouse_core::units::Millis;
 use dormouse_system::FileError;
 use std::fmt;
@@ -28,6 +28,24 @@ pub trait SessionLog: fmt::Debug {
     /// Appends a record if `expected` is still the head (`None`: if the log is still empty), and
     /// returns it as it was written.
     fn append(&mut self, expected: Option<&RecordId>, draft: Draft) -> Result<Record, AppendError>;
+
+    /// Appends a batch if its expected head is still the log's: all of it or nothing.
+    fn append_batch(&mut self, batch: &Batch) -> Result<(), AppendError>;
+
+    /// The log's length in bytes, as offsets of records count it.
+    fn len(&self) -> u64;
+
+    /// Whether nothing is in it.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads the records behind a number.
+    fn records_after(&self, seq: Seq) -> Result<Vec<Record>, ReadError> {
+        let mut records = self.read()?.records;
+        records.retain(|record| record.seq > seq);
+        Ok(records)
+    }
 
     /// How much the log has grown since the folded state was last in it.
     fn bytes_since_checkpoint(&self) -> u64 {

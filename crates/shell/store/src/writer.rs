@@ -20,7 +20,7 @@ use crate::log_file::{LogFile, ReadError};
 use crate::resume::is_carrier;
 use crate::session_log::{AppendError, Draft, Head, place};
 use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::record::{CHECKPOINT_EVERY, FORMAT, LineContext, Record, encode};
+use dormouse_core::record::{Batch, CHECKPOINT_EVERY, FORMAT, LineContext, Record, encode};
 use dormouse_system::{Access, AppendFile, FileError, LockGuard, System};
 use std::path::{Path, PathBuf};
 
@@ -216,6 +216,42 @@ impl LogWriter {
             offset: record.offset,
         });
         Ok(record)
+    }
+
+    /// Appends a batch of encoded records with one write, and one sync if the batch asks for it.
+    pub fn append_batch(&mut self, batch: &Batch) -> Result<(), AppendError> {
+        if self.poisoned {
+            return Err(AppendError::Poisoned {
+                path: self.log.path().to_owned(),
+            });
+        }
+        let found = self.head.as_ref().map(|head| &head.id);
+        if found != batch.expected.as_ref() || self.len != batch.offset {
+            return Err(AppendError::HeadMoved {
+                expected: batch.expected.clone(),
+                found: found.cloned(),
+            });
+        }
+        let Some(last) = batch.records.last() else {
+            return Ok(());
+        };
+        self.write(&batch.lines, batch.sync)
+            .map_err(|source| AppendError::File {
+                id: last.id.clone(),
+                source,
+            })?;
+        // A resume can start at the newest carrier: what follows it counts for the next one.
+        let carrier = batch.records.iter().rposition(is_carrier);
+        if let Some(carrier) = carrier {
+            let behind = batch.records.get(carrier + 1);
+            self.checkpoint_end = behind.map_or(self.len, |record| record.offset);
+        }
+        self.head = Some(Head {
+            id: last.id.clone(),
+            seq: last.seq,
+            offset: last.offset,
+        });
+        Ok(())
     }
 
     /// Forces everything written so far to disk, for example before the program ends.

@@ -166,6 +166,11 @@ impl Ledger {
             .is_none_or(|sent| now.since(sent.at) > sent.longest_ttl().millis())
     }
 
+    /// The time at which the cache was last used, as far as the ledger knows.
+    pub fn last_touched(&self) -> Option<Millis> {
+        self.last.as_ref().map(|sent| sent.at)
+    }
+
     /// Notes that a fork has read what the last request left in the cache: it lives on.
     pub fn touched(&mut self, now: Millis) {
         for entry in self.entries.iter_mut().filter(|entry| entry.lives(now)) {

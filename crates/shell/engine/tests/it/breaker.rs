@@ -10,7 +10,7 @@ use dormouse_engine::{CompactWish, HookAnswer, Notice, Purpose};
 #[tokio::test]
 async fn three_failures_in_a_row_and_the_model_is_not_asked_again_by_itself() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.provider
         .always(Purpose::Compaction, Answer::overloaded());
     for failed in 1..=3 {
@@ -33,7 +33,7 @@ async fn three_failures_in_a_row_and_the_model_is_not_asked_again_by_itself() {
     }
     // It stays so in a session that is opened again.
     drop(session);
-    let (mut session, _) = kit.power_cut();
+    let (mut session, _) = kit.power_cut().await;
     assert_eq!(
         kit.talk_until_compacted(&mut session).await,
         BoundaryKind::Offline
@@ -61,7 +61,7 @@ async fn three_failures_in_a_row_and_the_model_is_not_asked_again_by_itself() {
 #[tokio::test]
 async fn one_success_forgives_earlier_failures() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     for answer in [
         Answer::overloaded(),
         Answer::overloaded(),
@@ -82,7 +82,7 @@ async fn one_success_forgives_earlier_failures() {
 #[tokio::test]
 async fn a_hook_adds_its_wishes_to_those_of_the_user() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 12_000).await;
     kit.hooks.answer.lock().unwrap().instructions = vec!["Keep the table of ports.".to_owned()];
     *kit.hooks.after.lock().unwrap() = vec![RestoredPart {
@@ -114,22 +114,22 @@ async fn a_hook_can_block_an_automatic_compaction_and_not_a_manual_one() {
         blocked: Some("not before the demo".to_owned()),
         ..HookAnswer::default()
     };
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 28_000).await;
-    assert_eq!(boundaries(&session).len(), 0);
+    assert_eq!(boundaries(&session).await.len(), 0);
     assert_eq!(kit.provider.count(Purpose::Compaction), 0);
     let blocked =
         |notice: &Notice| matches!(notice, Notice::NotCompacted { why } if why.contains("demo"));
     assert!(kit.told(blocked) >= 1);
     session.compact(CompactWish::default()).await.unwrap();
-    assert_eq!(boundaries(&session).len(), 1);
+    assert_eq!(boundaries(&session).await.len(), 1);
 }
 
 /// When the summary is refused after files were read again, the hooks are not run twice.
 #[tokio::test]
 async fn hooks_run_once_for_each_compaction() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 12_000).await;
     kit.provider
         .next(Purpose::Compaction, Answer::text(&summary(12_000)));

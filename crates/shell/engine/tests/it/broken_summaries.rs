@@ -31,11 +31,11 @@ struct Case {
 /// A conversation of about 14,000 tokens.
 async fn case() -> Case {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 14_000).await;
     Case {
         rounds: kit.provider.count(Purpose::Turn),
-        records: session.records().unwrap().len(),
+        records: session.records().await.unwrap().len(),
         used: session.used().get(),
         kit,
         session,
@@ -61,16 +61,16 @@ impl Case {
             "{}",
             self.session.used()
         );
-        assert_eq!(boundaries(&self.session).len(), 1);
+        assert_eq!(boundaries(&self.session).await.len(), 1);
         all_questions_accounted_for(&self.session, self.rounds);
-        assert!(self.session.records().unwrap().len() > self.records);
+        assert!(self.session.records().await.unwrap().len() > self.records);
         turn(&mut self.session, "Go on.").await;
         let now = prompt(&self.session);
         drop(self.session);
-        let (session, resumed) = self.kit.killed();
+        let (session, resumed) = self.kit.killed().await;
         assert!(now == resumed, "another prompt after the crash");
         drop(session);
-        let (session, _) = self.kit.power_cut();
+        let (session, _) = self.kit.power_cut().await;
         all_questions_accounted_for(&session, self.rounds);
     }
 }
@@ -290,7 +290,7 @@ async fn an_earlier_summary_is_part_of_what_is_summarised() {
     assert_eq!(case.compact().await.0, BoundaryKind::Offline);
     let asked = case.kit.provider.sent_for(Purpose::Compaction);
     assert!(asked[1].contains("KEEP-ME") && asked[2].contains("KEEP-ME"));
-    let kept = boundaries(&case.session).pop().unwrap();
+    let kept = boundaries(&case.session).await.pop().unwrap();
     let Body::Boundary(boundary) = kept.body else {
         unreachable!()
     };

@@ -15,13 +15,13 @@ async fn a_turn_longer_than_the_window_is_compacted_by_the_provider() {
     let mut kit = thinking_kit(BOUND);
     kit.provider.can(&[Feature::ServerCompaction]);
     kit.config.window = Some(Tokens(30_000));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     for round in 0..3 {
         let work = format!("Work on part {round}. The port is 80{round}1.");
         session.turn(vec![Block::text(&work)]).await.unwrap();
         check(&session);
     }
-    let made = boundaries(&session);
+    let made = boundaries(&session).await;
     let by_provider = made.iter().find_map(|record| match &record.body {
         Body::Boundary(boundary) => {
             (boundary.summary[0].kind() == BlockKind::Compaction).then_some(boundary)
@@ -40,7 +40,7 @@ async fn a_turn_longer_than_the_window_is_compacted_by_the_provider() {
     // The session is the same when it is opened again.
     let before: Vec<_> = segments(&session);
     drop(session);
-    assert_eq!(segments(&kit.open()), before);
+    assert_eq!(segments(&kit.open().await), before);
 }
 
 /// Without that feature the turn goes on until the provider refuses; nothing is rewritten.
@@ -48,7 +48,7 @@ async fn a_turn_longer_than_the_window_is_compacted_by_the_provider() {
 async fn without_the_feature_bound_thinking_waits() {
     let mut kit = thinking_kit(BOUND);
     kit.config.window = Some(Tokens(30_000));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     session.turn(vec![Block::text("Work.")]).await.unwrap();
     let requests = kit.provider.sent_for(Purpose::Compaction);
     assert!(requests.iter().all(|sent| !sent.contains("\"summarize\"")));
@@ -76,7 +76,7 @@ async fn the_provider_clears_old_results_where_it_is_asked_to() {
         "microcompact.api.clear_at_least=1000",
     ]);
     kit.tools.returns("Bash", prose(1, 6_000));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     for round in 0..6 {
         kit.work(&mut session, &["Bash"]).await;
         turn(&mut session, &format!("Round {round}.")).await;
@@ -86,7 +86,7 @@ async fn the_provider_clears_old_results_where_it_is_asked_to() {
         last.json()["context_management"]["edits"][1]["type"],
         "clear_tool_uses_20250919"
     );
-    let records = session.records().unwrap();
+    let records = session.records().await.unwrap();
     let observed: Vec<_> = records
         .iter()
         .filter_map(|record| match &record.body {
@@ -115,7 +115,7 @@ async fn old_results_are_deleted_from_the_providers_cache() {
         "microcompact.cache_edits.keep=2",
     ]);
     kit.tools.returns("Bash", "some output");
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     for _ in 0..6 {
         kit.work(&mut session, &["Bash"]).await;
     }

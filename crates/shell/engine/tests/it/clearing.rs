@@ -53,7 +53,7 @@ fn kit() -> Kit {
 #[tokio::test]
 async fn when_the_cache_has_lapsed_all_but_the_newest_five_are_cleared() {
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.work(
         &mut session,
         &[
@@ -96,13 +96,16 @@ async fn when_the_cache_has_lapsed_all_but_the_newest_five_are_cleared() {
     assert_eq!(markers(&session), 3);
     let now = prompt(&session);
     drop(session);
-    assert!(kit.killed().1 == now, "another prompt after the crash");
+    assert!(
+        kit.killed().await.1 == now,
+        "another prompt after the crash"
+    );
 }
 
 #[tokio::test]
 async fn a_pause_shorter_than_the_cache_lives_clears_nothing() {
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.work(
         &mut session,
         &["Bash", "Read", "Grep", "Bash", "Read", "Grep", "Bash"],
@@ -122,7 +125,7 @@ async fn a_tight_window_clears_in_one_batch() {
         "microcompact.pressure.min_held=8000",
         "microcompact.pressure.min_freed=4000",
     ]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.work(
         &mut session,
         &["Bash", "Read", "Grep", "Bash", "Read", "Grep"],
@@ -149,7 +152,7 @@ async fn a_tight_window_clears_in_one_batch() {
 #[tokio::test]
 async fn too_little_is_not_worth_it() {
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.work(
         &mut session,
         &["Bash", "Read", "Grep", "Bash", "Read", "Grep"],
@@ -167,7 +170,7 @@ async fn the_marker_of_a_preview_names_the_whole_text() {
     let whole = prose(9, 60_000);
     kit.tools.returns("Bash", whole.clone());
     kit.set(&["notes=off", "microcompact.idle.keep=1"]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.work(&mut session, &["Bash", "Grep"]).await;
     kit.wait(TWO_HOURS);
     turn(&mut session, "Back again.").await;
@@ -185,7 +188,7 @@ async fn a_marker_is_never_cleared() {
     let kit = kit();
     kit.set(&["notes=off", "microcompact.idle.keep=1"]);
     let home = format!("/home/{}", "a-long-name/".repeat(40));
-    let mut session = kit.open_on(kit.machine.system(), home.as_ref());
+    let mut session = kit.open_on(kit.machine.system(), home.as_ref()).await;
     kit.work(&mut session, &["Bash", "Read", "Grep"]).await;
     for pause in 1..=3 {
         kit.wait(TWO_HOURS);
@@ -200,7 +203,7 @@ async fn a_marker_is_never_cleared() {
 async fn on_a_full_disk_nothing_is_cleared_and_the_session_goes_on() {
     use dormouse_system::{Fault, Operation};
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.work(
         &mut session,
         &["Bash", "Read", "Grep", "Bash", "Read", "Grep", "Bash"],
@@ -263,7 +266,7 @@ fn thinking_in(session: &Session) -> usize {
 #[tokio::test]
 async fn bound_thinking_makes_clearing_wait_for_the_end_of_the_turn() {
     let kit = thinking_kit(BOUND);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     for round in 0..8 {
         session
             .turn(vec![Block::text(&format!("Work on part {round}."))])
@@ -278,7 +281,7 @@ async fn bound_thinking_makes_clearing_wait_for_the_end_of_the_turn() {
         0,
         "waiting is nothing to talk about"
     );
-    let records = session.records().unwrap();
+    let records = session.records().await.unwrap();
     for (at, record) in records.iter().enumerate() {
         let Body::Cleared(clearing) = &record.body else {
             continue;
@@ -309,7 +312,7 @@ async fn bound_thinking_does_not_hinder_clearing_between_turns() {
         "microcompact.pressure=off",
         "microcompact.idle.keep=1",
     ]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     for round in 0..2 {
         session
             .turn(vec![Block::text(&format!("Work on part {round}."))])
@@ -336,7 +339,7 @@ async fn free_thinking_stays() {
         "microcompact.pressure=off",
         "microcompact.idle.keep=1",
     ]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     session.turn(vec![Block::text("Work.")]).await.unwrap();
     let before = thinking_in(&session);
     kit.wait(TWO_HOURS);

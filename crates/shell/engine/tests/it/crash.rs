@@ -29,7 +29,7 @@ fn faults(nth: u64) -> [Fault; 2] {
 async fn at_every_operation(
     prepare: impl AsyncFn() -> (Kit, Session),
     step: impl AsyncFn(&Kit, &mut Session),
-    judge: impl Fn(&Kit, &Session, Prompt),
+    judge: impl AsyncFn(&Kit, &Session, Prompt),
 ) {
     let mut crashes = 0;
     for kind in 0..2 {
@@ -44,10 +44,10 @@ async fn at_every_operation(
                 kit.machine.files.clear_faults();
                 drop(session);
                 kit.machine.files.crash_with(survives);
-                let mut session = kit.open();
+                let mut session = kit.open().await;
                 check(&session);
                 let found = prompt(&session);
-                judge(&kit, &session, found);
+                judge(&kit, &session, found).await;
                 // Whatever was left, the session goes on.
                 turn(&mut session, "After the crash.").await;
                 crashes += usize::from(struck);
@@ -63,7 +63,7 @@ async fn at_every_operation(
 /// A short conversation with a lot in it.
 async fn conversation() -> (Kit, Session) {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     for round in 0..2 {
         kit.provider
             .next(Purpose::Turn, Answer::text(&prose(round, 9_000)));
@@ -90,7 +90,7 @@ async fn a_compaction_is_there_or_it_is_not() {
         async |_, session| {
             drop(session.compact(CompactWish::default()).await);
         },
-        |_, _, found| {
+        async |_, _, found| {
             let mut judged = judged.borrow_mut();
             *judged.0 += usize::from(found == old);
             *judged.1 += usize::from(found == new);
@@ -119,7 +119,7 @@ async fn between_summary_and_boundary_the_old_view_stands() {
     turn(&mut session, "Go on.").await;
     assert!(prompt(&session)[..old.len()] == old[..]);
     drop(session);
-    assert!(kit.killed().1[..old.len()] == old[..]);
+    assert!(kit.killed().await.1[..old.len()] == old[..]);
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn a_clearing_is_there_or_it_is_not() {
             kit.tools.returns(tool, prose(seed, 3_000));
         }
         kit.set(&["notes=off", "microcompact.idle.keep=1"]);
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         kit.work(&mut session, &["Bash", "Read", "Grep"]).await;
         kit.sync_log();
         kit.wait(Duration::from_hours(2));
@@ -144,7 +144,7 @@ async fn a_clearing_is_there_or_it_is_not() {
     step(&kit, &mut session).await;
     let new = prompt(&session)[..old.len()].to_vec();
     assert!(old != new);
-    at_every_operation(prepare, step, |kit, session, found| {
+    at_every_operation(prepare, step, async |kit, session, found| {
         let found = &found[..old.len()];
         assert!(found == old || found == new, "something in between");
         // A marker never points to a file that is not there.
@@ -162,7 +162,7 @@ async fn an_offloaded_result_is_whole_on_disk_before_anybody_hears_of_it() {
     let prepare = async || {
         let kit = Kit::new();
         kit.tools.returns("Bash", whole.clone());
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         turn(&mut session, "Hello.").await;
         kit.sync_log();
         (kit, session)
@@ -178,7 +178,7 @@ async fn an_offloaded_result_is_whole_on_disk_before_anybody_hears_of_it() {
     step(&kit, &mut session).await;
     let new = prompt(&session);
     assert!(prompt_text(&session).contains("<persisted-output>"));
-    at_every_operation(prepare, step, |kit, session, found| {
+    at_every_operation(prepare, step, async |kit, session, found| {
         let text = prompt_text(session);
         let missing =
             String::from_utf8_lossy(dormouse_context::MISSING_RESULT.as_bytes()).into_owned();
@@ -202,7 +202,7 @@ async fn notes_are_the_old_ones_or_the_new_ones() {
     let prepare = async || {
         let kit = Kit::new();
         kit.set(&["notes.start=2000", "notes.growth=1000"]);
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         for (seed, body) in [(1, "the old notes"), (2, "the new notes")] {
             kit.provider.next(Purpose::Notes, section("Worklog", body));
             kit.provider
@@ -220,17 +220,17 @@ async fn notes_are_the_old_ones_or_the_new_ones() {
     };
     let (kit, mut session) = prepare().await;
     let old = prompt(&session);
-    assert_eq!(records(&session).len(), 1);
+    assert_eq!(records(&session).await.len(), 1);
     step(&kit, &mut session).await;
-    assert_eq!(records(&session).len(), 2, "{:?}", kit.notices());
-    at_every_operation(prepare, step, |kit, session, found| {
+    assert_eq!(records(&session).await.len(), 2, "{:?}", kit.notices());
+    at_every_operation(prepare, step, async |kit, session, found| {
         assert!(found == old, "notes do not touch the prompt");
         let file = kit.machine.files.content(NOTES).unwrap();
         let file = String::from_utf8_lossy(&file).into_owned();
         let new = file.contains("the new notes");
         assert!(new || file.contains("the old notes"));
         // The record comes last: what it says is on the disk.
-        assert!(new || records(session).len() == 1);
+        assert!(new || records(session).await.len() == 1);
     })
     .await;
 }

@@ -38,7 +38,7 @@ async fn always_full(policy: impl Policy + 'static) {
     kit.config.window = Some(Tokens(200_000));
     kit.provider
         .report_usage(Some("input=199000,read=0,write_5m=0,write_1h=0"));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     insist(&mut session, 6).await;
     assert!(kit.provider.count(Purpose::Compaction) <= 1);
     assert_eq!(kit.told(cannot), 1, "{:?}", kit.notices());
@@ -56,17 +56,17 @@ async fn a_provider_that_always_reports_a_full_window_is_asked_for_one_summary()
 async fn of_no_use(policy: impl Policy + 'static) {
     let mut kit = Kit::new();
     kit.config.policy = Some(Arc::new(policy));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 20_000).await;
     let before = kit.provider.sent().len();
     kit.provider
         .report_usage(Some("input=39800,read=0,write_5m=0,write_1h=0"));
     let answered = insist(&mut session, 6).await;
     assert_eq!(kit.provider.count(Purpose::Compaction), 1);
-    assert_eq!(boundaries(&session).len(), 1);
+    assert_eq!(boundaries(&session).await.len(), 1);
     assert_eq!(kit.told(cannot), 1, "{:?}", kit.notices());
     assert!(answered >= 1 && kit.provider.sent().len() - before <= 6 + 1);
-    let (mut session, _) = kit.power_cut();
+    let (mut session, _) = kit.power_cut().await;
     insist(&mut session, 2).await;
     assert_eq!(
         kit.provider.count(Purpose::Compaction),
@@ -86,7 +86,7 @@ async fn a_summary_that_changes_nothing_is_the_last_one() {
 async fn a_prefix_above_the_target_is_found_out_without_a_call() {
     let mut kit = Kit::new();
     kit.config.prefix = Arc::new(prefix(&prose(1, 150_000)));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     insist(&mut session, 5).await;
     assert_eq!(kit.provider.count(Purpose::Compaction), 0);
     assert_eq!(kit.told(cannot), 1, "{:?}", kit.notices());
@@ -97,13 +97,13 @@ async fn a_prefix_above_the_target_is_found_out_without_a_call() {
 #[tokio::test]
 async fn the_breaker_closes_when_the_floor_falls() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 20_000).await;
     // Above the target, but not so far that requests stop.
     kit.provider
         .report_usage(Some("input=27500,read=0,write_5m=0,write_1h=0"));
     insist(&mut session, 3).await;
-    assert_eq!(boundaries(&session).len(), 1);
+    assert_eq!(boundaries(&session).await.len(), 1);
     kit.provider.report_usage(None);
     turn(&mut session, "And now?").await;
     assert_eq!(
@@ -117,10 +117,10 @@ async fn the_breaker_closes_when_the_floor_falls() {
 #[tokio::test]
 async fn a_long_answer_can_be_summarised() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let answer = Answer::text(&prose(1, 110_000));
     kit.provider.next(Purpose::Turn, answer);
     turn(&mut session, "Write a book.").await;
-    assert_eq!(boundaries(&session).len(), 1, "{:?}", kit.notices());
+    assert_eq!(boundaries(&session).await.len(), 1, "{:?}", kit.notices());
     assert_eq!(kit.told(cannot), 0);
 }

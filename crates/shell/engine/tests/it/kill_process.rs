@@ -19,8 +19,8 @@ use std::time::Duration;
 
 const VARIABLE: &str = "DORMOUSE_TEST_WORK_IN";
 
-fn open(kit: &Kit, home: &Path) -> Session {
-    kit.open_on(System::real(), home)
+async fn open(kit: &Kit, home: &Path) -> Session {
+    kit.open_on(System::real(), home).await
 }
 
 /// Works on the session until it is killed: talks, calls tools, clears, compacts.
@@ -35,7 +35,7 @@ async fn the_one_that_is_killed() {
     kit.tools.returns("Grep", prose(2, 4_000));
     kit.provider
         .always(Purpose::Compaction, Answer::text(&summary(40)));
-    let mut session = open(&kit, home.as_ref());
+    let mut session = open(&kit, home.as_ref()).await;
     for step in 0.. {
         let mut out = std::io::stdout().lock();
         writeln!(out, "step {step}").unwrap();
@@ -77,10 +77,10 @@ async fn whatever_moment_it_is_killed_at_the_session_is_whole() {
         worker.wait().unwrap();
 
         let kit = Kit::new();
-        let mut session = open(&kit, home.path());
+        let mut session = open(&kit, home.path()).await;
         check(&session);
         // What is read from the end of the file is what all records together give.
-        let records = session.records().unwrap();
+        let records = session.records().await.unwrap();
         assert!(records.len() > seen, "nothing was written");
         seen = records.len();
         let whole: Vec<&Record> = path(&records, Leaf::Newest);

@@ -2,6 +2,7 @@
 
 use crate::provider::{Answer, Provider};
 use bytes::Bytes;
+use dormouse_ask::retry::RetryPolicy;
 use dormouse_context::compaction::RestoredPart;
 use dormouse_context::offload::ToolOutput;
 use dormouse_context::policy::Classic;
@@ -14,8 +15,8 @@ use dormouse_core::record::{Body, BoundaryKind, LineContext, Record, Role, Trigg
 use dormouse_core::settings::{Settings, Trust, flags_layer, resolve};
 use dormouse_core::units::Tokens;
 use dormouse_engine::{
-    CompactHooks, DiskRestorer, HookAnswer, HookFuture, NoCompanion, Notice, Ports, Purpose,
-    Session, SessionConfig, SessionPlace, ToolCall, ToolFuture, ToolHost, ToolTraits,
+    BlockingLog, CompactHooks, DiskRestorer, HookAnswer, HookFuture, NoCompanion, Notice, Ports,
+    Purpose, Session, SessionConfig, SessionPlace, ToolCall, ToolFuture, ToolHost, ToolTraits,
 };
 use dormouse_model::Params;
 use dormouse_sim::{SimConfig, Switches};
@@ -57,6 +58,7 @@ impl ToolHost for Tools {
         ToolTraits {
             declared_limit: (tool == "Shy").then_some(1_000),
             reads_files: tool == "Read",
+            only_reads: tool == "Read" || tool == "Grep",
         }
     }
 
@@ -132,14 +134,17 @@ impl Kit {
             tools: Arc::default(),
             hooks: Arc::default(),
             config: SessionConfig {
-                model: model.to_owned(),
-                models: Arc::new(ModelTable::builtin().clone()),
-                params: Params::new(model, Tokens(8_000)).unwrap(),
-                prefix: Arc::new(prefix("You help with the work.")),
                 policy: Some(Arc::new(Classic)),
                 window: Some(Tokens(40_000)),
                 most_requests: 40,
-                explain: false,
+                // A failure of the script is the last word; retries have tests of their own.
+                retry: RetryPolicy::NEVER,
+                ..SessionConfig::new(
+                    model,
+                    Arc::new(ModelTable::builtin().clone()),
+                    Params::new(model, Tokens(8_000)).unwrap(),
+                    Arc::new(prefix("You help with the work.")),
+                )
             },
             settings: Arc::new(Mutex::new(settings(&["notes=off"]))),
             notices: Arc::default(),
@@ -152,19 +157,20 @@ impl Kit {
     }
 
     /// Opens the session: a new one, or where it stopped.
-    pub(crate) fn open(&self) -> Session {
+    pub(crate) async fn open(&self) -> Session {
         self.open_on(self.machine.system(), "/home/dormouse".as_ref())
+            .await
     }
 
     /// The same on any machine.
-    pub(crate) fn open_on(&self, system: System, home: &Path) -> Session {
+    pub(crate) async fn open_on(&self, system: System, home: &Path) -> Session {
         let context = LineContext::default();
         let (path, folder) = (home.join("projects/p/s.jsonl"), home.join("projects/p/s"));
         let log = FileLog::open(&system, &path, context, SessionId::new("s")).unwrap();
         let (settings, notices) = (Arc::clone(&self.settings), Arc::clone(&self.notices));
         let hidden = vec![folder.clone()];
         let ports = Ports {
-            log: Box::new(log),
+            log: Arc::new(BlockingLog::new(log)),
             blobs: Arc::new(FileBlobs::new(Arc::clone(&system.files), &folder)),
             asker: Arc::clone(&self.provider) as _,
             tools: Arc::clone(&self.tools) as _,
@@ -182,7 +188,10 @@ impl Kit {
             home: home.to_owned(),
             project: "/project".to_owned(),
         };
-        Session::open(ports, place, self.config.clone()).unwrap().0
+        Session::open(ports, place, self.config.clone())
+            .await
+            .unwrap()
+            .0
     }
 
     /// What was told so far, pieces of answers left out.
@@ -212,18 +221,18 @@ impl Kit {
     }
 
     /// The process is killed and the session opened again: what the disk has of it.
-    pub(crate) fn killed(&self) -> (Session, Vec<(Role, Bytes)>) {
-        self.crash(Survives::Written)
+    pub(crate) async fn killed(&self) -> (Session, Vec<(Role, Bytes)>) {
+        self.crash(Survives::Written).await
     }
 
     /// The power goes: only what was synced is there, which may lack the last answer.
-    pub(crate) fn power_cut(&self) -> (Session, Vec<(Role, Bytes)>) {
-        self.crash(Survives::Synced)
+    pub(crate) async fn power_cut(&self) -> (Session, Vec<(Role, Bytes)>) {
+        self.crash(Survives::Synced).await
     }
 
-    fn crash(&self, survives: Survives) -> (Session, Vec<(Role, Bytes)>) {
+    async fn crash(&self, survives: Survives) -> (Session, Vec<(Role, Bytes)>) {
         self.machine.files.crash_with(survives);
-        let session = self.open();
+        let session = self.open().await;
         check(&session);
         let prompt = prompt(&session);
         (session, prompt)
@@ -243,15 +252,15 @@ impl Kit {
 
     /// Talks until the conversation has compacted itself once more, and tells how.
     pub(crate) async fn talk_until_compacted(&self, session: &mut Session) -> BoundaryKind {
-        let before = boundaries(session).len();
+        let before = boundaries(session).await.len();
         self.talk_until(session, 24_000).await;
-        while boundaries(session).len() == before {
+        while boundaries(session).await.len() == before {
             assert!(session.used() < Tokens(35_000), "{:?}", self.notices());
             self.provider
                 .next(Purpose::Turn, Answer::text(&prose(3, 6_000)));
             turn(session, "Go on.").await;
         }
-        match &boundaries(session)[before].body {
+        match &boundaries(session).await[before].body {
             Body::Boundary(boundary) => boundary.kind,
             _ => unreachable!("only boundaries were asked for"),
         }
@@ -349,8 +358,8 @@ pub(crate) fn check(session: &Session) {
 }
 
 /// The compactions in the log.
-pub(crate) fn boundaries(session: &Session) -> Vec<Record> {
-    let records = session.records().unwrap().into_iter();
+pub(crate) async fn boundaries(session: &Session) -> Vec<Record> {
+    let records = session.records().await.unwrap().into_iter();
     records
         .filter(|record| matches!(record.body, Body::Boundary(_)))
         .collect()

@@ -11,31 +11,31 @@ use std::time::Duration;
 async fn a_session_teaches_the_next_one_of_its_project() {
     let mut kit = Kit::new();
     kit.config.policy = Some(std::sync::Arc::new(Economic));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let untaught = *session.conversation().economy();
     kit.talk_until(&mut session, 20_000).await;
     let learnt = *session.conversation().economy();
     assert_ne!(learnt.growth, untaught.growth);
-    session.close().unwrap();
+    session.close().await.unwrap();
     kit.machine
         .files
         .remove_file(crate::kit::LOG.as_ref())
         .unwrap();
-    let next = kit.open();
+    let next = kit.open().await;
     let begins = next.conversation().economy();
     assert_eq!(begins.growth.tokens(), learnt.growth.tokens());
     check(&next);
     // It is in the log: opening the session again begins from the same figures.
     let begins = *begins;
     drop(next);
-    assert_eq!(*kit.open().conversation().economy(), begins);
+    assert_eq!(*kit.open().await.conversation().economy(), begins);
 }
 
 /// Off by default; where it is on, a request is sent only if the session's pauses say it pays.
 #[tokio::test]
 async fn the_cache_is_kept_warm_where_that_pays() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 12_000).await;
     assert!(!session.keep_alive().await.unwrap(), "it is off");
     kit.set(&["notes=off", "cache.keep_alive=on", "cache.ttl.messages=5m"]);
@@ -50,7 +50,7 @@ async fn the_cache_is_kept_warm_where_that_pays() {
     }
     kit.wait(Duration::from_mins(4));
     assert!(session.keep_alive().await.unwrap());
-    let sent = kit.provider.sent_for(Purpose::Fork).pop().unwrap();
+    let sent = kit.provider.sent_for(Purpose::KeepAlive).pop().unwrap();
     assert_eq!(sent.json()["max_tokens"], 1);
     // Four minutes later the prompt is still in the cache.
     kit.wait(Duration::from_mins(4));

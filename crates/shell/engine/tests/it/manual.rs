@@ -25,8 +25,8 @@ fn up_to(message: u64) -> CompactWish {
     }
 }
 
-fn last_boundary(session: &Session) -> (Trigger, BoundaryKind) {
-    match boundaries(session).pop().unwrap().body {
+async fn last_boundary(session: &Session) -> (Trigger, BoundaryKind) {
+    match boundaries(session).await.pop().unwrap().body {
         Body::Boundary(boundary) => (boundary.trigger, boundary.kind),
         _ => unreachable!("only boundaries were asked for"),
     }
@@ -35,7 +35,7 @@ fn last_boundary(session: &Session) -> (Trigger, BoundaryKind) {
 #[tokio::test]
 async fn the_users_wish_reaches_the_model_and_the_summary_the_prompt() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 12_000).await;
     let wish = CompactWish {
         instructions: Some("Keep the list of ports.".to_owned()),
@@ -45,7 +45,7 @@ async fn the_users_wish_reaches_the_model_and_the_summary_the_prompt() {
         .next(Purpose::Compaction, Answer::text(&summary(80)));
     session.compact(wish).await.unwrap();
     assert_eq!(
-        last_boundary(&session),
+        last_boundary(&session).await,
         (Trigger::Manual, BoundaryKind::Full)
     );
     let asked = kit.provider.sent_for(Purpose::Compaction).pop().unwrap();
@@ -72,7 +72,7 @@ async fn instruction_files_have_their_say_in_every_summary() {
         vec![Part::block("AGENTS.md", &rules)],
     );
     kit.config.prefix = Arc::new(prefix);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 12_000).await;
     session.compact(CompactWish::default()).await.unwrap();
     let asked = kit.provider.sent_for(Purpose::Compaction).pop().unwrap();
@@ -84,24 +84,24 @@ async fn instruction_files_have_their_say_in_every_summary() {
 #[tokio::test]
 async fn instructions_that_changed_are_an_expected_break() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 8_000).await;
     let changed = crate::kit::prefix("You help with the work, and you are brief.");
-    session.set_prefix(Arc::new(changed)).unwrap();
+    session.set_prefix(Arc::new(changed)).await.unwrap();
     turn(&mut session, "Go on.").await;
     let sent = kit.provider.sent_for(Purpose::Turn).pop().unwrap();
     assert!(sent.contains("and you are brief"));
     let broken = |notice: &Notice| matches!(notice, Notice::CacheBroken { .. });
     assert_eq!(kit.told(broken), 0, "{:?}", kit.notices());
     drop(session);
-    check(&kit.open());
+    check(&kit.open().await);
 }
 
 /// `from n`: what is before stays as it was, so the cached prefix survives.
 #[tokio::test]
 async fn from_a_message_on_leaves_the_cached_prefix_alone() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 14_000).await;
     let before = prompt(&session);
     let last = kit
@@ -114,7 +114,7 @@ async fn from_a_message_on_leaves_the_cached_prefix_alone() {
     let directive = kit.provider.sent_for(Purpose::Compaction)[0].last_text();
     assert!(directive.contains("the message that begins with `Answer 3."));
     assert_eq!(
-        last_boundary(&session),
+        last_boundary(&session).await,
         (Trigger::Manual, BoundaryKind::Partial)
     );
     let after = prompt(&session);
@@ -138,14 +138,14 @@ async fn from_a_message_on_leaves_the_cached_prefix_alone() {
 #[tokio::test]
 async fn up_to_a_message_keeps_the_rest() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 14_000).await;
     let before = prompt(&session);
     kit.provider
         .next(Purpose::Compaction, Answer::text(&summary(80)));
     session.compact(up_to(7)).await.unwrap();
     assert_eq!(
-        last_boundary(&session),
+        last_boundary(&session).await,
         (Trigger::Manual, BoundaryKind::Partial)
     );
     let after = prompt(&session);
@@ -161,7 +161,7 @@ async fn up_to_a_message_keeps_the_rest() {
     assert!(text.contains("[user message 3:") && !text.contains("[user message 9:"));
     let now = prompt(&session);
     drop(session);
-    assert!(kit.killed().1 == now);
+    assert!(kit.killed().await.1 == now);
 }
 
 /// A cut never separates a call from its result.
@@ -179,7 +179,7 @@ async fn calls_and_results_stay_together() {
     ] {
         let kit = Kit::new();
         kit.tools.returns("Bash", crate::kit::prose(2, 9_000));
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         kit.provider
             .always(Purpose::Compaction, Answer::text(&summary(80)));
         for _ in 0..5 {
@@ -202,7 +202,7 @@ async fn calls_and_results_stay_together() {
 #[tokio::test]
 async fn what_cannot_be_done_is_said() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     turn(&mut session, "Hello.").await;
     let before = prompt(&session);
     for message in [0, 3, 99] {
@@ -229,7 +229,7 @@ async fn files_read_lately_are_shown_again() {
     kit.machine
         .files
         .put("/project/src/a.rs", "fn as_it_is_now() {}");
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 8_000).await;
     let read = Answer::call("call_r", "Read", &json!({"file_path": "/project/src/a.rs"}));
     kit.tools.returns("Read", "fn as_it_was() {}");

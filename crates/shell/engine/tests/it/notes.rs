@@ -34,8 +34,8 @@ pub(crate) fn section(title: &str, body: &str) -> Answer {
     Answer::text(&format!("<section title=\"{title}\">\n{body}\n</section>"))
 }
 
-pub(crate) fn records(session: &Session) -> Vec<record::Notes> {
-    let records = session.records().unwrap().into_iter();
+pub(crate) async fn records(session: &Session) -> Vec<record::Notes> {
+    let records = session.records().await.unwrap().into_iter();
     let notes = records.filter_map(|record| match record.body {
         Body::Notes(notes) => Some(notes),
         _ => None,
@@ -59,7 +59,7 @@ async fn say(kit: &Kit, session: &mut Session, tokens: usize) {
 #[tokio::test]
 async fn they_are_first_written_at_ten_thousand_tokens_and_then_by_growth() {
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     say(&kit, &mut session, 8_000).await;
     assert_eq!((kit.provider.count(Purpose::Notes), file(&kit)), (0, None));
     say(&kit, &mut session, 3_000).await;
@@ -78,7 +78,7 @@ async fn they_are_first_written_at_ten_thousand_tokens_and_then_by_growth() {
     );
     say(&kit, &mut session, 3_000).await;
     assert_eq!(kit.provider.count(Purpose::Notes), 2);
-    let records = records(&session);
+    let records = records(&session).await;
     assert_eq!(records.len(), 2);
     assert!(records[0].last_summarised < records[1].last_summarised);
 }
@@ -88,7 +88,7 @@ async fn they_are_first_written_at_ten_thousand_tokens_and_then_by_growth() {
 async fn a_long_loop_of_calls_has_notes_before_it_ends() {
     let kit = kit();
     kit.tools.returns("Bash", prose(1, 24_000));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     say(&kit, &mut session, 11_000).await;
     assert_eq!(kit.provider.count(Purpose::Notes), 1);
     kit.work(&mut session, &["Bash"; 8]).await;
@@ -118,7 +118,7 @@ async fn a_long_loop_of_calls_has_notes_before_it_ends() {
 async fn the_fork_begins_with_the_bytes_of_the_parents_request() {
     let kit = kit();
     kit.tools.returns("Bash", prose(1, 24_000));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     say(&kit, &mut session, 11_000).await;
     kit.work(&mut session, &["Bash"; 4]).await;
     session.settle_notes().await.unwrap();
@@ -165,7 +165,7 @@ async fn one_update_at_a_time() {
     let word = Arc::new(Notify::new());
     kit.provider
         .next(Purpose::Notes, section("Worklog", "first").held(&word));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     for round in 0..4 {
         kit.provider
             .next(Purpose::Turn, Answer::text(&prose(round, 44_000)));
@@ -218,11 +218,11 @@ async fn answers_that_fail_or_do_harm_change_nothing() {
         ),
     ];
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.provider
         .next(Purpose::Notes, section("Worklog", "the good notes"));
     say(&kit, &mut session, 11_000).await;
-    let (good, known) = (file(&kit).unwrap(), records(&session));
+    let (good, known) = (file(&kit).unwrap(), records(&session).await);
     assert!(good.contains("the good notes"));
     for (at, answer) in answers.into_iter().enumerate() {
         kit.provider.next(Purpose::Notes, answer);
@@ -230,7 +230,7 @@ async fn answers_that_fail_or_do_harm_change_nothing() {
         assert_eq!(kit.provider.count(Purpose::Notes), at + 2);
         assert_eq!(kit.told(failed), at + 1, "{:?}", kit.notices().last());
         assert_eq!(file(&kit).unwrap(), good, "case {at}");
-        assert_eq!(records(&session), known, "case {at}");
+        assert_eq!(records(&session).await, known, "case {at}");
     }
     assert_eq!(kit.machine.files.content("/etc/passwd"), None);
 }
@@ -239,7 +239,7 @@ async fn answers_that_fail_or_do_harm_change_nothing() {
 #[tokio::test]
 async fn an_edit_may_come_as_a_call() {
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.provider
         .next(Purpose::Notes, section("Worklog", "first line"));
     say(&kit, &mut session, 11_000).await;
@@ -261,7 +261,7 @@ async fn on_a_full_disk_the_notes_stay_and_the_session_goes_on() {
         "/home/dormouse/projects/p/s/blobs",
     ] {
         let kit = kit();
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         kit.provider
             .next(Purpose::Notes, section("Worklog", "first"));
         say(&kit, &mut session, 11_000).await;
@@ -272,7 +272,7 @@ async fn on_a_full_disk_the_notes_stay_and_the_session_goes_on() {
         say(&kit, &mut session, 6_000).await;
         assert_eq!(kit.told(failed), 1, "{place}: {:?}", kit.notices());
         assert!(file(&kit).unwrap().contains("first"), "{place}");
-        assert_eq!(records(&session).len(), 1);
+        assert_eq!(records(&session).await.len(), 1);
         say(&kit, &mut session, 100).await;
     }
 }
@@ -289,7 +289,7 @@ async fn template_and_prompt_may_be_the_users_own() {
         format!("{config}/prompt.md"),
         "MY PROMPT for {{notesPath}}. {{unknown}}",
     );
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.provider.next(
         Purpose::Notes,
         section("Ports", "8080 is the proxy; {{notesPath}} stays"),
@@ -324,7 +324,7 @@ async fn template_and_prompt_may_be_the_users_own() {
 #[tokio::test]
 async fn the_next_update_is_told_what_to_shorten() {
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.provider
         .next(Purpose::Notes, section("Worklog", &prose(1, 12_000)));
     say(&kit, &mut session, 11_000).await;
@@ -341,7 +341,7 @@ async fn the_next_update_is_told_what_to_shorten() {
 #[tokio::test]
 async fn the_parent_does_not_see_its_fork() {
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     say(&kit, &mut session, 11_000).await;
     assert_eq!(kit.told(updated), 1);
     assert_eq!(prompt(&session).len(), 2);
@@ -354,7 +354,7 @@ async fn the_parent_does_not_see_its_fork() {
             .unwrap()
             .usage
             .prompt(),
-        kit_prompt(&session)
+        kit_prompt(&session).await
     );
     session.turn(vec![Block::text("Go on.")]).await.unwrap();
     assert!(
@@ -367,10 +367,10 @@ async fn the_parent_does_not_see_its_fork() {
 }
 
 /// What the last turn's own response reported.
-fn kit_prompt(session: &Session) -> Tokens {
-    let records = session.records().unwrap().into_iter();
+async fn kit_prompt(session: &Session) -> Tokens {
+    let records = session.records().await.unwrap().into_iter();
     let usages = records.filter_map(|record| match record.body {
-        Body::Usage(report) => Some(report.usage.prompt()),
+        Body::Usage(report) if report.purpose.is_turn() => Some(report.usage.prompt()),
         _ => None,
     });
     usages.last().unwrap()

@@ -24,8 +24,8 @@ async fn say(kit: &Kit, session: &mut Session, tokens: usize) {
     turn(session, &format!("A question before {tokens} tokens.")).await;
 }
 
-fn kinds(session: &Session) -> Vec<BoundaryKind> {
-    let boundaries = boundaries(session).into_iter();
+async fn kinds(session: &Session) -> Vec<BoundaryKind> {
+    let boundaries = boundaries(session).await.into_iter();
     let kinds = boundaries.map(|record| match record.body {
         Body::Boundary(boundary) => boundary.kind,
         _ => unreachable!("only boundaries were asked for"),
@@ -40,10 +40,10 @@ async fn no_model_is_asked_and_the_tail_stays() {
         Purpose::Notes,
         section("Current State", "NOTED-1: the proxy listens on 8080"),
     );
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let mut before = Vec::new();
     for round in 0..30 {
-        if !boundaries(&session).is_empty() {
+        if !boundaries(&session).await.is_empty() {
             break;
         }
         before = prompt(&session);
@@ -51,7 +51,7 @@ async fn no_model_is_asked_and_the_tail_stays() {
         session.settle_notes().await.unwrap();
     }
     assert_eq!(
-        kinds(&session),
+        kinds(&session).await,
         [BoundaryKind::Notes],
         "{:?}",
         kit.notices()
@@ -75,7 +75,10 @@ async fn no_model_is_asked_and_the_tail_stays() {
     turn(&mut session, "Go on.").await;
     let now = prompt(&session);
     drop(session);
-    assert!(kit.killed().1 == now, "another prompt after the crash");
+    assert!(
+        kit.killed().await.1 == now,
+        "another prompt after the crash"
+    );
 }
 
 /// A compaction waits for an update that is under way, and uses it.
@@ -85,7 +88,7 @@ async fn it_waits_for_an_update_that_is_under_way() {
     let word = Arc::new(Notify::new());
     let late = section("Current State", "LATE-BUT-THERE").held(&word);
     kit.provider.next(Purpose::Notes, late);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     say(&kit, &mut session, 12_000).await;
     assert_eq!(kit.provider.count(Purpose::Notes), 1);
     let speaker = Arc::clone(&word);
@@ -96,7 +99,7 @@ async fn it_waits_for_an_update_that_is_under_way() {
     });
     say(&kit, &mut session, 17_000).await;
     assert_eq!(
-        kinds(&session),
+        kinds(&session).await,
         [BoundaryKind::Notes],
         "{:?}",
         kit.notices()
@@ -115,11 +118,16 @@ async fn it_does_not_wait_for_ever() {
         Purpose::Notes,
         section("Worklog", "far too late").held(&word),
     );
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     for tokens in [12_000, 12_001, 17_000] {
         say(&kit, &mut session, tokens).await;
     }
-    assert_eq!(kinds(&session), [BoundaryKind::Full], "{:?}", kit.notices());
+    assert_eq!(
+        kinds(&session).await,
+        [BoundaryKind::Full],
+        "{:?}",
+        kit.notices()
+    );
     word.notify_one();
     session.settle_notes().await.unwrap();
     assert_eq!(kit.told(|n| matches!(n, Notice::NotesUpdated { .. })), 1);
@@ -137,12 +145,17 @@ async fn notes_that_lag_behind_are_not_used() {
     kit.provider
         .next(Purpose::Notes, section("Worklog", "early notes"));
     kit.provider.always(Purpose::Notes, Answer::overloaded());
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     for tokens in [11_000, 10_000, 10_001, 12_000] {
         say(&kit, &mut session, tokens).await;
         session.settle_notes().await.unwrap();
     }
-    assert_eq!(kinds(&session), [BoundaryKind::Full], "{:?}", kit.notices());
+    assert_eq!(
+        kinds(&session).await,
+        [BoundaryKind::Full],
+        "{:?}",
+        kit.notices()
+    );
     assert_eq!(kit.provider.count(Purpose::Compaction), 1);
 }
 
@@ -153,7 +166,7 @@ async fn notes_about_what_is_no_longer_in_view_are_not_used() {
     kit.provider
         .next(Purpose::Notes, section("Worklog", "early notes"));
     kit.provider.always(Purpose::Notes, Answer::overloaded());
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     say(&kit, &mut session, 11_000).await;
     session.settle_notes().await.unwrap();
     session
@@ -165,7 +178,7 @@ async fn notes_about_what_is_no_longer_in_view_are_not_used() {
         session.settle_notes().await.unwrap();
     }
     assert_eq!(
-        kinds(&session)[..2],
+        kinds(&session).await[..2],
         [BoundaryKind::Full, BoundaryKind::Full]
     );
 }
@@ -179,7 +192,7 @@ async fn an_earlier_summary_is_carried_along() {
     kit.provider.next(Purpose::Compaction, Answer::text(&first));
     kit.provider
         .always(Purpose::Notes, section("Worklog", "later notes"));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     say(&kit, &mut session, 11_000).await;
     session.settle_notes().await.unwrap();
     session
@@ -187,14 +200,14 @@ async fn an_earlier_summary_is_carried_along() {
         .await
         .unwrap();
     for round in 0..30 {
-        if boundaries(&session).len() > 1 {
+        if boundaries(&session).await.len() > 1 {
             break;
         }
         say(&kit, &mut session, 2_500 + round).await;
         session.settle_notes().await.unwrap();
     }
     assert_eq!(
-        kinds(&session),
+        kinds(&session).await,
         [BoundaryKind::Full, BoundaryKind::Notes],
         "{:?}",
         kit.notices()

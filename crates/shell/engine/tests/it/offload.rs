@@ -45,17 +45,20 @@ fn is_preview(result: &Value) -> bool {
     text(result).starts_with("<persisted-output>")
 }
 
-/// The decisions in the log, each with the number of records between it and its message.
-fn decisions(session: &Session) -> Vec<(ReplacementDecision, u64)> {
+/// The decisions in the log, each with the number of records from it to its message: negative
+/// where the message was there before.
+async fn decisions(session: &Session) -> Vec<(ReplacementDecision, i64)> {
     let decision = |record: Record| match record.body {
         Body::Replacement(replacement) => {
-            let distance = replacement.key.record.get() - record.seq.get();
+            let distance =
+                replacement.key.record.get().cast_signed() - record.seq.get().cast_signed();
             Some((replacement.decision, distance))
         }
         _ => None,
     };
     session
         .records()
+        .await
         .unwrap()
         .into_iter()
         .filter_map(decision)
@@ -72,7 +75,7 @@ async fn each_tool_has_its_limit() {
         ("Edit", 50_000),
         ("Shy", 1_000),
     ] {
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         for (chars, goes) in [(limit, false), (limit + 1, true)] {
             kit.tools.returns(tool, long(chars));
             let results = round(&kit, &mut session, &[tool]).await;
@@ -80,7 +83,7 @@ async fn each_tool_has_its_limit() {
         }
     }
     kit.set(&["notes=off", "offload.limit.Edit=10"]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.tools.returns("Edit", prose(2, 3_000));
     assert!(
         is_preview(&round(&kit, &mut session, &["Edit"]).await[0]),
@@ -93,7 +96,7 @@ async fn the_file_holds_everything_and_the_preview_tells_where() {
     let kit = kit();
     let whole = prose(5, 60_000);
     kit.tools.returns("Bash", whole.clone());
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let result = round(&kit, &mut session, &["Bash"]).await.remove(0);
     let path = text(&result)
         .lines()
@@ -109,7 +112,7 @@ async fn the_file_holds_everything_and_the_preview_tells_where() {
     assert!(log.len() < 20_000, "the whole text never enters the log");
     assert_eq!(kit.told(offloaded), 1);
     // The decision stands right before its message.
-    let decisions = decisions(&session);
+    let decisions = decisions(&session).await;
     assert!(
         matches!(&decisions[..], [(ReplacementDecision::Replaced { .. }, 1)]),
         "{decisions:?}"
@@ -129,21 +132,22 @@ async fn the_largest_of_a_round_go_first() {
     for (tool, chars) in [("Bash", 28_000), ("Grep", 15_000), ("Edit", 18_000)] {
         kit.tools.returns(tool, prose(chars, chars));
     }
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let results = round(&kit, &mut session, &["Grep", "Bash", "Edit"]).await;
     let previews: Vec<bool> = results.iter().map(is_preview).collect();
     assert_eq!(previews, [false, true, false]);
-    let decisions = decisions(&session);
-    let left = |(decision, _): &&(ReplacementDecision, u64)| *decision == ReplacementDecision::Left;
+    let decisions = decisions(&session).await;
+    let left = |(decision, _): &&(ReplacementDecision, i64)| *decision == ReplacementDecision::Left;
     assert_eq!(
         (decisions.len(), decisions.iter().filter(left).count()),
         (3, 2)
     );
+    // Each result was a record as soon as it had ended; the round's limit came after the last.
     assert!(
         decisions
             .iter()
             .map(|(_, distance)| *distance)
-            .eq([3, 2, 1])
+            .eq([-3, -3, -3])
     );
 }
 
@@ -151,7 +155,7 @@ async fn the_largest_of_a_round_go_first() {
 async fn an_empty_result_becomes_a_short_marker() {
     let kit = kit();
     kit.tools.returns("Bash", " \n");
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     assert_eq!(
         text(&round(&kit, &mut session, &["Bash"]).await[0]),
         EMPTY_RESULT
@@ -164,7 +168,7 @@ async fn a_tool_that_reads_files_is_exempt() {
     kit.set(&["notes=off", "offload.turn_limit=50000"]);
     kit.tools.returns("Read", prose(1, 120_000));
     kit.tools.returns("Bash", prose(2, 10_000));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let results = round(&kit, &mut session, &["Read", "Bash"]).await;
     assert!(!is_preview(&results[0]) && is_preview(&results[1]));
 }
@@ -181,7 +185,7 @@ async fn images_are_kept_apart_and_whole() {
             ..ToolOutput::text("unset".into(), prose(3, 60_000))
         },
     );
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let result = round(&kit, &mut session, &["Bash"]).await.remove(0);
     let content = result["content"].as_array().unwrap();
     assert!(
@@ -197,7 +201,7 @@ async fn images_are_kept_apart_and_whole() {
 async fn on_a_full_disk_the_result_is_cut_with_an_honest_note_and_the_session_goes_on() {
     let kit = kit();
     kit.tools.returns("Bash", prose(1, 60_000));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let full = Fault::fail(ErrorKind::StorageFull).on(Operation::Write);
     kit.machine.files.inject(full.at(RESULTS).lasting());
     let result = round(&kit, &mut session, &["Bash"]).await.remove(0);
@@ -209,7 +213,7 @@ async fn on_a_full_disk_the_result_is_cut_with_an_honest_note_and_the_session_go
     );
     assert!(text(&result).contains("not kept anywhere"));
     assert_eq!(kit.told(|n| matches!(n, Notice::NotSaved { .. })), 1);
-    assert_eq!(decisions(&session), [], "nothing was replaced");
+    assert_eq!(decisions(&session).await, [], "nothing was replaced");
     kit.machine.files.clear_faults();
     assert!(is_preview(&round(&kit, &mut session, &["Bash"]).await[0]));
 }
@@ -220,7 +224,7 @@ async fn a_decision_is_for_ever() {
     let kit = kit();
     kit.tools.returns("Bash", prose(1, 60_000));
     kit.tools.returns("Grep", prose(2, 15_000));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     round(&kit, &mut session, &["Bash", "Grep"]).await;
     let before = prompt(&session);
     kit.set(&["notes=off", "offload=off", "offload.limit.Grep=10"]);
@@ -243,7 +247,7 @@ async fn a_decision_is_for_ever() {
     assert_eq!(fork[..turn.len()], turn[..]);
     let now = prompt(&session);
     drop(session);
-    let (mut session, resumed) = kit.killed();
+    let (mut session, resumed) = kit.killed().await;
     assert!(resumed == now, "another prompt after the crash");
     // A boundary that keeps the preview keeps its bytes.
     kit.talk_until(&mut session, 20_000).await;
@@ -254,7 +258,7 @@ async fn a_decision_is_for_ever() {
         })
         .await
         .unwrap();
-    assert_eq!(boundaries(&session).len(), 1);
+    assert_eq!(boundaries(&session).await.len(), 1);
     assert!(prompt(&session)[..4] == before[..4]);
     assert!(prompt_text(&session).contains("<persisted-output>"));
 }

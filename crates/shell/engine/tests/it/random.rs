@@ -118,7 +118,7 @@ async fn step(kit: &Kit, session: &mut Session, dice: &mut Dice, said: &mut Vec<
                 Err(error) => panic!("{error}"),
             }
         }
-        2 => match session.undo(None) {
+        2 => match session.undo(None).await {
             Ok(_) | Err(EngineError::Undo(_)) => {}
             Err(error) => panic!("{error}"),
         },
@@ -136,9 +136,9 @@ async fn step(kit: &Kit, session: &mut Session, dice: &mut Dice, said: &mut Vec<
 }
 
 /// Every word is in the prompt, or the prompt names the record that has it.
-fn nothing_is_lost(session: &Session, said: &[String]) {
+async fn nothing_is_lost(session: &Session, said: &[String]) {
     let text = prompt_text(session);
-    let records = session.records().unwrap();
+    let records = session.records().await.unwrap();
     for word in said {
         let record = records.iter().find(|record| match &record.body {
             Body::Message(message) => message
@@ -155,19 +155,19 @@ fn nothing_is_lost(session: &Session, said: &[String]) {
 async fn story(model: &str, policy: impl Policy + 'static, seed: u64) {
     let kit = world(model, policy, seed);
     let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let mut said = Vec::new();
     for _ in 0..20 {
         weather(&kit, &mut dice);
         step(&kit, &mut session, &mut dice, &mut said).await;
         check(&session);
-        nothing_is_lost(&session, &said);
+        nothing_is_lost(&session, &said).await;
         if dice.roll(4) == 0 {
             session.settle_notes().await.unwrap();
             let live = prompt(&session);
             drop(session);
             kit.machine.files.crash_with(Survives::Written);
-            session = kit.open();
+            session = kit.open().await;
             check(&session);
             assert!(prompt(&session) == live, "another prompt after the crash");
         }

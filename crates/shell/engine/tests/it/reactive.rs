@@ -14,7 +14,7 @@ fn too_long(notice: &Notice) -> bool {
 #[tokio::test]
 async fn a_refused_request_is_shortened_once_and_sent_again() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 12_000).await;
     kit.provider
         .next(Purpose::Turn, Answer::too_long(Some((210_000, 200_000))));
@@ -22,7 +22,7 @@ async fn a_refused_request_is_shortened_once_and_sent_again() {
         .next(Purpose::Turn, Answer::text("I read the newest question."));
     turn(&mut session, "The newest question: ZETA-9?").await;
     assert_eq!(kit.told(too_long), 1);
-    let boundary = boundaries(&session).pop().unwrap();
+    let boundary = boundaries(&session).await.pop().unwrap();
     let Body::Boundary(boundary) = boundary.body else {
         unreachable!()
     };
@@ -39,7 +39,7 @@ async fn a_refused_request_is_shortened_once_and_sent_again() {
 async fn a_refused_round_of_results_keeps_its_results() {
     let kit = Kit::new();
     kit.tools.returns("Bash", "the very result");
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 12_000).await;
     kit.provider.next(
         Purpose::Turn,
@@ -53,13 +53,13 @@ async fn a_refused_round_of_results_keeps_its_results() {
         (&result["type"], &result["content"]),
         (&json!("tool_result"), &json!("the very result"))
     );
-    assert_eq!(boundaries(&session).len(), 1);
+    assert_eq!(boundaries(&session).await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_second_refusal_in_the_same_turn_is_an_error_with_the_providers_words() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 12_000).await;
     let before = kit.provider.count(Purpose::Turn);
     for _ in 0..2 {
@@ -81,7 +81,7 @@ async fn a_second_refusal_in_the_same_turn_is_an_error_with_the_providers_words(
             .contains("the provider's own words")
     );
     assert_eq!(kit.provider.count(Purpose::Turn) - before, 2);
-    assert_eq!(boundaries(&session).len(), 1);
+    assert_eq!(boundaries(&session).await.len(), 1);
     check(&session);
     // The next turn may be shortened again, and nothing of the last one is lost.
     session.go_on().await.unwrap();
@@ -93,7 +93,7 @@ async fn a_second_refusal_in_the_same_turn_is_an_error_with_the_providers_words(
 async fn a_refused_request_is_shortened_on_a_model_that_binds_thinking() {
     let mut kit = crate::clearing::thinking_kit(crate::kit::BOUND);
     kit.config.window = None;
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     for round in 0..3 {
         let words = format!("Work on part {round}.");
         session.turn(vec![Block::text(&words)]).await.unwrap();
@@ -101,7 +101,7 @@ async fn a_refused_request_is_shortened_on_a_model_that_binds_thinking() {
     kit.provider.next(Purpose::Turn, Answer::too_long(None));
     turn(&mut session, "The newest question: ZETA-9?").await;
     assert_eq!(kit.told(too_long), 1);
-    assert_eq!(boundaries(&session).len(), 1, "{:?}", kit.notices());
+    assert_eq!(boundaries(&session).await.len(), 1, "{:?}", kit.notices());
     let sent = kit.provider.sent_for(Purpose::Turn);
     let newest = |sent: &&crate::provider::Sent| sent.last_text().contains("ZETA-9");
     assert_eq!(sent.iter().filter(newest).count(), 2);
@@ -111,7 +111,7 @@ async fn a_refused_request_is_shortened_on_a_model_that_binds_thinking() {
 async fn nothing_is_shortened_where_automatic_compaction_is_off() {
     let kit = Kit::new();
     kit.set(&["compact.auto=off"]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 12_000).await;
     kit.provider.next(Purpose::Turn, Answer::too_long(None));
     let error = session
@@ -119,14 +119,14 @@ async fn nothing_is_shortened_where_automatic_compaction_is_off() {
         .await
         .unwrap_err();
     assert!(matches!(error, EngineError::Model(_)));
-    assert_eq!(boundaries(&session).len(), 0);
+    assert_eq!(boundaries(&session).await.len(), 0);
 }
 
 /// The summary cannot be had either: the offline engine makes room.
 #[tokio::test]
 async fn a_conversation_too_long_for_its_own_summary_is_shortened_without_a_model() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 12_000).await;
     kit.provider.next(Purpose::Turn, Answer::too_long(None));
     kit.provider

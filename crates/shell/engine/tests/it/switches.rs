@@ -19,8 +19,8 @@ fn cleared(kit: &Kit) -> usize {
     kit.told(|notice| matches!(notice, Notice::Cleared { .. }))
 }
 
-fn kinds(session: &Session) -> Vec<BoundaryKind> {
-    let boundaries = boundaries(session).into_iter();
+async fn kinds(session: &Session) -> Vec<BoundaryKind> {
+    let boundaries = boundaries(session).await.into_iter();
     let kinds = boundaries.filter_map(|record| match record.body {
         Body::Boundary(boundary) => Some(boundary.kind),
         _ => None,
@@ -48,7 +48,7 @@ async fn offload() {
     let mut kit = kit();
     kit.config.window = None;
     kit.tools.returns("Bash", prose(1, 40_000));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.work(&mut session, &["Bash"]).await;
     kit.set(&["notes=off", "offload=off"]);
     kit.work(&mut session, &["Bash"]).await;
@@ -67,7 +67,7 @@ async fn clearing_on_a_lapsed_cache() {
         "microcompact.idle=off",
         "microcompact.idle.keep=1",
     ]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.work(&mut session, &["Bash", "Read", "Grep"]).await;
     kit.wait(TWO_HOURS);
     turn(&mut session, "Back.").await;
@@ -88,7 +88,7 @@ async fn clearing_in_a_tight_window() {
     let on = [&["notes=off"][..], &small].concat();
     let off = [&["notes=off", "microcompact.pressure=off"][..], &small].concat();
     kit.set(&off);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.work(
         &mut session,
         &["Bash", "Read", "Grep", "Bash", "Read", "Grep"],
@@ -106,7 +106,7 @@ async fn notes() {
     let mut kit = kit();
     kit.config.window = None;
     kit.set(&["notes=off"]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     say(&kit, &mut session, 12_000).await;
     assert_eq!(kit.provider.count(Purpose::Notes), 0);
     kit.set(&[]);
@@ -133,14 +133,14 @@ async fn notes_as_compaction() {
         kit.set(&[]);
         kit.provider
             .always(Purpose::Notes, section("Worklog", "as it was"));
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         for round in 0..8 {
             say(&kit, &mut session, 4_000 + round).await;
         }
-        assert!(boundaries(&session).is_empty());
+        assert!(boundaries(&session).await.is_empty());
         kit.set(&[flag]);
         say(&kit, &mut session, 9_000).await;
-        assert_eq!(kinds(&session), [kind], "{flag}: {:?}", kit.notices());
+        assert_eq!(kinds(&session).await, [kind], "{flag}: {:?}", kit.notices());
         assert!(kit.provider.count(Purpose::Notes) > 2, "notes go on");
     }
 }
@@ -150,9 +150,9 @@ async fn notes_as_compaction() {
 async fn compaction_of_any_kind() {
     let kit = kit();
     kit.set(&["compact=off"]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 27_500).await;
-    assert!(boundaries(&session).is_empty());
+    assert!(boundaries(&session).await.is_empty());
     let error = session.compact(CompactWish::default()).await.unwrap_err();
     assert!(matches!(error, EngineError::CompactionOff));
     kit.talk_until(&mut session, 30_900).await;
@@ -164,7 +164,7 @@ async fn compaction_of_any_kind() {
     kit.set(&["notes=off"]);
     session.go_on().await.unwrap();
     check(&session);
-    assert_eq!(kinds(&session), [BoundaryKind::Full]);
+    assert_eq!(kinds(&session).await, [BoundaryKind::Full]);
 }
 
 /// `compact.auto`: only by hand.
@@ -172,14 +172,14 @@ async fn compaction_of_any_kind() {
 async fn automatic_compaction() {
     let kit = kit();
     kit.set(&["compact.auto=off"]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk_until(&mut session, 27_500).await;
-    assert!(boundaries(&session).is_empty());
+    assert!(boundaries(&session).await.is_empty());
     session.compact(CompactWish::default()).await.unwrap();
-    assert_eq!(boundaries(&session).len(), 1);
+    assert_eq!(boundaries(&session).await.len(), 1);
     kit.talk_until(&mut session, 27_500).await;
-    assert_eq!(boundaries(&session).len(), 1);
+    assert_eq!(boundaries(&session).await.len(), 1);
     kit.set(&["notes=off"]);
     turn(&mut session, "Go on.").await;
-    assert_eq!(boundaries(&session).len(), 2, "{:?}", kit.notices());
+    assert_eq!(boundaries(&session).await.len(), 2, "{:?}", kit.notices());
 }

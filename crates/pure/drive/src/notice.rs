@@ -1,9 +1,9 @@
 //! What people should know while a session works.
 
+use dormouse_ask::{Event, Retrying};
 use dormouse_context::layers::{Consideration, Moment};
 use dormouse_core::record::BoundaryKind;
 use dormouse_core::units::Tokens;
-use dormouse_model::Event;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +75,35 @@ pub enum Notice {
     },
     /// The provider refused the prompt as too long; it is being shortened.
     TooLong,
+    /// A request failed and is sent again.
+    Retrying(Retrying),
+    /// The answer broke off; the part that arrived is kept.
+    Interrupted {
+        /// Why.
+        why: String,
+    },
+    /// A limit ended the answer, and the model is asked to go on.
+    Continued {
+        /// The stop reason.
+        why: String,
+    },
+    /// The prefix of the resumed session stays in use, although another one was asked for.
+    PrefixKept {
+        /// Why.
+        why: String,
+    },
+    /// The session goes on with another model.
+    ModelChanged {
+        /// Its name.
+        model: String,
+        /// Why.
+        why: String,
+    },
+    /// The log cannot be written: requests and tools have stopped.
+    Stopped {
+        /// Why.
+        why: String,
+    },
     /// What the layers thought at one moment; only where a session is told to explain itself.
     Considered {
         /// The moment.
@@ -142,6 +171,23 @@ impl std::fmt::Display for Notice {
                 write!(f, "{lost} tokens were not read from the cache: {why}")
             }
             Self::TooLong => write!(f, "the prompt is too long for the model and is shortened"),
+            Self::Retrying(retry) => write!(
+                f,
+                "attempt {} follows in {} ms: {}",
+                retry.attempt,
+                retry.after.as_millis(),
+                retry.because
+            ),
+            Self::Interrupted { why } => write!(f, "the answer broke off and is kept: {why}"),
+            Self::Continued { why } => write!(f, "the answer was cut off ({why}) and goes on"),
+            Self::PrefixKept { why } => {
+                write!(f, "system prompt and tools stay as recorded: {why}")
+            }
+            Self::ModelChanged { model, why } => write!(f, "now talking to {model}: {why}"),
+            Self::Stopped { why } => write!(
+                f,
+                "the log cannot be written, so nothing more is sent or run: {why}"
+            ),
             Self::Undone { rewrites } => write!(f, "{rewrites} rewrites undone"),
         }
     }

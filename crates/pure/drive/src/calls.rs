@@ -1,0 +1,335 @@
+//! Tool calls: from the block that asks for one to the record of its result.
+//!
+//! # Model
+//! A call goes asked → judged → waiting for a person, or running → ended. It starts when its block
+//! is stored, and not before those in front of it: calls that only read run together, one that
+//! writes runs alone. Its result is a record as soon as it ends, whatever becomes of the others.
+//! A refusal is a result.
+
+use crate::driver::Driver;
+use crate::effect::{Effect, EffectId, Work};
+use crate::error::DriveError;
+use crate::input::Outcome;
+use crate::outbox::Running;
+use dormouse_ask::StopReason;
+use dormouse_context::offload::ToolOutput;
+use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::hash::Hash;
+use dormouse_core::id::{CallId, Seq};
+use dormouse_core::record::StateChange;
+use serde_json::json;
+use std::fmt;
+use std::pin::Pin;
+
+/// Begins the names of facts about calls that wait for a person.
+const WAITING: &str = "waiting/";
+
+/// The result of a call that a cancel ended while it ran.
+const STOPPED: &str = "The user stopped this call while it ran. It may have had effects: check \
+                       before running it again.";
+
+/// The result of a call that a cancel kept from starting.
+const NOT_STARTED: &str = "The user stopped the turn before this call was started. It was not run.";
+
+/// The result of a call that a person did not allow.
+const REFUSED: &str = "The user did not allow this call. It was not run.";
+
+/// A tool call of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// Its id.
+    pub id: CallId,
+    /// The tool.
+    pub tool: String,
+    /// The whole block; its input is read from it.
+    pub block: Block,
+}
+
+impl ToolCall {
+    /// The call in a block, if it is one.
+    pub fn of(block: &Block) -> Option<Self> {
+        (block.kind() == BlockKind::ToolUse).then_some(())?;
+        Some(Self {
+            id: block.call()?.clone(),
+            tool: block.tool()?.to_owned(),
+            block: block.clone(),
+        })
+    }
+}
+
+/// What the driver must know of a tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ToolTraits {
+    /// The longest result the tool wants to stay whole, in characters.
+    pub declared_limit: Option<u64>,
+    /// It reads files: its results are files already and never put into one.
+    pub reads_files: bool,
+    /// It changes nothing, so that it may run beside others of the kind.
+    pub only_reads: bool,
+}
+
+/// The tools of a conversation.
+pub trait ToolCatalog: fmt::Debug + Send + Sync {
+    /// Traits of a tool. The same name gives the same traits as long as the driver lives.
+    fn traits(&self, tool: &str) -> ToolTraits;
+}
+
+/// The future of a result.
+pub type ToolFuture = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
+
+/// Runs tools. The driver never does: hosts hand it to whatever carries effects out.
+pub trait ToolHost: fmt::Debug + Send + Sync {
+    /// Traits of a tool.
+    fn traits(&self, tool: &str) -> ToolTraits;
+
+    /// Runs a call. A failure is a result too: the model is told.
+    fn run(&self, call: ToolCall) -> ToolFuture;
+}
+
+/// The word on a call before it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It may run.
+    Run,
+    /// A person decides.
+    Ask(String),
+    /// It may not run; the model is told why.
+    Refuse(String),
+}
+
+/// Judges calls: a pure function of call, rules, mode and roots.
+pub trait Judge: fmt::Debug + Send + Sync {
+    /// The word on a call.
+    fn judge(&self, call: &ToolCall) -> Judgement;
+}
+
+/// Lets every call run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunsAll;
+
+impl Judge for RunsAll {
+    fn judge(&self, _: &ToolCall) -> Judgement {
+        Judgement::Run
+    }
+}
+
+/// One call of the response that is being answered.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) call: ToolCall,
+    /// The record that holds its block.
+    seq: Seq,
+    stage: Stage,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    Asked,
+    /// The result a judge or a person gave in place of the tool.
+    Refused(String),
+    Allowed,
+    Waiting(EffectId),
+    Running(EffectId),
+    /// The result is being stored, or is.
+    Ended,
+}
+
+impl Driver {
+    /// Takes note of the calls in blocks that a record holds, and starts those whose time it is.
+    pub(crate) fn calls_asked(&mut self, blocks: &[Block], seq: Seq) {
+        for call in blocks.iter().filter_map(ToolCall::of) {
+            let known = self.calls.iter().any(|known| known.call.id == call.id);
+            if !known {
+                self.calls.push(Call {
+                    call,
+                    seq,
+                    stage: Stage::Asked,
+                });
+            }
+        }
+        self.start_calls();
+    }
+
+    /// Starts every call whose turn it is.
+    pub(crate) fn start_calls(&mut self) {
+        if self.cancelling() || self.journal.failed().is_some() {
+            return;
+        }
+        self.judge_calls();
+        let mut reading = false;
+        for at in 0..self.calls.len() {
+            let only_reads = {
+                let tool = &self.calls[at].call.tool;
+                self.config.tools.traits(tool).only_reads
+            };
+            match &self.calls[at].stage {
+                Stage::Ended => {}
+                Stage::Refused(why) => {
+                    let output = refusal(&self.calls[at].call.id, why);
+                    self.calls[at].stage = Stage::Ended;
+                    self.result_ended(at, output, None);
+                }
+                // What follows a call that waits must not overtake it, unless both only read.
+                Stage::Running(_) | Stage::Waiting(_) if only_reads => reading = true,
+                Stage::Running(_) | Stage::Waiting(_) | Stage::Asked => return,
+                Stage::Allowed if !only_reads && reading => return,
+                Stage::Allowed => {
+                    let call = &self.calls[at];
+                    let work = Work::RunTool(Box::new(call.call.clone()));
+                    let running = Running::Tool(call.call.id.clone());
+                    let id = self.outbox.start_after(call.seq, running, work);
+                    self.calls[at].stage = Stage::Running(id);
+                    if !only_reads {
+                        return;
+                    }
+                    reading = true;
+                }
+            }
+        }
+    }
+
+    /// Judges calls that were just asked for. Several may wait for a person at once.
+    fn judge_calls(&mut self) {
+        for at in 0..self.calls.len() {
+            if self.calls[at].stage != Stage::Asked {
+                continue;
+            }
+            let call = self.calls[at].call.clone();
+            self.calls[at].stage = match self.config.judge.judge(&call) {
+                Judgement::Run => Stage::Allowed,
+                Judgement::Refuse(why) => Stage::Refused(why),
+                Judgement::Ask(question) => {
+                    let fact = StateChange::Fact {
+                        name: format!("{WAITING}{}", call.id),
+                        value: json!(question),
+                    };
+                    self.note_quietly(fact);
+                    let seq = self.calls[at].seq;
+                    let running = Running::Person(call.id.clone());
+                    let call = Box::new(call);
+                    let work = Work::AskPerson { call, question };
+                    Stage::Waiting(self.outbox.start_after(seq, running, work))
+                }
+            };
+        }
+    }
+
+    pub(crate) fn person_ended(&mut self, call: &CallId, outcome: Outcome) {
+        let Some(at) = self.calls.iter().position(|known| known.call.id == *call) else {
+            return;
+        };
+        let name = format!("{WAITING}{call}");
+        let value = serde_json::Value::Null;
+        self.note_quietly(StateChange::Fact { name, value });
+        self.calls[at].stage = match outcome {
+            Outcome::PersonSaid { allowed: true, .. } => Stage::Allowed,
+            Outcome::PersonSaid { words, .. } => {
+                Stage::Refused(words.unwrap_or_else(|| REFUSED.to_owned()))
+            }
+            _ => Stage::Refused(NOT_STARTED.to_owned()),
+        };
+        self.start_calls();
+        self.round_maybe_over();
+    }
+
+    pub(crate) fn tool_ended(&mut self, call: &CallId, outcome: Outcome) {
+        let Some(at) = self.calls.iter().position(|known| known.call.id == *call) else {
+            return;
+        };
+        self.calls[at].stage = Stage::Ended;
+        let (output, digest) = match outcome {
+            Outcome::ToolEnded { output, digest } => (*output, digest),
+            _ => (refusal(call, STOPPED), None),
+        };
+        self.result_ended(at, output, digest);
+        self.start_calls();
+        self.round_maybe_over();
+    }
+
+    fn result_ended(&mut self, at: usize, output: ToolOutput, digest: Option<Hash>) {
+        let tool = self.calls[at].call.tool.clone();
+        if let Err(error) = self.result_arrived(tool, output, digest) {
+            self.fail_turn(error);
+        }
+    }
+
+    /// Answers the calls that a cancel kept from starting. Those that run are told to stop and
+    /// answer for themselves.
+    pub(crate) fn cancel_calls(&mut self) {
+        for at in 0..self.calls.len() {
+            match self.calls[at].stage.clone() {
+                Stage::Ended => continue,
+                Stage::Running(id) | Stage::Waiting(id) if !self.outbox.stop(id) => continue,
+                _ => {}
+            }
+            self.calls[at].stage = Stage::Ended;
+            let output = refusal(&self.calls[at].call.id, NOT_STARTED);
+            self.result_ended(at, output, None);
+        }
+    }
+
+    /// Whether every call of the response has its result on the way to the log.
+    pub(crate) fn all_calls_ended(&self) -> bool {
+        let ended = |call: &Call| call.stage == Stage::Ended;
+        self.calls.iter().all(ended) && !self.outbox.any(is_saving_results)
+    }
+
+    /// Calls that a restart found waiting for a person are asked about again.
+    pub(crate) fn ask_again(&mut self) {
+        let view = self.conversation.view();
+        let open: Vec<(Block, Seq)> = view
+            .tail()
+            .open_calls()
+            .map(|segment| (segment.block.clone(), segment.origin.record))
+            .collect();
+        let state = self.conversation.state();
+        let waited = open.iter().any(|(block, _)| {
+            let id = block.call().map(|call| format!("{WAITING}{call}"));
+            id.is_some_and(|name| state.facts.contains_key(&name))
+        });
+        if waited {
+            for (block, seq) in open {
+                let id = block.call().map(|call| format!("{WAITING}{call}"));
+                let known = id.is_some_and(|id| self.conversation.state().facts.contains_key(&id));
+                // A call beside it that had no such question may have run: it is not run again.
+                if known {
+                    self.calls_asked(&[block], seq);
+                }
+            }
+        }
+    }
+
+    fn note_quietly(&mut self, change: StateChange) {
+        if let Err(error) = self.note(change) {
+            self.fail_turn(error);
+        }
+    }
+
+    /// Replies withheld for records that will never be stored.
+    pub(crate) fn fail_withheld(&mut self, error: &DriveError) {
+        for effect in self.outbox.drop_withheld() {
+            if let Effect::Reply(id, _) = effect {
+                self.outbox.push(Effect::Reply(id, Err(error.clone())));
+            }
+        }
+    }
+}
+
+fn is_saving_results(running: &Running) -> bool {
+    matches!(
+        running,
+        Running::Save(crate::outbox::SaveFor::Results | crate::outbox::SaveFor::Round)
+    )
+}
+
+fn refusal(call: &CallId, why: &str) -> ToolOutput {
+    ToolOutput {
+        is_error: true,
+        ..ToolOutput::text(call.clone(), why)
+    }
+}
+
+/// Whether the calls of a response that stopped for this reason are run.
+pub(crate) fn calls_count(reason: &StopReason) -> bool {
+    !matches!(reason, StopReason::Refusal(_))
+}

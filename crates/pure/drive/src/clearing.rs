@@ -1,0 +1,89 @@
+//! Layer 2, carried out: texts saved, then one record.
+
+use crate::driver::Driver;
+use crate::effect::{SaveFile, SavePlace, Work};
+use crate::input::Outcome;
+use crate::notice::Notice;
+use crate::outbox::{Running, SaveFor};
+use crate::tidy::Job;
+use bytes::Bytes;
+use dormouse_context::clear::{self, Selection};
+use dormouse_core::id::RecordId;
+use dormouse_core::record::{Body, Clearing};
+
+/// A clearing whose texts are being saved.
+#[derive(Debug)]
+pub(crate) struct ClearRun {
+    clearing: Clearing,
+    selection: Selection,
+    /// The head the selection was made for.
+    head: Option<RecordId>,
+    paths: Vec<String>,
+}
+
+impl Driver {
+    pub(crate) fn clear(&mut self, selection: Selection, head: Option<RecordId>) {
+        let folder = self.config.place.results();
+        let shown = folder.display().to_string();
+        let composed = clear::compose(self.conversation.view(), &selection, &shown);
+        let paths = composed.saved.iter();
+        let paths = paths.map(|saved| folder.join(&saved.name));
+        let paths: Vec<_> = paths.collect();
+        let files = composed.saved.into_iter().zip(&paths);
+        let files = files.map(|(saved, path)| SaveFile {
+            place: SavePlace::File(path.clone()),
+            bytes: Bytes::from(saved.text),
+        });
+        let files: Vec<SaveFile> = files.collect();
+        self.job = Some(Job::Clear(Box::new(ClearRun {
+            clearing: composed.clearing,
+            selection,
+            head,
+            paths: paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect(),
+        })));
+        if files.is_empty() {
+            self.clearing_saved(Outcome::Saved(Ok(())));
+        } else {
+            self.outbox
+                .start(Running::Save(SaveFor::Clearing), Work::Save(files));
+        }
+    }
+
+    /// If a text cannot be saved nothing is cleared: the log still has it, but the marker would
+    /// point nowhere.
+    pub(crate) fn clearing_saved(&mut self, outcome: Outcome) {
+        let Some(Job::Clear(run)) = self.job.take() else {
+            return;
+        };
+        let failed = match outcome {
+            Outcome::Saved(Ok(())) => None,
+            Outcome::Saved(Err(failed)) => Some(failed),
+            _ => Some((0, "the write was ended by the host".to_owned())),
+        };
+        if let Some((at, why)) = failed {
+            let path = run.paths.get(at).cloned().unwrap_or_default();
+            self.tell(Notice::NotSaved { path, why });
+            self.stop_tidying();
+            return;
+        }
+        // The conversation has moved on meanwhile: the selection is made anew.
+        if run.head.as_ref() != self.conversation.head() || self.cancelling() {
+            return;
+        }
+        let notice = Notice::Cleared {
+            results: run.clearing.blocks.len(),
+            freed: run.selection.freed,
+            why: run.selection.reason.clone(),
+        };
+        match self.emit(Body::Cleared(run.clearing)) {
+            Ok(_) => {
+                self.ledger.announce("old results were cleared");
+                self.tell(notice);
+            }
+            Err(error) => self.fail_turn(error),
+        }
+    }
+}

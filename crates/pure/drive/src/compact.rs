@@ -1,0 +1,492 @@
+//! Layer 4, carried out: a compaction job, step by step.
+
+use crate::command::{CommandId, CompactWish, Reply};
+use crate::driver::Driver;
+use crate::effect::{HookPoint, Work};
+use crate::error::DriveError;
+use crate::input::{HookAnswer, Outcome as Ended};
+use crate::notice::Notice;
+use crate::outbox::{AskFor, NotesFor, Running};
+use crate::tidy::{Job, Then};
+use crate::turn::Phase;
+use dormouse_ask::{Failure, FailureKind, Request as ModelRequest, Response};
+use dormouse_context::breaker::{Allowed, Breaker, ModelPart};
+use dormouse_context::compaction::{
+    Answer, Ask, AskFailure, AskForm, CompactionJob, Effect as Step, Event, JobContext, Outcome,
+    Request, RestoredPart, Scope, compact_instructions,
+};
+use dormouse_context::fork::Fork;
+use dormouse_context::layers::Moment;
+use dormouse_context::notes::Notes;
+use dormouse_context::policy::CompactRule;
+use dormouse_context::prefix::RenderedPrefix;
+use dormouse_core::block::Block;
+use dormouse_core::id::{RecordId, Seq};
+use dormouse_core::record::{Body, BoundaryKind, Purpose, Trigger};
+use dormouse_core::units::Tokens;
+use std::sync::Arc;
+
+/// A compaction under way.
+#[derive(Debug)]
+pub(crate) struct CompactRun {
+    job: CompactionJob,
+    rule: CompactRule,
+    trigger: Trigger,
+    wishes: Vec<String>,
+    /// Words of the hooks after the summary. A summary that is refused at the end is followed by
+    /// another way, and the hooks are not run again for it.
+    said_after: Option<Vec<RestoredPart>>,
+    /// The hooks after the summary are running.
+    after_hooks: bool,
+    parts: Vec<RestoredPart>,
+    prefix: Option<Arc<RenderedPrefix>>,
+    /// The boundary that is being stored.
+    boundary: Option<Seq>,
+    pub(crate) then: Then,
+}
+
+impl Driver {
+    /// Compacts because the user says so.
+    pub(crate) fn compact(&mut self, reply: Option<CommandId>, wish: CompactWish) {
+        let scope = match self.scope_of(&wish) {
+            Ok(scope) => scope,
+            Err(error) => {
+                self.reply(reply, Err(error));
+                return;
+            }
+        };
+        let request = Request {
+            trigger: Trigger::Manual,
+            scope,
+            instructions: wish.instructions.into_iter().collect(),
+            allowed: Allowed::Model,
+        };
+        self.run_compaction(request, None, Then::Reply(reply));
+    }
+
+    fn scope_of(&self, wish: &CompactWish) -> Result<Scope, DriveError> {
+        if !self.settings.layers.compaction {
+            return Err(DriveError::CompactionOff);
+        }
+        Ok(match (wish.from, wish.up_to) {
+            (Some(message), _) => Scope::From(self.message_in_view(message)?),
+            (None, Some(message)) => Scope::UpTo(self.message_in_view(message)?),
+            (None, None) => Scope::All,
+        })
+    }
+
+    fn message_in_view(&self, message: u64) -> Result<Seq, DriveError> {
+        let missing = || DriveError::NoSuchMessage(message);
+        let at = usize::try_from(message)
+            .ok()
+            .and_then(|message| message.checked_sub(1))
+            .ok_or_else(missing)?;
+        let messages = self.conversation.view().messages();
+        messages.get(at).copied().ok_or_else(missing)
+    }
+
+    /// Starts a job. `keep` is the part of the tail that the economic policy lets stay.
+    pub(crate) fn run_compaction(&mut self, request: Request, keep: Option<Tokens>, then: Then) {
+        let trigger = request.trigger;
+        let wishes = request.instructions.clone();
+        let mut request = request;
+        request.instructions.extend(self.standing_wishes());
+        let mut run = CompactRun {
+            job: CompactionJob::new(request),
+            rule: self.rule(keep),
+            trigger,
+            wishes,
+            said_after: None,
+            after_hooks: false,
+            parts: Vec::new(),
+            prefix: None,
+            boundary: None,
+            then,
+        };
+        let rule = run.rule.clone();
+        let step = self.with_job(&rule, |cx| run.job.start(cx));
+        self.compaction_step(Box::new(run), step);
+    }
+
+    /// Tells the job what happened and does what it says next.
+    fn compaction_event(&mut self, mut run: Box<CompactRun>, event: Event) {
+        let rule = run.rule.clone();
+        let step = self.with_job(&rule, |cx| run.job.handle(cx, event));
+        self.compaction_step(run, step);
+    }
+
+    fn compaction_step(&mut self, mut run: Box<CompactRun>, step: Step) {
+        match step {
+            Step::Done(outcome) => {
+                self.job = None;
+                self.compaction_over(run, outcome);
+                return;
+            }
+            Step::RunHooks if !self.config.hooks => {
+                let event = hooks_ran(HookAnswer::default());
+                self.compaction_event(run, event);
+                return;
+            }
+            Step::RunHooks => {
+                let point = HookPoint::BeforeCompaction {
+                    trigger: run.trigger,
+                    wishes: run.wishes.clone(),
+                };
+                self.outbox.start(Running::Hooks, Work::Hooks(point));
+            }
+            Step::ReadNotes => {
+                let settings = &self.settings.layers.notes;
+                let unusable = settings.off.is_some() || !settings.compact;
+                if self.notes.is_none() && (unusable || self.conversation.state().notes.is_none()) {
+                    self.compaction_event(run, Event::NotesRead(None));
+                    return;
+                }
+                self.job = Some(Job::Compact(run));
+                self.wait_for_notes();
+                return;
+            }
+            Step::Ask(ask) => self.ask_for_summary(*ask),
+            Step::Restore { files } => {
+                self.outbox.start(Running::Restore, Work::Restore { files });
+            }
+            Step::Commit(boundary) => match self.emit(Body::Boundary(boundary)) {
+                Ok(record) => {
+                    run.boundary = Some(record.seq);
+                    self.job = Some(Job::Compact(run));
+                    self.boundary_stored();
+                    return;
+                }
+                Err(error) => {
+                    self.compaction_event(run, Event::NotCommitted(error.to_string()));
+                    return;
+                }
+            },
+        }
+        self.job = Some(Job::Compact(run));
+    }
+
+    /// Wishes of instruction files, under "Compact instructions".
+    fn standing_wishes(&self) -> Vec<String> {
+        let fragments = self.config.prefix.fragments().iter();
+        let texts = fragments.filter_map(|part| Block::parse(&part.bytes).ok()?.readable_text());
+        texts
+            .filter_map(|text| compact_instructions(&text))
+            .collect()
+    }
+
+    pub(crate) fn rule(&self, keep: Option<Tokens>) -> CompactRule {
+        let settings = &self.settings.layers.compact;
+        self.settings.policy.compaction(settings, keep)
+    }
+
+    pub(crate) fn with_job<T>(
+        &self,
+        rule: &CompactRule,
+        ask: impl FnOnce(&JobContext<'_>) -> T,
+    ) -> T {
+        let history = self.config.place.log.display().to_string();
+        let seq = self.journal.next_seq();
+        let id: RecordId = self.journal.id_of(seq);
+        ask(&JobContext {
+            conversation: &self.conversation,
+            prefix: self.config.prefix.weight(),
+            measure: self.measure(),
+            settings: &self.settings.layers.compact,
+            rule,
+            target: self.settings.thresholds.autocompact_target,
+            history: &history,
+            seq,
+            id: &id,
+        })
+    }
+
+    fn ask_for_summary(&mut self, ask: Ask) {
+        let fork = self.summary_fork(ask);
+        let request = ModelRequest::streamed(fork.body()).with_betas(&self.betas());
+        let after = self.journal.stored_seq();
+        self.ask(
+            AskFor::Compaction,
+            Purpose::Compaction,
+            request,
+            (None, after),
+        );
+    }
+
+    fn summary_fork(&self, ask: Ask) -> Fork {
+        let moment = (self.now, self.ttls());
+        let conversation = &self.conversation;
+        let (prefix, params) = (&self.config.prefix, &self.params);
+        let fork = |directive: &str| {
+            Fork::of_history(
+                conversation,
+                &self.ledger,
+                prefix,
+                params,
+                directive,
+                moment,
+            )
+        };
+        match ask.form {
+            AskForm::Riding => fork(&ask.directive),
+            AskForm::Shortened(segments) => fork(&ask.directive).without_front(segments),
+            AskForm::Cold(text) => Fork::cold(conversation, prefix, params, &text, &ask.directive),
+        }
+    }
+
+    /// The summary was asked for, from a fork or from the provider.
+    pub(crate) fn summary_answered(&mut self, answer: Result<Response, Failure>) {
+        if let Ok(response) = &answer
+            && let Err(error) = self.account(Purpose::Compaction, response)
+        {
+            self.fail_turn(error);
+            return;
+        }
+        match self.job.take() {
+            Some(Job::Compact(run)) => {
+                let answer = match answer {
+                    Ok(response) => Ok(Answer {
+                        cut_off: response.stop_reason.is_cut_off(),
+                        blocks: response.blocks,
+                    }),
+                    Err(failure) => Err(failure_of(&failure)),
+                };
+                self.compaction_event(run, Event::Answered(answer));
+            }
+            Some(Job::Provider(run)) => self.provider_answered(*run, answer),
+            other => self.job = other,
+        }
+    }
+
+    pub(crate) fn hooks_ran(&mut self, outcome: Ended) {
+        let answer = match outcome {
+            Ended::HooksRan(answer) => answer,
+            _ => HookAnswer::default(),
+        };
+        match self.job.take() {
+            Some(Job::Compact(mut run)) if run.after_hooks => {
+                run.said_after = Some(answer.parts);
+                self.restored_all(run);
+            }
+            Some(Job::Compact(run)) => self.compaction_event(run, hooks_ran(answer)),
+            Some(Job::Provider(run)) => self.provider_hooks_ran(*run, answer),
+            other => self.job = other,
+        }
+    }
+
+    pub(crate) fn restored(&mut self, outcome: Ended) {
+        let (parts, prefix) = match outcome {
+            Ended::Restored { parts, prefix } => (parts, prefix),
+            _ => (Vec::new(), None),
+        };
+        match self.job.take() {
+            Some(Job::Compact(mut run)) => {
+                run.parts = parts;
+                run.prefix = prefix;
+                if run.said_after.is_none() && self.config.hooks {
+                    let point = HookPoint::AfterCompaction {
+                        trigger: run.trigger,
+                    };
+                    run.after_hooks = true;
+                    self.outbox.start(Running::Hooks, Work::Hooks(point));
+                    self.job = Some(Job::Compact(run));
+                    return;
+                }
+                self.restored_all(run);
+            }
+            other => self.job = other,
+        }
+    }
+
+    fn restored_all(&mut self, mut run: Box<CompactRun>) {
+        run.after_hooks = false;
+        let mut parts = std::mem::take(&mut run.parts);
+        parts.extend(run.said_after.iter().flatten().cloned());
+        self.compaction_event(run, Event::Restored(parts));
+    }
+
+    /// The store may have confirmed the boundary that a job waits for.
+    pub(crate) fn boundary_stored(&mut self) {
+        let stored = self.journal.stored_seq();
+        match self.job.take() {
+            Some(Job::Compact(mut run)) if run.boundary.is_some_and(|seq| seq <= stored) => {
+                run.boundary = None;
+                self.compaction_event(run, Event::Committed);
+            }
+            Some(Job::Provider(run)) if run.boundary.is_some_and(|seq| seq <= stored) => {
+                self.provider_committed(*run);
+            }
+            other => self.job = other,
+        }
+    }
+
+    fn compaction_over(&mut self, run: Box<CompactRun>, outcome: Outcome) {
+        let manual = run.trigger == Trigger::Manual;
+        if let Err(error) = self.compaction_ended(manual, &outcome, run.prefix.clone()) {
+            self.fail_turn(error.clone());
+            if let Then::Reply(reply) = run.then {
+                self.reply(reply, Err(error));
+            }
+            return;
+        }
+        self.compaction_then(run.then, outcome);
+    }
+
+    pub(crate) fn compaction_then(&mut self, then: Then, outcome: Outcome) {
+        let compacted = matches!(outcome, Outcome::Compacted { .. });
+        match then {
+            Then::Reply(reply) => self.reply_stored(reply, Ok(Reply::Compacted(outcome))),
+            Then::Tidy if !compacted => self.stop_tidying(),
+            Then::Tidy | Then::Turn => {}
+            Then::Recover(Some(failure)) if !compacted => {
+                self.fail_turn(DriveError::Model(failure));
+            }
+            Then::Recover(Some(_)) => self.set_phase(Phase::Tidying(Moment::BeforeRequest)),
+            Then::Recover(None) if compacted => {
+                self.continue_answer("model_context_window_exceeded");
+            }
+            Then::Recover(None) => self.set_phase(Phase::Tidying(Moment::TurnEnd)),
+        }
+    }
+
+    pub(crate) fn compaction_ended(
+        &mut self,
+        manual: bool,
+        outcome: &Outcome,
+        prefix: Option<Arc<RenderedPrefix>>,
+    ) -> Result<(), DriveError> {
+        match outcome {
+            Outcome::Compacted {
+                kind,
+                before,
+                after,
+                model_failed,
+            } => {
+                let model = match (kind, model_failed) {
+                    (_, Some(_)) => ModelPart::Failed,
+                    (BoundaryKind::Full | BoundaryKind::Partial, None) => ModelPart::Summarised,
+                    (_, None) => ModelPart::NotAsked,
+                };
+                let breaker = Breaker::of(self.conversation.state());
+                let breaker = breaker.compacted(manual, model);
+                self.note(breaker.record())?;
+                // The whole prompt is written again anyway: the moment to read instructions anew.
+                if let Some(prefix) = prefix {
+                    self.use_prefix(prefix, None);
+                }
+                self.ledger.announce("the conversation was compacted");
+                self.tell(Notice::Compacted {
+                    kind: *kind,
+                    before: *before,
+                    after: *after,
+                    without_model: model_failed.clone(),
+                });
+            }
+            Outcome::NoProgress { why, asked } => {
+                self.tell(Notice::NotCompacted { why: why.clone() });
+                if !manual {
+                    self.no_progress(*asked)?;
+                }
+            }
+            Outcome::Blocked(why) | Outcome::Nothing(why) | Outcome::NotWritten(why) => {
+                self.tell(Notice::NotCompacted { why: why.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Records that a compaction could not make anything smaller, so that it is not tried again
+    /// and again.
+    fn no_progress(&mut self, asked: bool) -> Result<(), DriveError> {
+        let model = if asked {
+            ModelPart::Failed
+        } else {
+            ModelPart::NotAsked
+        };
+        let (used, target) = (self.used(), self.settings.thresholds.autocompact_target);
+        let before = Breaker::of(self.conversation.state());
+        let breaker = before.no_progress(used, target, model);
+        if breaker == before {
+            return Ok(());
+        }
+        self.note(breaker.record())?;
+        if breaker.stuck_at.is_some() {
+            self.tell(Notice::CannotCompact {
+                prompt: used,
+                target,
+            });
+        }
+        Ok(())
+    }
+
+    /// The notes for a compaction were read, or there are none.
+    pub(crate) fn notes_for_compaction(&mut self, notes: Option<(Notes, Seq)>) {
+        match self.job.take() {
+            Some(Job::Compact(run)) => self.compaction_event(run, Event::NotesRead(notes)),
+            other => self.job = other,
+        }
+    }
+
+    /// Ends a job because the user says so. Its old view stands.
+    pub(crate) fn cancel_job(&mut self) {
+        let of_job = |running: &Running| {
+            matches!(
+                running,
+                Running::Ask(AskFor::Compaction | AskFor::KeepAlive)
+                    | Running::Hooks
+                    | Running::Restore
+                    | Running::Child
+                    | Running::ReadNotes(NotesFor::Compaction)
+            )
+        };
+        // A boundary that was emitted is in the view: it is waited for.
+        let committing = match &self.job {
+            Some(Job::Compact(run)) => run.boundary.is_some(),
+            Some(Job::Provider(run)) => run.boundary.is_some(),
+            _ => false,
+        };
+        if committing {
+            return;
+        }
+        let ids = self.outbox.all(of_job);
+        for id in ids {
+            self.outbox.stop(id);
+        }
+        self.asks.remove(&AskFor::Compaction);
+        self.asks.remove(&AskFor::KeepAlive);
+        match self.job.take() {
+            Some(Job::Compact(run)) => {
+                if let Then::Reply(reply) = run.then {
+                    self.reply(reply, Err(DriveError::Cancelled));
+                }
+            }
+            Some(Job::Provider(_)) | None => {}
+            Some(Job::KeepAlive(reply) | Job::Child(reply)) => {
+                self.reply(reply, Err(DriveError::Cancelled));
+            }
+            // Saving a prefix, a log that is being read and a clearing end by themselves.
+            other => self.job = other,
+        }
+    }
+}
+
+fn hooks_ran(answer: HookAnswer) -> Event {
+    Event::HooksRan {
+        instructions: answer.instructions,
+        blocked: answer.blocked,
+    }
+}
+
+/// What the job can do about a failure.
+fn failure_of(failure: &Failure) -> AskFailure {
+    let why = failure.why.clone();
+    match failure.kind {
+        FailureKind::TooLong { gap } => AskFailure::TooLong { gap },
+        _ if failure.partial.is_some() => AskFailure::Broken(why),
+        FailureKind::Connection | FailureKind::Malformed => AskFailure::Broken(why),
+        FailureKind::Rejected => AskFailure::Rejected(why),
+        FailureKind::Overloaded
+        | FailureKind::RateLimited
+        | FailureKind::Server
+        | FailureKind::Denied => AskFailure::Failed(why),
+    }
+}

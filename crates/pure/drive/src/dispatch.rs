@@ -1,0 +1,201 @@
+//! Commands: which can be taken in at once, and which wait.
+
+use crate::QUEUE_FACT;
+use crate::command::{Command, CommandId, Reply, When};
+use crate::driver::Driver;
+use crate::effect::{SaveFile, SavePlace, Work};
+use crate::error::DriveError;
+use crate::input::Outcome;
+use crate::outbox::{Running, SaveFor};
+use crate::refold::Refold;
+use crate::tidy::{Job, Then};
+use crate::turn::Extent;
+use bytes::Bytes;
+use dormouse_context::economy::Prior;
+use dormouse_core::block::Block;
+use dormouse_core::record::{Body, StateChange};
+use serde_json::Value;
+
+impl Driver {
+    /// Takes a command in, or queues it behind those that came before.
+    pub(crate) fn command(&mut self, id: Option<CommandId>, command: Command) {
+        if let Some(failed) = self.journal.failed() {
+            let error = DriveError::Log(failed.clone());
+            self.reply(id, Err(error));
+            return;
+        }
+        match command {
+            Command::Prompt {
+                content,
+                when: When::Steer,
+            } if self.turn.is_some() => {
+                self.steering.push((id, content));
+                self.record_queue();
+            }
+            command => {
+                let prompt = matches!(command, Command::Prompt { .. });
+                self.commands.push_back((id, command));
+                if prompt && self.is_busy() {
+                    // It waits for the turn before it; a crash must not lose it meanwhile.
+                    self.record_queue();
+                }
+            }
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.turn.is_some() || self.job.is_some() || self.commands.len() > 1
+    }
+
+    /// Starts the next command, if one waits. Says whether something was done.
+    pub(crate) fn next_command(&mut self) -> bool {
+        let Some((id, command)) = self.commands.pop_front() else {
+            return false;
+        };
+        match command {
+            Command::Prompt { content, .. } => {
+                self.prompt(id, content);
+                self.record_queue();
+            }
+            Command::GoOn => self.go_on(id, Extent::Whole),
+            Command::Step => self.go_on(id, Extent::Step),
+            Command::EndTurn => self.go_on(id, Extent::End),
+            Command::Say(message) => {
+                let said = self.emit(Body::Message(message)).map(drop);
+                self.done(id, said);
+            }
+            Command::Results(outputs) => {
+                if let Err(error) = self.results_arrived(id, outputs) {
+                    self.reply(id, Err(error));
+                }
+            }
+            Command::Inject(injections) => {
+                let injected = self.inject(injections);
+                self.done(id, injected);
+            }
+            Command::Note(change) => {
+                let noted = self.note(change);
+                self.done(id, noted);
+            }
+            Command::Account(reports) => {
+                let accounted = self.account_all(reports);
+                self.done(id, accounted);
+            }
+            Command::Compact(wish) => self.compact(id, wish),
+            Command::Undo(target) => self.refold(Refold::Undo { target, reply: id }),
+            Command::Rewind(to) => self.refold(Refold::Rewind { to, reply: id }),
+            Command::SetPrefix(prefix) => self.use_prefix(prefix, id),
+            Command::SetModel(switch) => {
+                self.switch_model(*switch, "asked for", Then::Reply(id));
+            }
+            Command::Fork { directive, limits } => self.spawn_fork(id, &directive, limits),
+            Command::KeepAlive => self.keep_alive(id),
+            Command::SettleNotes => self.settle_notes(id),
+            Command::Checkpoint => {
+                let written = self.checkpoint();
+                self.done(id, written);
+            }
+            Command::Close => self.close(id),
+        }
+        true
+    }
+
+    fn done(&mut self, id: Option<CommandId>, result: Result<(), DriveError>) {
+        match result {
+            Ok(()) => self.reply_stored(id, Ok(Reply::Done)),
+            Err(error) => self.reply(id, Err(error)),
+        }
+    }
+
+    /// Ends the session: the folded state is written down, and what it taught is left to the next
+    /// one of the project.
+    fn close(&mut self, id: Option<CommandId>) {
+        self.stop_notes();
+        if let Err(error) = self.checkpoint() {
+            self.reply(id, Err(error));
+            return;
+        }
+        let prior = Prior::of(self.conversation.economy());
+        let Ok(bytes) = serde_json::to_vec(&prior) else {
+            self.reply_stored(id, Ok(Reply::Done));
+            return;
+        };
+        let lessons = SaveFile {
+            place: SavePlace::File(self.config.place.lessons()),
+            bytes: Bytes::from(bytes),
+        };
+        self.outbox
+            .start(Running::Save(SaveFor::Lessons), Work::Save(vec![lessons]));
+        self.job = Some(Job::Lessons(id));
+    }
+
+    pub(crate) fn lessons_saved(&mut self, outcome: Outcome) {
+        let Some(Job::Lessons(id)) = self.job.take() else {
+            return;
+        };
+        match outcome {
+            Outcome::Saved(Err((_, why))) => self.reply(id, Err(DriveError::File(why))),
+            _ => self.reply_stored(id, Ok(Reply::Done)),
+        }
+    }
+
+    /// Records the prompts that wait, so that a restart finds them.
+    pub(crate) fn record_queue(&mut self) {
+        let queued = self
+            .commands
+            .iter()
+            .filter_map(|(_, command)| match command {
+                Command::Prompt { content, .. } => Some(content),
+                _ => None,
+            });
+        let steering = self.steering.iter().map(|(_, content)| content);
+        let waiting: Vec<Value> = steering
+            .chain(queued)
+            .map(|blocks| to_json(blocks))
+            .collect();
+        let known = self.conversation.state().facts.get(QUEUE_FACT);
+        let value = if waiting.is_empty() {
+            Value::Null
+        } else {
+            Value::Array(waiting)
+        };
+        if known.unwrap_or(&Value::Null) == &value {
+            return;
+        }
+        let fact = StateChange::Fact {
+            name: QUEUE_FACT.to_owned(),
+            value,
+        };
+        if let Err(error) = self.note(fact) {
+            self.fail_turn(error);
+        }
+    }
+
+    /// Prompts that a restart found waiting.
+    pub(crate) fn requeue(&mut self) {
+        let facts = &self.conversation.state().facts;
+        let Some(Value::Array(waiting)) = facts.get(QUEUE_FACT) else {
+            return;
+        };
+        let prompts: Vec<Vec<Block>> = waiting.iter().map(from_json).collect();
+        for content in prompts.into_iter().filter(|content| !content.is_empty()) {
+            let when = When::Queue;
+            self.commands
+                .push_back((None, Command::Prompt { content, when }));
+        }
+    }
+}
+
+fn to_json(blocks: &[Block]) -> Value {
+    let values = blocks
+        .iter()
+        .filter_map(|block| serde_json::from_slice(block.bytes()).ok());
+    Value::Array(values.collect())
+}
+
+fn from_json(value: &Value) -> Vec<Block> {
+    let values = value.as_array().into_iter().flatten();
+    values
+        .filter_map(|value| Block::from_value(value).ok())
+        .collect()
+}

@@ -1,0 +1,263 @@
+//! The driver itself: its state, and how inputs find their way.
+
+use crate::asks::Asking;
+use crate::calls::Call;
+use crate::command::{Command, CommandId, Reply};
+use crate::config::{Config, Current};
+use crate::effect::{Effect, EffectId, Work};
+use crate::error::DriveError;
+use crate::input::{Input, Outcome, StreamEvent};
+use crate::journal::Journal;
+use crate::notes::{NotesUpdate, NotesWaiter};
+use crate::notice::Notice;
+use crate::outbox::{AskFor, Outbox, Running, SaveFor};
+use crate::results::PendingResults;
+use crate::tidy::Job;
+use crate::turn::Turn;
+use dormouse_context::conversation::Conversation;
+use dormouse_context::files_read::FilesRead;
+use dormouse_context::layers::LayerState;
+use dormouse_context::ledger::Ledger;
+use dormouse_core::block::Block;
+use dormouse_core::id::{RecordId, Seq};
+use dormouse_core::json::RawJson;
+use dormouse_core::record::{Body, Record, StateChange, UsageReport};
+use dormouse_core::units::Millis;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Everything one conversation decides. After each `handle`, poll until `None`.
+#[derive(Debug)]
+pub struct Driver {
+    pub(crate) config: Config,
+    /// The parameters of the configuration, serialised once.
+    pub(crate) params: RawJson,
+    pub(crate) settings: Current,
+    /// Shared with snapshots; copied only if one is still held when a record arrives.
+    pub(crate) conversation: Arc<Conversation>,
+    pub(crate) ledger: Ledger,
+    pub(crate) layers: LayerState,
+    pub(crate) journal: Journal,
+    pub(crate) outbox: Outbox,
+    pub(crate) now: Millis,
+    pub(crate) turn: Option<Turn>,
+    pub(crate) job: Option<Job>,
+    pub(crate) notes: Option<NotesUpdate>,
+    /// Compactions and commands that wait for an update of the notes, with their patience.
+    pub(crate) notes_waiters: Vec<(NotesWaiter, Millis)>,
+    pub(crate) asks: BTreeMap<AskFor, Asking>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) results: VecDeque<PendingResults>,
+    /// Commands that wait until the one before them has ended.
+    pub(crate) commands: VecDeque<(Option<CommandId>, Command)>,
+    /// Prompts that go in with the next tool results.
+    pub(crate) steering: Vec<(Option<CommandId>, Vec<Block>)>,
+    /// The whole prompt is written to the cache by the next request, whatever happens before:
+    /// the prefix or the model is another one.
+    pub(crate) rewrites_cache: bool,
+    /// Usage of a fork's own requests, for its report.
+    pub(crate) usage: Vec<UsageReport>,
+    /// Files whose reading is in the prompt.
+    pub(crate) files: FilesRead,
+    /// Whether the host was told that the log cannot be written.
+    pub(crate) told_stopped: bool,
+}
+
+impl Driver {
+    /// Tells the driver what happened at `now`. A clock that went back is taken to stand still.
+    pub fn handle(&mut self, now: Millis, input: Input) {
+        self.now = self.now.max(now);
+        match input {
+            Input::Command(id, command) => self.command(Some(id), *command),
+            Input::Ended(id, outcome) => {
+                if let Some(running) = self.outbox.ended(id) {
+                    self.ended(running, *outcome);
+                }
+            }
+            Input::Stream(id, event) => self.stream(id, event),
+            Input::Settings(settings) => {
+                if !Arc::ptr_eq(&settings, &self.settings.raw) {
+                    self.settings = Current::new(settings, &self.config);
+                }
+            }
+            Input::Wake => {}
+            Input::Cancel => self.cancel(),
+        }
+        self.wake();
+        self.advance();
+        self.flush();
+    }
+
+    /// The next effect, if there is one.
+    pub fn poll(&mut self) -> Option<Effect> {
+        self.outbox.pop()
+    }
+
+    /// The time at which the driver wants an [`Input::Wake`], if nothing else happens before.
+    pub fn wake_at(&self) -> Option<Millis> {
+        let asks = self.asks.values().filter_map(Asking::wakes_at);
+        asks.chain(self.notes_deadline())
+            .chain(self.keep_alive_at())
+            .min()
+    }
+
+    /// The conversation as it is, records that are not stored yet included.
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// The ledger of the provider's cache.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The configuration in use.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The settings in use.
+    pub fn settings(&self) -> &Current {
+        &self.settings
+    }
+
+    /// Outcomes that belonged to no effect under way.
+    pub fn strays(&self) -> u64 {
+        self.outbox.strays()
+    }
+
+    /// Whether nothing is under way and no command waits.
+    pub fn is_idle(&self) -> bool {
+        self.turn.is_none()
+            && self.job.is_none()
+            && self.notes.is_none()
+            && self.commands.is_empty()
+            && !self.outbox.any(|_| true)
+    }
+
+    /// The newest record, and the newest that is stored.
+    pub fn heads(&self) -> (Seq, Seq) {
+        (self.journal.head_seq(), self.journal.stored_seq())
+    }
+
+    /// The id of the newest record.
+    pub fn head(&self) -> Option<&RecordId> {
+        self.journal.head().map(|(id, _)| id)
+    }
+
+    fn ended(&mut self, running: Running, outcome: Outcome) {
+        match running {
+            Running::Append => self.appended(outcome),
+            Running::Save(SaveFor::Results) => self.results_saved(outcome),
+            Running::Save(SaveFor::Round) => self.round_saved(outcome),
+            Running::Save(SaveFor::Clearing) => self.clearing_saved(outcome),
+            Running::Save(SaveFor::Prefix) => self.prefix_saved(outcome),
+            Running::Save(SaveFor::Notes) => self.notes_saved(outcome),
+            Running::Save(SaveFor::Lessons) => self.lessons_saved(outcome),
+            Running::ReadNotes(reader) => self.notes_read(reader, outcome),
+            Running::ReadLog => self.log_read(outcome),
+            Running::Ask(purpose) => self.asked(purpose, outcome),
+            Running::Tool(call) => self.tool_ended(&call, outcome),
+            Running::Person(call) => self.person_ended(&call, outcome),
+            Running::Hooks => self.hooks_ran(outcome),
+            Running::Restore => self.restored(outcome),
+            Running::Recall => self.recalled(outcome),
+            Running::Child => self.child_ended(outcome),
+        }
+    }
+
+    fn stream(&mut self, id: EffectId, event: StreamEvent) {
+        if let Some(Running::Ask(purpose)) = self.outbox.running(id) {
+            let purpose = *purpose;
+            self.streamed(purpose, event);
+        }
+    }
+
+    fn appended(&mut self, outcome: Outcome) {
+        let result = match outcome {
+            Outcome::Appended(result) => result,
+            _ => Err(crate::error::StoreFailure::Failed(
+                "the append was ended by the host".to_owned(),
+            )),
+        };
+        self.journal.appended(result);
+        if let Some(failure) = self.journal.failed().cloned() {
+            self.stop(&DriveError::Log(failure));
+            return;
+        }
+        self.outbox.release(self.journal.stored_seq());
+        self.boundary_stored();
+    }
+
+    /// The log cannot be written: requests and tools stop, listening goes on.
+    fn stop(&mut self, error: &DriveError) {
+        if !std::mem::replace(&mut self.told_stopped, true) {
+            let why = error.to_string();
+            self.tell(Notice::Stopped { why });
+        }
+        self.fail_withheld(error);
+        let wanted = |running: &Running| {
+            matches!(running, Running::Ask(_) | Running::Tool(_) | Running::Child)
+        };
+        for id in self.outbox.all(wanted) {
+            self.outbox.stop(id);
+        }
+        self.asks.retain(|_, asking| asking.is_under_way());
+        self.fail_job(error);
+        self.fail_turn(error.clone());
+        while let Some((id, _)) = self.commands.pop_front() {
+            self.reply(id, Err(error.clone()));
+        }
+    }
+
+    /// Emits a record and folds it.
+    pub(crate) fn emit(&mut self, body: Body) -> Result<Record, DriveError> {
+        self.emit_for(body, None)
+    }
+
+    pub(crate) fn emit_for(
+        &mut self,
+        body: Body,
+        caused_by: Option<RecordId>,
+    ) -> Result<Record, DriveError> {
+        let record = self.journal.emit(self.now, body, caused_by)?;
+        Arc::make_mut(&mut self.conversation).apply(&record);
+        Ok(record)
+    }
+
+    pub(crate) fn note(&mut self, change: StateChange) -> Result<(), DriveError> {
+        self.emit(Body::State(change)).map(drop)
+    }
+
+    pub(crate) fn tell(&mut self, notice: Notice) {
+        self.outbox.push(Effect::Tell(notice));
+    }
+
+    /// Answers a command at once.
+    pub(crate) fn reply(&mut self, id: Option<CommandId>, reply: Result<Reply, DriveError>) {
+        if let Some(id) = id {
+            self.outbox.push(Effect::Reply(id, reply));
+        }
+    }
+
+    /// Answers a command when everything emitted so far is stored.
+    pub(crate) fn reply_stored(&mut self, id: Option<CommandId>, reply: Result<Reply, DriveError>) {
+        let Some(id) = id else {
+            return;
+        };
+        let head = self.journal.head_seq();
+        if self.journal.stored_seq() >= head {
+            self.outbox.push(Effect::Reply(id, reply));
+        } else {
+            self.outbox.push_after(head, Effect::Reply(id, reply));
+        }
+    }
+
+    /// Hands the next batch out, and releases what waited for nothing.
+    pub(crate) fn flush(&mut self) {
+        self.outbox.release(self.journal.stored_seq());
+        if let Some(batch) = self.journal.batch(self.outbox.needed()) {
+            self.outbox.start(Running::Append, Work::Append(batch));
+        }
+    }
+}

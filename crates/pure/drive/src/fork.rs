@@ -1,0 +1,164 @@
+//! Forks: children on the conversation's own bytes.
+//!
+//! A fork is a driver of its own with a copy of the parent's state. Its first request shares every
+//! byte up to the directive with the parent, so that the provider's cache is read up to there. It
+//! leaves no records but those of its usage, in the parent's log.
+
+use crate::command::{CommandId, Reply};
+use crate::config::{Config, Current, Role};
+use crate::driver::Driver;
+use crate::effect::Work;
+use crate::error::DriveError;
+use crate::input::Outcome;
+use crate::journal::{Journal, Keeping};
+use crate::outbox::Running;
+use crate::tidy::Job;
+use crate::turn::{Extent, Phase, Turn};
+use dormouse_ask::Response;
+use dormouse_ask::retry::RetryPolicy;
+use dormouse_context::layers::Moment;
+use dormouse_core::block::Block;
+use dormouse_core::record::{Body, Message, MessageOrigin, Purpose, UsageReport};
+use dormouse_core::usage::TokenUsage;
+use std::sync::Arc;
+
+/// What a fork may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForkLimits {
+    /// Requests at most. The answer to the last one ends the fork, calls or not.
+    pub requests: usize,
+}
+
+/// What became of a fork.
+#[derive(Clone, Debug)]
+pub struct ForkReport {
+    /// The last answer, or why there is none.
+    pub answer: Result<Box<Response>, DriveError>,
+    /// Usage of each of its responses, for the parent's log.
+    pub usage: Vec<UsageReport>,
+}
+
+impl ForkReport {
+    /// Usage of all responses together.
+    pub fn total(&self) -> TokenUsage {
+        let mut sum = TokenUsage::default();
+        for report in &self.usage {
+            sum += report.usage;
+        }
+        sum
+    }
+}
+
+impl Driver {
+    /// A fork of the conversation as it is. The host runs it like any driver; its only command
+    /// has begun already and is answered under [`CommandId::default`].
+    pub fn fork(&self, directive: &str, limits: ForkLimits) -> Self {
+        let config = Config {
+            role: Role::Fork {
+                shared: self.conversation.view().segments().len(),
+            },
+            most_requests: limits.requests,
+            // A side task that is cut off is not worth a second try: its caller has a way without.
+            continuations: 0,
+            retry: RetryPolicy {
+                ..self.config.retry
+            },
+            fallback: None,
+            hooks: false,
+            recall: false,
+            explain: false,
+            prior: None,
+            seed: self.config.seed ^ self.journal.head_seq().get().rotate_left(32),
+            ..self.config.clone()
+        };
+        let mut journal = Journal::new(
+            config.session.clone(),
+            config.line.clone(),
+            config.seed,
+            Keeping::Nowhere,
+        );
+        if let Some(head) = self.journal.head() {
+            journal.behind(head.clone(), 0, 0);
+        }
+        let settings = Current::new(Arc::clone(&self.settings.raw), &config);
+        let mut fork = Self::assembled(
+            config,
+            self.params.clone(),
+            settings,
+            Arc::clone(&self.conversation),
+            journal,
+        );
+        fork.ledger = self.ledger.clone();
+        fork.now = self.now;
+        fork.rewrites_cache = self.rewrites_cache;
+        fork.turn = Some(Turn::new(
+            Some(CommandId::default()),
+            Extent::Whole,
+            Phase::Tidying(Moment::BeforeRequest),
+        ));
+        let message = Message {
+            origin: MessageOrigin::Meta,
+            ..Message::user(vec![Block::text(directive)])
+        };
+        if let Err(error) = fork.emit(Body::Message(message)) {
+            fork.fail_turn(error);
+        }
+        fork
+    }
+
+    /// Ends the turn after so many requests.
+    pub fn limit_requests(&mut self, most: usize) {
+        self.config.most_requests = most;
+    }
+
+    /// Usage of the responses so far, for the log of the parent.
+    pub fn usage(&self) -> &[UsageReport] {
+        &self.usage
+    }
+
+    /// Runs a fork for a command and waits for it.
+    pub(crate) fn spawn_fork(
+        &mut self,
+        reply: Option<CommandId>,
+        directive: &str,
+        limits: ForkLimits,
+    ) {
+        let child = self.fork(directive, limits);
+        self.ledger.touched(self.now);
+        self.outbox
+            .start(Running::Child, Work::Spawn(Box::new(child)));
+        self.job = Some(Job::Child(reply));
+    }
+
+    pub(crate) fn child_ended(&mut self, outcome: Outcome) {
+        let reply = match self.job.take() {
+            Some(Job::Child(reply)) => reply,
+            other => {
+                self.job = other;
+                None
+            }
+        };
+        let report = match outcome {
+            Outcome::ChildEnded(report) => report,
+            _ => Box::new(ForkReport {
+                answer: Err(DriveError::Cancelled),
+                usage: Vec::new(),
+            }),
+        };
+        let accounted = self.account_all(report.usage.clone());
+        let result = accounted.map(|()| Reply::Forked(report));
+        self.reply_stored(reply, result);
+    }
+
+    /// Records what requests beside the conversation used.
+    pub(crate) fn account_all(&mut self, reports: Vec<UsageReport>) -> Result<(), DriveError> {
+        for report in reports {
+            let purpose = match report.purpose {
+                Purpose::Turn => Purpose::Fork,
+                purpose => purpose,
+            };
+            self.emit(Body::Usage(Box::new(UsageReport { purpose, ..report })))?;
+        }
+        Ok(())
+    }
+}

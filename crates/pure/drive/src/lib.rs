@@ -1,0 +1,79 @@
+//! One conversation as a state machine without IO.
+//!
+//! # Model
+//! A [`Driver`] owns everything a conversation decides. A host tells it what happened
+//! ([`Driver::handle`]) and carries out what it asks for ([`Driver::poll`]), in any order and as
+//! slowly as it likes:
+//!
+//! ```text
+//!            Input                         Effect
+//!   user ───────────┐                ┌──────────────► store   append, save, read
+//!   model ──────────┼──►  Driver ────┼──────────────► model   ask
+//!   tools, store ───┘   fold, plan   ├──────────────► tools   run
+//!   clock ─────────────► wake_at     └──────────────► people  reply, tell
+//! ```
+//!
+//! - An effect that `poll` returned may start at once beside all others; whatever has to wait is
+//!   withheld here. Each effect with an id ends with exactly one outcome, also after a cancel.
+//! - Records are folded when they are emitted and written in batches, one batch at a time. A
+//!   request, a tool and a boundary wait until the records they rely on are stored.
+//! - There is no clock and no randomness: `now` is an argument, ids and jitter follow from the
+//!   session, the sequence and a seed. The same inputs give the same effects, byte for byte.
+//! - Deltas of an answer bypass the driver. It hears that a response began, that a block is
+//!   complete, and how the response ended.
+//!
+//! # Responsibilities
+//! The loop of requests and tools; retries, fallback and continuation; the order of what must be
+//! stored before what; layers 1 to 4 carried out; forks; undo, rewind and change of model.
+//!
+//! # Not here
+//! The planners (`dormouse-context`), wires, files, processes, screens. Recall and extraction are
+//! effects and children of a conversation, decided elsewhere.
+
+mod asks;
+mod calls;
+mod clearing;
+mod command;
+mod compact;
+mod config;
+mod dispatch;
+mod driver;
+mod effect;
+mod error;
+mod fork;
+mod ingest;
+mod input;
+mod journal;
+mod keep_alive;
+mod notes;
+mod notice;
+mod open;
+mod outbox;
+mod provider;
+mod refold;
+mod request;
+mod response;
+mod results;
+mod snapshot;
+mod tidy;
+mod turn;
+
+pub use calls::{
+    Judge, Judgement, RunsAll, ToolCall, ToolCatalog, ToolFuture, ToolHost, ToolTraits,
+};
+pub use command::{Command, CommandId, CompactWish, Reply, SwitchModel, When};
+pub use config::{Config, Current, Place, Role};
+pub use driver::Driver;
+pub use effect::{
+    Ask, Effect, EffectId, HookPoint, NotesFiles, RecallMoment, SaveFile, SavePlace, Seen, Work,
+};
+pub use error::{DriveError, StoreFailure};
+pub use fork::{ForkLimits, ForkReport};
+pub use ingest::{Ingested, history_chain, ingest};
+pub use input::{HookAnswer, Injection, Input, Outcome, StreamEvent};
+pub use notice::Notice;
+pub use open::{LogStart, Opened, Recorded};
+pub use snapshot::{Activity, Snapshot};
+
+/// The name of the fact with prompts that wait for the turn before them.
+pub const QUEUE_FACT: &str = "queue";

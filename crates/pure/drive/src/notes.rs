@@ -1,0 +1,347 @@
+//! Layer 3, carried out: notes written by forks, one at a time.
+//!
+//! An update begins with the prompt that the provider has just taken, reads the notes, asks, reads
+//! the notes again (the user may have edited them), checks the edits as one batch, saves, and is
+//! recorded. Whatever goes wrong, the notes stay as they were.
+
+use crate::command::{CommandId, Reply};
+use crate::driver::Driver;
+use crate::effect::{NotesFiles, SaveFile, SavePlace, Work};
+use crate::input::Outcome;
+use crate::notice::Notice;
+use crate::outbox::{AskFor, NotesFor, Running, SaveFor};
+use crate::turn::Phase;
+use bytes::Bytes;
+use dormouse_ask::{Failure, Request, Response};
+use dormouse_context::fork::Fork;
+use dormouse_context::notes::{self, Directive, Notes, Template};
+use dormouse_context::tokens;
+use dormouse_context::view::View;
+use dormouse_core::block::Block;
+use dormouse_core::hash::Hash;
+use dormouse_core::id::Seq;
+use dormouse_core::record::{self, Body, Purpose};
+use dormouse_core::settings::keys;
+use dormouse_core::units::{Millis, Tokens};
+
+/// An update under way.
+#[derive(Debug)]
+pub(crate) struct NotesUpdate {
+    /// The last message it covers.
+    covers: Seq,
+    /// The length of the conversation when it began, prefix not counted.
+    conversation: Tokens,
+    /// The length of the directive.
+    sent: Tokens,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// The notes are being read; the fork waits for its directive.
+    Reading(Box<Fork>),
+    Asking,
+    /// The answer is in, and is applied when no response is on its way.
+    Answered(Box<Response>),
+    Applying(Box<Response>),
+    Saving {
+        notes: record::Notes,
+        size: Tokens,
+    },
+}
+
+/// Something that waits for an update to end.
+#[derive(Debug)]
+pub(crate) enum NotesWaiter {
+    Compaction,
+    Command(Option<CommandId>),
+}
+
+impl Driver {
+    /// Starts an update on the conversation as it is, unless one is under way.
+    pub(crate) fn start_notes(&mut self) {
+        let covers = last_message(self.conversation.view());
+        let Some(covers) = covers.filter(|_| self.notes.is_none()) else {
+            return;
+        };
+        let moment = (self.now, self.ttls());
+        let fork = Fork::plain(
+            &self.conversation,
+            &self.ledger,
+            &self.config.prefix,
+            &self.params,
+            moment,
+        );
+        self.notes = Some(NotesUpdate {
+            covers,
+            conversation: self.conversation_tokens(),
+            sent: Tokens::ZERO,
+            stage: Stage::Reading(Box::new(fork)),
+        });
+        self.outbox
+            .start(Running::ReadNotes(NotesFor::Asking), Work::ReadNotes);
+    }
+
+    /// The length of the conversation without its prefix.
+    fn conversation_tokens(&self) -> Tokens {
+        self.used() - self.measure().tokens(self.config.prefix.weight())
+    }
+
+    pub(crate) fn notes_read(&mut self, reader: NotesFor, outcome: Outcome) {
+        let files = match outcome {
+            Outcome::NotesRead(files) => files,
+            _ => NotesFiles::default(),
+        };
+        match reader {
+            NotesFor::Asking => self.ask_for_notes(&files),
+            NotesFor::Applying => self.apply_notes(&files),
+            NotesFor::Compaction => {
+                let covered = self.conversation.state().notes.as_ref();
+                let covered = covered.map(|state| state.last_summarised);
+                let notes = covered.map(|covered| (self.parsed(&files), covered));
+                self.notes_for_compaction(notes);
+            }
+        }
+    }
+
+    /// The notes in the files: those that no longer fit their template start anew, and stay in the
+    /// log as a blob.
+    fn parsed(&mut self, files: &NotesFiles) -> Notes {
+        let template = match files.template.as_deref().map(Template::parse) {
+            None => Template::builtin(),
+            Some(Ok(template)) => template,
+            Some(Err(error)) => {
+                self.tell(Notice::NotesFailed {
+                    why: format!("your template is not used: {error}"),
+                });
+                Template::builtin()
+            }
+        };
+        let text = files.notes.as_deref();
+        text.and_then(|text| Notes::parse(text, &template).ok())
+            .unwrap_or_else(|| Notes::blank(&template))
+    }
+
+    fn ask_for_notes(&mut self, files: &NotesFiles) {
+        let notes = self.parsed(files);
+        let limits = self.settings.layers.notes.limits;
+        let bytes = self.conversation.bytes_per_token();
+        let excess = notes::over_limit(&notes, limits, bytes);
+        let path = self.config.place.notes().display().to_string();
+        let directive = notes::directive(&Directive {
+            notes: &notes,
+            path: &path,
+            excess: &excess,
+            limits,
+            custom: files.prompt.as_deref(),
+        });
+        let Some(update) = &mut self.notes else {
+            return;
+        };
+        let Stage::Reading(fork) = std::mem::replace(&mut update.stage, Stage::Asking) else {
+            return;
+        };
+        update.sent = tokens::estimate(Block::text(&directive).weight(), bytes);
+        let fork = fork.directed(&directive);
+        let request = Request::streamed(fork.body()).with_betas(&self.betas());
+        self.ledger.touched(self.now);
+        let after = self.journal.stored_seq();
+        self.ask(AskFor::Notes, Purpose::Notes, request, (None, after));
+    }
+
+    pub(crate) fn notes_answered(&mut self, answer: Result<Response, Failure>) {
+        match (answer, &mut self.notes) {
+            (Ok(response), Some(update)) => update.stage = Stage::Answered(Box::new(response)),
+            // The update was given up, and is paid for all the same.
+            (Ok(response), None) => {
+                if let Err(error) = self.account(Purpose::Notes, &response) {
+                    self.fail_turn(error);
+                }
+            }
+            (Err(failure), _) => self.notes_failed(failure.why),
+        }
+    }
+
+    /// Takes an answer in, unless a response is on its way: only its own blocks may stand between
+    /// a request and its end.
+    pub(crate) fn take_notes(&mut self) {
+        let answering = self.phase() == Some(Phase::Answering);
+        let Some(update) = self.notes.as_mut().filter(|_| !answering) else {
+            return;
+        };
+        let stage = std::mem::replace(&mut update.stage, Stage::Asking);
+        let Stage::Answered(response) = stage else {
+            update.stage = stage;
+            return;
+        };
+        let accounted = self.account(Purpose::Notes, &response);
+        if let Some(update) = &mut self.notes {
+            update.stage = Stage::Applying(response);
+        }
+        match accounted {
+            Ok(()) => {
+                self.outbox
+                    .start(Running::ReadNotes(NotesFor::Applying), Work::ReadNotes);
+            }
+            Err(error) => self.notes_failed(error.to_string()),
+        }
+    }
+
+    fn apply_notes(&mut self, files: &NotesFiles) {
+        let before = self.parsed(files);
+        let Some(NotesUpdate {
+            covers,
+            conversation,
+            sent,
+            stage: Stage::Applying(response),
+        }) = &self.notes
+        else {
+            return;
+        };
+        let path = self.config.place.notes();
+        let edited = notes::edits_of(&response.blocks, &path.display().to_string())
+            .map_err(|error| error.to_string())
+            .and_then(|edits| notes::apply(&before, &edits).map_err(|error| error.to_string()));
+        let text = match edited {
+            Ok(notes) => notes.text(),
+            Err(why) => {
+                self.notes_failed(why);
+                return;
+            }
+        };
+        let bytes = self.conversation.bytes_per_token();
+        let size = tokens::estimate(Block::text(&text).weight(), bytes);
+        let blob = Hash::of(text.as_bytes());
+        let record = record::Notes {
+            last_summarised: *covers,
+            tokens: size,
+            blob,
+            // If it was compacted meanwhile, growth counts from the part that is left.
+            conversation: (*conversation).min(self.conversation_tokens()),
+            sent: *sent,
+            edits: response.usage.output,
+        };
+        let text = Bytes::from(text);
+        // The blob first: if it cannot be written the file stays as it was.
+        let files = [SavePlace::Blob(blob), SavePlace::File(path)].map(|place| SaveFile {
+            place,
+            bytes: text.clone(),
+        });
+        if let Some(update) = &mut self.notes {
+            update.stage = Stage::Saving {
+                notes: record,
+                size,
+            };
+        }
+        self.outbox
+            .start(Running::Save(SaveFor::Notes), Work::Save(files.into()));
+    }
+
+    pub(crate) fn notes_saved(&mut self, outcome: Outcome) {
+        let Some(NotesUpdate {
+            stage: Stage::Saving { notes, size },
+            ..
+        }) = self.notes.take()
+        else {
+            return;
+        };
+        let saved = match outcome {
+            Outcome::Saved(Ok(())) => Ok(()),
+            Outcome::Saved(Err((_, why))) => Err(why),
+            _ => Err("the write was ended by the host".to_owned()),
+        };
+        let recorded = saved.and_then(|()| {
+            self.emit(Body::Notes(notes))
+                .map_err(|error| error.to_string())
+        });
+        match recorded {
+            Ok(_) => self.tell(Notice::NotesUpdated { size }),
+            Err(why) => self.tell(Notice::NotesFailed { why }),
+        }
+    }
+
+    fn notes_failed(&mut self, why: String) {
+        if self.notes.take().is_some() {
+            self.tell(Notice::NotesFailed { why });
+        }
+    }
+
+    /// Gives an update up. Its request is stopped, and is paid for as far as it got.
+    pub(crate) fn stop_notes(&mut self) {
+        let asking = |running: &Running| *running == Running::Ask(AskFor::Notes);
+        for id in self.outbox.all(asking) {
+            self.outbox.stop(id);
+        }
+        let pausing = self
+            .asks
+            .get(&AskFor::Notes)
+            .is_some_and(|asking| !asking.is_under_way());
+        if pausing {
+            self.asks.remove(&AskFor::Notes);
+        }
+        let unanswered = matches!(
+            self.notes.as_ref().map(|update| &update.stage),
+            Some(Stage::Reading(_) | Stage::Asking)
+        );
+        if unanswered {
+            self.notes_failed("cancelled".to_owned());
+        }
+    }
+
+    /// A compaction wants the notes: an update that is under way is waited for.
+    pub(crate) fn wait_for_notes(&mut self) {
+        self.wait_with(NotesWaiter::Compaction);
+        self.notes_settled();
+    }
+
+    /// Answers a command when no update is under way any more.
+    pub(crate) fn settle_notes(&mut self, reply: Option<CommandId>) {
+        self.wait_with(NotesWaiter::Command(reply));
+        self.notes_settled();
+    }
+
+    fn wait_with(&mut self, waiter: NotesWaiter) {
+        let wait = self.settings.raw.get(keys::NOTES_WAIT);
+        let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let until = self.now.after(wait);
+        self.notes_waiters.push((waiter, until));
+    }
+
+    /// The moment at which waiting for an update ends.
+    pub(crate) fn notes_deadline(&self) -> Option<Millis> {
+        self.notes_waiters.iter().map(|(_, until)| *until).min()
+    }
+
+    /// Goes on with whatever waited for an update, if it has ended or the time is up.
+    pub(crate) fn notes_settled(&mut self) {
+        let (now, over) = (self.now, self.notes.is_none());
+        let waiters = std::mem::take(&mut self.notes_waiters);
+        let (ready, rest): (Vec<_>, Vec<_>) = waiters
+            .into_iter()
+            .partition(|(_, until)| over || *until <= now);
+        self.notes_waiters = rest;
+        for (waiter, _) in ready {
+            match waiter {
+                NotesWaiter::Command(reply) => self.reply_stored(reply, Ok(Reply::Done)),
+                NotesWaiter::Compaction => {
+                    let settings = &self.settings.layers.notes;
+                    let unusable = settings.off.is_some() || !settings.compact;
+                    if unusable || self.conversation.state().notes.is_none() {
+                        self.notes_for_compaction(None);
+                    } else {
+                        self.outbox
+                            .start(Running::ReadNotes(NotesFor::Compaction), Work::ReadNotes);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The record of the last segment in view.
+fn last_message(view: &View) -> Option<Seq> {
+    let incoming = view.waiting().last();
+    let last = incoming.or_else(|| view.tail().response().last());
+    let last = last.or_else(|| view.frozen().last());
+    last.map(|segment| segment.origin.record)
+}

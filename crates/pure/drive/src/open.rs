@@ -1,0 +1,272 @@
+//! Opening a conversation: a new one, or where it stopped.
+
+use crate::config::{Config, Current};
+use crate::driver::Driver;
+use crate::error::DriveError;
+use crate::journal::{Journal, Keeping};
+use crate::notice::Notice;
+use crate::outbox::Outbox;
+use crate::tidy::AIM;
+use dormouse_context::conversation::Conversation;
+use dormouse_context::files_read::FilesRead;
+use dormouse_context::layers::LayerState;
+use dormouse_context::ledger::Ledger;
+use dormouse_context::plan;
+use dormouse_context::prefix::RenderedPrefix;
+use dormouse_context::target::Target;
+use dormouse_core::id::{RecordId, Seq, SessionId};
+use dormouse_core::json::RawJson;
+use dormouse_core::record::{Body, FORMAT, MarkerPlace, Prefix, Record, SessionStart, Ttl};
+use dormouse_core::settings::Settings;
+use dormouse_core::units::{Millis, Tokens};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// The log as a host found it.
+#[derive(Debug, Default)]
+pub struct LogStart {
+    /// The newest record; none for a new log.
+    pub head: Option<(RecordId, Seq)>,
+    /// The log's length in bytes.
+    pub len: u64,
+    /// Bytes behind the newest record that a resume can start at.
+    pub since_carrier: u64,
+    /// The live part.
+    pub recorded: Recorded,
+}
+
+/// The live part of a log.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// The record to start from. Without one, the tail is everything there is.
+    pub carrier: Option<Record>,
+    /// The earlier records that are still in use, with the session whose log they are in.
+    pub kept: Vec<(Option<SessionId>, Record)>,
+    /// Records behind the carrier, in the order of the log.
+    pub tail: Vec<Record>,
+    /// The prefix that the log names, if its parts were found.
+    pub prefix: Option<Arc<RenderedPrefix>>,
+}
+
+impl Recorded {
+    /// The prefix that was in use last, by the record that names its parts.
+    pub fn prefix_record(&self) -> Option<&Prefix> {
+        let in_tail = self
+            .tail
+            .iter()
+            .rev()
+            .find_map(|record| match &record.body {
+                Body::Prefix(prefix) => Some(prefix),
+                _ => None,
+            });
+        in_tail.or_else(|| {
+            self.carrier
+                .as_ref()?
+                .body
+                .manifest()?
+                .state
+                .prefix
+                .as_ref()
+        })
+    }
+}
+
+/// How a conversation was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opened {
+    /// It is new.
+    New,
+    /// It goes on.
+    Resumed,
+}
+
+impl Driver {
+    /// Opens a conversation. Poll for effects afterwards: a new log is begun, a new prefix saved.
+    ///
+    /// # Errors
+    /// When the parameters cannot be serialised.
+    pub fn open(
+        config: Config,
+        settings: Arc<Settings>,
+        log: LogStart,
+        now: Millis,
+    ) -> Result<(Self, Opened), DriveError> {
+        let params = config
+            .params
+            .to_json()
+            .map_err(|error| DriveError::Params(error.to_string()))?;
+        let target = Target::new(&config.models, &config.model);
+        let mut journal = Journal::new(
+            config.session.clone(),
+            config.line.clone(),
+            config.seed,
+            Keeping::Log,
+        );
+        let settings = Current::new(settings, &config);
+        let Some(head) = log.head else {
+            let conversation = Arc::new(Conversation::new(target));
+            let mut driver = Self::assembled(config, params, settings, conversation, journal);
+            driver.now = now;
+            driver.begin()?;
+            driver.settle_opening();
+            return Ok((driver, Opened::New));
+        };
+        journal.behind(head, log.len, log.since_carrier);
+        let recorded = log.recorded;
+        let kept = recorded
+            .kept
+            .iter()
+            .map(|(session, record)| (session.as_ref(), record));
+        let conversation =
+            Conversation::resumed(recorded.carrier.as_ref(), kept, &recorded.tail, target);
+        let mut driver = Self::assembled(config, params, settings, Arc::new(conversation), journal);
+        driver.now = now;
+        driver.layers = LayerState::resumed(driver.recorded_aim());
+        driver.resume_prefix(recorded.prefix);
+        driver.settle_opening();
+        Ok((driver, Opened::Resumed))
+    }
+
+    /// A driver with nothing under way.
+    pub(crate) fn assembled(
+        config: Config,
+        params: RawJson,
+        settings: Current,
+        conversation: Arc<Conversation>,
+        journal: Journal,
+    ) -> Self {
+        Self {
+            config,
+            params,
+            settings,
+            conversation,
+            ledger: Ledger::default(),
+            layers: LayerState::default(),
+            journal,
+            outbox: Outbox::default(),
+            now: Millis(0),
+            turn: None,
+            job: None,
+            notes: None,
+            notes_waiters: Vec::new(),
+            asks: BTreeMap::new(),
+            calls: Vec::new(),
+            results: VecDeque::new(),
+            commands: VecDeque::new(),
+            steering: Vec::new(),
+            rewrites_cache: false,
+            usage: Vec::new(),
+            files: FilesRead::default(),
+            told_stopped: false,
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), DriveError> {
+        let project = self.config.place.project.clone();
+        self.emit(Body::Session(Box::new(SessionStart {
+            format: FORMAT,
+            project,
+            lineage: None,
+        })))?;
+        if let Some(prior) = &self.config.prior {
+            let prior = Conversation::prior(prior);
+            self.note(prior)?;
+        }
+        self.announce_prefix(None);
+        Ok(())
+    }
+
+    /// The size the economic policy aimed at when the log was left.
+    fn recorded_aim(&self) -> Option<Tokens> {
+        let fact = self.conversation.state().facts.get(AIM)?;
+        fact.as_u64().map(Tokens)
+    }
+
+    /// Chooses between the recorded prefix and the one that was asked for.
+    ///
+    /// While the cache may be warm, or thinking is bound to the prompt it was made under, the
+    /// recorded bytes go on: another prefix would make the provider read everything anew, or
+    /// refuse. Otherwise the new one is a break that is expected.
+    fn resume_prefix(&mut self, recorded: Option<Arc<RenderedPrefix>>) {
+        let state = self.conversation.state();
+        let known = state.prefix.as_ref().map(|prefix| prefix.id);
+        let switched = state
+            .model
+            .as_ref()
+            .is_some_and(|model| *model != self.config.model);
+        let same = known.is_none_or(|known| known == self.config.prefix.id());
+        let wanted = Arc::clone(&self.config.prefix);
+        if same {
+            self.ledger = self.resumed_ledger(&wanted);
+        } else if let Some(recorded) = recorded {
+            let warm = !switched && self.may_be_warm();
+            let bound = self.conversation.view().target().binds_to_prefix() && self.has_thinking();
+            self.ledger = self.resumed_ledger(&recorded);
+            if warm || bound {
+                self.config.prefix = recorded;
+                let why = if bound {
+                    "the model's thinking is bound to them"
+                } else {
+                    "the provider's cache may still hold them"
+                };
+                self.tell(Notice::PrefixKept {
+                    why: why.to_owned(),
+                });
+            } else {
+                self.another_prefix();
+            }
+        } else {
+            self.another_prefix();
+        }
+        if switched {
+            // The cache of the model before is of no use to this one.
+            self.ledger = Ledger::default();
+            self.ledger.announce("the model changed");
+            self.rewrites_cache = true;
+        }
+        self.announce_prefix(None);
+    }
+
+    fn another_prefix(&mut self) {
+        self.ledger
+            .announce("resumed with another system prompt, tools or instructions");
+        self.rewrites_cache = true;
+    }
+
+    /// What the last request left in the cache, as far as the log tells.
+    fn resumed_ledger(&self, prefix: &Arc<RenderedPrefix>) -> Ledger {
+        let state = self.conversation.state();
+        let Some(last) = &state.last_request else {
+            return Ledger::default();
+        };
+        let shape = plan::shape(&self.conversation, prefix, &self.params);
+        let usage = state.last_usage.as_ref().map(|last| &last.usage);
+        Ledger::resumed(&shape, last, usage)
+    }
+
+    fn may_be_warm(&self) -> bool {
+        let Some(last) = &self.conversation.state().last_request else {
+            return false;
+        };
+        let on_messages = last
+            .markers
+            .iter()
+            .filter(|marker| matches!(marker.place, MarkerPlace::Segment(_)));
+        let ttl = on_messages.map(|marker| marker.ttl).max();
+        let life = ttl.unwrap_or(Ttl::FiveMinutes).millis();
+        last.at.is_some_and(|at| self.now.since(at) <= life)
+    }
+
+    fn has_thinking(&self) -> bool {
+        let view = self.conversation.view();
+        let mut segments = view.frozen().iter();
+        segments.any(|segment| segment.block.kind().is_thinking())
+    }
+
+    fn settle_opening(&mut self) {
+        self.requeue();
+        self.ask_again();
+        self.advance();
+        self.flush();
+    }
+}

@@ -1,0 +1,201 @@
+//! What the provider does to the prompt itself, where it is better placed to do it.
+
+use crate::driver::Driver;
+use crate::effect::{HookPoint, Work};
+use crate::error::DriveError;
+use crate::input::HookAnswer;
+use crate::notice::Notice;
+use crate::outbox::{AskFor, Running};
+use crate::tidy::{Job, Then};
+use dormouse_ask::{Failure, Feature, Request, Response, features};
+use dormouse_context::clear::server;
+use dormouse_context::compaction::{Outcome, provider_boundary};
+use dormouse_context::fork::Fork;
+use dormouse_core::id::{BlockKey, Seq};
+use dormouse_core::record::{
+    Body, BoundaryKind, Clearing, ClearingPlace, Message, MessageOrigin, Purpose, StateChange,
+    Trigger,
+};
+use dormouse_core::units::Tokens;
+use std::collections::HashSet;
+
+/// The fact that names the results that were deleted from the provider's cache.
+const DELETED: &str = "cache-deleted";
+
+/// A compaction by the provider under way.
+#[derive(Debug)]
+pub(crate) struct ProviderRun {
+    trigger: Trigger,
+    /// The boundary that is being stored, with its figures.
+    pub(crate) boundary: Option<Seq>,
+    before: Tokens,
+    after: Tokens,
+}
+
+impl Driver {
+    /// Whether the provider can compact, and is needed for it.
+    pub(crate) fn provider_compacts(&self) -> bool {
+        let binds = self.conversation.view().target().binds_to_prefix();
+        binds && self.config.capabilities.has(Feature::ServerCompaction)
+    }
+
+    /// Deletes old results from the provider's cache, if it is time for that.
+    pub(crate) fn edit_cache(&mut self) -> Result<(), DriveError> {
+        if !self.edits_cache() {
+            return Ok(());
+        }
+        let state = self.conversation.state();
+        let gone: Vec<BlockKey> = state
+            .facts
+            .get(DELETED)
+            .and_then(|keys| serde_json::from_value(keys.clone()).ok())
+            .unwrap_or_default();
+        let known: HashSet<BlockKey> = gone.iter().copied().collect();
+        let view = self.conversation.view();
+        let index = self.layers.results();
+        let settings = &self.settings.layers.server;
+        let Ok(edit) = server::cache_edit(settings, true, view, index, |key| known.contains(key))
+        else {
+            return Ok(());
+        };
+        let Ok(block) = edit.block() else {
+            return Ok(());
+        };
+        let results = edit.keys.len();
+        let why = "deleted from the provider's cache".to_owned();
+        let all: Vec<BlockKey> = gone.into_iter().chain(edit.keys).collect();
+        self.emit(Body::Message(Message {
+            origin: MessageOrigin::Meta,
+            ..Message::user(vec![block])
+        }))?;
+        self.note(StateChange::Fact {
+            name: DELETED.to_owned(),
+            value: serde_json::to_value(&all).unwrap_or_default(),
+        })?;
+        self.emit(Body::Cleared(Clearing {
+            place: ClearingPlace::Server,
+            reason: why.clone(),
+            ..Clearing::default()
+        }))?;
+        self.tell(Notice::Cleared {
+            results,
+            freed: Tokens::ZERO,
+            why,
+        });
+        Ok(())
+    }
+
+    /// Has the provider summarise the conversation. The old view stands until the boundary is
+    /// stored.
+    pub(crate) fn compact_by_provider(&mut self, trigger: Trigger) {
+        let run = ProviderRun {
+            trigger,
+            boundary: None,
+            before: Tokens::ZERO,
+            after: Tokens::ZERO,
+        };
+        if self.config.hooks {
+            let point = HookPoint::BeforeCompaction {
+                trigger,
+                wishes: Vec::new(),
+            };
+            self.outbox.start(Running::Hooks, Work::Hooks(point));
+            self.job = Some(Job::Provider(Box::new(run)));
+        } else {
+            self.provider_hooks_ran(run, HookAnswer::default());
+        }
+    }
+
+    pub(crate) fn provider_hooks_ran(&mut self, run: ProviderRun, hooks: HookAnswer) {
+        if let Some(why) = hooks.blocked {
+            self.provider_over(Outcome::Blocked(why));
+            return;
+        }
+        let wishes = hooks.instructions.join("\n");
+        let member = features::compaction(Some(&wishes), &self.config.capabilities);
+        let asked = member
+            .map_err(|error| error.to_string())
+            .and_then(|member| {
+                let params = self.config.params.clone().with(member);
+                let json = params.to_json().map_err(|error| error.to_string())?;
+                Ok((params, json))
+            });
+        let (params, json) = match asked {
+            Ok(asked) => asked,
+            Err(why) => {
+                self.provider_over(Outcome::Nothing(why));
+                return;
+            }
+        };
+        let moment = (self.now, self.ttls());
+        let fork = Fork::plain(
+            &self.conversation,
+            &self.ledger,
+            &self.config.prefix,
+            &json,
+            moment,
+        );
+        let request = Request::streamed(fork.body()).with_betas(params.betas());
+        self.job = Some(Job::Provider(Box::new(run)));
+        let after = self.journal.stored_seq();
+        self.ask(
+            AskFor::Compaction,
+            Purpose::Compaction,
+            request,
+            (None, after),
+        );
+    }
+
+    pub(crate) fn provider_answered(
+        &mut self,
+        mut run: ProviderRun,
+        answer: Result<Response, Failure>,
+    ) {
+        let failed = |why: String| Outcome::NoProgress { why, asked: true };
+        let response = match answer {
+            Ok(response) => response,
+            Err(failure) => {
+                self.provider_over(failed(failure.why));
+                return;
+            }
+        };
+        let rule = self.rule(None);
+        let composed = self.with_job(&rule, |cx| {
+            provider_boundary(cx, run.trigger, &response.blocks)
+        });
+        let (boundary, after) = match composed {
+            Ok(composed) => composed,
+            Err(error) => {
+                self.provider_over(failed(error.to_string()));
+                return;
+            }
+        };
+        run.before = boundary.pre_tokens.unwrap_or_default();
+        run.after = after;
+        match self.emit(Body::Boundary(Box::new(boundary))) {
+            Ok(record) => {
+                run.boundary = Some(record.seq);
+                self.job = Some(Job::Provider(Box::new(run)));
+                self.boundary_stored();
+            }
+            Err(error) => self.provider_over(Outcome::NotWritten(error.to_string())),
+        }
+    }
+
+    pub(crate) fn provider_committed(&mut self, run: ProviderRun) {
+        self.provider_over(Outcome::Compacted {
+            kind: BoundaryKind::Full,
+            before: run.before,
+            after: run.after,
+            model_failed: None,
+        });
+    }
+
+    fn provider_over(&mut self, outcome: Outcome) {
+        self.job = None;
+        match self.compaction_ended(false, &outcome, None) {
+            Ok(()) => self.compaction_then(Then::Tidy, outcome),
+            Err(error) => self.fail_turn(error),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Changes that fold the log again: undo, rewind, another model; and another prefix.
+
+use crate::command::{CommandId, Reply, SwitchModel};
+use crate::driver::Driver;
+use crate::effect::{SaveFile, SavePlace, Work};
+use crate::error::DriveError;
+use crate::input::Outcome;
+use crate::notice::Notice;
+use crate::outbox::{Running, SaveFor};
+use crate::tidy::{Job, Then};
+use crate::turn::Phase;
+use dormouse_context::breaker::Breaker;
+use dormouse_context::conversation::Conversation;
+use dormouse_context::layers::{LayerState, Moment};
+use dormouse_context::path::{Leaf, path};
+use dormouse_context::prefix::RenderedPrefix;
+use dormouse_context::target::Target;
+use dormouse_core::id::RecordId;
+use dormouse_core::record::{Body, Record};
+use std::sync::Arc;
+
+/// A change that waits for the log to be read.
+#[derive(Debug)]
+pub(crate) enum Refold {
+    Undo {
+        target: Option<RecordId>,
+        reply: Option<CommandId>,
+    },
+    Rewind {
+        to: RecordId,
+        reply: Option<CommandId>,
+    },
+    Model {
+        switch: Box<SwitchModel>,
+        why: String,
+        then: Then,
+    },
+}
+
+impl Refold {
+    pub(crate) fn reply(&self) -> Option<CommandId> {
+        match self {
+            Self::Undo { reply, .. } | Self::Rewind { reply, .. } => *reply,
+            Self::Model { then, .. } => match then {
+                Then::Reply(reply) => *reply,
+                _ => None,
+            },
+        }
+    }
+}
+
+/// A prefix whose parts are being saved.
+#[derive(Debug)]
+pub(crate) struct PrefixRun {
+    pub(crate) prefix: Arc<RenderedPrefix>,
+    pub(crate) reply: Option<CommandId>,
+}
+
+impl Driver {
+    /// Starts a change that needs the whole log.
+    pub(crate) fn refold(&mut self, refold: Refold) {
+        self.job = Some(Job::Refold(Box::new(refold)));
+        let head = self.journal.head_seq();
+        self.outbox
+            .start_after(head, Running::ReadLog, Work::ReadLog);
+    }
+
+    /// Goes on with another model.
+    pub(crate) fn switch_model(&mut self, switch: SwitchModel, why: &str, then: Then) {
+        self.refold(Refold::Model {
+            switch: Box::new(switch),
+            why: why.to_owned(),
+            then,
+        });
+    }
+
+    pub(crate) fn log_read(&mut self, outcome: Outcome) {
+        let refold = match self.job.take() {
+            Some(Job::Refold(refold)) => *refold,
+            other => {
+                self.job = other;
+                return;
+            }
+        };
+        let records = match outcome {
+            Outcome::LogRead(Ok(records)) => records,
+            Outcome::LogRead(Err(why)) => {
+                return self.refold_failed(&refold, DriveError::Read(why));
+            }
+            _ => return self.refold_failed(&refold, DriveError::Cancelled),
+        };
+        let reply = refold.reply();
+        let result = match refold {
+            Refold::Undo { target, .. } => self.undo(&records, target.as_ref()).map(Reply::Undone),
+            Refold::Rewind { to, .. } => self.rewind(&records, &to).map(|()| Reply::Done),
+            Refold::Model { switch, why, then } => {
+                let result = self.use_model(&records, *switch, why);
+                if let Then::Turn = then {
+                    match result {
+                        Ok(()) => self.set_phase(Phase::Tidying(Moment::BeforeRequest)),
+                        Err(error) => self.fail_turn(error),
+                    }
+                    return;
+                }
+                result.map(|()| Reply::Done)
+            }
+        };
+        match result {
+            Ok(done) => self.reply_stored(reply, Ok(done)),
+            Err(error) => self.reply(reply, Err(error)),
+        }
+    }
+
+    fn refold_failed(&mut self, refold: &Refold, error: DriveError) {
+        if let Refold::Model {
+            then: Then::Turn, ..
+        } = refold
+        {
+            self.fail_turn(error);
+            return;
+        }
+        self.reply(refold.reply(), Err(error));
+    }
+
+    /// The path of the conversation as it is: its leaf is the record that the next one hangs on.
+    fn own_path<'a>(&self, records: &'a [Record]) -> Vec<&'a Record> {
+        match self.journal.next_parent() {
+            Some(leaf) => path(records, Leaf::Record(leaf)),
+            None => Vec::new(),
+        }
+    }
+
+    fn undo(&mut self, records: &[Record], target: Option<&RecordId>) -> Result<usize, DriveError> {
+        let before = self.own_path(records);
+        let limit = self.settings.thresholds.blocking_limit;
+        let undo = self
+            .conversation
+            .plan_undo(&before, target, limit)
+            .map_err(DriveError::Undo)?;
+        let rewrites = undo.targets.len();
+        let record = self.emit(Body::Undo(Box::new(undo)))?;
+        let mut after = before;
+        after.push(&record);
+        let target = self.conversation.view().target().clone();
+        self.conversation = Arc::new(Conversation::fold(&after, target));
+        // The next prompt says nothing about a compaction that is no longer there.
+        let breaker = Breaker::of(self.conversation.state());
+        if breaker.unproven {
+            let proven = Breaker {
+                unproven: false,
+                ..breaker
+            };
+            self.note(proven.record())?;
+        }
+        self.ledger.announce("a rewrite was undone");
+        self.tell(Notice::Undone { rewrites });
+        Ok(rewrites)
+    }
+
+    fn rewind(&mut self, records: &[Record], to: &RecordId) -> Result<(), DriveError> {
+        let branch = path(records, Leaf::Record(to));
+        if branch.last().is_none_or(|last| last.id != *to) {
+            return Err(DriveError::NoSuchRecord(to.clone()));
+        }
+        let target = self.conversation.view().target().clone();
+        self.conversation = Arc::new(Conversation::fold(&branch, target));
+        self.journal.branch_at(to.clone());
+        self.layers = LayerState::default();
+        self.calls.clear();
+        self.ledger.announce("the conversation was rewound");
+        // The branch exists from here on, also if nothing is ever said on it.
+        self.checkpoint()
+    }
+
+    fn use_model(
+        &mut self,
+        records: &[Record],
+        switch: SwitchModel,
+        why: String,
+    ) -> Result<(), DriveError> {
+        let params = switch
+            .params
+            .to_json()
+            .map_err(|error| DriveError::Params(error.to_string()))?;
+        let target = Target::new(&self.config.models, &switch.model);
+        let own = self.own_path(records);
+        self.conversation = Arc::new(Conversation::fold(&own, target));
+        self.config.model = switch.model.clone();
+        self.config.params = switch.params;
+        self.config.capabilities = switch.capabilities;
+        self.params = params;
+        self.settings = crate::config::Current::new(Arc::clone(&self.settings.raw), &self.config);
+        self.layers = LayerState::default();
+        self.ledger = dormouse_context::ledger::Ledger::default();
+        self.ledger.announce("the model changed");
+        self.rewrites_cache = true;
+        self.tell(Notice::ModelChanged {
+            model: switch.model,
+            why,
+        });
+        Ok(())
+    }
+
+    /// Uses another prefix from the next request on: a break of the cache that is expected.
+    pub(crate) fn use_prefix(&mut self, prefix: Arc<RenderedPrefix>, reply: Option<CommandId>) {
+        if prefix.id() == self.config.prefix.id() {
+            self.reply(reply, Ok(Reply::Done));
+            return;
+        }
+        self.config.prefix = prefix;
+        self.ledger
+            .announce("the system prompt, tools or instructions changed");
+        self.rewrites_cache = true;
+        self.announce_prefix(reply);
+    }
+
+    /// Records the prefix if it is not the one in use. Its parts are saved first.
+    pub(crate) fn announce_prefix(&mut self, reply: Option<CommandId>) {
+        let prefix = Arc::clone(&self.config.prefix);
+        let known = self.conversation.state().prefix.as_ref();
+        if prefix.is_empty() || known.is_some_and(|known| known.id == prefix.id()) {
+            self.reply(reply, Ok(Reply::Done));
+            return;
+        }
+        let files = prefix.blobs().map(|(hash, bytes)| SaveFile {
+            place: SavePlace::Blob(hash),
+            bytes: bytes.clone(),
+        });
+        let work = Work::Save(files.collect());
+        self.outbox.start(Running::Save(SaveFor::Prefix), work);
+        self.job = Some(Job::Prefix(PrefixRun { prefix, reply }));
+    }
+
+    pub(crate) fn prefix_saved(&mut self, outcome: Outcome) {
+        let run = match self.job.take() {
+            Some(Job::Prefix(run)) => run,
+            other => {
+                self.job = other;
+                return;
+            }
+        };
+        let saved = match outcome {
+            Outcome::Saved(Ok(())) => Ok(()),
+            Outcome::Saved(Err((_, why))) => Err(DriveError::File(why)),
+            _ => Err(DriveError::Cancelled),
+        };
+        let recorded = saved.and_then(|()| self.emit(Body::Prefix(run.prefix.to_record())));
+        match recorded {
+            Ok(_) => self.reply_stored(run.reply, Ok(Reply::Done)),
+            Err(error) => {
+                self.reply(run.reply, Err(error.clone()));
+                self.fail_turn(error);
+            }
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! Taking answers in: block by block, whole, or the part that arrived.
+
+use crate::asks::Begun;
+use crate::calls::calls_count;
+use crate::config::Role;
+use crate::driver::Driver;
+use crate::error::DriveError;
+use crate::notice::Notice;
+use crate::outbox::AskFor;
+use crate::tidy::Then;
+use crate::turn::{Extent, Phase, RECOVERED};
+use dormouse_ask::features::AppliedEdit;
+use dormouse_ask::{Failure, FailureKind, Partial, Response, StopReason};
+use dormouse_context::breaker::{Allowed, Breaker};
+use dormouse_context::compaction::{Request as CompactRequest, Scope};
+use dormouse_context::layers::Moment;
+use dormouse_context::plan::Ending;
+use dormouse_core::block::Block;
+use dormouse_core::id::MessageId;
+use dormouse_core::record::{
+    Body, CacheObservation, Clearing, ClearingPlace, Message, MessageOrigin, Purpose, StateChange,
+    Trigger, UsageReport,
+};
+use dormouse_core::settings::keys;
+use dormouse_core::usage::TokenUsage;
+use std::sync::Arc;
+
+/// The stop reason of an answer whose stream broke.
+const BROKEN: &str = "stream_broken";
+/// The stop reason of an answer that the user ended.
+const CANCELLED: &str = "cancelled";
+/// Asks for the rest of an answer that broke off.
+const GO_ON: &str = "Your answer was cut off here. Go on exactly where it stopped, without \
+                     repeating anything.";
+
+impl Driver {
+    /// The provider accepted the prompt: it is in the cache from now on.
+    pub(crate) fn turn_began(&mut self) {
+        let due = self
+            .turn
+            .as_mut()
+            .is_some_and(|turn| std::mem::take(&mut turn.notes_due));
+        if due {
+            self.start_notes();
+        }
+    }
+
+    /// A block of the answer is complete: it is in the log before the next one, and its call may
+    /// start.
+    pub(crate) fn block_ended(&mut self, block: Block) {
+        let Some(begun) = self
+            .asks
+            .get_mut(&AskFor::Turn)
+            .and_then(|asking| asking.begun.as_mut())
+        else {
+            return;
+        };
+        begun.blocks += 1;
+        let message = Message {
+            usage: Some(begun.usage),
+            ..Message::assistant(begun.id.clone(), &begun.model, vec![block.clone()])
+        };
+        match self.emit(Body::Message(message)) {
+            Ok(record) if self.runs_calls() => self.calls_asked(&[block], record.seq),
+            Ok(_) => {}
+            Err(error) => self.fail_turn(error),
+        }
+    }
+
+    /// Whether calls are run by this driver's host, in this turn.
+    fn runs_calls(&self) -> bool {
+        let fork = matches!(self.config.role, Role::Fork { .. });
+        self.turn.as_ref().is_some_and(|turn| {
+            // The last answer that a fork is granted ends it, calls or not.
+            let spent = fork && turn.requests >= self.config.most_requests;
+            turn.extent == Extent::Whole && !spent
+        })
+    }
+
+    pub(crate) fn turn_answered(&mut self, response: Response, in_log: usize) {
+        if let Err(error) = self.take_in(&response, in_log) {
+            self.fail_turn(error);
+            return;
+        }
+        let reason = response.stop_reason.clone();
+        if let Some(turn) = &mut self.turn {
+            turn.answer = Some(Box::new(response));
+            turn.ending = Ending::User;
+        }
+        self.answer_taken(&reason);
+    }
+
+    /// Decides how the turn goes on behind an answer.
+    fn answer_taken(&mut self, reason: &StopReason) {
+        let Some(turn) = &self.turn else {
+            return;
+        };
+        if turn.cancelled {
+            return;
+        }
+        if turn.extent == Extent::Step {
+            self.turn_over();
+            return;
+        }
+        if !self.calls.is_empty() {
+            self.set_phase(Phase::Calling);
+            self.round_maybe_over();
+            return;
+        }
+        let may_continue = turn.continued < self.config.continuations;
+        match reason {
+            StopReason::PauseTurn if may_continue => {
+                if let Some(turn) = &mut self.turn {
+                    turn.continued += 1;
+                    turn.ending = Ending::PausedTurn;
+                }
+                self.set_phase(Phase::Sending);
+            }
+            StopReason::MaxTokens if may_continue => self.continue_answer(reason.as_str()),
+            StopReason::WindowExceeded if may_continue && !self.recovered() => {
+                self.recover(None);
+            }
+            _ => self.set_phase(Phase::Tidying(Moment::TurnEnd)),
+        }
+    }
+
+    /// Asks for the rest of an answer.
+    pub(crate) fn continue_answer(&mut self, why: &str) {
+        if let Some(turn) = &mut self.turn {
+            turn.continued += 1;
+        }
+        self.tell(Notice::Continued {
+            why: why.to_owned(),
+        });
+        let message = Message {
+            origin: MessageOrigin::Meta,
+            ..Message::user(vec![Block::text(GO_ON)])
+        };
+        match self.emit(Body::Message(message)) {
+            Ok(_) => self.set_phase(Phase::Tidying(Moment::BeforeRequest)),
+            Err(error) => self.fail_turn(error),
+        }
+    }
+
+    fn take_in(&mut self, response: &Response, in_log: usize) -> Result<(), DriveError> {
+        let rest = response.blocks.get(in_log..).unwrap_or_default();
+        let message = Message {
+            usage: Some(response.usage),
+            stop_reason: Some(response.stop_reason.as_str().into()),
+            ..Message::assistant(response.id.clone(), &response.model, rest.to_vec())
+        };
+        let record = self.emit(Body::Message(message))?;
+        if calls_count(&response.stop_reason) && self.runs_calls() {
+            self.calls_asked(rest, record.seq);
+        }
+        self.observe_usage(&response.id, &response.model, response.usage)?;
+        if response.billed != response.usage {
+            self.emit(Body::Usage(Box::new(UsageReport {
+                message: Some(MessageId::new(format!("{}+provider", response.id))),
+                model: response.model.to_string(),
+                usage: beyond(response.billed, response.usage),
+                purpose: Purpose::Provider,
+                cache: None,
+            })))?;
+        }
+        self.observe_edits(response)?;
+        self.prove_compaction(&response.usage)
+    }
+
+    /// Records what the answer used, and what the ledger makes of it.
+    fn observe_usage(
+        &mut self,
+        id: &MessageId,
+        model: &Arc<str>,
+        usage: TokenUsage,
+    ) -> Result<(), DriveError> {
+        let report = self.ledger.responded(&usage);
+        let watched = self
+            .settings
+            .raw
+            .switch(keys::CACHE_BREAK_DETECTION)
+            .is_on();
+        let cache = report.as_ref().map(|report| CacheObservation {
+            predicted: report.predicted,
+            broken: report.cause.as_ref().map(ToString::to_string),
+            expected: report.announced.is_some(),
+        });
+        if let Some(report) = report.filter(|report| watched && report.is_unexpected()) {
+            self.tell(Notice::CacheBroken {
+                lost: report.lost,
+                why: report
+                    .cause
+                    .map_or_else(String::new, |cause| cause.to_string()),
+            });
+        }
+        if let Role::Fork { .. } = self.config.role {
+            self.usage.push(UsageReport {
+                message: Some(id.clone()),
+                model: model.to_string(),
+                usage,
+                purpose: Purpose::Fork,
+                cache: None,
+            });
+        }
+        self.emit(Body::Usage(Box::new(UsageReport {
+            message: Some(id.clone()),
+            model: model.to_string(),
+            usage,
+            purpose: Purpose::Turn,
+            cache,
+        })))
+        .map(drop)
+    }
+
+    /// Records what the provider cleared. An observation: the view is as it was.
+    fn observe_edits(&mut self, response: &Response) -> Result<(), DriveError> {
+        for edit in response.extras.applied_edits() {
+            let (results, freed) = match edit {
+                AppliedEdit::ToolUses { cleared, tokens } => (cleared, tokens),
+                AppliedEdit::Thinking { turns, tokens } => (turns, tokens),
+                AppliedEdit::Other(_) => continue,
+            };
+            if results == 0 {
+                continue;
+            }
+            self.emit(Body::Cleared(Clearing {
+                place: ClearingPlace::Server,
+                reason: format!("the provider cleared {results}"),
+                freed,
+                ..Clearing::default()
+            }))?;
+        }
+        Ok(())
+    }
+
+    /// The first prompt measured after a compaction tells whether it was of any use.
+    fn prove_compaction(&mut self, usage: &TokenUsage) -> Result<(), DriveError> {
+        let breaker = Breaker::of(self.conversation.state());
+        let target = self.settings.thresholds.autocompact_target;
+        let prompt = usage.prompt();
+        let Some(changed) = breaker.measured(prompt, target) else {
+            return Ok(());
+        };
+        self.note(changed.record())?;
+        if changed.stuck_at.is_some() {
+            self.tell(Notice::CannotCompact { prompt, target });
+        }
+        Ok(())
+    }
+
+    /// The request brought no complete answer. What arrived is kept with the reason it ended.
+    pub(crate) fn turn_unanswered(&mut self, failure: Failure, begun: Option<Begun>) {
+        let partial = failure.partial.as_deref();
+        let kept = match self.keep_partial(partial, begun.as_ref()) {
+            Ok(kept) => kept,
+            Err(error) => {
+                self.fail_turn(error);
+                return;
+            }
+        };
+        if self.cancelling() {
+            return;
+        }
+        if kept {
+            self.tell(Notice::Interrupted {
+                why: failure.why.clone(),
+            });
+            self.partial_taken(failure);
+            return;
+        }
+        if failure.is_too_long() && !self.recovered() {
+            self.tell(Notice::TooLong);
+            self.recover(Some(failure));
+            return;
+        }
+        let busy = matches!(
+            failure.kind,
+            FailureKind::Overloaded | FailureKind::RateLimited
+        );
+        if busy && let Some(fallback) = self.config.fallback.take() {
+            self.switch_model(*fallback, &failure.why, Then::Turn);
+            return;
+        }
+        self.fail_turn(DriveError::Model(Box::new(failure)));
+    }
+
+    /// The part of an answer that arrived: its complete blocks, and text that had begun.
+    fn keep_partial(
+        &mut self,
+        partial: Option<&Partial>,
+        begun: Option<&Begun>,
+    ) -> Result<bool, DriveError> {
+        let in_log = begun.map_or(0, |begun| begun.blocks);
+        let arrived = partial.map(Partial::keepable).unwrap_or_default();
+        let rest = arrived.get(in_log..).unwrap_or_default().to_vec();
+        if in_log == 0 && rest.is_empty() {
+            return Ok(false);
+        }
+        let id = partial
+            .and_then(|partial| partial.id.clone())
+            .or_else(|| begun.map(|begun| begun.id.clone()));
+        let model = partial
+            .and_then(|partial| partial.model.clone())
+            .or_else(|| begun.map(|begun| Arc::clone(&begun.model)))
+            .unwrap_or_else(|| self.config.model.as_str().into());
+        let known = begun.map_or_else(TokenUsage::default, |begun| begun.usage);
+        let usage = partial.map_or(known, |partial| partial.usage);
+        let reason = if self.cancelling() { CANCELLED } else { BROKEN };
+        let id = id.unwrap_or_else(|| {
+            MessageId::new(self.journal.id_of(self.journal.next_seq()).as_str())
+        });
+        let measured = usage.prompt() > dormouse_core::units::Tokens::ZERO;
+        let message = Message {
+            usage: measured.then_some(usage),
+            stop_reason: Some(reason.into()),
+            ..Message::assistant(id.clone(), &model, rest.clone())
+        };
+        let record = self.emit(Body::Message(message))?;
+        if self.runs_calls() {
+            self.calls_asked(&rest, record.seq);
+        }
+        if measured {
+            self.observe_usage(&id, &model, usage)?;
+        }
+        Ok(true)
+    }
+
+    /// Goes on behind a partial answer: its calls have started, and are never asked for again.
+    fn partial_taken(&mut self, failure: Failure) {
+        let Some(turn) = &self.turn else {
+            return;
+        };
+        if turn.extent == Extent::Whole && !self.calls.is_empty() {
+            self.set_phase(Phase::Calling);
+            self.round_maybe_over();
+        } else if turn.extent == Extent::Whole
+            && failure.transient
+            && turn.continued < self.config.continuations
+        {
+            self.continue_answer(BROKEN);
+        } else {
+            self.fail_turn(DriveError::Model(Box::new(failure)));
+        }
+    }
+
+    /// The prompt, or prompt and answer together, do not fit: compact, if that is allowed at all,
+    /// once per turn. `refused`: the request was refused; otherwise the answer was cut off.
+    fn recover(&mut self, refused: Option<Failure>) {
+        let noted = self.note(StateChange::Fact {
+            name: RECOVERED.to_owned(),
+            value: serde_json::Value::Bool(true),
+        });
+        if let Err(error) = noted {
+            self.fail_turn(error);
+            return;
+        }
+        let never = !self.settings.policy.recovers();
+        let breaker = Breaker::of(self.conversation.state());
+        let allowed = breaker.allows(self.settings.layers.compact.breaker);
+        let helps = !never && self.settings.thresholds.auto_compact && allowed != Allowed::Nothing;
+        if !helps {
+            match refused {
+                Some(failure) => self.fail_turn(DriveError::Model(Box::new(failure))),
+                None => self.set_phase(Phase::Tidying(Moment::TurnEnd)),
+            }
+            return;
+        }
+        let request = CompactRequest {
+            trigger: Trigger::Reactive,
+            scope: Scope::All,
+            instructions: Vec::new(),
+            allowed,
+        };
+        self.run_compaction(request, None, Then::Recover(refused.map(Box::new)));
+    }
+}
+
+/// Usage of the provider's own sampling: the bill without the answer.
+fn beyond(billed: TokenUsage, usage: TokenUsage) -> TokenUsage {
+    TokenUsage {
+        input: billed.input - usage.input,
+        output: billed.output - usage.output,
+        cache_read: billed.cache_read - usage.cache_read,
+        cache_write_5m: billed.cache_write_5m - usage.cache_write_5m,
+        cache_write_1h: billed.cache_write_1h - usage.cache_write_1h,
+    }
+}

@@ -1,0 +1,416 @@
+//! Layer 1, carried out: long results go into files before the records that name them.
+//!
+//! A result that ends alone is judged by its own limit at once, and by the round's limit when all
+//! of the round are in: then a record replaces it in the tail. Results that arrive together are
+//! judged together. Either way a file is saved before the record that points to it.
+
+use crate::command::{CommandId, Reply};
+use crate::config::Role;
+use crate::driver::Driver;
+use crate::effect::{SaveFile, SavePlace, Work};
+use crate::error::DriveError;
+use crate::input::Outcome;
+use crate::notice::Notice;
+use crate::outbox::{Running, SaveFor};
+use bytes::Bytes;
+use dormouse_ask::Feature;
+use dormouse_context::offload::{
+    self, Candidate, Fate, OffloadPlan, Round, RoundLimits, ToolOutput, file_name, preview,
+    result_block, truncated,
+};
+use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::hash::Hash;
+use dormouse_core::id::{BlockKey, Seq};
+use dormouse_core::record::{Body, Message, Replacement, ReplacementDecision};
+use dormouse_core::settings::keys;
+use std::collections::VecDeque;
+
+/// Results that wait for their files.
+#[derive(Debug)]
+pub(crate) struct PendingResults {
+    reply: Option<CommandId>,
+    results: Vec<Pending>,
+    /// Bytes of a preview.
+    preview: u64,
+    /// Some went because of the round, so the decision about the others is recorded too.
+    contested: bool,
+    /// Results whose files are still to be saved, by position.
+    unsaved: VecDeque<usize>,
+}
+
+/// The limits that apply to results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RoundScope {
+    /// Their own: the round's limit is applied when all of it are in.
+    Alone,
+    /// Their own and the round's.
+    Together,
+}
+
+#[derive(Debug)]
+struct Pending {
+    output: ToolOutput,
+    fate: Fate,
+    /// The file it goes to.
+    file: Option<LongResult>,
+    /// The segment it replaces, where the result is in the log already.
+    replaces: Option<BlockKey>,
+}
+
+#[derive(Debug)]
+struct LongResult {
+    name: String,
+    content: Hash,
+    failed: Option<String>,
+}
+
+impl Driver {
+    /// One result has ended.
+    pub(crate) fn result_arrived(
+        &mut self,
+        tool: String,
+        output: ToolOutput,
+        digest: Option<Hash>,
+    ) -> Result<(), DriveError> {
+        let scope = RoundScope::Alone;
+        self.take_results(None, vec![(tool, output)], digest, scope)
+    }
+
+    /// Results that were made elsewhere have arrived together.
+    pub(crate) fn results_arrived(
+        &mut self,
+        reply: Option<CommandId>,
+        outputs: Vec<(String, ToolOutput)>,
+    ) -> Result<(), DriveError> {
+        self.take_results(reply, outputs, None, RoundScope::Together)
+    }
+
+    fn take_results(
+        &mut self,
+        reply: Option<CommandId>,
+        outputs: Vec<(String, ToolOutput)>,
+        digest: Option<Hash>,
+        scope: RoundScope,
+    ) -> Result<(), DriveError> {
+        let candidates: Vec<Candidate<'_>> = outputs
+            .iter()
+            .map(|(tool, output)| self.candidate(tool, output))
+            .collect();
+        let OffloadPlan { fates, preview } = self.fates(&candidates, self.waiting_chars(), scope);
+        let contested = fates.iter().any(is_contested);
+        let mut results = Vec::with_capacity(outputs.len());
+        let mut unsaved = VecDeque::new();
+        for (at, ((_, output), fate)) in outputs.into_iter().zip(fates).enumerate() {
+            let file = fate.offload.then(|| long_result(&output, digest));
+            if file.is_some() {
+                unsaved.push_back(at);
+            }
+            results.push(Pending {
+                output,
+                fate,
+                file,
+                replaces: None,
+            });
+        }
+        let pending = PendingResults {
+            reply,
+            results,
+            preview,
+            contested,
+            unsaved,
+        };
+        if pending.unsaved.is_empty() && self.results.is_empty() {
+            return self.write_results(pending);
+        }
+        self.results.push_back(pending);
+        self.save_next(SaveFor::Results)
+    }
+
+    /// Saves the files of the results in front, or writes them down when they have none left.
+    fn save_next(&mut self, save_for: SaveFor) -> Result<(), DriveError> {
+        let saving = |running: &Running| *running == Running::Save(save_for);
+        while !self.outbox.any(saving) {
+            let Some(front) = self.results.front() else {
+                return Ok(());
+            };
+            if front.unsaved.is_empty() {
+                if let Some(pending) = self.results.pop_front() {
+                    if save_for == SaveFor::Round {
+                        self.write_round(pending)?;
+                    } else {
+                        self.write_results(pending)?;
+                    }
+                }
+                continue;
+            }
+            let folder = self.config.place.results();
+            let files = front.unsaved.iter().filter_map(|at| {
+                let pending = &front.results[*at];
+                let file = pending.file.as_ref()?;
+                Some(SaveFile {
+                    place: SavePlace::File(folder.join(&file.name)),
+                    bytes: Bytes::from(pending.output.text.clone()),
+                })
+            });
+            let work = Work::Save(files.collect());
+            self.outbox.start(Running::Save(save_for), work);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn results_saved(&mut self, outcome: Outcome) {
+        self.files_saved(outcome);
+        if let Err(error) = self.save_next(SaveFor::Results) {
+            self.fail_turn(error);
+            return;
+        }
+        self.round_maybe_over();
+    }
+
+    pub(crate) fn round_saved(&mut self, outcome: Outcome) {
+        self.files_saved(outcome);
+        match self.save_next(SaveFor::Round) {
+            Ok(()) if self.results.is_empty() && !self.cancelling() => self.round_over(),
+            Ok(()) => {}
+            Err(error) => self.fail_turn(error),
+        }
+    }
+
+    /// Takes note of what was saved. A file that could not be is cut in the message itself.
+    fn files_saved(&mut self, outcome: Outcome) {
+        let Some(front) = self.results.front_mut() else {
+            return;
+        };
+        let result = match outcome {
+            Outcome::Saved(result) => result,
+            _ => Err((0, "the write was ended by the host".to_owned())),
+        };
+        match result {
+            Ok(()) => front.unsaved.clear(),
+            Err((failed, why)) => {
+                let at = front.unsaved.get(failed).copied();
+                front.unsaved.drain(..=failed.min(front.unsaved.len() - 1));
+                if let Some(file) = at.and_then(|at| front.results[at].file.as_mut()) {
+                    file.failed = Some(why);
+                }
+            }
+        }
+    }
+
+    /// Writes results down: the decisions first, then the message that holds what is left.
+    fn write_results(&mut self, pending: PendingResults) -> Result<(), DriveError> {
+        let form = (pending.preview, pending.contested);
+        let written: Vec<(Block, Option<ReplacementDecision>)> = pending
+            .results
+            .iter()
+            .map(|result| self.written(result, form))
+            .collect();
+        let decisions = written.iter().filter(|(_, decision)| decision.is_some());
+        let message = Seq::new(self.journal.head_seq().get() + decisions.count() as u64 + 1);
+        let mut blocks = Vec::with_capacity(written.len());
+        for (index, (block, decision)) in (0_u32..).zip(written) {
+            if let Some(decision) = decision {
+                self.emit(Body::Replacement(Replacement {
+                    key: BlockKey::new(message, index),
+                    decision,
+                }))?;
+            }
+            blocks.push(block);
+        }
+        self.emit(Body::Message(Message::user(blocks)))?;
+        self.reply_stored(pending.reply, Ok(Reply::Done));
+        Ok(())
+    }
+
+    /// What stands for a result, and the decision about it.
+    fn written(
+        &mut self,
+        result: &Pending,
+        (bytes, contested): (u64, bool),
+    ) -> (Block, Option<ReplacementDecision>) {
+        let output = &result.output;
+        let Some(file) = &result.file else {
+            let block = self.referenced(output.whole());
+            return (block, contested.then_some(ReplacementDecision::Left));
+        };
+        let path = self.config.place.results().join(&file.name);
+        let shown = path.display().to_string();
+        let text = match &file.failed {
+            None => preview(&output.text, &shown, bytes),
+            Some(why) => truncated(&output.text, why, bytes),
+        };
+        let block = result_block(&output.call, &text, &output.media, output.is_error);
+        let block = self.referenced(block);
+        match &file.failed {
+            None => {
+                self.tell(Notice::Offloaded {
+                    path: shown,
+                    chars: result.fate.chars,
+                });
+                let decision = ReplacementDecision::Replaced {
+                    preview: block.clone(),
+                    blob: file.content,
+                    file: Some(file.name.clone()),
+                };
+                (block, Some(decision))
+            }
+            // A result that could not be saved is cut in the message itself: there is nothing to
+            // decide later.
+            Some(why) => {
+                let why = why.clone();
+                self.tell(Notice::NotSaved { path: shown, why });
+                (block, None)
+            }
+        }
+    }
+
+    /// Applies the round's limit to results that ended one by one. `false`: files are being saved.
+    pub(crate) fn check_round(&mut self) -> Result<bool, DriveError> {
+        let limit = self.settings.raw.get(keys::OFFLOAD_TURN_LIMIT);
+        let waiting = self.waiting_chars();
+        if waiting <= limit {
+            return Ok(true);
+        }
+        let view = self.conversation.view();
+        let whole: Vec<(String, ToolOutput, BlockKey)> = view
+            .waiting()
+            .filter(|segment| segment.block.kind() == BlockKind::ToolResult)
+            .filter(|segment| segment.derived.is_none() && !segment.is_rewritten())
+            .filter_map(|segment| {
+                let call = segment.block.call()?;
+                let asked = self.calls.iter().find(|known| known.call.id == *call)?;
+                let output = ToolOutput::of_block(call.clone(), segment.block.clone());
+                Some((asked.call.tool.clone(), output, segment.origin))
+            })
+            .collect();
+        let candidates: Vec<Candidate<'_>> = whole
+            .iter()
+            .map(|(tool, output, _)| Candidate {
+                limit: u64::MAX,
+                ..self.candidate(tool, output)
+            })
+            .collect();
+        let chars = |candidate: &Candidate<'_>| candidate.output.text.chars().count() as u64;
+        let whole_chars: u64 = candidates.iter().map(chars).sum();
+        let others = waiting.saturating_sub(whole_chars);
+        let OffloadPlan { fates, preview } = self.fates(&candidates, others, RoundScope::Together);
+        if !fates.iter().any(is_contested) {
+            return Ok(true);
+        }
+        let mut results = Vec::new();
+        let mut unsaved = VecDeque::new();
+        for ((_, output, key), fate) in whole.into_iter().zip(fates) {
+            let file = fate.offload.then(|| long_result(&output, None));
+            if file.is_some() {
+                unsaved.push_back(results.len());
+            }
+            results.push(Pending {
+                output,
+                fate,
+                file,
+                replaces: Some(key),
+            });
+        }
+        self.results.push_back(PendingResults {
+            reply: None,
+            results,
+            preview,
+            contested: true,
+            unsaved,
+        });
+        self.save_next(SaveFor::Round)?;
+        Ok(false)
+    }
+
+    fn write_round(&mut self, pending: PendingResults) -> Result<(), DriveError> {
+        for result in &pending.results {
+            let Some(key) = result.replaces else {
+                continue;
+            };
+            let (block, decision) = self.written(result, (pending.preview, true));
+            let decision = decision.or_else(|| {
+                // The text could not be saved: what is left of it stands in the record itself.
+                let blob = Hash::of(block.bytes());
+                Some(ReplacementDecision::Replaced {
+                    preview: block,
+                    blob,
+                    file: None,
+                })
+            });
+            if let Some(decision) = decision {
+                self.emit(Body::Replacement(Replacement { key, decision }))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn candidate<'a>(&self, tool: &str, output: &'a ToolOutput) -> Candidate<'a> {
+        let traits = self.config.tools.traits(tool);
+        let settings = &self.settings.raw;
+        Candidate {
+            output,
+            limit: settings.offload_limit(tool, traits.declared_limit),
+            exempt: traits.reads_files,
+        }
+    }
+
+    fn fates(&self, results: &[Candidate<'_>], already: u64, scope: RoundScope) -> OffloadPlan {
+        let settings = &self.settings.raw;
+        let limits = self.settings.layers.offload.then(|| RoundLimits {
+            round: match scope {
+                RoundScope::Alone => u64::MAX,
+                RoundScope::Together => settings.get(keys::OFFLOAD_TURN_LIMIT),
+            },
+            preview: settings.get(keys::OFFLOAD_PREVIEW),
+        });
+        let round = Round {
+            results,
+            already,
+            limits,
+        };
+        match self.config.role {
+            Role::Main => self.settings.policy.offload(&round),
+            // A fork's results are read once and leave with it.
+            Role::Fork { .. } => round.whole(),
+        }
+    }
+
+    /// Characters of results that wait for the next request.
+    fn waiting_chars(&self) -> u64 {
+        let waiting = self.conversation.view().waiting();
+        waiting
+            .filter(|segment| segment.block.kind() == BlockKind::ToolResult)
+            .map(|segment| segment.block.bytes().len() as u64)
+            .sum()
+    }
+
+    /// Whether results carry a reference by which they can be deleted from the provider's cache.
+    pub(crate) fn edits_cache(&self) -> bool {
+        self.settings.layers.server.cache_edits && self.config.capabilities.has(Feature::CacheEdits)
+    }
+
+    fn referenced(&self, block: Block) -> Block {
+        if !self.edits_cache() {
+            return block;
+        }
+        let referenced = || {
+            let mut value: serde_json::Value = serde_json::from_slice(block.bytes()).ok()?;
+            value["cache_reference"] = block.call()?.as_str().into();
+            Block::from_value(&value).ok()
+        };
+        referenced().unwrap_or(block)
+    }
+}
+
+fn is_contested(fate: &Fate) -> bool {
+    matches!(fate.reason, offload::Reason::RoundLimit { .. })
+}
+
+fn long_result(output: &ToolOutput, digest: Option<Hash>) -> LongResult {
+    let content = digest.unwrap_or_else(|| Hash::of(output.text.as_bytes()));
+    LongResult {
+        name: file_name(&output.call, &output.text, content),
+        content,
+        failed: None,
+    }
+}

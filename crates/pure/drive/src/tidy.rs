@@ -1,0 +1,256 @@
+//! Carrying out what the layers plan, until nothing is left to do at this moment.
+
+use crate::clearing::ClearRun;
+use crate::command::CommandId;
+use crate::compact::CompactRun;
+use crate::config::Role;
+use crate::driver::Driver;
+use crate::error::DriveError;
+use crate::notice::Notice;
+use crate::provider::ProviderRun;
+use crate::refold::{PrefixRun, Refold};
+use dormouse_ask::Failure;
+use dormouse_context::compaction::{Request, Scope};
+use dormouse_context::layers::{
+    self, Action, LayerInputs, LayerState, LayersPlan, Moment, NotesStatus,
+};
+use dormouse_context::window::Relief;
+use dormouse_core::record::{Body, Checkpoint, StateChange};
+use dormouse_core::settings::keys;
+use dormouse_core::units::Tokens;
+
+/// Upper bound on plan and execution rounds per moment; more means that two layers undo each
+/// other.
+const MOST_ROUNDS: usize = 4;
+
+/// The fact with the size the economic policy aims at.
+pub(crate) const AIM: &str = "economy.aim";
+
+/// Work with outcomes on its way that the turn, or a command, waits for.
+#[derive(Debug)]
+pub(crate) enum Job {
+    Clear(Box<ClearRun>),
+    Compact(Box<CompactRun>),
+    Provider(Box<ProviderRun>),
+    Prefix(PrefixRun),
+    Refold(Box<Refold>),
+    KeepAlive(Option<CommandId>),
+    Child(Option<CommandId>),
+    Lessons(Option<CommandId>),
+}
+
+/// What follows a job.
+#[derive(Debug)]
+pub(crate) enum Then {
+    /// The layers are asked again.
+    Tidy,
+    /// The turn goes on.
+    Turn,
+    /// A prompt that was too long is sent again, or the failure is returned. Without a failure it
+    /// was the answer that did not fit.
+    Recover(Option<Box<Failure>>),
+    /// The command is answered.
+    Reply(Option<CommandId>),
+}
+
+/// How far tidying up has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tidied {
+    /// Something was done: ask again.
+    Again,
+    /// A job is under way.
+    Job,
+    /// Nothing is left to do.
+    Over,
+}
+
+impl Driver {
+    /// Asks the layers once, and does or starts what they say.
+    pub(crate) fn tidy(&mut self, moment: Moment) -> Result<Tidied, DriveError> {
+        let Some(turn) = &mut self.turn else {
+            return Ok(Tidied::Over);
+        };
+        if self.config.role != Role::Main {
+            return Ok(Tidied::Over);
+        }
+        if turn.rounds >= MOST_ROUNDS {
+            self.checkpoint_if_due()?;
+            return Ok(Tidied::Over);
+        }
+        turn.rounds += 1;
+        let plan = self.with_inputs(moment, layers::plan);
+        self.remember_aim(&plan)?;
+        self.explain(moment, &plan);
+        if let Some(turn) = &mut self.turn {
+            turn.relief = plan.relief;
+            turn.notes_due = false;
+        }
+        match plan.action {
+            None => self.tidied(),
+            Some(Action::Clear(selection)) => {
+                self.clear(selection, plan.head);
+                Ok(Tidied::Job)
+            }
+            Some(Action::OpenBreaker(breaker)) => {
+                self.note(breaker.record())?;
+                let prompt = self.used();
+                self.tell(Notice::CannotCompact {
+                    prompt,
+                    target: breaker.target,
+                });
+                if let Some(turn) = &mut self.turn {
+                    turn.relief = Relief::Exhausted;
+                }
+                self.tidied()
+            }
+            Some(Action::Compact {
+                trigger,
+                allowed,
+                keep,
+            }) => {
+                let request = Request {
+                    trigger,
+                    scope: Scope::All,
+                    instructions: Vec::new(),
+                    allowed,
+                };
+                self.run_compaction(request, keep, Then::Tidy);
+                Ok(if self.job.is_some() {
+                    Tidied::Job
+                } else {
+                    Tidied::Again
+                })
+            }
+            Some(Action::CompactByProvider { trigger }) => {
+                self.compact_by_provider(trigger);
+                Ok(if self.job.is_some() {
+                    Tidied::Job
+                } else {
+                    Tidied::Again
+                })
+            }
+            Some(Action::UpdateNotes) if moment == Moment::TurnEnd => {
+                self.start_notes();
+                self.tidied()
+            }
+            Some(Action::UpdateNotes) => {
+                // The update leaves when the provider has taken the next prompt: then it reads all
+                // of it from the cache.
+                if let Some(turn) = &mut self.turn {
+                    turn.notes_due = true;
+                }
+                Ok(Tidied::Over)
+            }
+        }
+    }
+
+    fn tidied(&mut self) -> Result<Tidied, DriveError> {
+        self.checkpoint_if_due()?;
+        Ok(Tidied::Over)
+    }
+
+    /// Nothing more is tried at this moment.
+    pub(crate) fn stop_tidying(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.rounds = MOST_ROUNDS;
+        }
+    }
+
+    /// Calls `ask` with the facts the planners look at.
+    pub(crate) fn with_inputs<T>(
+        &mut self,
+        moment: Moment,
+        ask: impl FnOnce(&mut LayerState, &LayerInputs<'_>) -> T,
+    ) -> T {
+        let rates = self.rates();
+        let cold = self.is_cold();
+        let notes = self.notes_status(&rates);
+        let provider_compacts = self.provider_compacts();
+        let inputs = LayerInputs {
+            conversation: &self.conversation,
+            prefix: self.config.prefix.weight(),
+            policy: &*self.settings.policy,
+            settings: &self.settings.layers,
+            thresholds: &self.settings.thresholds,
+            rates: &rates,
+            notes,
+            moment,
+            cold,
+            provider_compacts,
+        };
+        ask(&mut self.layers, &inputs)
+    }
+
+    /// What updates of the notes have cost since the last compaction, by the rates of today.
+    fn notes_status(&self, rates: &dormouse_context::economy::Rates) -> NotesStatus {
+        let state = self.conversation.state();
+        let usage = &state.notes_usage;
+        let figure = |tokens: Tokens| f64::from(u32::try_from(tokens.get()).unwrap_or(u32::MAX));
+        NotesStatus {
+            running: self.notes.is_some(),
+            spent: figure(usage.input)
+                + rates.read * figure(usage.cache_read)
+                + rates.write * figure(usage.cache_write_5m + usage.cache_write_1h)
+                + rates.output * figure(usage.output),
+            updates: state.notes_updates,
+        }
+    }
+
+    /// Records the size the economic policy aims at, so that a resumed session decides as this one.
+    fn remember_aim(&mut self, plan: &LayersPlan) -> Result<(), DriveError> {
+        let known = self.conversation.state().facts.get(AIM);
+        let known = known.and_then(serde_json::Value::as_u64).map(Tokens);
+        match plan.in_use.filter(|aim| known != Some(*aim)) {
+            Some(aim) => self.note(StateChange::Fact {
+                name: AIM.to_owned(),
+                value: aim.get().into(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn explain(&mut self, moment: Moment, plan: &LayersPlan) {
+        if !self.config.explain {
+            return;
+        }
+        let arithmetic =
+            self.with_inputs(moment, |state, inputs| LayersPlan::explain(state, inputs));
+        let used = self.used();
+        self.tell(Notice::Considered {
+            moment,
+            used,
+            layers: plan.considered.clone(),
+            arithmetic,
+        });
+    }
+
+    /// Writes the folded state down when the log has grown by enough since it was last there.
+    fn checkpoint_if_due(&mut self) -> Result<(), DriveError> {
+        let every = self.settings.raw.get(keys::LOG_CHECKPOINT);
+        if self.journal.since_carrier() < every {
+            return Ok(());
+        }
+        self.checkpoint()
+    }
+
+    pub(crate) fn checkpoint(&mut self) -> Result<(), DriveError> {
+        let manifest = self.conversation.manifest();
+        self.emit(Body::Checkpoint(Box::new(Checkpoint { manifest })))
+            .map(drop)
+    }
+
+    /// Ends the job because the log cannot be written.
+    pub(crate) fn fail_job(&mut self, error: &DriveError) {
+        let reply = match self.job.take() {
+            Some(Job::Compact(run)) => match run.then {
+                Then::Reply(reply) => reply,
+                _ => None,
+            },
+            Some(Job::KeepAlive(reply) | Job::Child(reply) | Job::Lessons(reply)) => reply,
+            Some(Job::Prefix(run)) => run.reply,
+            Some(Job::Refold(refold)) => refold.reply(),
+            Some(Job::Clear(_) | Job::Provider(_)) | None => None,
+        };
+        self.reply(reply, Err(error.clone()));
+    }
+}

@@ -1,0 +1,341 @@
+//! The engine: one loop around a driver.
+//!
+//! # Model
+//! `select!` builds an input; the driver handles it; its effects are started. Every effect is a
+//! task of its own that ends in one outcome. Nothing here decides: an executor takes an effect
+//! apart, calls a port and puts the answer into an outcome.
+//!
+//! An engine is driven by whoever awaits [`Engine::reply`]; tasks go on meanwhile, and their
+//! outcomes wait. Dropping the engine drops its tasks: requests are cancelled with their streams.
+
+use crate::execute::{Executor, Outgoing};
+use crate::subscribe::{Subscribers, Subscription, Told};
+use dormouse_core::record::Record;
+use dormouse_core::settings::Settings;
+use dormouse_core::units::Millis;
+use dormouse_drive::{
+    Command, CommandId, DriveError, Driver, Effect, EffectId, Input, Outcome, Reply, Work,
+};
+use dormouse_model::ModelError;
+use dormouse_system::Clock;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+/// A question that waits for a person.
+#[derive(Debug)]
+pub struct Question {
+    /// The tool.
+    pub tool: String,
+    /// The question, for people.
+    pub text: String,
+}
+
+/// A driver on tokio.
+#[derive(Debug)]
+pub struct Engine {
+    driver: Driver,
+    executor: Executor,
+    clock: Arc<dyn Clock>,
+    runtime: Handle,
+    tasks: JoinSet<Outcome>,
+    effects: HashMap<tokio::task::Id, EffectId>,
+    stops: HashMap<EffectId, oneshot::Sender<()>>,
+    /// Effects that only wait for a disk.
+    on_disk: HashSet<EffectId>,
+    questions: HashMap<EffectId, Question>,
+    outgoing: mpsc::UnboundedReceiver<Outgoing>,
+    replies: HashMap<CommandId, Result<Reply, DriveError>>,
+    commands: u64,
+    /// The error behind the last request of the conversation that failed.
+    model_error: Option<ModelError>,
+    /// Records that a watcher has not dealt with yet.
+    watched: Option<Vec<Record>>,
+    subscribers: Subscribers,
+}
+
+impl Engine {
+    /// Runs a driver with an executor, inside a tokio runtime.
+    pub(crate) fn new(
+        driver: Driver,
+        executor: Executor,
+        outgoing: mpsc::UnboundedReceiver<Outgoing>,
+    ) -> Self {
+        let mut engine = Self {
+            clock: Arc::clone(&executor.ports.system.clock),
+            subscribers: executor.subscribers.clone(),
+            driver,
+            executor,
+            runtime: Handle::current(),
+            tasks: JoinSet::new(),
+            effects: HashMap::new(),
+            stops: HashMap::new(),
+            on_disk: HashSet::new(),
+            questions: HashMap::new(),
+            outgoing,
+            replies: HashMap::new(),
+            commands: 0,
+            model_error: None,
+            watched: None,
+        };
+        engine.carry_out();
+        engine
+    }
+
+    /// The driver, to look at.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// Follows what happens from here on. A subscriber that lags gets a snapshot.
+    pub fn subscribe(&self) -> Subscription {
+        self.subscribers.subscribe()
+    }
+
+    /// Questions that wait for a person, with the effect to answer.
+    pub fn questions(&self) -> impl Iterator<Item = (EffectId, &Question)> {
+        self.questions.iter().map(|(id, question)| (*id, question))
+    }
+
+    /// A person's word on a call.
+    pub fn answer(&mut self, id: EffectId, allowed: bool, words: Option<String>) {
+        if self.questions.remove(&id).is_some() {
+            let outcome = Outcome::PersonSaid { allowed, words };
+            self.tell(Input::Ended(id, Box::new(outcome)));
+        }
+    }
+
+    /// Gives a command. Its reply is waited for with [`Engine::reply`].
+    pub fn command(&mut self, command: Command) -> CommandId {
+        self.commands += 1;
+        let id = CommandId(self.commands);
+        self.model_error = None;
+        self.tell(Input::Command(id, Box::new(command)));
+        id
+    }
+
+    /// Uses these settings from now on.
+    pub fn set_settings(&mut self, settings: Arc<Settings>) {
+        if !Arc::ptr_eq(&settings, &self.driver.settings().raw) {
+            self.tell(Input::Settings(settings));
+        }
+    }
+
+    /// Stops the turn and everything that runs for it.
+    pub fn cancel(&mut self) {
+        self.tell(Input::Cancel);
+    }
+
+    /// Runs until a command is answered. Cancel-safe: a dropped future loses nothing.
+    pub async fn reply(&mut self, id: CommandId) -> Option<Result<Reply, DriveError>> {
+        loop {
+            if let Some(reply) = self.replies.remove(&id) {
+                return Some(reply);
+            }
+            if !self.step().await {
+                return None;
+            }
+        }
+    }
+
+    /// Runs until nothing is under way.
+    pub async fn settle(&mut self) {
+        while !self.driver.is_idle() && self.step().await {}
+    }
+
+    /// Runs until no effect waits for a disk. Without a task of its own an engine only moves while
+    /// it is awaited; this way requests in the background have left before the caller goes on.
+    pub(crate) async fn settle_disk(&mut self) {
+        while !self.on_disk.is_empty() && self.step().await {}
+        if !self.tasks.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Runs until every record emitted so far is stored.
+    pub(crate) async fn settle_appends(&mut self) {
+        let (head, _) = self.driver.heads();
+        while self.driver.heads().1 < head && self.step().await {}
+    }
+
+    /// Waits for the next thing that happens and handles it. `false`: nothing is under way.
+    async fn step(&mut self) -> bool {
+        let wake = self.driver.wake_at();
+        let waits = !self.tasks.is_empty() || wake.is_some() || !self.questions.is_empty();
+        if !waits {
+            return false;
+        }
+        let pause = wake.map(|wake| Duration::from_millis(wake.since(self.clock.now())));
+        let input = tokio::select! {
+            biased;
+            // Before outcomes: what a task sent before it ended comes before its end.
+            Some(outgoing) = self.outgoing.recv() => self.incoming(outgoing),
+            Some(done) = self.tasks.join_next_with_id() => {
+                let (task, outcome) = match done {
+                    Ok((task, outcome)) => (task, outcome),
+                    // A port that panicked ends its effect, not the conversation.
+                    Err(error) => (error.id(), Outcome::Cancelled),
+                };
+                self.effects.remove(&task).map(|id| {
+                    self.stops.remove(&id);
+                    self.on_disk.remove(&id);
+                    Input::Ended(id, Box::new(outcome))
+                })
+            }
+            () = sleep(pause) => Some(Input::Wake),
+        };
+        match input {
+            Some(Input::Wake) => {
+                // A clock that lags behind the timer must not make the driver wait for ever.
+                let now = wake.map_or(self.clock.now(), |wake| self.clock.now().max(wake));
+                self.tell_at(now, Input::Wake);
+            }
+            Some(input) => self.tell(input),
+            None => {}
+        }
+        true
+    }
+
+    fn incoming(&mut self, outgoing: Outgoing) -> Option<Input> {
+        match outgoing {
+            Outgoing::Stream(id, event) => Some(Input::Stream(id, event)),
+            Outgoing::Failed(error) => {
+                self.model_error = Some(error);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn tell(&mut self, input: Input) {
+        let now = self.clock.now();
+        self.tell_at(now, input);
+    }
+
+    fn tell_at(&mut self, now: Millis, input: Input) {
+        tracing::trace!(input = input_name(&input), "handle");
+        self.driver.handle(now, input);
+        self.carry_out();
+    }
+
+    /// Starts every effect the driver has.
+    fn carry_out(&mut self) {
+        while let Some(effect) = self.driver.poll() {
+            match effect {
+                Effect::Do(id, work) => self.start(id, work),
+                Effect::Stop(id) => self.stop(id),
+                Effect::Reply(id, reply) => {
+                    self.replies.insert(id, reply);
+                }
+                Effect::Tell(notice) => {
+                    self.subscribers.tell(Told::Notice(notice.clone()));
+                    (self.executor.ports.notices)(notice);
+                }
+                Effect::TurnOver => self.executor.ports.companion.on_end(),
+            }
+        }
+        self.subscribers.look(|| self.driver.snapshot());
+    }
+
+    fn start(&mut self, id: EffectId, work: Work) {
+        tracing::debug!(effect = id.0, work = work_name(&work), "start");
+        match work {
+            Work::AskPerson { call, question } => {
+                let question = Question {
+                    tool: call.tool,
+                    text: question,
+                };
+                self.subscribers
+                    .tell(Told::Question(id, question.text.clone()));
+                self.questions.insert(id, question);
+            }
+            work => {
+                if let (Work::Append(batch), Some(watched)) = (&work, &mut self.watched) {
+                    watched.extend(batch.records.iter().cloned());
+                }
+                if is_on_disk(&work) {
+                    self.on_disk.insert(id);
+                }
+                let (stop, stopped) = oneshot::channel();
+                self.stops.insert(id, stop);
+                let task = self.executor.run(id, work, stopped);
+                let task = self.tasks.spawn_on(task, &self.runtime);
+                self.effects.insert(task.id(), id);
+            }
+        }
+    }
+
+    fn stop(&mut self, id: EffectId) {
+        if self.questions.remove(&id).is_some() {
+            self.tell(Input::Ended(id, Box::new(Outcome::Cancelled)));
+        } else if let Some(stop) = self.stops.remove(&id) {
+            // A task that has ended meanwhile has its outcome on the way.
+            stop.send(()).ok();
+        }
+    }
+
+    /// The error behind the last request that failed.
+    pub(crate) fn take_model_error(&mut self) -> Option<ModelError> {
+        while let Ok(outgoing) = self.outgoing.try_recv() {
+            if let Some(input) = self.incoming(outgoing) {
+                self.tell(input);
+            }
+        }
+        self.model_error.take()
+    }
+
+    pub(crate) fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    pub(crate) fn watched(&mut self) -> &mut Option<Vec<Record>> {
+        &mut self.watched
+    }
+
+    pub(crate) fn watched_records(&self) -> &[Record] {
+        self.watched.as_deref().unwrap_or_default()
+    }
+}
+
+async fn sleep(pause: Option<Duration>) {
+    match pause {
+        Some(pause) => tokio::time::sleep(pause).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn input_name(input: &Input) -> &'static str {
+    match input {
+        Input::Command(..) => "command",
+        Input::Ended(..) => "ended",
+        Input::Stream(..) => "stream",
+        Input::Settings(_) => "settings",
+        Input::Wake => "wake",
+        Input::Cancel => "cancel",
+    }
+}
+
+fn is_on_disk(work: &Work) -> bool {
+    matches!(
+        work,
+        Work::Append(_) | Work::Save(_) | Work::ReadNotes | Work::ReadLog | Work::Restore { .. }
+    )
+}
+
+fn work_name(work: &Work) -> &'static str {
+    match work {
+        Work::Append(_) => "append",
+        Work::Save(_) => "save",
+        Work::ReadNotes => "read-notes",
+        Work::ReadLog => "read-log",
+        Work::Ask(_) => "ask",
+        Work::RunTool(_) => "run-tool",
+        Work::AskPerson { .. } => "ask-person",
+        Work::Hooks(_) => "hooks",
+        Work::Restore { .. } => "restore",
+        Work::Recall(_) => "recall",
+        Work::Spawn(_) => "spawn",
+    }
+}

@@ -1,0 +1,217 @@
+//! Executors: one effect, one outcome, no decisions.
+
+use crate::ask::ask;
+use crate::child::run_child;
+use crate::session::Ports;
+use crate::subscribe::Subscribers;
+use dormouse_core::hash::Hash;
+use dormouse_drive::{
+    EffectId, HookAnswer, HookPoint, NotesFiles, Outcome, Place, RecallMoment, SaveFile, SavePlace,
+    StoreFailure, StreamEvent, ToolHost, Work,
+};
+use dormouse_model::ModelError;
+use dormouse_store::AppendError;
+use dormouse_system::{Access, Files};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// Texts from this length on are hashed on the blocking pool: below, a hash takes less than the
+/// hop there and back.
+const LONG_TEXT: usize = 256 * 1024;
+
+/// Larger notes, templates and prompts than this were not written by a person or by Dormouse.
+const MOST_OF_NOTES: u64 = 1024 * 1024;
+
+/// Something a running effect has to say before it ends.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    /// Progress of an answer.
+    Stream(EffectId, StreamEvent),
+    /// The error behind a failed request of the conversation.
+    Failed(ModelError),
+}
+
+/// Everything executors need.
+#[derive(Clone, Debug)]
+pub(crate) struct Executor {
+    pub(crate) ports: Arc<Ports>,
+    pub(crate) place: Place,
+    /// Dormouse's home: templates of the user.
+    pub(crate) home: PathBuf,
+    pub(crate) outgoing: mpsc::UnboundedSender<Outgoing>,
+    pub(crate) subscribers: Subscribers,
+    /// Tools of children.
+    pub(crate) child_tools: Option<Arc<dyn ToolHost>>,
+}
+
+impl Executor {
+    /// The task of an effect.
+    pub(crate) fn run(
+        &self,
+        id: EffectId,
+        work: Work,
+        stopped: oneshot::Receiver<()>,
+    ) -> impl Future<Output = Outcome> + Send + use<> {
+        let executor = self.clone();
+        async move { executor.outcome(id, work, stopped).await }
+    }
+
+    async fn outcome(self, id: EffectId, work: Work, stopped: oneshot::Receiver<()>) -> Outcome {
+        match work {
+            // What is written is written: a stop comes too late.
+            Work::Append(batch) => {
+                let appended = self.ports.log.append(batch).await;
+                Outcome::Appended(appended.map_err(|error| failure(&error)))
+            }
+            Work::Save(files) => self.save(files).await,
+            Work::Ask(request) => ask(&self, id, *request, stopped).await,
+            Work::RunTool(call) => {
+                let running = self.ports.tools.run(*call);
+                tokio::select! {
+                    output = running => digested(output).await,
+                    Ok(()) = stopped => Outcome::ToolStopped,
+                }
+            }
+            work => {
+                tokio::select! {
+                    outcome = self.stoppable(work) => outcome,
+                    Ok(()) = stopped => Outcome::Cancelled,
+                }
+            }
+        }
+    }
+
+    async fn stoppable(&self, work: Work) -> Outcome {
+        let ports = &self.ports;
+        match work {
+            Work::ReadNotes => self.read_notes().await,
+            Work::ReadLog => {
+                let records = ports.log.read().await;
+                Outcome::LogRead(records.map_err(|error| chain(&error)))
+            }
+            Work::Hooks(HookPoint::BeforeCompaction { trigger, wishes }) => {
+                Outcome::HooksRan(ports.hooks.before(trigger, &wishes).await)
+            }
+            Work::Hooks(HookPoint::AfterCompaction { trigger }) => {
+                let parts = ports.hooks.after(trigger).await;
+                Outcome::HooksRan(HookAnswer {
+                    parts,
+                    ..HookAnswer::default()
+                })
+            }
+            Work::Restore { files } => {
+                let restorer = Arc::clone(&ports.restorer);
+                let restored = blocking(move || Outcome::Restored {
+                    parts: restorer.restore(&files),
+                    prefix: restorer.prefix(),
+                });
+                restored.await.unwrap_or(Outcome::Cancelled)
+            }
+            Work::Recall(RecallMoment::Prompt { words, seen }) => {
+                Outcome::Recalled(ports.companion.on_prompt(&words, seen).await)
+            }
+            Work::Recall(RecallMoment::Results { calls, seen }) => {
+                Outcome::Recalled(ports.companion.on_results(&calls, seen).await)
+            }
+            Work::Spawn(driver) => {
+                let tools = self.child_tools.clone();
+                let report = run_child(*driver, ports, tools).await;
+                Outcome::ChildEnded(Box::new(report))
+            }
+            Work::Append(_)
+            | Work::Save(_)
+            | Work::Ask(_)
+            | Work::RunTool(_)
+            | Work::AskPerson { .. } => Outcome::Cancelled,
+        }
+    }
+
+    async fn save(&self, files: Vec<SaveFile>) -> Outcome {
+        let ports = Arc::clone(&self.ports);
+        let saved = blocking(move || {
+            for (at, file) in files.iter().enumerate() {
+                save_one(&ports, file).map_err(|why| (at, why))?;
+            }
+            Ok(())
+        });
+        Outcome::Saved(saved.await.unwrap_or(Ok(())))
+    }
+
+    async fn read_notes(&self) -> Outcome {
+        let files = Arc::clone(&self.ports.system.files);
+        let notes = self.place.notes();
+        let config = self.home.join("session-memory").join("config");
+        let read = blocking(move || {
+            let text = |path: &Path| text_of(&*files, path);
+            Outcome::NotesRead(NotesFiles {
+                notes: text(&notes),
+                template: text(&config.join("template.md")),
+                prompt: text(&config.join("prompt.md")),
+            })
+        });
+        read.await.unwrap_or(Outcome::Cancelled)
+    }
+}
+
+fn save_one(ports: &Ports, file: &SaveFile) -> Result<(), String> {
+    match &file.place {
+        SavePlace::Blob(_) => {
+            let put = ports.blobs.put(&file.bytes);
+            put.map(drop).map_err(|error| chain(&error))
+        }
+        SavePlace::File(path) => {
+            let files = &ports.system.files;
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let made = files.create_dir_all(folder, Access::Private);
+            made.and_then(|()| files.replace(path, &file.bytes, Access::Private))
+                .map_err(|error| chain(&error))
+        }
+    }
+}
+
+fn text_of(files: &dyn Files, path: &Path) -> Option<String> {
+    let bytes = files.read(path, MOST_OF_NOTES).ok()?;
+    String::from_utf8(bytes.to_vec()).ok()
+}
+
+/// The outcome of a tool, with the hash of a long text.
+async fn digested(output: dormouse_context::offload::ToolOutput) -> Outcome {
+    if output.text.len() < LONG_TEXT {
+        return Outcome::ToolEnded {
+            output: Box::new(output),
+            digest: None,
+        };
+    }
+    let hashed = blocking(move || {
+        let digest = Some(Hash::of(output.text.as_bytes()));
+        Outcome::ToolEnded {
+            output: Box::new(output),
+            digest,
+        }
+    });
+    hashed.await.unwrap_or(Outcome::ToolStopped)
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+fn failure(error: &AppendError) -> StoreFailure {
+    match error {
+        AppendError::HeadMoved { .. } => StoreFailure::Conflict(error.to_string()),
+        _ => StoreFailure::Failed(chain(error)),
+    }
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
