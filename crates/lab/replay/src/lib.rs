@@ -13,7 +13,7 @@
 //! simulator's.
 //!
 //! A [`Script`] is the same session without its policy; [`run_policy`] plays it through the real
-//! engine under any policy.
+//! engine under any policy: Dormouse's own, or one of the [`peers`].
 //!
 //! # Not here
 //! Reading files and printing are the caller's; so is the clock that measures the engine.
@@ -21,6 +21,8 @@
 mod asker;
 pub mod fidelity;
 mod fit;
+pub mod peers;
+pub mod policies;
 mod policy_run;
 mod recorded_world;
 mod recording;

@@ -63,7 +63,7 @@ pub enum RunError {
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// The policy.
-    pub policy: Policy,
+    pub policy: Arc<dyn Policy>,
     /// A window that replaces the model's.
     pub window: Option<Tokens>,
     /// Tell what the layers think at every step.
@@ -78,7 +78,7 @@ pub struct RunOptions {
 
 impl RunOptions {
     /// A plain run of a policy.
-    pub fn new(policy: Policy) -> Self {
+    pub fn new(policy: Arc<dyn Policy>) -> Self {
         Self {
             policy,
             window: None,
@@ -377,7 +377,7 @@ impl<'a> Runner<'a> {
         let notices =
             std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
         PolicyRun {
-            policy: self.options.policy.name,
+            policy: self.options.policy.name(),
             total,
             by_purpose,
             steps,

@@ -1,7 +1,6 @@
 //! `dormouse replay` under policies: tables, JSON, plot, explanation.
 
 use crate::program::Machine;
-use dormouse_context::policy::Policy;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
@@ -17,7 +16,7 @@ fn keys(value: &Value) -> Vec<&str> {
 fn every_policy_has_a_row_in_every_table() {
     let machine = Machine::new(&[]).with_variable("COLUMNS", "80");
     let text = machine.stdout(&format!("{SMALL} --policy all"));
-    for name in Policy::NAMES {
+    for name in dormouse_replay::policies::NAMES {
         let rows = text.lines().filter(|line| {
             line.strip_prefix(name)
                 .is_some_and(|rest| rest.starts_with("  "))

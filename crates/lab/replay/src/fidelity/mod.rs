@@ -24,10 +24,10 @@ pub use facts::{Ending, Fact, FactKind, Facts, mine};
 pub use search::History;
 pub use users::UserTally;
 
+use crate::policies::ByHand;
 use crate::policy_run::{PolicyRun, RunError, RunOptions, run_policy};
 use crate::script::Script;
-use dormouse_context::clear::ClearRule;
-use dormouse_context::policy::{CompactRule, CompactTrigger, NotesRule, Policy};
+use dormouse_context::policy::Policy;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
@@ -113,7 +113,7 @@ impl Tally {
 #[derive(Clone, Debug)]
 pub struct FidelityOptions {
     /// The policy whose compactions are made.
-    pub policy: Policy,
+    pub policy: Arc<dyn Policy>,
     /// How many.
     pub compactions: usize,
     /// Who writes the summaries.
@@ -152,8 +152,8 @@ impl Fidelity {
 
 /// Whether a policy's agent has the history search. The policies of other agents run on this
 /// engine for comparison, but their agents have no such search.
-pub fn has_search(policy: &Policy) -> bool {
-    matches!(policy.name, "none" | "classic" | "economic")
+pub fn has_search(policy: &dyn Policy) -> bool {
+    matches!(policy.name(), "none" | "classic" | "economic")
 }
 
 /// Runs a script with compactions and looks for its facts.
@@ -172,7 +172,7 @@ pub fn measure(
         offline: options.summariser == Summariser::Offline,
         compact_after: points(script.steps.len(), options.compactions),
         settings: Arc::clone(&options.settings),
-        ..RunOptions::new(only_by_hand(&options.policy))
+        ..RunOptions::new(Arc::new(ByHand(Arc::clone(&options.policy))))
     };
     let run = run_policy(script, &run_options, models, ticks)?;
     let records = run.session.records().map_err(|source| RunError::Engine {
@@ -181,7 +181,7 @@ pub fn measure(
     })?;
     let prompt = run.session.conversation().view().segments();
     let haystack = Haystack::of_prompt(&prompt);
-    let history = (has_search(&options.policy) && names_history(&run)).then(|| {
+    let history = (has_search(&*options.policy) && names_history(&run)).then(|| {
         let ratio = models.lookup(&script.model).info.bytes_per_token.text;
         History::new(&records, bytes_of(SEARCH_TOKENS, ratio.as_f64()))
     });
@@ -218,19 +218,6 @@ pub fn measure(
     })
 }
 
-/// The policy with nothing that happens by itself.
-fn only_by_hand(policy: &Policy) -> Policy {
-    Policy {
-        clear: ClearRule::Never,
-        notes: NotesRule::Never,
-        compact: CompactRule {
-            trigger: CompactTrigger::Never,
-            ..policy.compact
-        },
-        ..policy.clone()
-    }
-}
-
 /// Steps after which is compacted: evenly spread, the last at the end.
 fn points(steps: usize, compactions: usize) -> Vec<usize> {
     let mut points: Vec<usize> = (1..=compactions)
@@ -257,6 +244,7 @@ fn bytes_of(tokens: u64, bytes_per_token: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policies;
     use pretty_assertions::assert_eq;
 
     #[test]
@@ -286,9 +274,9 @@ mod tests {
 
     #[test]
     fn only_the_own_policies_have_the_search() {
-        let names: Vec<&str> = Policy::NAMES
+        let names: Vec<&str> = policies::NAMES
             .into_iter()
-            .filter(|name| Policy::named(name).is_some_and(|policy| has_search(&policy)))
+            .filter(|name| policies::named(name).is_some_and(|policy| has_search(&*policy)))
             .collect();
         assert_eq!(names, ["none", "classic", "economic"]);
     }

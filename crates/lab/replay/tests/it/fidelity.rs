@@ -1,12 +1,14 @@
 //! What is left after five compactions, on real sessions and on a generated one.
 
-use dormouse_context::policy::Policy;
+use dormouse_context::policy::{Classic, Economic, Policy};
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::Record;
 use dormouse_core::settings::Settings;
 use dormouse_replay::fidelity::{
     FactKind, Facts, Fidelity, FidelityOptions, Place, Summariser, measure, mine,
 };
+use dormouse_replay::peers::Qwen;
+use dormouse_replay::policies::Never;
 use dormouse_replay::{Recording, Scenario, Script};
 use dormouse_system::{Clock, Files as _, ManualClock, RealFiles};
 use std::path::{Path, PathBuf};
@@ -52,6 +54,10 @@ fn script(file: &Path) -> Option<Script> {
     Some(Script::of(&records, &recording, &models()))
 }
 
+fn own() -> [Arc<dyn Policy>; 2] {
+    [Arc::new(Classic), Arc::new(Economic)]
+}
+
 fn models() -> Arc<ModelTable> {
     Arc::new(ModelTable::builtin().clone())
 }
@@ -59,7 +65,7 @@ fn models() -> Arc<ModelTable> {
 fn after(
     script: &Script,
     facts: &Facts,
-    policy: Policy,
+    policy: Arc<dyn Policy>,
     compactions: usize,
     summariser: Summariser,
 ) -> Fidelity {
@@ -93,8 +99,8 @@ fn keeps_the_promise(name: &str, found: &Fidelity) {
 fn check(name: &str, script: &Script) {
     let facts = mine(script);
     for summariser in SUMMARISERS {
-        let [classic, economic] = [Policy::classic(), Policy::economic()].map(|policy| {
-            let name = format!("{name}, {}, {}", policy.name, summariser.name());
+        let [classic, economic] = own().map(|policy| {
+            let name = format!("{name}, {}, {}", policy.name(), summariser.name());
             let found = after(script, &facts, policy, 5, summariser);
             assert_eq!(found.compactions, 5, "{name}");
             assert_eq!(found.users.lost, 0, "{name}");
@@ -136,9 +142,7 @@ fn no_message_of_the_user_is_lost_in_any_real_session() {
     for file in &files {
         let Some(script) = script(file) else { continue };
         sessions += 1;
-        let runs = [Policy::classic(), Policy::economic()]
-            .into_iter()
-            .zip(SUMMARISERS);
+        let runs = own().into_iter().zip(SUMMARISERS);
         for (policy, summariser) in runs {
             let found = after(&script, &Facts::default(), policy, 5, summariser);
             let users = found.users;
@@ -161,7 +165,7 @@ fn a_policy_that_carries_nothing_loses_facts() {
     };
     let script = scenario.script();
     let facts = mine(&script);
-    let found = after(&script, &facts, Policy::qwen(), 3, Summariser::Persona);
+    let found = after(&script, &facts, Arc::new(Qwen), 3, Summariser::Persona);
     let total = found.total();
     assert!(total.lost * 2 > total.all(), "{total:?}");
     assert!(found.users.lost > 0 && total.one_call_away == 0);
@@ -187,7 +191,7 @@ fn without_compaction_everything_is_in_the_prompt() {
     for kind in FactKind::ALL {
         assert!(facts.facts.iter().any(|fact| fact.kind == kind), "{kind:?}");
     }
-    let found = after(&script, &facts, Policy::none(), 0, Summariser::Offline);
+    let found = after(&script, &facts, Arc::new(Never), 0, Summariser::Offline);
     let total = found.total();
     assert_eq!((total.in_prompt, found.compactions), (facts.facts.len(), 0));
 }

@@ -2,7 +2,7 @@
 //! front of it, and must accept every prompt that the engine makes after any rewrites.
 
 use dormouse_context::breaker::Allowed;
-use dormouse_context::clear::{self, ClearInputs, ClearRule, ClearSettings, ClearVerdict, Measure};
+use dormouse_context::clear::{self, ClearInputs, ClearSettings, ClearVerdict, Measure};
 use dormouse_context::compaction::{
     Answer as Summary, CompactSettings, CompactionJob, Effect, Event, JobContext,
     REQUIRED_SECTIONS, Request, Scope,
@@ -11,7 +11,7 @@ use dormouse_context::conversation::Conversation;
 use dormouse_context::ledger::{Ledger, MarkerTtls};
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::plan::{RequestInputs, plan_request};
-use dormouse_context::policy::Policy;
+use dormouse_context::policy::{Economic, Policy as _};
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_context::results::ResultIndex;
 use dormouse_context::target::Target;
@@ -218,18 +218,13 @@ impl Session {
         let inputs = ClearInputs {
             view,
             index: &index,
-            rule: &ClearRule::Watermark {
-                high: 1_000,
-                low: 0,
-                keep: 1,
-            },
             settings: &settings,
             measure: Self::measure(&conversation),
             used: Tokens::ZERO,
             warning: Tokens::ZERO,
             cold: false,
         };
-        if let ClearVerdict::Clear(selection) = clear::plan(&inputs, |_, _| Ok(String::new())) {
+        if let ClearVerdict::Clear(selection) = inputs.clear(inputs.all_but(1)) {
             let composed = clear::compose(view, &selection, "/s/tool-results");
             self.log.push(Body::Cleared(composed.clearing));
         }
@@ -245,13 +240,14 @@ impl Session {
             _ => Scope::All,
         };
         let id = self.log.next_id();
-        let policy = Policy::economic();
+        let settings = CompactSettings::new(&Settings::default());
+        let rule = Economic.compaction(&settings, None);
         let cx = JobContext {
             conversation: &conversation,
             prefix: &Weight::default(),
             measure: Self::measure(&conversation),
-            settings: &CompactSettings::new(&Settings::default()),
-            rule: &policy.compact,
+            settings: &settings,
+            rule: &rule,
             target: Tokens(100_000),
             history: "/s/log.jsonl",
             seq: self.log.next_seq(),

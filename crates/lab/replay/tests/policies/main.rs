@@ -10,11 +10,10 @@
     reason = "a test fails by panicking, tells its figures, and reads the material by path"
 )]
 
-use dormouse_context::policy::Policy;
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::Tokens;
 use dormouse_engine::{Notice, Purpose};
-use dormouse_replay::{PolicyRun, Recording, RunOptions, Scenario, Script, run_policy};
+use dormouse_replay::{PolicyRun, Recording, RunOptions, Scenario, Script, policies, run_policy};
 use dormouse_store::LogFile;
 use dormouse_system::{Clock, RealClock, RealFiles};
 use std::path::{Path, PathBuf};
@@ -30,7 +29,7 @@ fn run(script: &Script, policy: &str, window: Option<u64>) -> PolicyRun {
     let ticks: Arc<dyn Clock> = Arc::new(RealClock::new());
     let options = RunOptions {
         window: window.map(Tokens),
-        ..RunOptions::new(Policy::named(policy).unwrap())
+        ..RunOptions::new(policies::named(policy).unwrap())
     };
     run_policy(script, &options, &models, &ticks).unwrap()
 }

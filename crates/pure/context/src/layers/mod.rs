@@ -3,7 +3,7 @@
 //! # Model
 //! Before every request and at the end of every turn the planner is asked. It looks at the layers
 //! in their order (clearing, compaction, notes), returns the first thing to do, and says of every
-//! layer what it considered and why it did or did not act. Whoever carries the plan out asks
+//! layer what it considered and why it did or did not act. The session carries the plan out and asks
 //! again until nothing is left to do. A plan names the head it was made for.
 //!
 //! # Responsibilities

@@ -11,7 +11,7 @@ use dormouse_replay::fidelity::{
     FactKind, Facts, Fidelity, FidelityOptions, Place, Summariser, Tally, UserTally, has_search,
     measure, mine,
 };
-use dormouse_replay::{Recording, Scenario, Script};
+use dormouse_replay::{Recording, Scenario, Script, policies};
 use dormouse_store::LogFile;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -206,12 +206,12 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
         for policy in &policies {
             let waited = app.system.clock.ticks().since(start);
             if app.out.format() == Format::Text && waited > PATIENCE {
-                let doing = format!("{} with {} …", policy.name, summariser.name());
+                let doing = format!("{} with {} …", policy.name(), summariser.name());
                 app.out.aside(Line::new().role(Role::Dim, doing));
             }
             for compactions in &args.compactions {
                 let options = FidelityOptions {
-                    policy: policy.clone(),
+                    policy: Arc::clone(policy),
                     compactions: usize::from(*compactions),
                     summariser: *summariser,
                     settings: Arc::clone(&settings),
@@ -226,11 +226,11 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     }
 }
 
-fn policies(names: &[String]) -> Result<Vec<Policy>, Failure> {
+fn policies(names: &[String]) -> Result<Vec<Arc<dyn Policy>>, Failure> {
     let known = |name: &String| {
-        Policy::named(name).ok_or_else(|| {
+        policies::named(name).ok_or_else(|| {
             let message = format!("there is no policy `{name}`");
-            let hint = format!("policies are {}", Policy::NAMES.join(", "));
+            let hint = format!("policies are {}", policies::NAMES.join(", "));
             Failure::from(UserError::new(Exit::Usage, message).hint(hint))
         })
     };
@@ -330,7 +330,7 @@ fn one_row(
         }
     }
     report.policies.push(PolicyReport {
-        name: options.policy.name,
+        name: options.policy.name(),
         summariser: options.summariser.name(),
         compactions: options.compactions,
         compactions_made: made,
@@ -356,7 +356,7 @@ fn missing_of<'a>(
 ) -> impl Iterator<Item = Missing> + 'a {
     found.elsewhere.iter().map(|(fact, place)| Missing {
         file: file.to_owned(),
-        name: options.policy.name,
+        name: options.policy.name(),
         summariser: options.summariser.name(),
         compactions: options.compactions,
         kind: fact.kind.name(),
@@ -381,7 +381,7 @@ fn file_report(subject: &Subject) -> FileReport {
     }
 }
 
-fn notes(policies: &[Policy]) -> Vec<String> {
+fn notes(policies: &[Arc<dyn Policy>]) -> Vec<String> {
     let mut notes = vec![
         "triggers, clearing and notes are switched off: compactions come at the same points in \
          every policy"
@@ -392,8 +392,8 @@ fn notes(policies: &[Policy]) -> Vec<String> {
     ];
     let without: Vec<&str> = policies
         .iter()
-        .filter(|policy| !has_search(policy))
-        .map(|policy| policy.name)
+        .filter(|policy| !has_search(&***policy))
+        .map(|policy| policy.name())
         .collect();
     if !without.is_empty() {
         notes.push(format!(

@@ -23,6 +23,7 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::record::Record;
 use dormouse_core::units::Tokens;
 use dormouse_replay::Recording;
+use dormouse_replay::policies::{NAMES, named};
 use dormouse_store::LogFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -104,7 +105,7 @@ pub struct Args {
         long,
         value_name = "NAMES",
         value_delimiter = ',',
-        value_parser = PossibleValuesParser::new(Policy::NAMES.into_iter().chain([ALL]))
+        value_parser = PossibleValuesParser::new(NAMES.into_iter().chain([ALL]))
     )]
     policy: Vec<String>,
     /// Tokens of the window, like 200k or 1m; otherwise the model's
@@ -148,16 +149,16 @@ impl Args {
     }
 
     /// The policies in the order given, each once.
-    fn policies(&self) -> Vec<Policy> {
+    fn policies(&self) -> Vec<Arc<dyn Policy>> {
         let given: Vec<&str> = match (self.policy.is_empty(), self.explain) {
             (true, Some(_)) => vec!["economic", "classic"],
             (true, None) => vec!["none", "classic", "economic"],
-            (false, _) if self.policy.iter().any(|name| name == ALL) => Policy::NAMES.to_vec(),
+            (false, _) if self.policy.iter().any(|name| name == ALL) => NAMES.to_vec(),
             (false, _) => self.policy.iter().map(String::as_str).collect(),
         };
-        let mut policies: Vec<Policy> = Vec::with_capacity(given.len());
-        for policy in given.into_iter().filter_map(Policy::named) {
-            if policies.iter().all(|known| known.name != policy.name) {
+        let mut policies: Vec<Arc<dyn Policy>> = Vec::with_capacity(given.len());
+        for policy in given.into_iter().filter_map(named) {
+            if policies.iter().all(|known| known.name() != policy.name()) {
                 policies.push(policy);
             }
         }

@@ -13,13 +13,12 @@ use super::policies::{Played, cost, made, running_cost};
 use crate::app::App;
 use crate::error::Failure;
 use crate::output::figures;
-use dormouse_context::policy::Policy;
 use dormouse_context::window::Thresholds;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_engine::Notice;
-use dormouse_replay::PolicyRun;
+use dormouse_replay::{PolicyRun, policies};
 use dormouse_system::Access;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -47,7 +46,7 @@ const SERIES: [(&str, &str, &str); 8] = [
 
 /// A policy looks the same in every plot.
 fn series(run: &PolicyRun) -> usize {
-    let at = Policy::NAMES.iter().position(|name| *name == run.policy);
+    let at = policies::NAMES.iter().position(|name| *name == run.policy);
     at.unwrap_or(0) % SERIES.len()
 }
 

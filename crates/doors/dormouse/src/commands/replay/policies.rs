@@ -205,7 +205,8 @@ pub(super) fn play(
                 1 => String::new(),
                 _ => format!(", session {} of {sessions}", at + 1),
             };
-            app.out.progress(&format!("playing {}{which}", policy.name));
+            app.out
+                .progress(&format!("playing {}{which}", policy.name()));
             let options = RunOptions {
                 window: args.window,
                 explain: args.explain.is_some(),
