@@ -3,12 +3,11 @@
 use dormouse_core::block::Block;
 use dormouse_core::id::MessageId;
 use dormouse_core::models::ModelTable;
+use dormouse_core::record::Purpose;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::{TokenUsage, Usd};
-use dormouse_engine::{Asker, Purpose};
 use dormouse_model::{
-    Capabilities, Event, Extras, ModelError, RateLimits, Reply, Request, Response, ResponseStream,
-    StopReason,
+    Capabilities, Extras, ModelError, RateLimits, Reply, Request, Response, StopReason,
 };
 use dormouse_sim::{SimRequest, Simulator};
 use dormouse_system::Clock;
@@ -44,7 +43,6 @@ pub(crate) struct Said {
 #[derive(Debug)]
 pub(crate) struct ReplayAsker {
     state: Mutex<State>,
-    clock: Arc<dyn Clock>,
     models: Arc<ModelTable>,
     /// Forks get no answer at all: everything must do without a model.
     offline: bool,
@@ -64,7 +62,6 @@ struct State {
 impl ReplayAsker {
     pub(crate) fn new(
         simulator: Simulator,
-        clock: Arc<dyn Clock>,
         ticks: Arc<dyn Clock>,
         models: Arc<ModelTable>,
         offline: bool,
@@ -78,11 +75,15 @@ impl ReplayAsker {
                 simulating: Duration::ZERO,
                 answers: 0,
             }),
-            clock,
             models,
             offline,
             ticks,
         }
+    }
+
+    /// What the model of this name can do.
+    pub(crate) fn capabilities(&self, model: &str) -> Capabilities {
+        Capabilities::of_messages(&self.models, model)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -102,7 +103,8 @@ impl ReplayAsker {
         self.state().simulating
     }
 
-    fn answer(
+    /// Asks the simulator what the request costs, and the recording what the answer is.
+    pub(crate) fn answer(
         &self,
         purpose: Purpose,
         request: Request,
@@ -173,27 +175,6 @@ impl ReplayAsker {
             request_id: None,
             rate_limits: RateLimits::default(),
             warnings: Vec::new(),
-        })
-    }
-}
-
-impl Asker for ReplayAsker {
-    fn capabilities(&self, model: &str) -> Capabilities {
-        Capabilities::of_messages(&self.models, model)
-    }
-
-    fn ask(&self, purpose: Purpose, request: Request) -> ResponseStream {
-        let answer = self.answer(purpose, request, self.clock.now());
-        ResponseStream::new(move |emitter| async move {
-            let response = answer?;
-            emitter
-                .emit(Event::MessageStart {
-                    id: response.id.clone(),
-                    model: Arc::clone(&response.model),
-                    usage: response.usage,
-                })
-                .await;
-            Ok(response)
         })
     }
 }

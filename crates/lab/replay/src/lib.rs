@@ -21,6 +21,7 @@
 mod asker;
 pub mod fidelity;
 mod fit;
+mod interpreter;
 pub mod peers;
 pub mod policies;
 mod policy_run;

@@ -1,7 +1,7 @@
 //! A script under a policy: the real engine, a simulated provider.
 //!
 //! # Model
-//! The session is opened as any other, with an empty log in memory. Step by step the script's
+//! The driver is opened as any other, with an empty log in memory. Step by step the script's
 //! user side is said, the engine plans, tidies up and sends, the simulator bills, and the answer
 //! is the script's. Forks (notes, summaries) are answered by the simulator's persona and billed
 //! with everything else. The clock is the script's.
@@ -10,27 +10,27 @@
 //! Comparing runs and showing them.
 
 use crate::asker::{Bill, ReplayAsker, Said};
+use crate::interpreter::Interpreter;
 use crate::recorded_world::{LastRead, RecordedTools};
 use crate::run::Sums;
 use crate::script::{Input, Script, Step};
+use dormouse_ask::retry::RetryPolicy;
 use dormouse_context::policy::Policy;
 use dormouse_core::block::BlockKind;
 use dormouse_core::id::SessionId;
 use dormouse_core::models::ModelTable;
-use dormouse_core::record::BoundaryKind;
+use dormouse_core::record::{BoundaryKind, LineContext, Purpose, Record};
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
-use dormouse_engine::{
-    CompactWish, EngineError, NoCompanion, NoHooks, Notice, Ports, Purpose, Session, SessionConfig,
-    SessionPlace,
+use dormouse_drive::{
+    Command, CompactWish, Config, DriveError, Driver, LogStart, Notice, Place, Role, RunsAll,
 };
 use dormouse_model::Params;
 use dormouse_sim::{ConfigError, SimConfig, Simulator, TokenizerConfig};
-use dormouse_store::{MemoryBlobs, MemoryLog};
-use dormouse_system::{Clock, MemorySystem};
+use dormouse_system::Clock;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest answer asked for: room enough for a summary.
@@ -49,11 +49,8 @@ pub enum RunError {
         step: usize,
         /// Why.
         #[source]
-        source: Box<EngineError>,
+        source: Box<DriveError>,
     },
-    /// The runtime could not be made.
-    #[error("the runtime cannot be started")]
-    Runtime(#[source] std::io::Error),
     /// The parameters could not be serialised.
     #[error("the request's parameters cannot be serialised")]
     Params(#[source] serde_json::Error),
@@ -122,8 +119,10 @@ pub struct PolicyRun {
     pub lost: Option<String>,
     /// Time in the engine, the simulator's not counted.
     pub engine: Duration,
-    /// The session at its end.
-    pub session: Session,
+    /// The driver at its end.
+    pub driver: Driver,
+    /// Every record of the session.
+    pub records: Vec<Record>,
 }
 
 impl PolicyRun {
@@ -182,7 +181,7 @@ impl PolicyRun {
 
     /// Every text of the prompt as it stands at the end.
     pub fn prompt_text(&self) -> String {
-        let segments = self.session.conversation().view().segments();
+        let segments = self.driver.conversation().view().segments();
         let mut text = String::new();
         for segment in segments.iter() {
             match segment.block.kind() {
@@ -219,25 +218,15 @@ pub fn run_policy(
     models: &Arc<ModelTable>,
     ticks: &Arc<dyn Clock>,
 ) -> Result<PolicyRun, RunError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .map_err(RunError::Runtime)?;
-    runtime.block_on(Runner::new(script, options, models, ticks)?.run())
+    Runner::new(script, options, models, ticks)?.run()
 }
-
-type Told = Arc<Mutex<Vec<(usize, Notice)>>>;
 
 struct Runner<'a> {
     script: &'a Script,
     options: &'a RunOptions,
-    machine: MemorySystem,
     ticks: Arc<dyn Clock>,
-    asker: Arc<ReplayAsker>,
-    disk: Arc<LastRead>,
-    told: Told,
-    step: Arc<Mutex<usize>>,
-    session: Session,
+    world: Interpreter,
+    notices: Vec<(usize, Notice)>,
 }
 
 impl<'a> Runner<'a> {
@@ -258,51 +247,36 @@ impl<'a> Runner<'a> {
             ..SimConfig::default()
         })
         .map_err(RunError::Simulator)?;
-        let machine = MemorySystem::new();
         let asker = Arc::new(ReplayAsker::new(
             simulator,
-            Arc::new(machine.clock.clone()),
             Arc::clone(ticks),
             Arc::clone(models),
             options.offline,
         ));
-        let disk = Arc::new(LastRead::default());
-        let told = Told::default();
-        let step = Arc::new(Mutex::new(0));
-        let session = open(
-            script,
-            options,
-            models,
-            &machine,
-            (&asker, &disk),
-            (&told, &step),
-        )?;
+        let driver = open(script, options, models, &asker)?;
         Ok(Self {
             script,
             options,
-            machine,
             ticks: Arc::clone(ticks),
-            asker,
-            disk,
-            told,
-            step,
-            session,
+            world: Interpreter::new(driver, asker, Arc::new(LastRead::default())),
+            notices: Vec::new(),
         })
     }
 
-    async fn run(mut self) -> Result<PolicyRun, RunError> {
+    fn run(mut self) -> Result<PolicyRun, RunError> {
         let start = self.ticks.ticks();
         let mut lost = None;
         for (at, step) in (1..).zip(&self.script.steps) {
-            *self.step.lock().unwrap_or_else(PoisonError::into_inner) = at;
-            let made = self.step(at, step).await;
+            let made = self.step(at, step);
+            let told = self.world.notices.drain(..).map(|notice| (at, notice));
+            self.notices.extend(told);
             match made {
                 Ok(()) => {}
-                Err(EngineError::Model(error)) => {
-                    lost = Some(error.to_string());
+                Err(DriveError::Model(failure)) => {
+                    lost = Some(self.world.refusal().unwrap_or(failure.why));
                     break;
                 }
-                Err(error @ EngineError::Blocked { .. }) => {
+                Err(error @ DriveError::Blocked { .. }) => {
                     lost = Some(error.to_string());
                     break;
                 }
@@ -318,41 +292,40 @@ impl<'a> Runner<'a> {
             .ticks
             .ticks()
             .since(start)
-            .saturating_sub(self.asker.simulating());
+            .saturating_sub(self.world.asker.simulating());
         Ok(self.result(lost, engine))
     }
 
-    async fn step(&mut self, at: usize, step: &Step) -> Result<(), EngineError> {
-        self.machine.clock.set(step.at);
+    fn step(&mut self, at: usize, step: &Step) -> Result<(), DriveError> {
+        self.world.now = step.at;
         for input in &step.inputs {
             match input {
-                Input::Message(message) => self.session.say(message.clone())?,
+                Input::Message(message) => self.world.command(Command::Say(message.clone()))?,
                 Input::Results(results) => {
-                    self.disk.results(results);
-                    self.session.results(results)?;
+                    self.world.disk.results(results);
+                    self.world.command(Command::Results(results.clone()))?
                 }
-            }
+            };
         }
-        self.disk.calls(&step.answer);
-        self.asker.says(Said {
+        self.world.disk.calls(&step.answer);
+        self.world.asker.says(Said {
             step: at,
             blocks: step.answer.clone(),
             output: step.output,
         });
-        self.session.step().await?;
-        self.session.settle_notes().await?;
+        self.world.command(Command::Step)?;
         if step.ends_turn() {
-            self.session.end_turn().await?;
-            self.session.settle_notes().await?;
+            self.world.command(Command::EndTurn)?;
         }
         if self.options.compact_after.contains(&at) {
-            self.session.compact(CompactWish::default()).await?;
+            self.world
+                .command(Command::Compact(CompactWish::default()))?;
         }
         Ok(())
     }
 
     fn result(self, lost: Option<String>, engine: Duration) -> PolicyRun {
-        let bills = self.asker.bills();
+        let bills = self.world.asker.bills();
         let mut total = Sums::default();
         let mut by_purpose: BTreeMap<Purpose, Sums> = BTreeMap::new();
         let mut steps = vec![StepBill::default(); self.script.steps.len()];
@@ -371,22 +344,25 @@ impl<'a> Runner<'a> {
                     step.prompt = bill.usage.prompt();
                     step.cost += cost;
                 }
-                Purpose::Notes | Purpose::Compaction | Purpose::Fork => step.forks += cost,
+                Purpose::Notes
+                | Purpose::Compaction
+                | Purpose::KeepAlive
+                | Purpose::Provider
+                | Purpose::Fork => step.forks += cost,
             }
         }
-        let notices =
-            std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
         PolicyRun {
             policy: self.options.policy.name(),
             total,
             by_purpose,
             steps,
             bills,
-            notices,
+            notices: self.notices,
             wanted: self.script.steps.len(),
             lost,
             engine,
-            session: self.session,
+            driver: self.world.driver,
+            records: self.world.records,
         }
     }
 }
@@ -395,53 +371,44 @@ fn open(
     script: &Script,
     options: &RunOptions,
     models: &Arc<ModelTable>,
-    machine: &MemorySystem,
-    (asker, disk): (&Arc<ReplayAsker>, &Arc<LastRead>),
-    (told, step): (&Told, &Arc<Mutex<usize>>),
-) -> Result<Session, RunError> {
+    asker: &ReplayAsker,
+) -> Result<Driver, RunError> {
     let params = Params::new(&script.model, MOST_OUTPUT).map_err(RunError::Params)?;
-    let settings = Arc::clone(&options.settings);
-    let (told, step) = (Arc::clone(told), Arc::clone(step));
-    let session = SessionId::new("replayed");
-    let ports = Ports {
-        system: machine.system(),
-        log: Box::new(MemoryLog::new(session.clone())),
-        blobs: Arc::new(MemoryBlobs::default()),
-        asker: Arc::clone(asker) as Arc<_>,
-        tools: Arc::new(RecordedTools),
-        hooks: Arc::new(NoHooks),
-        restorer: Arc::clone(disk) as Arc<_>,
-        companion: Arc::new(NoCompanion),
-        settings: Arc::new(move || Arc::clone(&settings)),
-        notices: Arc::new(move |notice| {
-            if !matches!(notice, Notice::Answer(_)) {
-                let at = *step.lock().unwrap_or_else(PoisonError::into_inner);
-                told.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push((at, notice));
-            }
-        }),
-    };
-    let place = SessionPlace {
-        session,
-        log: "/sessions/replayed.jsonl".into(),
-        folder: "/sessions/replayed".into(),
-        home: "/home".into(),
-        project: script.project.clone(),
-    };
-    let config = SessionConfig {
+    let config = Config {
+        session: SessionId::new("replayed"),
+        place: Place {
+            log: "/sessions/replayed.jsonl".into(),
+            folder: "/sessions/replayed".into(),
+            project: script.project.clone(),
+        },
+        line: LineContext::default(),
+        capabilities: asker.capabilities(&script.model),
         model: script.model.to_string(),
         models: Arc::clone(models),
         params,
         prefix: Arc::clone(&script.prefix),
-        policy: Some(options.policy.clone()),
+        policy: Some(Arc::clone(&options.policy)),
         window: options.window,
+        tools: Arc::new(RecordedTools),
+        judge: Arc::new(RunsAll),
+        role: Role::Main,
         most_requests: usize::MAX,
+        continuations: 0,
+        // The recording's failures are its own: a refusal is the last word.
+        retry: RetryPolicy::NEVER,
+        fallback: None,
+        hooks: false,
+        recall: false,
+        prior: None,
         explain: options.explain,
+        seed: 0,
     };
-    let (session, _) = Session::open(ports, place, config).map_err(|source| RunError::Engine {
+    let settings = Arc::clone(&options.settings);
+    let start = script.steps.first().map(|step| step.at).unwrap_or_default();
+    let opened = Driver::open(config, settings, LogStart::default(), start);
+    let (driver, _) = opened.map_err(|source| RunError::Engine {
         step: 0,
         source: Box::new(source),
     })?;
-    Ok(session)
+    Ok(driver)
 }

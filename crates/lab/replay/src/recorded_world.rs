@@ -3,7 +3,7 @@
 use dormouse_context::compaction::{RestoredKind, RestoredPart};
 use dormouse_context::offload::ToolOutput;
 use dormouse_core::block::Block;
-use dormouse_engine::{Restorer, ToolCall, ToolFuture, ToolHost, ToolTraits};
+use dormouse_drive::{ToolCatalog, ToolTraits};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -11,16 +11,14 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub(crate) struct RecordedTools;
 
-impl ToolHost for RecordedTools {
+impl ToolCatalog for RecordedTools {
     fn traits(&self, tool: &str) -> ToolTraits {
         ToolTraits {
             declared_limit: None,
             reads_files: matches!(tool, "Read" | "read" | "View" | "read_file"),
+            // The script gives results in the order of the recording: none runs beside another.
+            only_reads: false,
         }
-    }
-
-    fn run(&self, call: ToolCall) -> ToolFuture {
-        dormouse_engine::NoTools.run(call)
     }
 }
 
@@ -59,8 +57,9 @@ impl LastRead {
     }
 }
 
-impl Restorer for LastRead {
-    fn restore(&self, files: &[String]) -> Vec<RestoredPart> {
+impl LastRead {
+    /// The files that the recording has shown, newest first.
+    pub(crate) fn restore(&self, files: &[String]) -> Vec<RestoredPart> {
         let shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files
             .iter()

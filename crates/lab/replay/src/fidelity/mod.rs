@@ -31,7 +31,7 @@ use dormouse_context::policy::Policy;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
-use dormouse_engine::Notice;
+use dormouse_drive::Notice;
 use dormouse_system::Clock;
 use find::Haystack;
 use std::collections::BTreeMap;
@@ -175,15 +175,12 @@ pub fn measure(
         ..RunOptions::new(Arc::new(ByHand(Arc::clone(&options.policy))))
     };
     let run = run_policy(script, &run_options, models, ticks)?;
-    let records = run.session.records().map_err(|source| RunError::Engine {
-        step: script.steps.len(),
-        source: Box::new(source),
-    })?;
-    let prompt = run.session.conversation().view().segments();
+    let records = &run.records;
+    let prompt = run.driver.conversation().view().segments();
     let haystack = Haystack::of_prompt(&prompt);
     let history = (has_search(&*options.policy) && names_history(&run)).then(|| {
         let ratio = models.lookup(&script.model).info.bytes_per_token.text;
-        History::new(&records, bytes_of(SEARCH_TOKENS, ratio.as_f64()))
+        History::new(records, bytes_of(SEARCH_TOKENS, ratio.as_f64()))
     });
     let mut kinds: BTreeMap<FactKind, Tally> = BTreeMap::new();
     let mut elsewhere = Vec::new();
@@ -210,9 +207,9 @@ pub fn measure(
         .count();
     Ok(Fidelity {
         compactions: made,
-        prompt: run.session.used(),
+        prompt: run.driver.used(),
         kinds,
-        users: users::tally(&records, &prompt),
+        users: users::tally(records, &prompt),
         elsewhere,
         ended_early: run.lost,
     })

@@ -11,8 +11,9 @@
 )]
 
 use dormouse_core::models::ModelTable;
+use dormouse_core::record::Purpose;
 use dormouse_core::units::Tokens;
-use dormouse_engine::{Notice, Purpose};
+use dormouse_drive::Notice;
 use dormouse_replay::{PolicyRun, Recording, RunOptions, Scenario, Script, policies, run_policy};
 use dormouse_store::LogFile;
 use dormouse_system::{Clock, RealClock, RealFiles};

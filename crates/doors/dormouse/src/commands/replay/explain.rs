@@ -8,7 +8,7 @@ use crate::output::{Format, Line, Out, OutResult, Role, figures, wrapped};
 use dormouse_context::layers::{Consideration, Moment};
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
-use dormouse_engine::Notice;
+use dormouse_drive::Notice;
 use dormouse_replay::PolicyRun;
 use serde::Serialize;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ use dormouse_context::window::Thresholds;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
-use dormouse_engine::Notice;
+use dormouse_drive::Notice;
 use dormouse_replay::{PolicyRun, policies};
 use dormouse_system::Access;
 use std::fmt::Write as _;

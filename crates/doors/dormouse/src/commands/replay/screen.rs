@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, OutResult, Role, Table, figures, wrapped};
 use dormouse_core::units::Tokens;
-use dormouse_engine::Purpose;
+use dormouse_core::record::Purpose;
 use std::path::Path;
 
 /// How far a note is indented.

@@ -1,0 +1,150 @@
+//! A driver run by a plain loop: no runtime, a virtual clock, everything in memory.
+//!
+//! Effects are carried out one after the other, in the order in which the driver hands them out;
+//! their outcomes are handled in the same order. So a replay is a function of its script.
+
+use crate::asker::ReplayAsker;
+use crate::recorded_world::LastRead;
+use dormouse_core::record::Record;
+use dormouse_core::units::Millis;
+use dormouse_drive::{
+    Ask, Command, CommandId, DriveError, Driver, Effect, EffectId, ForkReport, HookAnswer, Input,
+    NotesFiles, Notice, Outcome, Reply, SaveFile, SavePlace, StoreFailure, StreamEvent, Work,
+};
+use dormouse_model::ModelError;
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A driver, and the world around it.
+#[derive(Debug)]
+pub(crate) struct Interpreter {
+    pub(crate) driver: Driver,
+    pub(crate) asker: Arc<ReplayAsker>,
+    pub(crate) disk: Arc<LastRead>,
+    pub(crate) now: Millis,
+    pub(crate) records: Vec<Record>,
+    pub(crate) notices: Vec<Notice>,
+    files: HashMap<PathBuf, String>,
+    inputs: VecDeque<Input>,
+    replies: HashMap<CommandId, Result<Reply, DriveError>>,
+    commands: u64,
+    /// The error behind the last request of the conversation that failed.
+    error: Option<ModelError>,
+}
+
+impl Interpreter {
+    pub(crate) fn new(driver: Driver, asker: Arc<ReplayAsker>, disk: Arc<LastRead>) -> Self {
+        let mut interpreter = Self {
+            driver,
+            asker,
+            disk,
+            now: Millis::default(),
+            records: Vec::new(),
+            notices: Vec::new(),
+            files: HashMap::new(),
+            inputs: VecDeque::new(),
+            replies: HashMap::new(),
+            commands: 0,
+            error: None,
+        };
+        interpreter.run();
+        interpreter
+    }
+
+    /// Gives a command and runs until nothing is left to do.
+    pub(crate) fn command(&mut self, command: Command) -> Result<Reply, DriveError> {
+        self.commands += 1;
+        let id = CommandId(self.commands);
+        self.error = None;
+        self.inputs.push_back(Input::Command(id, Box::new(command)));
+        self.run();
+        let reply = self.replies.remove(&id);
+        // Every effect ends at once, so a command without a reply is a fault of the driver.
+        reply.unwrap_or(Err(DriveError::Cancelled))
+    }
+
+    /// The words of the provider, where a command failed for them.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        self.error.as_ref().map(ToString::to_string)
+    }
+
+    fn run(&mut self) {
+        loop {
+            while let Some(effect) = self.driver.poll() {
+                match effect {
+                    Effect::Do(id, work) => self.carry_out(id, work),
+                    Effect::Reply(id, reply) => drop(self.replies.insert(id, reply)),
+                    Effect::Tell(notice) => self.notices.push(notice),
+                    Effect::Stop(_) | Effect::TurnOver => {}
+                }
+            }
+            let Some(input) = self.inputs.pop_front() else {
+                return;
+            };
+            self.driver.handle(self.now, input);
+        }
+    }
+
+    fn carry_out(&mut self, id: EffectId, work: Work) {
+        let outcome = match work {
+            Work::Append(batch) => {
+                let expected = self.records.last().map(|record| &record.id);
+                let fits = expected == batch.expected.as_ref();
+                self.records.extend(batch.records);
+                Outcome::Appended(if fits {
+                    Ok(())
+                } else {
+                    Err(StoreFailure::Conflict("another head".to_owned()))
+                })
+            }
+            Work::Save(files) => {
+                for SaveFile { place, bytes } in files {
+                    if let SavePlace::File(path) = place {
+                        let text = String::from_utf8_lossy(&bytes).into_owned();
+                        self.files.insert(path, text);
+                    }
+                }
+                Outcome::Saved(Ok(()))
+            }
+            Work::ReadNotes => Outcome::NotesRead(NotesFiles {
+                notes: self.files.get(&self.driver.config().place.notes()).cloned(),
+                ..NotesFiles::default()
+            }),
+            Work::ReadLog => Outcome::LogRead(Ok(self.records.clone())),
+            Work::Ask(ask) => self.ask(id, *ask),
+            Work::Hooks(_) => Outcome::HooksRan(HookAnswer::default()),
+            Work::Restore { files } => Outcome::Restored {
+                parts: self.disk.restore(&files),
+                prefix: None,
+            },
+            Work::Recall(_) => Outcome::Recalled(Vec::new()),
+            Work::Spawn(_) => Outcome::ChildEnded(Box::new(ForkReport {
+                answer: Err(DriveError::Cancelled),
+                usage: Vec::new(),
+            })),
+            // The script answers calls itself.
+            Work::RunTool(_) | Work::AskPerson { .. } => Outcome::Cancelled,
+        };
+        self.inputs.push_back(Input::Ended(id, Box::new(outcome)));
+    }
+
+    fn ask(&mut self, id: EffectId, ask: Ask) -> Outcome {
+        match self.asker.answer(ask.purpose, ask.request, self.now) {
+            Ok(response) => {
+                let began = StreamEvent::Began {
+                    id: response.id.clone(),
+                    model: Arc::clone(&response.model),
+                    usage: response.usage,
+                };
+                self.inputs.push_back(Input::Stream(id, began));
+                Outcome::Answered(Ok(Box::new(response)))
+            }
+            Err(error) => {
+                let failure = error.failure();
+                self.error = Some(error);
+                Outcome::Answered(Err(failure))
+            }
+        }
+    }
+}
