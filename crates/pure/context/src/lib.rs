@@ -16,6 +16,7 @@ mod derive;
 pub mod economy;
 pub mod evidence;
 mod figures;
+pub mod files_read;
 pub mod fork;
 pub mod layers;
 mod layout;
