@@ -6,6 +6,7 @@
 
 use crate::category::Category;
 use crate::layout;
+use crate::lookup::Spans;
 use crate::normalise::normalise;
 use crate::segment::{Place, Segment};
 use crate::view::View;
@@ -76,21 +77,18 @@ impl Compaction<'_> {
         if self.place == SummaryPlace::Provider {
             return self.of_provider(&added.collect::<Vec<_>>());
         }
-        let is_kept = |segment: &&Segment| {
-            self.keep
-                .iter()
-                .any(|range| range.contains(segment.origin.record))
-        };
+        let keep = Spans::new(self.keep.iter().copied());
+        let is_kept = |segment: &&Segment| keep.has(segment.origin.record);
         // A response whose calls are being answered cannot be taken apart; a finished one is
         // history like the rest.
-        let mut tail = view.tail().clone();
+        let tail = view.tail();
         let calls = |segment: &Segment| segment.block.kind() == BlockKind::ToolUse;
-        let finished = if tail.response.iter().any(calls) {
-            Vec::new()
+        let (finished, mut response) = if tail.response.iter().any(calls) {
+            (Vec::new(), tail.response.clone())
         } else {
-            tail.response_id = None;
-            std::mem::take(&mut tail.response)
+            (tail.response.clone(), Vec::new())
         };
+        let response_id = tail.response_id.clone().filter(|_| !response.is_empty());
         let history = view.frozen().iter().chain(&finished);
         let kept = history.filter(is_kept).cloned();
         let frozen: Vec<Segment> = match self.place {
@@ -103,8 +101,7 @@ impl Compaction<'_> {
                 .zip(view.frozen().iter())
                 .take_while(|(a, b)| a.same_prompt(b));
             let unchanged = unchanged.count();
-            tail.response
-                .retain(|segment| !segment.block.kind().is_thinking());
+            response.retain(|segment| !segment.block.kind().is_thinking());
             let (front, back) = frozen.split_at(unchanged);
             let back = back
                 .iter()
@@ -114,15 +111,15 @@ impl Compaction<'_> {
             frozen
         };
         let frozen = normalise(frozen);
-        let all = || frozen.iter().chain(&tail.response).chain(&tail.incoming);
+        let all = || frozen.iter().chain(&response).chain(&tail.incoming);
         let weight = all().fold(Weight::default(), |sum, segment| {
             sum + *segment.block.weight()
         });
         let manifest = Manifest {
             ranges: layout::ranges(all(), None, self.seq),
             frozen: layout::describe(&frozen),
-            response: layout::describe(&tail.response),
-            response_id: tail.response_id.clone(),
+            response: layout::describe(&response),
+            response_id,
             incoming: layout::describe(&tail.incoming),
             ..Manifest::default()
         };

@@ -21,6 +21,7 @@ pub mod fork;
 pub mod layers;
 mod layout;
 pub mod ledger;
+mod lookup;
 mod normalise;
 pub mod notes;
 pub mod offload;

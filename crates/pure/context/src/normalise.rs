@@ -10,104 +10,214 @@ use crate::tail::{inserted, missing_result};
 use dormouse_core::block::BlockKind;
 use dormouse_core::id::CallId;
 use dormouse_core::record::{Derived, Role};
-
-/// Repairs the sequence.
-pub(crate) fn normalise(segments: Vec<Segment>) -> Vec<Segment> {
-    let mut out: Vec<Segment> = Vec::with_capacity(segments.len() + 2);
-    let mut calls: Vec<Segment> = Vec::new();
-    for turn in turns(without_trailing_thinking(segments)) {
-        let said = turn.segments;
-        if turn.assistant {
-            if out.is_empty()
-                && let Some(first) = said.first().filter(|first| !opens(first))
-            {
-                out.push(inserted(Derived::Opening, first));
-            }
-            calls.extend(
-                said.iter()
-                    .filter(|s| s.block.kind() == BlockKind::ToolUse)
-                    .cloned(),
-            );
-            out.extend(said);
-        } else {
-            user_turn(said, std::mem::take(&mut calls), &mut out);
-        }
-    }
-    out.extend(calls.iter().map(missing_result));
-    out
-}
+use std::collections::HashMap;
 
 /// The provider's own summary may begin a conversation.
 pub(crate) fn opens(first: &Segment) -> bool {
     first.block.kind() == BlockKind::Compaction
 }
 
-/// A turn that held nothing else disappears, and its neighbours become one.
-fn without_trailing_thinking(segments: Vec<Segment>) -> Vec<Segment> {
-    let mut out = Vec::with_capacity(segments.len());
-    for mut turn in turns(segments) {
-        if turn.assistant {
-            let said = turn
-                .segments
-                .iter()
-                .rposition(|s| !s.block.kind().is_thinking());
-            turn.segments.truncate(said.map_or(0, |last| last + 1));
-        }
-        out.append(&mut turn.segments);
-    }
+/// Repairs the sequence.
+pub(crate) fn normalise(segments: Vec<Segment>) -> Vec<Segment> {
+    let mut out = Vec::with_capacity(segments.len() + 2);
+    normalise_into(segments, |segment| out.push(segment));
     out
 }
 
-struct Turn {
-    assistant: bool,
-    segments: Vec<Segment>,
-}
-
-fn turns(segments: Vec<Segment>) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
+/// Repairs a sequence while it goes by. A rewrite meets every segment of a conversation, and most
+/// of its time is spent fetching them from memory: each is handed on while it is at hand.
+pub(crate) fn normalise_into(
+    segments: impl IntoIterator<Item = Segment>,
+    put: impl FnMut(Segment),
+) {
+    let mut repair = Repair {
+        put,
+        last: None,
+        side: Side::User,
+        thinking: Vec::new(),
+        calls: Calls::default(),
+        rest: Vec::new(),
+    };
     for segment in segments {
-        let assistant = segment.role == Role::Assistant;
-        match turns.last_mut() {
-            Some(turn) if turn.assistant == assistant => turn.segments.push(segment),
-            _ => turns.push(Turn {
-                assistant,
-                segments: vec![segment],
-            }),
+        if segment.role == Role::Assistant {
+            repair.assistant(segment);
+        } else {
+            repair.user(segment);
         }
     }
-    turns
+    repair.finish();
 }
 
-/// Results of the turn before come first; then the rest; system messages stay only at the end.
-fn user_turn(segments: Vec<Segment>, calls: Vec<Segment>, out: &mut Vec<Segment>) {
-    let mut answered: Vec<CallId> = Vec::new();
-    let (results, rest): (Vec<_>, Vec<_>) = segments
-        .into_iter()
-        .partition(|segment| segment.block.kind() == BlockKind::ToolResult);
-    for result in results {
-        let Some(call) = result.block.call().cloned() else {
-            continue;
-        };
-        let asked = calls
-            .iter()
-            .any(|segment| segment.block.call() == Some(&call));
-        if asked && !answered.contains(&call) {
-            answered.push(call);
-            out.push(result);
+/// Whose turn it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Assistant,
+    User,
+}
+
+/// A repair under way. Turns share its buffers: a long conversation has a hundred thousand turns,
+/// and allocating for each took longer than the repair.
+struct Repair<F> {
+    put: F,
+    /// The role of the last segment put out.
+    last: Option<Role>,
+    side: Side,
+    /// Thinking that ends its turn unless the assistant goes on.
+    thinking: Vec<Segment>,
+    /// Calls of the last assistant turn.
+    calls: Calls,
+    /// Segments of this user turn that stand behind its results.
+    rest: Vec<Segment>,
+}
+
+impl<F: FnMut(Segment)> Repair<F> {
+    fn out(&mut self, segment: Segment) {
+        self.last = Some(segment.role);
+        (self.put)(segment);
+    }
+
+    fn assistant(&mut self, segment: Segment) {
+        if segment.block.kind().is_thinking() {
+            self.thinking.push(segment);
+            return;
+        }
+        if self.side == Side::User {
+            self.end_user_turn();
+            self.calls.clear();
+            self.side = Side::Assistant;
+        }
+        if self.last.is_none() {
+            let first = self.thinking.first().unwrap_or(&segment);
+            if !opens(first) {
+                let opening = inserted(Derived::Opening, first);
+                self.out(opening);
+            }
+        }
+        let mut thinking = std::mem::take(&mut self.thinking);
+        for thought in thinking.drain(..) {
+            self.out(thought);
+        }
+        self.thinking = thinking;
+        if segment.block.kind() == BlockKind::ToolUse {
+            self.calls.push(&segment);
+        }
+        self.out(segment);
+    }
+
+    /// The first result for a call goes out at once, any other is dropped; the rest waits.
+    fn user(&mut self, segment: Segment) {
+        // An assistant turn that held nothing but thinking disappears, and its neighbours become
+        // one.
+        self.thinking.clear();
+        self.side = Side::User;
+        if segment.block.kind() != BlockKind::ToolResult {
+            self.rest.push(segment);
+        } else if segment
+            .block
+            .call()
+            .is_some_and(|call| self.calls.answer(call))
+        {
+            self.out(segment);
         }
     }
-    for call in calls {
-        if call.block.call().is_some_and(|id| !answered.contains(id)) {
-            out.push(missing_result(&call));
+
+    /// Answers the calls that got no result, and puts out the rest. System messages stay only at
+    /// the end.
+    fn end_user_turn(&mut self) {
+        for missing in self.calls.unanswered() {
+            self.out(missing_result(&missing));
         }
+        let mut rest = std::mem::take(&mut self.rest);
+        let words_end = rest.iter().rposition(|segment| segment.role == Role::User);
+        for (index, mut segment) in rest.drain(..).enumerate() {
+            let after_words = words_end.is_none_or(|end| index > end);
+            let user_before = self.last.is_some_and(|last| last != Role::Assistant);
+            if segment.role == Role::System && !(after_words && user_before) {
+                segment.role = Role::User;
+            }
+            self.out(segment);
+        }
+        self.rest = rest;
     }
-    let words_end = rest.iter().rposition(|segment| segment.role == Role::User);
-    for (index, mut segment) in rest.into_iter().enumerate() {
-        let after_words = words_end.is_none_or(|end| index > end);
-        let user_before = out.last().is_some_and(|last| last.role != Role::Assistant);
-        if segment.role == Role::System && !(after_words && user_before) {
-            segment.role = Role::User;
+
+    fn finish(mut self) {
+        match self.side {
+            Side::User => self.end_user_turn(),
+            Side::Assistant => {
+                for call in std::mem::take(&mut self.calls.made) {
+                    self.out(missing_result(&call.segment));
+                }
+            }
         }
-        out.push(segment);
     }
 }
+
+/// Above this many calls in a turn they are indexed. Below it, comparing ids is cheaper than hashing
+/// them; above it, searching the list for every result would be quadratic.
+const SCANNED: usize = 8;
+
+/// The calls of an assistant turn, and which of them were answered.
+#[derive(Default)]
+struct Calls {
+    made: Vec<Call>,
+    /// Positions of the first call with each id; empty up to [`SCANNED`] calls.
+    index: HashMap<CallId, usize>,
+}
+
+struct Call {
+    segment: Segment,
+    answered: bool,
+}
+
+impl Calls {
+    fn clear(&mut self) {
+        self.made.clear();
+        self.index.clear();
+    }
+
+    fn push(&mut self, segment: &Segment) {
+        self.made.push(Call {
+            segment: segment.clone(),
+            answered: false,
+        });
+        let new = match self.made.len() {
+            ..=SCANNED => return,
+            // The index begins with all calls there are.
+            len if self.index.is_empty() => 0..len,
+            len => len - 1..len,
+        };
+        for at in new {
+            if let Some(id) = self.made[at].segment.block.call() {
+                self.index.entry(id.clone()).or_insert(at);
+            }
+        }
+    }
+
+    /// The first call with this id stands for all: ids repeat where a rewrite joins turns.
+    fn first(&self, id: &CallId) -> Option<usize> {
+        if self.made.len() > SCANNED {
+            return self.index.get(id).copied();
+        }
+        let mut made = self.made.iter();
+        made.position(|call| call.segment.block.call() == Some(id))
+    }
+
+    /// Takes a result; false when it answers no call, or is not the first to do so.
+    fn answer(&mut self, id: &CallId) -> bool {
+        let call = self.first(id).map(|at| &mut self.made[at]);
+        call.is_some_and(|call| !std::mem::replace(&mut call.answered, true))
+    }
+
+    fn unanswered(&self) -> Vec<Segment> {
+        let waits = |call: &&Call| {
+            let first = call.segment.block.call().and_then(|id| self.first(id));
+            first.is_some_and(|first| !self.made[first].answered)
+        };
+        let made = self.made.iter().filter(waits);
+        made.map(|call| call.segment.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "normalise_tests.rs"]
+mod tests;

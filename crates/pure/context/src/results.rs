@@ -95,13 +95,17 @@ impl ResultIndex {
 
     /// How many results of these tools wait for the next request.
     pub fn waiting(&self, tail: &Tail) -> usize {
-        let of_tools = |call: &CallId| {
-            let mut calls = tail.response.iter().map(|segment| &segment.block);
-            calls.any(|block| block.call() == Some(call) && self.is_of_tools(block))
-        };
+        let calls = tail.response.iter().map(|segment| &segment.block);
+        let of_tools: HashSet<&CallId> = calls
+            .filter(|block| self.is_of_tools(block))
+            .filter_map(Block::call)
+            .collect();
         let results = tail.incoming.iter().filter(|segment| {
             segment.block.kind() == BlockKind::ToolResult
-                && segment.block.call().is_some_and(of_tools)
+                && segment
+                    .block
+                    .call()
+                    .is_some_and(|call| of_tools.contains(call))
         });
         results.count()
     }

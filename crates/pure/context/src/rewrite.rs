@@ -1,17 +1,23 @@
 //! What rewrites do to a view.
 //!
 //! A rewrite is the only thing that changes what was already sent. Each is applied to the whole
-//! sequence and followed by [`normalise`], so that the result is acceptable whatever the record
+//! sequence and followed by a repair ([`crate::normalise`]), so that the result is acceptable whatever the record
 //! says. Undoing is not here: it folds the path again without the rewrites undone
 //! ([`crate::undo`]).
+//!
+//! Each costs what the conversation and the record hold together, never their product: lists are
+//! indexed before the segments are met ([`crate::lookup`]).
 
+use crate::category::Category;
 use crate::layout::Shelf;
-use crate::normalise::normalise;
+use crate::lookup::{Keyed, Spans};
 use crate::segment::{Place, Segment};
 use crate::tail::Tail;
 use crate::view::{View, ViewIssue};
-use dormouse_core::id::BlockKey;
-use dormouse_core::record::{Body, Boundary, Clearing, Folding, Record, Role, SeqRange};
+use dormouse_core::block::BlockKind;
+use dormouse_core::id::{BlockKey, CallId};
+use dormouse_core::record::{Body, Boundary, Clearing, Folding, Record, Role};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Applies a rewrite.
@@ -19,10 +25,11 @@ pub(crate) fn apply(view: &mut View, record: &Record, place: &Arc<Place>) {
     match &record.body {
         Body::Cleared(clearing) => clear(view, record, place, clearing),
         Body::Snip(snip) => {
-            let gone = |segment: &Segment| {
-                in_ranges(&snip.ranges, segment) || snip.thinking.contains(&segment.origin)
-            };
-            keep(view, |segment| !gone(segment));
+            let ranges = Spans::new(snip.ranges.iter().copied());
+            let mut thinking = Keyed::new(snip.thinking.iter().copied());
+            keep(view, |segment| {
+                !ranges.has(segment.origin.record) && !thinking.has(&segment.origin)
+            });
         }
         Body::Fold(folding) => fold(view, record, place, folding),
         Body::Boundary(boundary) => compact(view, record, place, boundary),
@@ -33,74 +40,55 @@ pub(crate) fn apply(view: &mut View, record: &Record, place: &Arc<Place>) {
 /// Takes single blocks out of the view.
 pub(crate) fn drop_blocks(view: &mut View, keys: &[BlockKey]) {
     if !keys.is_empty() {
-        keep(view, |segment| !keys.contains(&segment.origin));
+        let mut keys = Keyed::new(keys.iter().copied());
+        keep(view, |segment| !keys.has(&segment.origin));
     }
-}
-
-fn in_ranges(ranges: &[SeqRange], segment: &Segment) -> bool {
-    ranges
-        .iter()
-        .any(|range| range.contains(segment.origin.record))
 }
 
 /// Edits fixed segments and tail alike, then repairs the fixed ones.
 fn edit(view: &mut View, mut each: impl FnMut(Segment) -> Option<Segment>) {
-    let frozen: Vec<Segment> = view
-        .frozen()
-        .iter()
-        .cloned()
-        .filter_map(&mut each)
-        .collect();
-    let tail = Tail {
-        response: view
-            .tail()
-            .response
-            .iter()
-            .cloned()
-            .filter_map(&mut each)
-            .collect(),
-        response_id: view.tail().response_id.clone(),
-        incoming: view
-            .tail()
-            .incoming
-            .iter()
-            .cloned()
-            .filter_map(&mut each)
-            .collect(),
-    };
-    replace(view, frozen, tail);
-}
-
-fn keep(view: &mut View, keep: impl Fn(&Segment) -> bool) {
-    edit(view, |segment| keep(&segment).then_some(segment));
-}
-
-/// Results in the tail whose calls are gone cannot stay there.
-fn replace(view: &mut View, frozen: Vec<Segment>, mut tail: Tail) {
-    let calls = tail.clone();
-    tail.incoming.retain(|segment| {
+    let before = view.frozen().clone();
+    view.refreeze(before.copies().filter_map(&mut each));
+    let tail = view.tail();
+    let response = tail.response.iter().cloned();
+    let response: Vec<Segment> = response.filter_map(&mut each).collect();
+    let incoming = tail.incoming.iter().cloned();
+    let mut incoming: Vec<Segment> = incoming.filter_map(&mut each).collect();
+    // Results in the tail whose calls are gone cannot stay there.
+    let calls: HashSet<&CallId> = response.iter().filter_map(made_call).collect();
+    incoming.retain(|segment| {
         segment.derived.is_some()
-            || segment.category != crate::category::Category::ToolResults
+            || segment.category != Category::ToolResults
             || segment
                 .block
                 .call()
-                .is_some_and(|call| calls.has_call(call))
+                .is_some_and(|call| calls.contains(call))
     });
-    view.rewritten(normalise(frozen), tail);
+    let tail = Tail::new(response, tail.response_id.clone(), incoming);
+    view.retail(tail);
+}
+
+fn made_call(segment: &Segment) -> Option<&CallId> {
+    let call = segment.block.call();
+    call.filter(|_| segment.block.kind() == BlockKind::ToolUse)
+}
+
+fn keep(view: &mut View, mut keep: impl FnMut(&Segment) -> bool) {
+    edit(view, |segment| keep(&segment).then_some(segment));
 }
 
 fn clear(view: &mut View, record: &Record, place: &Arc<Place>, clearing: &Clearing) {
+    let mut thinking = Keyed::new(clearing.thinking.iter().copied());
+    let mut entries = Keyed::new(clearing.blocks.iter().map(|entry| entry.key));
     let mut found = 0;
     edit(view, |mut segment| {
-        if clearing.thinking.contains(&segment.origin) {
+        if thinking.has(&segment.origin) {
             return None;
         }
-        let entry = (0_u32..)
-            .zip(&clearing.blocks)
-            .find(|(_, entry)| entry.key == segment.origin);
-        if let Some((index, entry)) = entry.filter(|_| segment.derived.is_none()) {
+        let index = entries.find(&segment.origin);
+        if let Some(index) = index.filter(|_| segment.derived.is_none()) {
             found += 1;
-            segment.block = entry.block.clone();
+            segment.block = clearing.blocks[index as usize].block.clone();
             segment.place = Arc::clone(place);
             segment.index = index;
         }
@@ -110,33 +98,26 @@ fn clear(view: &mut View, record: &Record, place: &Arc<Place>, clearing: &Cleari
 }
 
 fn fold(view: &mut View, record: &Record, place: &Arc<Place>, folding: &Folding) {
-    let tail = view.tail().response.iter().chain(&view.tail().incoming);
-    let in_span = |segment: &Segment| {
-        folding
-            .spans
-            .iter()
-            .any(|span| span.range.contains(segment.origin.record))
-    };
-    if tail.into_iter().any(in_span) {
+    let spans = Spans::new(folding.spans.iter().map(|span| span.range));
+    let mut thinking = Keyed::new(folding.thinking.iter().copied());
+    let mut tail = view.tail().response.iter().chain(&view.tail().incoming);
+    if tail.any(|segment| spans.has(segment.origin.record)) {
         // A line on the user's side cannot stand inside a response: the tail is settled first.
         view.freeze();
     }
     let mut placed = vec![false; folding.spans.len()];
     edit(view, |segment| {
-        let span = (0_u32..)
-            .zip(&folding.spans)
-            .find(|(_, span)| span.range.contains(segment.origin.record));
-        let Some((index, span)) = span else {
-            return (!folding.thinking.contains(&segment.origin)).then_some(segment);
+        let Some(index) = spans.find(segment.origin.record) else {
+            return (!thinking.has(&segment.origin)).then_some(segment);
         };
         // The first segment of a span gives its place to the line that stands for all of it.
         let first = !std::mem::replace(&mut placed[index as usize], true);
         first.then(|| Segment {
             role: Role::User,
-            block: span.block.clone(),
+            block: folding.spans[index as usize].block.clone(),
             origin: BlockKey::new(record.seq, index),
             derived: None,
-            category: crate::category::Category::Summary,
+            category: Category::Summary,
             place: Arc::clone(place),
             index,
         })
@@ -177,7 +158,8 @@ fn foreign_boundary(view: &mut View, boundary: &Boundary) {
             kept.extend_from_slice(&all[first..=last]);
         }
     }
-    view.rewritten(normalise(kept), Tail::default());
+    view.refreeze(kept);
+    view.retail(Tail::default());
 }
 
 fn report_missing(view: &mut View, record: &Record, missing: usize) {

@@ -9,11 +9,13 @@
 use crate::category::Category;
 use crate::derive;
 use crate::normalise::opens;
-use crate::segment::Segment;
+use crate::segment::{Place, Segment};
 use crate::target::Target;
-use dormouse_core::block::BlockKind;
-use dormouse_core::id::{CallId, MessageId};
+use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::id::{BlockKey, CallId, MessageId};
 use dormouse_core::record::{Derived, Role};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The open tail of a view.
 #[derive(Clone, Debug, Default)]
@@ -25,9 +27,76 @@ pub struct Tail {
     /// What came in since, in order of arrival. Fragments have the role `System` here; what they
     /// become is decided when the tail is settled.
     pub(crate) incoming: Vec<Segment>,
+    /// Calls of the response, each with the position of its first result in `incoming`. A response
+    /// may call thousands of times: searching the lists for every result would be quadratic.
+    answers: HashMap<CallId, Option<usize>>,
 }
 
 impl Tail {
+    /// A tail of these segments.
+    pub(crate) fn new(
+        response: Vec<Segment>,
+        response_id: Option<MessageId>,
+        incoming: Vec<Segment>,
+    ) -> Self {
+        let mut tail = Self {
+            response_id,
+            response: Vec::with_capacity(response.len()),
+            incoming: Vec::with_capacity(incoming.len()),
+            answers: HashMap::new(),
+        };
+        for segment in response {
+            tail.answer(segment);
+        }
+        for segment in incoming {
+            tail.receive(segment);
+        }
+        tail
+    }
+
+    /// Appends a block of the response.
+    pub(crate) fn answer(&mut self, segment: Segment) {
+        if segment.block.kind() == BlockKind::ToolUse
+            && let Some(call) = segment.block.call()
+        {
+            self.answers.entry(call.clone()).or_default();
+        }
+        self.response.push(segment);
+    }
+
+    /// Appends a segment of the user's side.
+    pub(crate) fn receive(&mut self, segment: Segment) {
+        let call = segment.block.call().filter(|_| is_result(&segment));
+        if let Some(first) = call.and_then(|call| self.answers.get_mut(call)) {
+            first.get_or_insert(self.incoming.len());
+        }
+        self.incoming.push(segment);
+    }
+
+    /// Replaces the bytes of a result that has come in; false when there is none with this key.
+    pub(crate) fn preview(&mut self, key: BlockKey, place: &Arc<Place>, preview: &Block) -> bool {
+        let mut incoming = self.incoming.iter_mut();
+        let Some(segment) = incoming.find(|segment| segment.origin == key) else {
+            return false;
+        };
+        let before = segment.block.call().cloned();
+        segment.block = match segment.derived {
+            Some(derived) => derive::derive(derived, preview),
+            None => preview.clone(),
+        };
+        segment.place = Arc::clone(place);
+        segment.index = 0;
+        if segment.block.call() != before.as_ref() {
+            // A record may name any block as the preview; the index follows what now stands there.
+            *self = Self::new(
+                std::mem::take(&mut self.response),
+                self.response_id.take(),
+                std::mem::take(&mut self.incoming),
+            );
+        }
+        true
+    }
+
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.response.is_empty() && self.incoming.is_empty()
@@ -40,16 +109,13 @@ impl Tail {
 
     /// Whether the response made this call.
     pub(crate) fn has_call(&self, call: &CallId) -> bool {
-        self.response.iter().any(|segment| {
-            segment.block.kind() == BlockKind::ToolUse && segment.block.call() == Some(call)
-        })
+        self.answers.contains_key(call)
     }
 
-    /// The result that has come in for a call.
+    /// The first result that has come in for a call of the response.
     pub(crate) fn result(&self, call: &CallId) -> Option<&Segment> {
-        self.incoming
-            .iter()
-            .find(|segment| is_result(segment) && segment.block.call() == Some(call))
+        let at = self.answers.get(call).copied().flatten()?;
+        self.incoming.get(at)
     }
 
     /// Calls of the response that have no result yet.

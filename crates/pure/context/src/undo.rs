@@ -60,7 +60,9 @@ pub fn restore(
     let mut view = fold_without(path, &targets, model.clone());
     let mut thinking = Vec::new();
     if model.binds_to_prefix() {
-        let rewritten_at = path.iter().find(|record| targets.contains(&record.id));
+        // Targets are in the order of the path: the first was rewritten first.
+        let oldest = targets.first();
+        let rewritten_at = path.iter().find(|record| Some(&record.id) == oldest);
         let rewritten_at = rewritten_at.map(|record| record.seq).unwrap_or_default();
         let (before, after) = (now.segments(), view.segments());
         let same = before

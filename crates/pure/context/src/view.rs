@@ -13,6 +13,7 @@
 use crate::category::Category;
 use crate::derive;
 use crate::layout::{self, Shelf, natural_role};
+use crate::normalise::normalise_into;
 use crate::rewrite;
 use crate::segment::{Place, Segment, SegmentList, chain_over};
 use crate::tail::Tail;
@@ -224,7 +225,7 @@ impl View {
             }
             Body::Fragment(fragment) => {
                 let segment = segment_of(record, &place, 0, &fragment.block);
-                self.tail.incoming.push(segment);
+                self.tail.receive(segment);
             }
             Body::Request(request) => self.request(record, request),
             Body::Replacement(replacement) => {
@@ -294,11 +295,11 @@ impl View {
                     let repeated = kind == BlockKind::ToolUse
                         && block.call().is_none_or(|call| self.tail.has_call(call));
                     if !foreign_thinking && !repeated {
-                        self.tail.response.push(segment);
+                        self.tail.answer(segment);
                     }
                 }
                 (_, BlockKind::ToolResult) => self.result(segment),
-                _ => self.tail.incoming.push(segment),
+                _ => self.tail.receive(segment),
             }
         }
     }
@@ -324,9 +325,9 @@ impl View {
     fn result(&mut self, segment: Segment) {
         let call = segment.block.call().filter(|call| self.tail.has_call(call));
         match call.map(|call| self.tail.result(call)) {
-            Some(None) => self.tail.incoming.push(segment),
+            Some(None) => self.tail.receive(segment),
             Some(Some(first)) if first.block == segment.block => {}
-            _ => self.tail.incoming.push(Segment {
+            _ => self.tail.receive(Segment {
                 block: derive::derive(Derived::LateResult, &segment.block),
                 derived: Some(Derived::LateResult),
                 role: Role::User,
@@ -356,33 +357,29 @@ impl View {
     }
 
     fn replace(&mut self, record: &Record, place: &Arc<Place>, key: BlockKey, preview: &Block) {
-        match self
-            .tail
-            .incoming
-            .iter_mut()
-            .find(|segment| segment.origin == key)
-        {
-            Some(segment) => {
-                segment.block = match segment.derived {
-                    Some(derived) => derive::derive(derived, preview),
-                    None => preview.clone(),
-                };
-                segment.place = Arc::clone(place);
-                segment.index = 0;
-            }
-            None if self.frozen.iter().any(|segment| segment.origin == key) => {
-                self.issues.push(ViewIssue::TooLate {
-                    record: record.id.clone(),
-                });
-            }
-            // The message that follows was written with the preview in it.
-            None => {}
+        // Layer 1 writes its decision before the message, which then has the preview in it. Such a
+        // record changes nothing, and must not cost a walk over everything that was sent.
+        let numbered = !key.record.is_offset() && !record.seq.is_offset();
+        let precedes = numbered && record.seq < key.record;
+        if precedes || self.tail.preview(key, place, preview) {
+            return;
+        }
+        if self.frozen.iter().any(|segment| segment.origin == key) {
+            self.issues.push(ViewIssue::TooLate {
+                record: record.id.clone(),
+            });
         }
     }
 
-    /// Puts a rewritten sequence in place of everything.
-    pub(crate) fn rewritten(&mut self, frozen: Vec<Segment>, tail: Tail) {
-        self.frozen.become_like(frozen);
+    /// Puts a rewritten sequence in place of what was sent, repaired.
+    pub(crate) fn refreeze(&mut self, frozen: impl IntoIterator<Item = Segment>) {
+        let mut becoming = self.frozen.becoming();
+        normalise_into(frozen, |segment| becoming.push(segment));
+        becoming.finish();
+    }
+
+    /// Puts a rewritten tail in place. The response to a request made before would not fit it.
+    pub(crate) fn retail(&mut self, tail: Tail) {
         self.tail = tail;
         self.awaiting = false;
     }
@@ -449,12 +446,11 @@ impl View {
         let mut missing = 0;
         let mut build = |runs: &[LayoutRun]| shelf.build(runs, &mut missing);
         let frozen = build(&manifest.frozen);
-        let tail = Tail {
-            response: build(&manifest.response),
-            response_id: manifest.response_id.clone(),
-            incoming: build(&manifest.incoming),
-        };
-        self.rewritten(frozen, tail);
+        let response = build(&manifest.response);
+        let incoming = build(&manifest.incoming);
+        let tail = Tail::new(response, manifest.response_id.clone(), incoming);
+        self.frozen.become_like(frozen);
+        self.retail(tail);
         missing
     }
 }

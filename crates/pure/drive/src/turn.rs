@@ -351,11 +351,14 @@ impl Driver {
 
     /// Memories and files that the model has been shown.
     pub(crate) fn seen(&mut self) -> Seen {
+        let tools = &self.config.tools;
+        self.files.update(self.conversation.view(), |tool| {
+            tools.traits(tool).reads_files
+        });
+        let files = self.files.paths();
         Seen {
             memories: self.conversation.state().surfaced.clone(),
-            files: self.files.follow(self.conversation.view(), |tool| {
-                self.config.tools.traits(tool).reads_files
-            }),
+            files: std::sync::Arc::new(files.iter().map(str::to_owned).collect()),
         }
     }
 }

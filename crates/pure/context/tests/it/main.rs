@@ -19,5 +19,6 @@ mod notes;
 mod random_log;
 mod request;
 mod rewrite_cases;
+mod scaling;
 mod view_cases;
 mod view_properties;

@@ -263,7 +263,7 @@ impl Session {
         }
         for _ in 0..calls {
             let id = format!("call_{}", self.calls.len());
-            blocks.push(call(&id, "Bash", &json!({ "command": "ls" })));
+            blocks.push(tool_call(&id, self.calls.len()));
             self.calls.push(id);
         }
         if think == 3 {
@@ -443,5 +443,17 @@ impl Session {
         };
         self.log.push(Body::Undo(Box::new(undo)));
         true
+    }
+}
+
+/// A call of one tool or another: some read a file, in one or the other spelling, and some of those
+/// name none.
+fn tool_call(id: &str, nth: usize) -> Block {
+    let path = format!("/src/{}.rs", nth % 7);
+    match nth % 5 {
+        0 => call(id, "Read", &json!({ "file_path": path })),
+        1 => call(id, "View", &json!({ "path": path, "file_path": 7 })),
+        2 => call(id, "Read", &json!({ "pattern": path })),
+        _ => call(id, "Bash", &json!({ "command": "ls", "path": path })),
     }
 }

@@ -3,11 +3,13 @@
 use crate::random_log::{Op, Session, ops, targets};
 use bytes::Bytes;
 use dormouse_context::conversation::Conversation;
+use dormouse_context::files_read::FilesRead;
 use dormouse_context::segment::SegmentList;
 use dormouse_context::target::Target;
 use dormouse_context::undo;
 use dormouse_context::validate;
 use dormouse_context::view::{View, ViewIssue};
+use dormouse_core::block::BlockKind;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{BlockKey, SessionId};
 use dormouse_core::models::ThinkingBinding;
@@ -17,7 +19,7 @@ use dormouse_core::record::{
 use dormouse_core::weight::Weight;
 use dormouse_testkit::LogBuilder;
 use proptest::prelude::*;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// What a request puts on the wire, as far as the view decides it.
 pub(crate) fn wire(list: &SegmentList) -> Vec<(Role, Bytes)> {
@@ -169,6 +171,34 @@ proptest! {
             prop_assert_eq!(wire(&grown.segments()), wire(&session.view().segments()));
             let mismatch = grown.issues().iter().find(|issue| matches!(issue, ViewIssue::RequestMismatch { .. }));
             prop_assert_eq!(mismatch, None);
+        }
+    }
+
+    #[test]
+    fn files_read_are_those_that_a_walk_finds(
+        ops in ops(60),
+        target in targets(),
+        asked in prop::collection::vec(any::<bool>(), 60),
+    ) {
+        let mut session = Session::new(target);
+        let mut files = FilesRead::default();
+        let reads_files = |tool: &str| matches!(tool, "Read" | "View");
+        for (op, is_asked) in ops.iter().zip(asked) {
+            session.step(op);
+            // Asked now and then: a view may have grown, shrunk and grown again meanwhile.
+            if is_asked {
+                let view = session.view();
+                files.update(&view, reads_files);
+                let segments = view.segments();
+                let calls = segments.iter().map(|segment| &segment.block).filter(|block| {
+                    block.kind() == BlockKind::ToolUse && block.tool().is_some_and(reads_files)
+                });
+                let walked: BTreeSet<String> = calls
+                    .filter_map(|call| call.input_text("file_path").or_else(|| call.input_text("path")))
+                    .collect();
+                let indexed: BTreeSet<String> = files.paths().iter().map(str::to_owned).collect();
+                prop_assert_eq!(indexed, walked);
+            }
         }
     }
 

@@ -1,0 +1,204 @@
+//! The cost of a rewrite grows with the conversation, not with its square.
+//!
+//! Two lengths are timed in turns within one run and compared with each other, so that neither the
+//! machine nor the build matters. Tenfold length takes about ten times as long where each segment
+//! costs the same, and about a hundred times where it is searched for in a list.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "compares two durations of one run with each other"
+)]
+
+use dormouse_context::compact::{Compaction, SummaryPlace};
+use dormouse_context::conversation::Conversation;
+use dormouse_context::path::{Leaf, path};
+use dormouse_context::target::Target;
+use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::hash::Hash;
+use dormouse_core::id::{BlockKey, Seq};
+use dormouse_core::models::ModelTable;
+use dormouse_core::record::{
+    Body, ClearedBlock, Clearing, FoldSpan, Folding, Record, Replacement, ReplacementDecision,
+    SeqRange, Snip,
+};
+use dormouse_testkit::LogBuilder;
+use dormouse_testkit::blocks::{call, result};
+use dormouse_testkit::conversation::{Shape, session};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const FEW: usize = 1_000;
+const MANY: usize = 10 * FEW;
+
+/// Between the ten of linear cost and the hundred of quadratic cost. Wide to both sides: a longer
+/// conversation also leaves the caches, and a busy machine interrupts it more often.
+const MOST: f64 = 40.0;
+
+/// The shortest of this many runs counts: the one that was interrupted least.
+const RUNS: usize = 5;
+
+struct Given {
+    log: LogBuilder,
+    conversation: Conversation,
+}
+
+impl Given {
+    fn rounds(results: usize) -> Self {
+        let shape = Shape {
+            messages: results * 2,
+            result_chars: 8,
+            text_chars: 8,
+        };
+        Self::of(session(shape))
+    }
+
+    /// All calls in one response.
+    fn parallel(results: usize) -> Self {
+        let ids: Vec<String> = (0..results).map(|n| format!("call_{n}")).collect();
+        let calls = ids.iter().map(|id| call(id, "Bash", &json!({})));
+        let mut log = LogBuilder::new();
+        log.user("all at once");
+        log.assistant("msg_1", calls.collect());
+        // In the other order, so that no result is found at once.
+        log.user_blocks(ids.iter().rev().map(|id| result(id, "done")).collect());
+        log.assistant("msg_2", vec![Block::text("all of them")]);
+        Self::of(log)
+    }
+
+    fn of(log: LogBuilder) -> Self {
+        let target = Target::new(&Arc::new(ModelTable::builtin().clone()), "model");
+        let conversation = Conversation::fold(&path(log.records(), Leaf::Newest), target);
+        Self { log, conversation }
+    }
+
+    fn results(&self) -> Vec<BlockKey> {
+        let segments = self.conversation.view().segments();
+        let results = segments
+            .iter()
+            .filter(|segment| segment.block.kind() == BlockKind::ToolResult);
+        results.map(|segment| segment.origin).collect()
+    }
+
+    /// Every second message as a range of its own.
+    fn ranges(&self) -> impl Iterator<Item = SeqRange> {
+        let last = self.log.next_seq().get();
+        (2..last).step_by(4).map(|seq| SeqRange {
+            first: Seq::new(seq),
+            last: Seq::new(seq + 1),
+        })
+    }
+
+    fn clearing(&self) -> Body {
+        let results = self.results().into_iter();
+        let blocks = results.map(|key| ClearedBlock {
+            key,
+            block: Block::text("cleared"),
+        });
+        Body::Cleared(Clearing {
+            blocks: blocks.collect(),
+            ..Clearing::default()
+        })
+    }
+}
+
+fn timed(given: &Given, run: &impl Fn(&Given, Conversation)) -> Duration {
+    let conversation = given.conversation.clone();
+    let start = Instant::now();
+    run(given, conversation);
+    start.elapsed()
+}
+
+fn check(name: &str, given: impl Fn(usize) -> Given, run: impl Fn(&Given, Conversation)) {
+    let (few, many) = (given(FEW), given(MANY));
+    let times = (0..RUNS).map(|_| (timed(&few, &run), timed(&many, &run)));
+    let (short, long): (Vec<Duration>, Vec<Duration>) = times.unzip();
+    let shortest = |times: &[Duration]| times.iter().min().expect("a run").as_secs_f64();
+    let ratio = shortest(&long) / shortest(&short);
+    assert!(ratio < MOST, "{name}: {ratio:.1} times for tenfold length");
+}
+
+/// Makes a record from the shorter and the longer conversation, and times applying it.
+fn check_record(name: &str, given: impl Fn(usize) -> Given, body: impl Fn(&Given) -> Body) {
+    let with_record = |results| {
+        let mut given = given(results);
+        let body = body(&given);
+        given.log.push(body);
+        given
+    };
+    check(name, with_record, |given, mut conversation| {
+        let newest: Option<&Record> = given.log.records().last();
+        conversation.apply(newest.expect("a record"));
+    });
+}
+
+#[test]
+fn rewrites_are_linear() {
+    check_record("clearing", Given::rounds, Given::clearing);
+    check_record("clearing of one round", Given::parallel, Given::clearing);
+    check_record("taking blocks out", Given::rounds, |given| {
+        Body::Cleared(Clearing {
+            thinking: given.results(),
+            ..Clearing::default()
+        })
+    });
+    check_record("snip", Given::rounds, |given| {
+        Body::Snip(Snip {
+            ranges: given.ranges().collect(),
+            thinking: given.results(),
+        })
+    });
+    check_record("fold", Given::rounds, |given| {
+        let spans = given.ranges().map(|range| FoldSpan {
+            range,
+            block: Block::text("folded"),
+        });
+        Body::Fold(Folding {
+            spans: spans.collect(),
+            thinking: given.results(),
+        })
+    });
+}
+
+#[test]
+fn composing_a_boundary_is_linear() {
+    check("boundary", Given::rounds, |given, conversation| {
+        let keep: Vec<SeqRange> = given.ranges().collect();
+        let compaction = Compaction {
+            seq: given.log.next_seq(),
+            id: given.log.next_id(),
+            summary: &[Block::text("summary")],
+            restored: &[],
+            keep: &keep,
+            place: SummaryPlace::Front,
+        };
+        conversation.compacted(&compaction);
+    });
+}
+
+#[test]
+fn folding_one_round_of_many_calls_is_linear() {
+    check("one round", Given::parallel, |given, conversation| {
+        let target = conversation.view().target().clone();
+        Conversation::fold(&path(given.log.records(), Leaf::Newest), target);
+    });
+}
+
+#[test]
+fn previews_decided_before_their_message_are_linear() {
+    check("previews", Given::rounds, |given, mut conversation| {
+        let first = given.log.next_seq().get();
+        let mut log = LogBuilder::starting_at(Seq::new(first), "p");
+        // One preview for ten messages that are there already.
+        for n in 0..given.log.records().len() as u64 / 10 {
+            let decision = ReplacementDecision::Replaced {
+                preview: result("call", "preview"),
+                blob: Hash::of(b"whole"),
+                file: None,
+            };
+            let key = BlockKey::new(Seq::new(first + 10_000_000 + n), 0);
+            let record = log.push(Body::Replacement(Replacement { key, decision }));
+            conversation.apply(record);
+        }
+    });
+}
