@@ -399,7 +399,7 @@ fn open(
         fallback: None,
         hooks: false,
         recall: false,
-        prior: None,
+        lessons: None,
         explain: options.explain,
         seed: 0,
     };

@@ -2,9 +2,10 @@
 
 use crate::calls::{Judge, ToolCatalog};
 use crate::command::SwitchModel;
+use bytes::Bytes;
 use dormouse_ask::retry::RetryPolicy;
 use dormouse_ask::{Capabilities, Params};
-use dormouse_context::economy::{Prices, Prior};
+use dormouse_context::economy::Prices;
 use dormouse_context::layers::LayerSettings;
 use dormouse_context::policy::{self, Policy};
 use dormouse_context::prefix::RenderedPrefix;
@@ -17,6 +18,9 @@ use dormouse_core::units::Tokens;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// A policy, as a host passes it on.
+pub type PolicyChoice = Arc<dyn Policy>;
 
 /// What a driver is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +84,7 @@ pub struct Config {
     /// Tools, system prompt, instructions.
     pub prefix: Arc<RenderedPrefix>,
     /// The policy, where it is not the one of the settings.
-    pub policy: Option<Arc<dyn Policy>>,
+    pub policy: Option<PolicyChoice>,
     /// The window, where it is not the one of the settings and the model table.
     pub window: Option<Tokens>,
     /// Traits of the tools.
@@ -101,8 +105,9 @@ pub struct Config {
     pub hooks: bool,
     /// Whether the host recalls memories; without it, none are asked for.
     pub recall: bool,
-    /// Lessons of earlier sessions of the project, for a new one.
-    pub prior: Option<Prior>,
+    /// The file with lessons of earlier sessions of the project, for a new one. Lessons of another
+    /// version are learnt anew.
+    pub lessons: Option<Bytes>,
     /// Tell what the layers think at every moment.
     pub explain: bool,
     /// Makes ids and jitter differ between two openings of the same log.

@@ -15,7 +15,6 @@ use crate::outbox::Running;
 use crate::tidy::Job;
 use crate::turn::{Extent, Phase, Turn};
 use dormouse_ask::Response;
-use dormouse_ask::retry::RetryPolicy;
 use dormouse_context::layers::Moment;
 use dormouse_core::block::Block;
 use dormouse_core::record::{Body, Message, MessageOrigin, Purpose, UsageReport};
@@ -60,14 +59,11 @@ impl Driver {
             most_requests: limits.requests,
             // A side task that is cut off is not worth a second try: its caller has a way without.
             continuations: 0,
-            retry: RetryPolicy {
-                ..self.config.retry
-            },
             fallback: None,
             hooks: false,
             recall: false,
             explain: false,
-            prior: None,
+            lessons: None,
             seed: self.config.seed ^ self.journal.head_seq().get().rotate_left(32),
             ..self.config.clone()
         };

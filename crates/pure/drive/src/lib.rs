@@ -62,7 +62,7 @@ pub use calls::{
     Judge, Judgement, RunsAll, ToolCall, ToolCatalog, ToolFuture, ToolHost, ToolTraits,
 };
 pub use command::{Command, CommandId, CompactWish, Reply, SwitchModel, When};
-pub use config::{Config, Current, Place, Role};
+pub use config::{Config, Current, Place, PolicyChoice, Role};
 pub use driver::Driver;
 pub use effect::{
     Ask, Effect, EffectId, HookPoint, NotesFiles, RecallMoment, SaveFile, SavePlace, Seen, Work,

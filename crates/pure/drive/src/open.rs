@@ -8,6 +8,7 @@ use crate::notice::Notice;
 use crate::outbox::Outbox;
 use crate::tidy::AIM;
 use dormouse_context::conversation::Conversation;
+use dormouse_context::economy::Prior;
 use dormouse_context::files_read::FilesRead;
 use dormouse_context::layers::LayerState;
 use dormouse_context::ledger::Ledger;
@@ -168,9 +169,10 @@ impl Driver {
             project,
             lineage: None,
         })))?;
-        if let Some(prior) = &self.config.prior {
-            let prior = Conversation::prior(prior);
-            self.note(prior)?;
+        let lessons = self.config.lessons.take();
+        let prior = lessons.and_then(|bytes| serde_json::from_slice::<Prior>(&bytes).ok());
+        if let Some(prior) = prior {
+            self.note(Conversation::prior(&prior))?;
         }
         self.announce_prefix(None);
         Ok(())

@@ -13,12 +13,8 @@ use dormouse_ask::retry::RetryPolicy;
 use dormouse_ask::{Params, Response};
 use dormouse_context::compaction;
 use dormouse_context::conversation::Conversation;
-use dormouse_context::economy::{Decision, Prior};
-use dormouse_context::ledger::Ledger;
 use dormouse_context::offload::ToolOutput;
-use dormouse_context::policy::Policy;
 use dormouse_context::prefix::RenderedPrefix;
-use dormouse_context::window::Thresholds;
 use dormouse_core::block::Block;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{RecordId, Seq, SessionId};
@@ -28,12 +24,12 @@ use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_drive::{
     Command, CommandId, CompactWish, Config, DriveError, Driver, Injection, Judge, Opened, Place,
-    Reply, Role, RunsAll, Snapshot, SwitchModel, ToolHost, When,
+    PolicyChoice, Reply, Role, RunsAll, Snapshot, SwitchModel, ToolHost, When,
 };
 use dormouse_store::Blobs;
-use dormouse_system::{Files, System};
+use dormouse_system::System;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -43,6 +39,9 @@ pub type SettingsSource = Arc<dyn Fn() -> Arc<Settings> + Send + Sync>;
 
 /// Times an answer that a limit cut off is continued within one turn: what the spec allows.
 const CONTINUATIONS: u32 = 3;
+
+/// Lessons are a dozen figures; a longer file is another one's.
+const MOST_OF_LESSONS: u64 = 64 * 1024;
 
 /// Where a session's things lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +104,7 @@ pub struct SessionConfig {
     /// Tools, system prompt, instructions.
     pub prefix: Arc<RenderedPrefix>,
     /// The policy, where it is not the one of the settings.
-    pub policy: Option<Arc<dyn Policy>>,
+    pub policy: Option<PolicyChoice>,
     /// The window, where it is not the one of the settings and the model table.
     pub window: Option<Tokens>,
     /// What every line of the log repeats for foreign readers.
@@ -208,8 +207,11 @@ impl Session {
             folder: place.folder,
             project: place.project,
         };
-        let prior = match &log.head {
-            None => lessons(&*ports.system.files, &drive_place.lessons()),
+        let lessons = match &log.head {
+            None => {
+                let files = &ports.system.files;
+                files.read(&drive_place.lessons(), MOST_OF_LESSONS).ok()
+            }
             Some(_) => None,
         };
         let seed = Hash::of(ports.system.ids.fresh().as_bytes()).to_string();
@@ -233,7 +235,7 @@ impl Session {
             fallback: config.fallback,
             hooks: ports.hooks.are_there(),
             recall: ports.companion.speaks(),
-            prior,
+            lessons,
             explain: config.explain,
             seed: u64::from_str_radix(&seed[..16], 16).unwrap_or_default(),
         };
@@ -450,11 +452,6 @@ impl Session {
         self.run(Command::SettleNotes).await.map(drop)
     }
 
-    /// Whether keeping the cache warm would pay, from the pauses this session has had.
-    pub fn keep_alive_decision(&self) -> Option<Decision> {
-        self.engine.driver().keep_alive_decision()
-    }
-
     /// Touches the cache with a request for one token, if that pays. Says whether it was sent.
     ///
     /// # Errors
@@ -548,24 +545,9 @@ impl Session {
         self.engine.driver().conversation()
     }
 
-    /// Its cache ledger.
-    pub fn ledger(&self) -> &Ledger {
-        self.engine.driver().ledger()
-    }
-
     /// The model it talks to.
     pub fn model(&self) -> &str {
         &self.engine.driver().config().model
-    }
-
-    /// The policy in use.
-    pub fn policy(&self) -> &dyn Policy {
-        &*self.engine.driver().settings().policy
-    }
-
-    /// The window's figures.
-    pub fn thresholds(&self) -> &Thresholds {
-        &self.engine.driver().settings().thresholds
     }
 
     /// Tokens in use.
@@ -582,7 +564,8 @@ impl Session {
         self.engine.executor()
     }
 
-    pub(crate) fn driver(&self) -> &Driver {
+    /// The driver, to look at: its settings, its ledger, its decisions.
+    pub fn driver(&self) -> &Driver {
         self.engine.driver()
     }
 }
@@ -592,12 +575,4 @@ fn turn_end(reply: Reply) -> Result<TurnEnd, EngineError> {
         Reply::TurnEnded { response, requests } => Ok(TurnEnd { response, requests }),
         _ => Err(EngineError::Ended),
     }
-}
-
-/// The lessons of earlier sessions of the project. Figures of another version are learnt anew.
-fn lessons(files: &dyn Files, path: &Path) -> Option<Prior> {
-    /// A dozen figures take less than a kilobyte.
-    const MOST_BYTES: u64 = 64 * 1024;
-    let bytes = files.read(path, MOST_BYTES).ok()?;
-    serde_json::from_slice(&bytes).ok()
 }

@@ -48,7 +48,7 @@ async fn what_was_undone_is_not_done_again_at_once() {
     let mut session = kit.open().await;
     kit.talk_until_compacted(&mut session).await;
     session.undo(None).await.unwrap();
-    let target = session.thresholds().autocompact_target;
+    let target = session.driver().settings().thresholds.autocompact_target;
     assert!(session.used() >= target, "it is as full as it was");
     turn(&mut session, "Go on.").await;
     assert_eq!(boundaries(&session).await.len(), 1);
@@ -100,7 +100,7 @@ async fn it_is_refused_with_the_figures_when_it_does_not_fit() {
         panic!("{error}")
     };
     assert!(needed > limit);
-    assert_eq!(limit, session.thresholds().blocking_limit);
+    assert_eq!(limit, session.driver().settings().thresholds.blocking_limit);
     assert!(prompt(&session) == before);
 }
 
