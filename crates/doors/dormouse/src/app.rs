@@ -104,6 +104,9 @@ fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
         out,
         settings: cli.globals.settings(),
     };
+    if let Err(why) = crate::trace::start(&app.system) {
+        app.note(&why);
+    }
     let outcome: Outcome = commands::run(&cli, &mut app).and_then(|()| Ok(app.out.flush()?));
     match outcome {
         Ok(()) => Exit::Ok,

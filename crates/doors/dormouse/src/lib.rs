@@ -19,6 +19,7 @@ pub mod commands;
 pub mod describe;
 pub mod error;
 pub mod output;
+pub mod trace;
 pub mod transcript;
 
 pub use app::App;

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::execute::Executor;
 use crate::ports::{NoCompanion, NoHooks, NoTools, Restorer};
-use crate::session::Ports;
+use crate::setup::Ports;
 use crate::subscribe::Subscribers;
 use dormouse_context::compaction::RestoredPart;
 use dormouse_drive::{CommandId, DriveError, Driver, ForkReport, Reply, ToolHost};

@@ -2,7 +2,7 @@
 
 use crate::ask::ask;
 use crate::child::run_child;
-use crate::session::Ports;
+use crate::setup::Ports;
 use crate::subscribe::Subscribers;
 use dormouse_core::hash::Hash;
 use dormouse_drive::{

@@ -3,7 +3,8 @@
 use crate::child;
 use crate::error::EngineError;
 use crate::ports::{Asker, NoCompanion, NoHooks, NoTools};
-use crate::session::{Ports, Session};
+use crate::session::Session;
+use crate::setup::Ports;
 use dormouse_ask::Response;
 use dormouse_core::record::UsageReport;
 use dormouse_core::usage::TokenUsage;

@@ -22,6 +22,7 @@ mod execute;
 mod fork;
 mod ports;
 mod session;
+mod setup;
 mod store;
 mod subscribe;
 
@@ -37,6 +38,7 @@ pub use ports::{
     AskModel, Asker, CompactHooks, Companion, DiskRestorer, HookFuture, NoCompanion, NoHooks,
     NoTools, Notices, Restorer,
 };
-pub use session::{Ports, Session, SessionConfig, SessionPlace, SettingsSource, TurnEnd};
+pub use session::{Session, TurnEnd};
+pub use setup::{Ports, SessionConfig, SessionPlace, SettingsSource};
 pub use store::{BlockingLog, LogStore, StoreFuture};
 pub use subscribe::{Subscription, Told};

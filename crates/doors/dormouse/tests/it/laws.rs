@@ -18,15 +18,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Crates that do no IO, read no clock and no environment. Those that do not exist yet are
-/// bound from the day they do.
-const PURE: [&str; 6] = [
-    "dormouse-core",
-    "dormouse-context",
-    "dormouse-memory",
-    "dormouse-guard",
-    "dormouse-recall",
-    "dormouse-text",
+/// The rings, from the inside out. A crate's ring is the folder it lies in.
+const RINGS: [&str; 4] = ["pure", "shell", "doors", "lab"];
+
+/// Rings that a ring may depend on. The lab compares and measures whatever the others do; doors
+/// offer what the lab has (`replay`, `sim`, `eval`).
+const MAY_NEED: [(&str, &[&str]); 4] = [
+    ("pure", &["pure"]),
+    ("shell", &["pure", "shell"]),
+    ("doors", &["pure", "shell", "doors", "lab"]),
+    ("lab", &["pure", "shell", "lab"]),
+];
+
+/// Modules of the context engine that decide. The engine carries effects out and names none.
+const DECIDERS: [&str; 12] = [
+    "bound", "breaker", "clear", "economy", "fork", "layers", "ledger", "notes", "plan", "policy",
+    "tokens", "window",
 ];
 
 /// What would let IO or a runtime into a pure crate.
@@ -45,19 +52,12 @@ const LONGEST_FILE: usize = 500;
 #[test]
 fn pure_crates_depend_on_nothing_impure() {
     let graph = Graph::load();
+    let pure: Vec<&String> = graph.in_ring("pure").collect();
+    assert!(pure.len() >= 8, "only {pure:?} lie in crates/pure");
     let mut breaches = Vec::new();
-    for name in PURE {
-        let Some(start) = graph.members.get(name) else {
-            assert!(
-                !["dormouse-core", "dormouse-context"].contains(&name),
-                "{name} is no member of the workspace; was it renamed without this test?"
-            );
-            continue;
-        };
-        for (id, way) in graph.reachable(start) {
-            let reached = graph.names[id].as_str();
-            let ours_but_impure = graph.members.contains_key(reached) && !PURE.contains(&reached);
-            if IMPURE.contains(&reached) || ours_but_impure {
+    for name in pure {
+        for (id, way) in graph.reachable(&graph.members[name]) {
+            if IMPURE.contains(&graph.names[id].as_str()) {
                 breaches.push(way.join(" -> "));
             }
         }
@@ -66,6 +66,57 @@ fn pure_crates_depend_on_nothing_impure() {
         breaches.is_empty(),
         "pure crates take what they need as arguments and return what is to be done; move the \
          code that needs this into a shell crate, or the dependency into dev-dependencies:\n  {}",
+        breaches.join("\n  ")
+    );
+}
+
+#[test]
+fn dependencies_point_inwards() {
+    let graph = Graph::load();
+    let mut breaches = Vec::new();
+    for (ring, allowed) in MAY_NEED {
+        for name in graph.in_ring(ring) {
+            for needed in &graph.needs[&graph.members[name]] {
+                let needed = &graph.names[needed];
+                let Some(other) = graph.manifests.get(needed).map(|path| ring_of(path)) else {
+                    continue;
+                };
+                if !allowed.contains(&other.as_str()) {
+                    breaches.push(format!("{name} ({ring}) -> {needed} ({other})"));
+                }
+            }
+        }
+    }
+    // Tools are given to a conversation; they do not know how one is run.
+    let tools = graph.reachable(&graph.members["dormouse-tools"]);
+    if tools.contains_key(graph.members["dormouse-engine"].as_str()) {
+        breaches.push("dormouse-tools -> dormouse-engine".to_owned());
+    }
+    assert!(
+        breaches.is_empty(),
+        "an arrow points inwards only (ARCHITECTURE.md, \"Crates\"):\n  {}",
+        breaches.join("\n  ")
+    );
+}
+
+#[test]
+fn the_engine_names_no_decider() {
+    let source = root().join("crates/shell/engine/src");
+    let files = rust_files().into_iter();
+    let files: Vec<PathBuf> = files.filter(|path| path.starts_with(&source)).collect();
+    assert!(files.len() > 5, "the engine has moved away from {source:?}");
+    let mut breaches = Vec::new();
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        for decider in DECIDERS {
+            if text.contains(&format!("dormouse_context::{decider}")) {
+                breaches.push(format!("{}: {decider}", path.display()));
+            }
+        }
+    }
+    assert!(
+        breaches.is_empty(),
+        "an executor has no decisions: move this into dormouse-drive:\n  {}",
         breaches.join("\n  ")
     );
 }
@@ -190,6 +241,14 @@ impl Graph {
         graph
     }
 
+    /// The crates of ours in a ring.
+    fn in_ring<'a>(&'a self, ring: &'a str) -> impl Iterator<Item = &'a String> {
+        let crates = self.manifests.iter();
+        crates
+            .filter(move |(_, manifest)| ring_of(manifest) == ring)
+            .map(|(name, _)| name)
+    }
+
     /// Every package that `start` needs, with the shortest way there by name.
     fn reachable<'a>(&'a self, start: &'a str) -> BTreeMap<&'a str, Vec<&'a str>> {
         let mut ways = BTreeMap::from([(start, vec![self.names[start].as_str()])]);
@@ -206,6 +265,22 @@ impl Graph {
         }
         ways
     }
+}
+
+/// The folder below `crates` that a manifest lies in.
+fn ring_of(manifest: &Path) -> String {
+    let ring = manifest
+        .strip_prefix(root().join("crates"))
+        .ok()
+        .and_then(|path| path.iter().next())
+        .map(|ring| ring.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    assert!(
+        RINGS.contains(&ring.as_str()),
+        "{} lies in no ring",
+        manifest.display()
+    );
+    ring
 }
 
 fn cargo(arguments: &[&str]) -> String {

@@ -32,3 +32,5 @@ mod program;
 mod session;
 #[cfg(test)]
 mod simulator;
+#[cfg(test)]
+mod trace;

@@ -262,6 +262,8 @@ pub(super) const fn purpose_name(purpose: Purpose) -> &'static str {
         Purpose::Turn => "conversation",
         Purpose::Notes => "notes",
         Purpose::Compaction => "compaction",
+        Purpose::KeepAlive => "keep-alive",
+        Purpose::Provider => "provider",
         Purpose::Fork => "fork",
     }
 }
