@@ -144,8 +144,11 @@ impl Driver {
         };
         let failure = match answer {
             Ok(response) => {
-                let begun = self.asks.remove(&use_for).and_then(|asking| asking.begun);
-                self.answered(use_for, *response, begun);
+                let Some(asking) = self.asks.remove(&use_for) else {
+                    self.answered_late(use_for, &response);
+                    return;
+                };
+                self.answered(use_for, *response, asking.begun);
                 return;
             }
             Err(failure) => failure,
@@ -190,6 +193,19 @@ impl Driver {
         self.unanswered(use_for, failure, begun);
     }
 
+    /// An answer that is no longer wanted: it is paid for, and nothing else.
+    fn answered_late(&mut self, use_for: AskFor, response: &Response) {
+        let purpose = match use_for {
+            AskFor::Turn => Purpose::Fork,
+            AskFor::Compaction => Purpose::Compaction,
+            AskFor::Notes => Purpose::Notes,
+            AskFor::KeepAlive => Purpose::KeepAlive,
+        };
+        if let Err(error) = self.account(purpose, response) {
+            self.fail_turn(error);
+        }
+    }
+
     fn record_attempt(&mut self, attempt: Attempt) {
         if let Err(error) = self.note(StateChange::Attempt(attempt)) {
             self.fail_turn(error);
@@ -226,7 +242,8 @@ impl Driver {
             return;
         }
         let purpose = match use_for {
-            AskFor::Turn => Purpose::Turn,
+            // The turn it was asked for is over: it is beside the conversation now.
+            AskFor::Turn => Purpose::Fork,
             AskFor::Compaction => Purpose::Compaction,
             AskFor::Notes => Purpose::Notes,
             AskFor::KeepAlive => Purpose::KeepAlive,

@@ -13,7 +13,7 @@ use crate::turn::Extent;
 use bytes::Bytes;
 use dormouse_context::economy::Prior;
 use dormouse_core::block::Block;
-use dormouse_core::record::{Body, StateChange};
+use dormouse_core::record::{Body, Message, StateChange};
 use serde_json::Value;
 
 impl Driver {
@@ -171,7 +171,8 @@ impl Driver {
         }
     }
 
-    /// Prompts that a restart found waiting.
+    /// Takes in prompts that a restart found waiting. They are said, and answered with the next
+    /// turn: a restart sends nothing by itself.
     pub(crate) fn requeue(&mut self) {
         let facts = &self.conversation.state().facts;
         let Some(Value::Array(waiting)) = facts.get(QUEUE_FACT) else {
@@ -179,10 +180,11 @@ impl Driver {
         };
         let prompts: Vec<Vec<Block>> = waiting.iter().map(from_json).collect();
         for content in prompts.into_iter().filter(|content| !content.is_empty()) {
-            let when = When::Queue;
-            self.commands
-                .push_back((None, Command::Prompt { content, when }));
+            if let Err(error) = self.emit(Body::Message(Message::user(content))) {
+                self.fail_turn(error);
+            }
         }
+        self.record_queue();
     }
 }
 

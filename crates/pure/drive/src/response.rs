@@ -82,6 +82,10 @@ impl Driver {
             self.fail_turn(error);
             return;
         }
+        if self.cancelling() {
+            // The answer was faster than the cancel: its calls are not.
+            self.cancel_calls();
+        }
         let reason = response.stop_reason.clone();
         if let Some(turn) = &mut self.turn {
             turn.answer = Some(Box::new(response));
@@ -318,6 +322,9 @@ impl Driver {
         let record = self.emit(Body::Message(message))?;
         if self.runs_calls() {
             self.calls_asked(&rest, record.seq);
+        }
+        if self.cancelling() {
+            self.cancel_calls();
         }
         if measured {
             self.observe_usage(&id, &model, usage)?;

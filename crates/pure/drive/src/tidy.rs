@@ -89,7 +89,7 @@ impl Driver {
             None => self.tidied(),
             Some(Action::Clear(selection)) => {
                 self.clear(selection, plan.head);
-                Ok(Tidied::Job)
+                Ok(self.job_or_again())
             }
             Some(Action::OpenBreaker(breaker)) => {
                 self.note(breaker.record())?;
@@ -115,19 +115,11 @@ impl Driver {
                     allowed,
                 };
                 self.run_compaction(request, keep, Then::Tidy);
-                Ok(if self.job.is_some() {
-                    Tidied::Job
-                } else {
-                    Tidied::Again
-                })
+                Ok(self.job_or_again())
             }
             Some(Action::CompactByProvider { trigger }) => {
                 self.compact_by_provider(trigger);
-                Ok(if self.job.is_some() {
-                    Tidied::Job
-                } else {
-                    Tidied::Again
-                })
+                Ok(self.job_or_again())
             }
             Some(Action::UpdateNotes) if moment == Moment::TurnEnd => {
                 self.start_notes();
@@ -141,6 +133,15 @@ impl Driver {
                 }
                 Ok(Tidied::Over)
             }
+        }
+    }
+
+    /// A job may have ended without a single effect.
+    fn job_or_again(&self) -> Tidied {
+        if self.job.is_some() {
+            Tidied::Job
+        } else {
+            Tidied::Again
         }
     }
 

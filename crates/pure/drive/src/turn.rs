@@ -1,6 +1,6 @@
 //! A turn: recall, layers, request, calls, and again until the model calls nothing.
 
-use crate::command::{CommandId, Reply};
+use crate::command::{Command, CommandId, Reply, When};
 use crate::driver::Driver;
 use crate::effect::{Effect, RecallMoment, Seen, Work};
 use crate::error::DriveError;
@@ -154,7 +154,9 @@ impl Driver {
         self.take_notes();
         self.notes_settled();
         loop {
-            if self.job.is_some() {
+            // Results whose files are being saved come before whatever is asked for next.
+            let saving = self.turn.is_none() && !self.results.is_empty();
+            if self.job.is_some() || saving {
                 return;
             }
             match self.phase() {
@@ -282,6 +284,7 @@ impl Driver {
             _ => Reply::Done,
         };
         self.reply_stored(turn.reply, Ok(reply));
+        self.unsteer();
         if turn.extent != Extent::Step {
             self.outbox.push(Effect::TurnOver);
         }
@@ -292,10 +295,38 @@ impl Driver {
         let Some(turn) = self.turn.take() else {
             return;
         };
+        // Effects of the turn end by themselves; their outcomes find no turn to go on with.
+        self.stop_of_turn();
         self.calls.clear();
         self.results.clear();
         self.reply(turn.reply, Err(error));
+        self.unsteer();
         self.outbox.push(Effect::TurnOver);
+    }
+
+    fn stop_of_turn(&mut self) {
+        let of_turn = |running: &Running| {
+            matches!(
+                running,
+                Running::Ask(AskFor::Turn)
+                    | Running::Recall
+                    | Running::Tool(_)
+                    | Running::Person(_)
+            )
+        };
+        for id in self.outbox.all(of_turn) {
+            self.outbox.stop(id);
+        }
+        self.asks.remove(&AskFor::Turn);
+    }
+
+    /// Prompts that no tool boundary came for are the next turn's.
+    fn unsteer(&mut self) {
+        for (reply, content) in std::mem::take(&mut self.steering).into_iter().rev() {
+            let when = When::Queue;
+            self.commands
+                .push_front((reply, Command::Prompt { content, when }));
+        }
     }
 
     /// Stops the turn and everything that runs for it.
@@ -345,6 +376,7 @@ impl Driver {
         };
         self.calls.clear();
         self.reply_stored(turn.reply, Err(DriveError::Cancelled));
+        self.unsteer();
         self.outbox.push(Effect::TurnOver);
         true
     }
