@@ -3,7 +3,10 @@
 //! Records go in one by one; everything else is read off. The same value comes out whether the
 //! whole path is folded, or the session is resumed from a manifest and the records behind it.
 //!
-//! Not here: reading and writing logs, choosing the path, deciding anything.
+//! Not here: reading and writing logs, deciding anything. How a session comes out of its records is
+//! in `conversation/from_log.rs`.
+
+mod from_log;
 
 use crate::compact::Compaction;
 use crate::economy::{Compacted, Estimators, Prior};
@@ -54,60 +57,6 @@ impl Conversation {
             economy: Estimators::default(),
             head: None,
         }
-    }
-
-    /// Folds the records of a path, its undo records followed.
-    pub fn fold(path: &[&Record], target: Target) -> Self {
-        let mut conversation = Self::new(target);
-        let kept = undo::kept(path, &undo::undone(path));
-        // The view before an undo is folded without what it undoes; the state at that point is
-        // the one its manifest gives.
-        let last_undo = path
-            .iter()
-            .rev()
-            .find(|record| matches!(record.body, Body::Undo(_)));
-        let undone_at = last_undo.map(|record| record.seq);
-        let (before, after): (Vec<&Record>, Vec<&Record>) = kept
-            .into_iter()
-            .partition(|record| undone_at.is_some_and(|at| record.seq <= at));
-        for record in before {
-            undo::apply(&mut conversation.view, record);
-        }
-        if let Some(Body::Undo(undo)) = last_undo.map(|record| &record.body) {
-            conversation.take_state(&undo.manifest.state);
-        }
-        for record in after {
-            conversation.apply(record);
-        }
-        conversation.head = path.last().map(|record| record.id.clone());
-        conversation
-    }
-
-    /// Resumes from a record with a manifest and the records its ranges name; the records behind
-    /// it are applied by the caller.
-    pub fn resume<'a>(
-        carrier: &Record,
-        kept: impl IntoIterator<Item = (Option<&'a SessionId>, &'a Record)>,
-        target: Target,
-    ) -> Self {
-        let Some(manifest) = carrier.body.manifest() else {
-            // Another tool's boundary: it starts with what it says it kept.
-            let mut conversation = Self::new(target);
-            for (_, record) in kept {
-                conversation.apply(record);
-            }
-            conversation.apply(carrier);
-            return conversation;
-        };
-        let mut conversation = Self::new(target.clone());
-        conversation.view = View::resume(carrier, manifest, kept, target);
-        conversation.take_state(&manifest.state);
-        if let Body::Boundary(boundary) = &carrier.body {
-            conversation.compacted_to(boundary);
-        }
-        conversation.mark(carrier);
-        conversation.head = Some(carrier.id.clone());
-        conversation
     }
 
     /// Applies the next record of the path.

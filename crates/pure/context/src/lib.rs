@@ -31,7 +31,6 @@ pub mod policy;
 pub mod prefix;
 pub mod question;
 pub mod results;
-mod resume;
 mod rewrite;
 pub mod segment;
 pub mod tail;

@@ -22,8 +22,8 @@ pub enum Leaf<'a> {
 }
 
 /// The records on the path to a leaf, oldest first. Empty when the leaf is not in the log.
-pub fn path<'a>(records: &'a [Record], leaf: Leaf<'_>) -> Vec<&'a Record> {
-    let index = Index::of(records);
+pub fn path<'a>(records: impl IntoIterator<Item = &'a Record>, leaf: Leaf<'_>) -> Vec<&'a Record> {
+    let index = Index::of(records.into_iter().collect());
     let Some(leaf) = index.leaf(leaf) else {
         return Vec::new();
     };
@@ -32,16 +32,16 @@ pub fn path<'a>(records: &'a [Record], leaf: Leaf<'_>) -> Vec<&'a Record> {
     // The file's order, which for a chain is also the order of the chain.
     let mut order: Vec<usize> = on_path.into_iter().collect();
     order.sort_unstable();
-    order.into_iter().map(|at| &records[at]).collect()
+    order.into_iter().map(|at| index.records[at]).collect()
 }
 
 struct Index<'a> {
-    records: &'a [Record],
+    records: Vec<&'a Record>,
     by_id: HashMap<&'a RecordId, usize>,
 }
 
 impl<'a> Index<'a> {
-    fn of(records: &'a [Record]) -> Self {
+    fn of(records: Vec<&'a Record>) -> Self {
         let mut by_id = HashMap::with_capacity(records.len());
         for (at, record) in records.iter().enumerate() {
             // A line that was copied later in the file is the same record.
@@ -58,7 +58,9 @@ impl<'a> Index<'a> {
                     record.own || matches!(record.body, Body::Message(_) | Body::Boundary(_))
                 };
                 let main = |record: &Record| counts(record) && !record.side_chain;
-                let newest = |is: &dyn Fn(&Record) -> bool| self.records.iter().rposition(is);
+                let newest = |is: &dyn Fn(&Record) -> bool| {
+                    self.records.iter().rposition(|record| is(record))
+                };
                 let at = newest(&main).or_else(|| newest(&counts))?;
                 self.by_id.get(&self.records[at].id).copied()
             }
@@ -73,7 +75,7 @@ impl<'a> Index<'a> {
         let mut next = Some(leaf);
         while let Some(at) = next.filter(|at| walked.insert(*at)) {
             chain.insert(at);
-            let record = &self.records[at];
+            let record = self.records[at];
             if let Body::Boundary(boundary) = &record.body
                 && let Some(preserved) = &boundary.preserved
             {
@@ -104,7 +106,7 @@ impl<'a> Index<'a> {
         let responses: HashSet<&MessageId> = on_path
             .iter()
             .filter(|at| foreign(at))
-            .filter_map(|at| message_id(&self.records[*at]))
+            .filter_map(|at| message_id(self.records[*at]))
             .collect();
         if responses.is_empty() {
             return;
@@ -112,18 +114,18 @@ impl<'a> Index<'a> {
         let first = on_path.iter().min().copied().unwrap_or(0);
         let rest = || (first..self.records.len()).filter(foreign);
         let lines: Vec<usize> = rest()
-            .filter(|at| message_id(&self.records[*at]).is_some_and(|id| responses.contains(id)))
+            .filter(|at| message_id(self.records[*at]).is_some_and(|id| responses.contains(id)))
             .filter(|at| self.by_id.get(&self.records[*at].id) == Some(at))
             .collect();
         on_path.extend(lines);
         let calls: HashSet<&CallId> = on_path
             .iter()
             .filter(|at| foreign(at))
-            .flat_map(|at| blocks(&self.records[*at], Role::Assistant, BlockKind::ToolUse))
+            .flat_map(|at| blocks(self.records[*at], Role::Assistant, BlockKind::ToolUse))
             .collect();
         let results: Vec<usize> = rest()
             .filter(|at| {
-                blocks(&self.records[*at], Role::User, BlockKind::ToolResult)
+                blocks(self.records[*at], Role::User, BlockKind::ToolResult)
                     .any(|call| calls.contains(call))
             })
             .filter(|at| self.by_id.get(&self.records[*at].id) == Some(at))

@@ -132,7 +132,7 @@ pub fn fold_path(path: &[&Record], target: Target) -> View {
 
 fn fold(path: &[&Record], undone: &HashSet<RecordId>, target: Target) -> View {
     let mut view = View::new(target);
-    for record in kept(path, undone) {
+    for (_, record) in kept(path, undone) {
         apply(&mut view, record);
     }
     view
@@ -151,11 +151,15 @@ pub(crate) fn apply(view: &mut View, record: &Record) {
     }
 }
 
-/// The records of a path that count: not undone, not caused by what is undone.
-pub(crate) fn kept<'a>(path: &[&'a Record], undone: &HashSet<RecordId>) -> Vec<&'a Record> {
+/// The records of a path that count, with their positions on it: not undone, not caused by what is
+/// undone.
+pub(crate) fn kept<'a>(
+    path: &[&'a Record],
+    undone: &HashSet<RecordId>,
+) -> Vec<(usize, &'a Record)> {
     let mut gone = undone.clone();
     let mut kept = Vec::with_capacity(path.len());
-    for record in path {
+    for (at, record) in path.iter().enumerate() {
         let caused = record
             .caused_by
             .as_ref()
@@ -163,7 +167,7 @@ pub(crate) fn kept<'a>(path: &[&'a Record], undone: &HashSet<RecordId>) -> Vec<&
         if caused || gone.contains(&record.id) {
             gone.insert(record.id.clone());
         } else {
-            kept.push(*record);
+            kept.push((at, *record));
         }
     }
     kept

@@ -1,13 +1,13 @@
 //! A session's log in memory, behind the port: for tests and for sessions that leave no trace.
 
-use crate::issue::Trouble;
+use crate::issue::{Issues, Trouble};
 use crate::log_file::ReadError;
 use crate::read::ReadLog;
-use crate::resume::{Resumed, is_carrier};
+use crate::resume::{Resumed, live_part_of};
 use crate::session_log::{AppendError, Draft, Head, SessionLog, place};
 use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::record::{Batch, Body, Record};
-use std::collections::{BTreeMap, HashMap};
+use dormouse_core::record::{Batch, KeptRange, Record};
+use std::collections::BTreeMap;
 
 /// A log that is gone with its process.
 #[derive(Clone, Debug)]
@@ -41,22 +41,6 @@ impl MemoryLog {
     /// Everything that was appended.
     pub fn records(&self) -> &[Record] {
         &self.records
-    }
-
-    /// The newest carrier on the path of the newest record.
-    fn carrier(&self) -> Option<usize> {
-        let at = |id: &RecordId| self.records.iter().position(|record| record.id == *id);
-        let mut next = self.records.iter().rposition(|record| !record.side_chain);
-        let mut steps = self.records.len();
-        while let Some(index) = next.filter(|_| steps > 0) {
-            let record = &self.records[index];
-            if is_carrier(record) {
-                return Some(index);
-            }
-            next = record.parent.as_ref().and_then(at);
-            steps -= 1;
-        }
-        None
     }
 }
 
@@ -124,40 +108,60 @@ impl SessionLog for MemoryLog {
     }
 
     fn resume(&self) -> Result<Resumed, ReadError> {
-        let mut resumed = Resumed::default();
-        let Some(carrier) = self.carrier() else {
-            resumed.tail.clone_from(&self.records);
+        let mut resumed = live_part_of(&self.records);
+        let Some(carrier) = &resumed.carrier else {
             return Ok(resumed);
         };
-        resumed.tail = self.records[carrier + 1..].to_vec();
-        let carrier = self.records[carrier].clone();
-        let ranges = match &carrier.body {
-            Body::Boundary(boundary) if boundary.manifest.is_none() => &[],
-            body => body.manifest().map_or(&[][..], |manifest| &manifest.ranges),
-        };
-        let by_session: HashMap<&SessionId, &Vec<Record>> = self.siblings.iter().collect();
-        for range in ranges {
+        let manifest = carrier.body.manifest();
+        for range in manifest.map_or(&[][..], |manifest| &manifest.ranges) {
             let records = match &range.session {
-                Some(session) if *session != self.session => by_session.get(session).copied(),
-                _ => Some(&self.records),
+                Some(session) if *session != self.session => {
+                    self.siblings.get(session).map(Vec::as_slice)
+                }
+                _ => {
+                    let is_before = |record: &Record| record.seq < carrier.seq;
+                    let end = self.records.partition_point(is_before);
+                    Some(&self.records[..end])
+                }
             };
             let Some(records) = records else {
-                let session = range
-                    .session
-                    .clone()
-                    .unwrap_or_else(|| self.session.clone());
+                let session = range.session.clone().unwrap_or(self.session.clone());
                 let what = Trouble::LogMissing { session };
                 resumed.issues.add(None, carrier.offset, what);
                 continue;
             };
-            let kept = records
-                .iter()
-                .filter(|record| (range.first..=range.last).contains(&record.seq))
-                .filter(|record| record.id != carrier.id);
-            let named = kept.map(|record| (range.session.clone(), record.clone()));
-            resumed.kept.extend(named);
+            let named = named(records, range, &mut resumed.issues).iter();
+            let kept = named.map(|record| (range.session.clone(), record.clone()));
+            resumed.kept.extend(kept);
         }
-        resumed.carrier = Some(carrier);
         Ok(resumed)
     }
+}
+
+/// The records of a range, found by the rules that hold for files: the first by its number if its
+/// id agrees, or else by the id alone; the others by their numbers.
+fn named<'a>(records: &'a [Record], range: &KeptRange, issues: &mut Issues) -> &'a [Record] {
+    let is_first = |record: &Record| record.id == range.first_id;
+    let by_number = records.binary_search_by_key(&range.first, |record| record.seq);
+    let first = by_number.ok().filter(|at| is_first(&records[*at]));
+    let KeptRange {
+        first: from, last, ..
+    } = *range;
+    let Some(first) = first.or_else(|| records.iter().position(is_first)) else {
+        let id = range.first_id.clone();
+        let what = Trouble::RangeNotFound {
+            first: from,
+            last,
+            id,
+        };
+        issues.add(None, range.offset, what);
+        return &[];
+    };
+    let found = &records[first..];
+    let found = &found[..found.partition_point(|record| record.seq <= last)];
+    if found.last().is_none_or(|record| record.seq != last) {
+        let what = Trouble::RangeCutShort { first: from, last };
+        issues.add(None, range.offset, what);
+    }
+    found
 }

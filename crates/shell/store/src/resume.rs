@@ -11,8 +11,9 @@
 //! on before it, and what lies between joins the tail. Every line is parsed once.
 //!
 //! # Responsibilities
-//! The cost grows with what is live, not with the file. Records off the path may be among the
-//! tail: choosing the path is the engine's business.
+//! The cost grows with what is live, not with the file. Abandoned branches behind the carrier are
+//! part of the tail, because telling them apart takes the rules of a path; the context engine
+//! applies those (`Conversation::resumed`).
 //!
 //! # Not here
 //! Where the records of a range lie ([`crate::ranges`]).
@@ -132,13 +133,30 @@ fn live_part(file: &dyn RandomRead, len: u64) -> FileResult<Resumed> {
             }
         }
     };
-    let records = tail.parts.into_iter().rev().flatten();
-    Ok(Resumed {
-        carrier,
-        tail: records.collect(),
-        issues: tail.issues,
-        ..Resumed::default()
-    })
+    Ok(tail.resumed(carrier))
+}
+
+/// The same for records that are all in memory.
+pub(crate) fn live_part_of(records: &[Record]) -> Resumed {
+    let mut tail = Tail::default();
+    let mut end = records.len();
+    let carrier = loop {
+        let Some(at) = records[..end].iter().rposition(is_carrier) else {
+            tail.take(records[..end].to_vec());
+            break None;
+        };
+        tail.take(records[at + 1..end].to_vec());
+        let record = &records[at];
+        match tail.follow(record) {
+            Path::ReachesIt => break Some(record.clone()),
+            Path::EndsBehindIt => break None,
+            Path::PassesItBy => {
+                tail.prepend_record(record.clone());
+                end = at;
+            }
+        }
+    };
+    tail.resumed(carrier)
 }
 
 /// Whether resuming can start at this record.
@@ -230,6 +248,16 @@ impl Tail {
                 Some(parent) => Step::At(parent),
                 None => Step::Ended(id.clone()),
             };
+        }
+    }
+
+    fn resumed(self, carrier: Option<Record>) -> Resumed {
+        let records = self.parts.into_iter().rev().flatten();
+        Resumed {
+            carrier,
+            tail: records.collect(),
+            issues: self.issues,
+            ..Resumed::default()
         }
     }
 

@@ -1,6 +1,7 @@
 //! Transcripts of other tools: paths, parallel results, compactions.
 
 use crate::view_cases::{show, target};
+use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::view::View;
 use dormouse_core::id::RecordId;
@@ -80,4 +81,24 @@ fn what_a_boundary_preserved_is_passed_on_the_way_to_what_was_before() {
         show(&View::fold(on_path, target())),
         "user: kept\nuser: new"
     );
+}
+
+#[test]
+fn a_resumed_transcript_keeps_what_was_preserved_and_leaves_out_other_branches() {
+    let records = foreign(&[
+        r#"{"type":"user","uuid":"u1","parentUuid":null,"message":{"role":"user","content":"kept"}}"#,
+        r#"{"type":"user","uuid":"s1","parentUuid":null,"isSidechain":true,"message":{"role":"user","content":"a sub-agent"}}"#,
+        r#"{"type":"user","uuid":"u2","parentUuid":"u1","message":{"role":"user","content":"kept, too"}}"#,
+        r#"{"type":"system","subtype":"compact_boundary","uuid":"b1","parentUuid":null,"compactMetadata":{"preservedSegment":{"headUuid":"u1","tailUuid":"u2"}}}"#,
+        r#"{"type":"user","uuid":"u3","parentUuid":"b1","message":{"role":"user","content":"rewound"}}"#,
+        r#"{"type":"user","uuid":"u4","parentUuid":"b1","message":{"role":"user","content":"instead"}}"#,
+    ]);
+    let kept = records[..3].iter().map(|record| (None, record));
+    let resumed = Conversation::resumed(Some(&records[3]), kept, &records[4..], target());
+    assert_eq!(
+        show(resumed.view()),
+        "user: kept\nuser: kept, too\nuser: instead"
+    );
+    let whole = Conversation::fold(&path(&records, Leaf::Newest), target());
+    assert_eq!(show(resumed.view()), show(whole.view()));
 }

@@ -91,7 +91,39 @@ impl Op {
     }
 }
 
+/// Weights of what makes branches and manifests, among ordinary things that happen.
+struct Turns {
+    rewrite: u32,
+    checkpoint: u32,
+    rewind: u32,
+    /// How far back a rewind may go.
+    farthest: u8,
+}
+
 pub(crate) fn ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
+    let turns = Turns {
+        rewrite: 1,
+        checkpoint: 1,
+        rewind: 1,
+        farthest: 8,
+    };
+    weighted_ops(most, &turns)
+}
+
+/// Logs that are mostly branches: rewinds go behind manifests, and rewrites, undo records and
+/// checkpoints are left on branches that are abandoned.
+pub(crate) fn branching_ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
+    let turns = Turns {
+        rewrite: 2,
+        checkpoint: 4,
+        rewind: 9,
+        farthest: 30,
+    };
+    weighted_ops(most, &turns)
+}
+
+fn weighted_ops(most: usize, turns: &Turns) -> impl Strategy<Value = Vec<Op>> + use<> {
+    let rewrite = turns.rewrite;
     let op = prop_oneof![
         4 => "[a-c]{0,3}".prop_map(Op::UserText),
         6 => (0_u8..4, 0_u8..4, any::<bool>(), prop::bool::weighted(0.25), any::<Option<u8>>())
@@ -101,13 +133,13 @@ pub(crate) fn ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
         1 => Just(Op::Repair),
         7 => Just(Op::Request),
         1 => (0_u8..3).prop_map(|back| Op::Preview { back }),
-        1 => (0_u8..3).prop_map(|keep| Op::Clear { keep }),
-        1 => (0_u8..20, 0_u8..6).prop_map(|(from, len)| Op::Snip { from, len }),
-        1 => (0_u8..20, 0_u8..6).prop_map(|(from, len)| Op::Fold { from, len }),
-        1 => (0_u8..12, any::<bool>()).prop_map(|(keep, back)| Op::Compact { keep, back }),
-        1 => (0_u8..3).prop_map(|older| Op::UndoNewest { older }),
-        1 => Just(Op::Checkpoint),
-        1 => (0_u8..9).prop_map(|back| Op::Rewind { back }),
+        rewrite => (0_u8..3).prop_map(|keep| Op::Clear { keep }),
+        rewrite => (0_u8..20, 0_u8..6).prop_map(|(from, len)| Op::Snip { from, len }),
+        rewrite => (0_u8..20, 0_u8..6).prop_map(|(from, len)| Op::Fold { from, len }),
+        rewrite => (0_u8..12, any::<bool>()).prop_map(|(keep, back)| Op::Compact { keep, back }),
+        rewrite => (0_u8..3).prop_map(|older| Op::UndoNewest { older }),
+        turns.checkpoint => Just(Op::Checkpoint),
+        turns.rewind => (0..=turns.farthest).prop_map(|back| Op::Rewind { back }),
     ];
     prop::collection::vec(op, 0..most)
 }

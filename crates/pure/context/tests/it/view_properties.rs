@@ -1,9 +1,10 @@
 //! The invariants of the view, over random logs.
 
-use crate::random_log::{Op, Session, ops, targets};
+use crate::random_log::{Op, Session, branching_ops, ops, targets};
 use bytes::Bytes;
 use dormouse_context::conversation::Conversation;
 use dormouse_context::files_read::FilesRead;
+use dormouse_context::path::{Leaf, path};
 use dormouse_context::segment::SegmentList;
 use dormouse_context::target::Target;
 use dormouse_context::undo;
@@ -154,6 +155,30 @@ proptest! {
                 prop_assert_eq!(resumed.state(), unbroken.state());
                 prop_assert_eq!(resumed.count(&Weight::default()), unbroken.count(&Weight::default()));
             }
+        }
+    }
+
+    #[test]
+    fn a_resumed_log_is_the_fold_of_its_newest_path(ops in branching_ops(60), target in targets()) {
+        let mut session = Session::new(target.clone());
+        for op in &ops {
+            session.step(op);
+            let records = session.log.records();
+            let whole = path(records, Leaf::Newest);
+            let unbroken = Conversation::fold(&whole, target.clone());
+            let carries = |record: &&&Record| record.body.manifest().is_some();
+            let carrier = whole.iter().rfind(carries).copied();
+            // By position, as a store reads a file: abandoned branches are in the tail, too.
+            let behind = records.partition_point(|record| carrier.is_some_and(|at| record.seq <= at.seq));
+            let kept = carrier.into_iter().flat_map(|carrier| in_ranges(records, carrier));
+            let kept = kept.map(|record| (None, record));
+            let resumed = Conversation::resumed(carrier, kept, &records[behind..], target.clone());
+            prop_assert_eq!(resumed.head(), unbroken.head());
+            prop_assert_eq!(wire(&resumed.view().segments()), wire(&unbroken.view().segments()));
+            prop_assert_eq!(resumed.view().extent(), unbroken.view().extent());
+            prop_assert_eq!(resumed.state(), unbroken.state());
+            prop_assert_eq!(resumed.economy(), unbroken.economy());
+            prop_assert_eq!(resumed.count(&Weight::default()), unbroken.count(&Weight::default()));
         }
     }
 

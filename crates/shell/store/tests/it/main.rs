@@ -14,5 +14,6 @@ mod material;
 mod model;
 mod resume;
 mod resume_random;
+mod resumed;
 mod transcripts;
 mod usage;

@@ -1,6 +1,6 @@
 //! The log in a file against the log in memory, over random histories.
 
-use crate::kit::{LOG, draft, request, says, session};
+use crate::kit::{LOG, checkpoint, draft, kept, range, request, says, session};
 use dormouse_core::id::RecordId;
 use dormouse_core::record::{Body, LineContext, Record};
 use dormouse_store::{AppendError, FileLog, MemoryLog, SessionLog};
@@ -12,7 +12,7 @@ enum Step {
     Append { durable: bool },
     WrongHead,
     Branch { back: usize },
-    Checkpoint,
+    Checkpoint { kept: Vec<(usize, usize)> },
     Reopen,
     PowerCut,
     Kill { after: u64 },
@@ -23,7 +23,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => any::<bool>().prop_map(|durable| Step::Append { durable }),
         1 => Just(Step::WrongHead),
         2 => (0_usize..6).prop_map(|back| Step::Branch { back }),
-        2 => Just(Step::Checkpoint),
+        2 => prop::collection::vec((0_usize..30, 0_usize..4), 0..4).prop_map(|kept| Step::Checkpoint { kept }),
         1 => Just(Step::Reopen),
         1 => Just(Step::PowerCut),
         1 => (0_u64..600).prop_map(|after| Step::Kill { after }),
@@ -63,11 +63,18 @@ fn cut(model: &MemoryLog, left: usize) -> MemoryLog {
     shorter
 }
 
-fn body(model: &MemoryLog, step: &Step, number: usize) -> Body {
+fn body(written: &[Record], step: &Step, number: usize) -> Body {
     match step {
-        _ if model.records().is_empty() => session(),
+        _ if written.is_empty() => session(),
         Step::Append { durable: true } => request(),
-        Step::Checkpoint => crate::kit::checkpoint(Vec::new()),
+        // Stretches anywhere in the log, on abandoned branches, too.
+        Step::Checkpoint { kept } => {
+            let at = |at: usize| &written[at.min(written.len() - 1)];
+            let ranges = kept
+                .iter()
+                .map(|(first, len)| range(at(*first), at(first + len)));
+            checkpoint(ranges.collect())
+        }
         _ => says(&format!("text {number}")),
     }
 }
@@ -79,7 +86,8 @@ proptest! {
         let mut model = MemoryLog::new("s".into());
         let mut file = open(&memory);
         for (number, step) in steps.iter().enumerate() {
-            let mut next = draft(&format!("r{number}"), body(&model, step, number));
+            let written = file.read().unwrap().records;
+            let mut next = draft(&format!("r{number}"), body(&written, step, number));
             let expected = head(&model);
             match step {
                 Step::WrongHead => {
@@ -123,7 +131,7 @@ proptest! {
                     }
                     model = cut(&model, left);
                 }
-                Step::Append { .. } | Step::Branch { .. } | Step::Checkpoint => {
+                Step::Append { .. } | Step::Branch { .. } | Step::Checkpoint { .. } => {
                     let records = model.records();
                     if let Step::Branch { back } = step
                         && let Some(at) = records.len().checked_sub(1 + back)
@@ -138,8 +146,9 @@ proptest! {
             prop_assert_eq!(head(&file), head(&model));
             prop_assert_eq!(plain(&file.read().unwrap().records), plain(model.records()));
             let (live, modelled) = (file.resume().unwrap(), model.resume().unwrap());
-            prop_assert_eq!(live.carrier.map(|record| record.id), modelled.carrier.map(|record| record.id));
+            prop_assert_eq!(kept(&live), kept(&modelled));
             prop_assert_eq!(plain(&live.tail), plain(&modelled.tail));
+            prop_assert_eq!(live.carrier.map(|record| record.id), modelled.carrier.map(|record| record.id));
         }
     }
 }

@@ -42,6 +42,41 @@ fn a_resume_gives_the_carrier_what_it_keeps_and_the_tail() {
 }
 
 #[test]
+fn every_range_of_a_manifest_is_read() {
+    let memory = MemorySystem::new();
+    let mut parent = open_at(&memory, "/home/projects/p/parent.jsonl", "parent").unwrap();
+    push(&mut parent, "ps", session());
+    let before = push(&mut parent, "p1", says("from the parent"));
+    let mut writer = open(&memory).unwrap();
+    push(&mut writer, "s", session());
+    let records: Vec<_> = (1..=7)
+        .map(|n| push(&mut writer, &format!("a{n}"), says(&n.to_string())))
+        .collect();
+    let mut of_parent = range(&before, &before);
+    of_parent.session = Some("parent".into());
+    let ranges = vec![
+        range(&records[0], &records[0]),
+        of_parent,
+        range(&records[2], &records[3]),
+        range(&records[5], &records[6]),
+    ];
+    push(&mut writer, "cp", checkpoint(ranges));
+    let resumed = log(&memory, LOG)
+        .resume(&|session| Some(log(&memory, &format!("/home/projects/p/{session}.jsonl"))))
+        .unwrap();
+    let expected = [
+        (None, "a1"),
+        (Some("parent"), "p1"),
+        (None, "a3"),
+        (None, "a4"),
+        (None, "a6"),
+        (None, "a7"),
+    ];
+    assert_eq!(kept(&resumed), expected);
+    assert!(resumed.issues.is_empty());
+}
+
+#[test]
 fn a_wrong_hint_is_noticed_and_the_records_are_found_by_number_or_id() {
     let wrong: [&dyn Fn(&mut KeptRange); 5] = [
         &|range| range.offset += 1,

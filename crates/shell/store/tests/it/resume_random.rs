@@ -17,10 +17,12 @@ fn build(steps: &[Step], garbage: bool) -> MemorySystem {
     let mut writer = open(&memory).unwrap();
     let mut records = vec![push(&mut writer, "s", session())];
     for (number, (kind, back, length)) in steps.iter().enumerate() {
-        let kept = &records[number * 7 % records.len()];
+        // None, one or several, wherever they lie.
+        let kept = (0..number % 4).map(|nth| &records[(number * 7 + nth * 3) % records.len()]);
+        let kept = kept.map(|kept| range(kept, kept)).collect();
         let body = match kind {
-            0 => checkpoint(vec![range(kept, kept)]),
-            1 => boundary(vec![range(kept, kept)]),
+            0 => checkpoint(kept),
+            1 => boundary(kept),
             _ => says(&"x".repeat(*length)),
         };
         let id = format!("r{number}");
