@@ -7,11 +7,11 @@ use crate::error::DriveError;
 use crate::notice::Notice;
 use bytes::Bytes;
 use dormouse_ask::Request;
+use dormouse_context::files_read::FilePaths;
 use dormouse_core::hash::Hash;
 use dormouse_core::record::{Batch, Purpose, Trigger};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Names one effect of one driver. Outcomes are told by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -145,10 +145,10 @@ pub enum RecallMoment {
 }
 
 /// What recall may look at.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Memories the model has been shown, with their size in bytes.
     pub memories: BTreeMap<String, u64>,
     /// Files whose reading is in the prompt. Shared, so that a round costs what is new.
-    pub files: Arc<BTreeSet<String>>,
+    pub files: FilePaths,
 }

@@ -387,10 +387,9 @@ impl Driver {
         self.files.update(self.conversation.view(), |tool| {
             tools.traits(tool).reads_files
         });
-        let files = self.files.paths();
         Seen {
             memories: self.conversation.state().surfaced.clone(),
-            files: std::sync::Arc::new(files.iter().map(str::to_owned).collect()),
+            files: self.files.paths(),
         }
     }
 }
