@@ -164,9 +164,15 @@ impl Kit {
 
     /// The same on any machine.
     pub(crate) async fn open_on(&self, system: System, home: &Path) -> Session {
+        self.open_as(system, home, "s").await
+    }
+
+    /// The same for a session of another name.
+    pub(crate) async fn open_as(&self, system: System, home: &Path, name: &str) -> Session {
         let context = LineContext::default();
-        let (path, folder) = (home.join("projects/p/s.jsonl"), home.join("projects/p/s"));
-        let log = FileLog::open(&system, &path, context, SessionId::new("s")).unwrap();
+        let project = home.join("projects/p");
+        let (path, folder) = (project.join(format!("{name}.jsonl")), project.join(name));
+        let log = FileLog::open(&system, &path, context, SessionId::new(name)).unwrap();
         let (settings, notices) = (Arc::clone(&self.settings), Arc::clone(&self.notices));
         let hidden = vec![folder.clone()];
         let ports = Ports {
@@ -182,7 +188,7 @@ impl Kit {
             system,
         };
         let place = SessionPlace {
-            session: SessionId::new("s"),
+            session: SessionId::new(name),
             log: path,
             folder,
             home: home.to_owned(),

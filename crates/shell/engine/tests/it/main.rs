@@ -21,6 +21,7 @@ mod floor;
 mod kill_process;
 mod lessons;
 mod manual;
+mod next_requests;
 mod notes;
 mod notes_as_summary;
 mod offload;
