@@ -9,6 +9,7 @@
     reason = "helpers of tests fail by panicking, as the tests themselves do"
 )]
 
+mod doubles;
 mod kit;
 mod provider;
 
@@ -27,5 +28,6 @@ mod notes_as_summary;
 mod offload;
 mod random;
 mod reactive;
+mod repairs;
 mod switches;
 mod undo;
