@@ -1,6 +1,7 @@
 //! Defects of the engine before the driver, each with the test that would have shown it.
 
 mod answers;
+mod counted;
 mod interrupted;
 
 use dormouse_core::block::Block;
