@@ -159,6 +159,23 @@ async fn a_broken_summary_is_paid_for() {
     agrees(&kit, &session).await;
 }
 
+/// A fork that fails at its second request has used its first.
+#[tokio::test]
+async fn a_fork_that_fails_is_paid_for() {
+    let kit = Kit::new();
+    let mut session = kit.open().await;
+    turn(&mut session, &prose(1, 4_000)).await;
+    let input = serde_json::json!({"x": "1"});
+    kit.provider
+        .next(Purpose::Fork, Answer::call("call_1", "Bash", &input));
+    kit.provider.next(Purpose::Fork, Answer::overloaded());
+    let tools = Some(Arc::clone(&kit.tools) as _);
+    let limits = ForkLimits { requests: 5 };
+    session.fork("Look.", tools, limits).await.unwrap_err();
+    assert_eq!(kit.provider.count(Purpose::Fork), 2);
+    agrees(&kit, &session).await;
+}
+
 /// The prompt was taken when the response began: a cancel does not make it free.
 #[tokio::test]
 async fn a_cancelled_answer_is_paid_for_as_far_as_it_got() {
