@@ -3,6 +3,7 @@
 mod answers;
 mod counted;
 mod interrupted;
+mod resumed;
 
 use dormouse_core::block::Block;
 use dormouse_core::record::{Attempt, Body, Record, StateChange};
