@@ -357,7 +357,11 @@ impl Conversation {
         usage: Option<TokenUsage>,
         answer: Weight,
     ) {
-        self.state.model = Some(model.to_owned());
+        // An alias is answered under the model's dated name: the request's own name counts, where
+        // one is recorded.
+        if self.state.last_request.is_none() {
+            self.state.model = Some(model.to_owned());
+        }
         let by_record = MessageId::new(record.id.as_str());
         let message = message.unwrap_or(&by_record);
         if let Some(last) = &mut self.state.last_usage

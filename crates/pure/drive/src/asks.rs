@@ -155,7 +155,7 @@ impl Driver {
         };
         let Some(asking) = self.asks.get_mut(&use_for) else {
             // Given up meanwhile, and paid for as far as it got.
-            self.account_partial(use_for, &failure);
+            self.account_partial(use_for, &failure, None);
             return;
         };
         // Blocks that were appended are an answer, whatever the failure brings.
@@ -178,7 +178,7 @@ impl Driver {
             asking.stage = Stage::Pausing {
                 until: now.after(attempt.again_after.unwrap_or_default()),
             };
-            asking.begun = None;
+            let begun = asking.begun.take();
             let retrying = Retrying {
                 attempt: asking.attempt + 1,
                 after,
@@ -186,6 +186,9 @@ impl Driver {
             };
             self.tell(Notice::Retrying(retrying));
             self.record_attempt(attempt);
+            if let Some(begun) = begun {
+                self.account_begun(use_for, begun);
+            }
             return;
         }
         self.record_attempt(attempt);
@@ -195,13 +198,7 @@ impl Driver {
 
     /// An answer that is no longer wanted: it is paid for, and nothing else.
     fn answered_late(&mut self, use_for: AskFor, response: &Response) {
-        let purpose = match use_for {
-            AskFor::Turn => Purpose::Fork,
-            AskFor::Compaction => Purpose::Compaction,
-            AskFor::Notes => Purpose::Notes,
-            AskFor::KeepAlive => Purpose::KeepAlive,
-        };
-        if let Err(error) = self.account(purpose, response) {
+        if let Err(error) = self.account(purpose_of(use_for), response) {
             self.fail_turn(error);
         }
     }
@@ -224,7 +221,7 @@ impl Driver {
     fn unanswered(&mut self, use_for: AskFor, failure: Failure, begun: Option<Begun>) {
         // Whatever arrived is paid for.
         if use_for != AskFor::Turn {
-            self.account_partial(use_for, &failure);
+            self.account_partial(use_for, &failure, begun.as_ref());
         }
         match use_for {
             AskFor::Turn => self.turn_unanswered(failure, begun),
@@ -234,26 +231,45 @@ impl Driver {
         }
     }
 
-    fn account_partial(&mut self, use_for: AskFor, failure: &Failure) {
+    /// Records what an attempt used that will be made again.
+    fn account_begun(&mut self, use_for: AskFor, begun: Begun) {
+        let Begun {
+            id, model, usage, ..
+        } = begun;
+        if usage == TokenUsage::default() {
+            return;
+        }
+        if use_for == AskFor::Turn {
+            if let Err(error) = self.observe_usage(&id, &model, usage) {
+                self.fail_turn(error);
+            }
+            return;
+        }
+        self.account_quietly(UsageReport {
+            message: Some(id),
+            model: model.to_string(),
+            usage,
+            purpose: purpose_of(use_for),
+            cache: None,
+        });
+    }
+
+    fn account_partial(&mut self, use_for: AskFor, failure: &Failure, begun: Option<&Begun>) {
         let Some(partial) = &failure.partial else {
+            if let Some(begun) = begun {
+                self.account_begun(use_for, begun.clone());
+            }
             return;
         };
         if partial.usage == TokenUsage::default() {
             return;
         }
-        let purpose = match use_for {
-            // The turn it was asked for is over: it is beside the conversation now.
-            AskFor::Turn => Purpose::Fork,
-            AskFor::Compaction => Purpose::Compaction,
-            AskFor::Notes => Purpose::Notes,
-            AskFor::KeepAlive => Purpose::KeepAlive,
-        };
         let model = partial.model.as_deref().unwrap_or(&self.config.model);
         let report = UsageReport {
             message: partial.id.clone(),
             model: model.to_owned(),
             usage: partial.usage,
-            purpose,
+            purpose: purpose_of(use_for),
             cache: None,
         };
         self.account_quietly(report);
@@ -279,5 +295,15 @@ impl Driver {
         if let Err(error) = self.emit(Body::Usage(Box::new(report))) {
             self.fail_turn(error);
         }
+    }
+}
+
+fn purpose_of(use_for: AskFor) -> Purpose {
+    match use_for {
+        // Only asked for a turn that is over: its answer is beside the conversation.
+        AskFor::Turn => Purpose::Fork,
+        AskFor::Compaction => Purpose::Compaction,
+        AskFor::Notes => Purpose::Notes,
+        AskFor::KeepAlive => Purpose::KeepAlive,
     }
 }

@@ -172,7 +172,7 @@ impl Driver {
     }
 
     /// Records what the answer used, and what the ledger makes of it.
-    fn observe_usage(
+    pub(crate) fn observe_usage(
         &mut self,
         id: &MessageId,
         model: &Arc<str>,
@@ -297,9 +297,6 @@ impl Driver {
         let in_log = begun.map_or(0, |begun| begun.blocks);
         let arrived = partial.map(Partial::keepable).unwrap_or_default();
         let rest = arrived.get(in_log..).unwrap_or_default().to_vec();
-        if in_log == 0 && rest.is_empty() {
-            return Ok(false);
-        }
         let id = partial
             .and_then(|partial| partial.id.clone())
             .or_else(|| begun.map(|begun| begun.id.clone()));
@@ -314,6 +311,13 @@ impl Driver {
             MessageId::new(self.journal.id_of(self.journal.next_seq()).as_str())
         });
         let measured = usage.prompt() > dormouse_core::units::Tokens::ZERO;
+        if in_log == 0 && rest.is_empty() {
+            // Nothing to show, but the provider took the prompt: it is billed and in the cache.
+            if measured {
+                self.observe_usage(&id, &model, usage)?;
+            }
+            return Ok(false);
+        }
         let message = Message {
             usage: measured.then_some(usage),
             stop_reason: Some(reason.into()),

@@ -46,33 +46,44 @@ impl ForkRun {
     /// # Errors
     /// When the model does not answer.
     pub async fn run(
-        mut self,
+        self,
         tools: Option<Arc<dyn ToolHost>>,
         limits: ForkLimits,
     ) -> Result<ForkAnswer, EngineError> {
+        self.run_counted(tools, limits).await.0
+    }
+
+    /// The same, with the usage of its responses also if it fails: they are billed either way.
+    pub async fn run_counted(
+        mut self,
+        tools: Option<Arc<dyn ToolHost>>,
+        limits: ForkLimits,
+    ) -> (Result<ForkAnswer, EngineError>, Vec<UsageReport>) {
         let requests = if tools.is_some() { limits.requests } else { 1 };
         self.driver.limit_requests(requests);
         if let Some(tools) = tools {
             self.ports.tools = tools;
         }
         let (report, mut engine) = child::run(self.driver, self.ports).await;
-        let ForkReport { answer, usage } = report;
-        match answer {
+        let usage = report.total();
+        let ForkReport {
+            answer,
+            usage: reports,
+        } = report;
+        let answer = match answer {
             Ok(response) => Ok(ForkAnswer {
                 response,
-                requests: usage.len(),
-                usage: usage.iter().fold(TokenUsage::default(), |mut sum, report| {
-                    sum += report.usage;
-                    sum
-                }),
-                reports: usage,
+                requests: reports.len(),
+                usage,
+                reports: reports.clone(),
             }),
             Err(DriveError::Model(failure)) => Err(match engine.take_model_error() {
                 Some(error) => EngineError::Model(error),
                 None => EngineError::Unanswered(failure),
             }),
             Err(error) => Err(error.into()),
-        }
+        };
+        (answer, reports)
     }
 }
 
@@ -111,8 +122,9 @@ impl Session {
         tools: Option<Arc<dyn ToolHost>>,
         limits: ForkLimits,
     ) -> Result<ForkAnswer, EngineError> {
-        let answer = self.fork_run(directive).run(tools, limits).await?;
-        self.account(answer.reports.clone()).await?;
-        Ok(answer)
+        let fork = self.fork_run(directive);
+        let (answer, reports) = fork.run_counted(tools, limits).await;
+        self.account(reports).await?;
+        answer
     }
 }

@@ -1,5 +1,6 @@
 //! A session with everything around it in memory.
 
+use crate::doubles::{Runs, WatchedLog};
 use crate::provider::{Answer, Provider};
 use bytes::Bytes;
 use dormouse_ask::retry::RetryPolicy;
@@ -15,8 +16,9 @@ use dormouse_core::record::{Body, BoundaryKind, LineContext, Record, Role, Trigg
 use dormouse_core::settings::{Settings, Trust, flags_layer, resolve};
 use dormouse_core::units::Tokens;
 use dormouse_engine::{
-    BlockingLog, CompactHooks, DiskRestorer, HookAnswer, HookFuture, NoCompanion, Notice, Ports,
-    Purpose, Session, SessionConfig, SessionPlace, ToolCall, ToolFuture, ToolHost, ToolTraits,
+    BlockingLog, CompactHooks, Companion, DiskRestorer, HookAnswer, HookFuture, LogStore,
+    NoCompanion, Notice, Ports, Purpose, Session, SessionConfig, SessionPlace, ToolCall,
+    ToolFuture, ToolHost, ToolTraits,
 };
 use dormouse_model::Params;
 use dormouse_sim::{SimConfig, Switches};
@@ -41,6 +43,7 @@ pub(crate) const BOUND: &str = "claude-opus-5-5";
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
     outputs: Mutex<HashMap<String, ToolOutput>>,
+    pub(crate) runs: Runs,
 }
 
 impl Tools {
@@ -63,6 +66,9 @@ impl ToolHost for Tools {
     }
 
     fn run(&self, call: ToolCall) -> ToolFuture {
+        if let Some(hanging) = self.runs.start(&call) {
+            return hanging;
+        }
         let output = self.outputs.lock().unwrap().get(&call.tool).cloned();
         let output = output.unwrap_or_else(|| ToolOutput::text(call.id.clone(), "ok"));
         Box::pin(std::future::ready(ToolOutput {
@@ -105,6 +111,9 @@ pub(crate) struct Kit {
     pub(crate) tools: Arc<Tools>,
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) config: SessionConfig,
+    pub(crate) companion: Arc<dyn Companion>,
+    /// The log, where it is not the file of the session.
+    pub(crate) log: Option<Arc<dyn LogStore>>,
     settings: Arc<Mutex<Arc<Settings>>>,
     notices: Arc<Mutex<Vec<Notice>>>,
 }
@@ -146,6 +155,8 @@ impl Kit {
                     Arc::new(prefix("You help with the work.")),
                 )
             },
+            companion: Arc::new(NoCompanion),
+            log: None,
             settings: Arc::new(Mutex::new(settings(&["notes=off"]))),
             notices: Arc::default(),
         }
@@ -164,25 +175,33 @@ impl Kit {
 
     /// The same on any machine.
     pub(crate) async fn open_on(&self, system: System, home: &Path) -> Session {
-        let context = LineContext::default();
-        let (path, folder) = (home.join("projects/p/s.jsonl"), home.join("projects/p/s"));
-        let log = FileLog::open(&system, &path, context, SessionId::new("s")).unwrap();
+        self.open_as(system, home, "s").await
+    }
+
+    /// The same for a session of another name.
+    pub(crate) async fn open_as(&self, system: System, home: &Path, name: &str) -> Session {
+        let project = home.join("projects/p");
+        let (path, folder) = (project.join(format!("{name}.jsonl")), project.join(name));
+        let log = match &self.log {
+            Some(log) => Arc::clone(log),
+            None => file_log(&system, &path, name),
+        };
         let (settings, notices) = (Arc::clone(&self.settings), Arc::clone(&self.notices));
         let hidden = vec![folder.clone()];
         let ports = Ports {
-            log: Arc::new(BlockingLog::new(log)),
+            log,
             blobs: Arc::new(FileBlobs::new(Arc::clone(&system.files), &folder)),
             asker: Arc::clone(&self.provider) as _,
             tools: Arc::clone(&self.tools) as _,
             hooks: Arc::clone(&self.hooks) as _,
             restorer: Arc::new(DiskRestorer::new(Arc::clone(&system.files), hidden)),
-            companion: Arc::new(NoCompanion),
+            companion: Arc::clone(&self.companion),
             settings: Arc::new(move || Arc::clone(&settings.lock().unwrap())),
             notices: Arc::new(move |notice| notices.lock().unwrap().push(notice)),
             system,
         };
         let place = SessionPlace {
-            session: SessionId::new("s"),
+            session: SessionId::new(name),
             log: path,
             folder,
             home: home.to_owned(),
@@ -192,6 +211,13 @@ impl Kit {
             .await
             .unwrap()
             .0
+    }
+
+    /// Puts something that can be held up in front of the session's file.
+    pub(crate) fn watch_log(&mut self) -> Arc<WatchedLog> {
+        let log = WatchedLog::new(file_log(&self.machine.system(), LOG.as_ref(), "s"));
+        self.log = Some(Arc::clone(&log) as _);
+        log
     }
 
     /// What was told so far, pieces of answers left out.
@@ -277,6 +303,13 @@ impl Kit {
             .next(Purpose::Turn, Answer::text("The work is done."));
         turn(session, "Do the work.").await;
     }
+}
+
+/// The log in a file.
+pub(crate) fn file_log(system: &System, path: &Path, name: &str) -> Arc<dyn LogStore> {
+    let context = LineContext::default();
+    let log = FileLog::open(system, path, context, SessionId::new(name)).unwrap();
+    Arc::new(BlockingLog::new(log))
 }
 
 impl Drop for Kit {

@@ -9,6 +9,7 @@
     reason = "helpers of tests fail by panicking, as the tests themselves do"
 )]
 
+mod doubles;
 mod kit;
 mod provider;
 
@@ -21,10 +22,12 @@ mod floor;
 mod kill_process;
 mod lessons;
 mod manual;
+mod next_requests;
 mod notes;
 mod notes_as_summary;
 mod offload;
 mod random;
 mod reactive;
+mod repairs;
 mod switches;
 mod undo;

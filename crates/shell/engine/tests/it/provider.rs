@@ -18,6 +18,7 @@ use dormouse_testkit::blocks::{block, call};
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// What becomes of a request.
@@ -29,6 +30,12 @@ pub(crate) enum Answer {
     CutOff(Vec<Block>),
     /// Whatever the simulator's persona says.
     Persona,
+    /// These blocks, ended for this reason.
+    Stopped(Vec<Block>, StopReason),
+    /// These blocks arrive one by one before the rest.
+    Streamed(Vec<Block>, Box<Self>),
+    /// The stream breaks behind these blocks and the beginning of a text.
+    Broken(Vec<Block>, String),
     /// An error.
     Fail(Arc<dyn Fn() -> ModelError + Send + Sync>),
     /// The answer after somebody gave the word.
@@ -76,6 +83,16 @@ impl Answer {
     /// Nobody is there.
     pub(crate) fn overloaded() -> Self {
         Self::fail(|| ModelError::Overloaded(said("overloaded")))
+    }
+
+    /// The same with the pause the server asks for.
+    pub(crate) fn busy_for(pause: Duration) -> Self {
+        Self::fail(move || {
+            ModelError::Overloaded(Box::new(Reply {
+                retry_after: Some(pause),
+                ..*said("overloaded")
+            }))
+        })
     }
 
     /// The same, but only after the word is given.
@@ -147,12 +164,40 @@ struct State {
     refused: Vec<String>,
     features: Features,
     lenient: bool,
+    answers_as: Option<String>,
 }
 
 /// The provider.
 pub(crate) struct Provider {
     state: Mutex<State>,
     clock: ManualClock,
+    bill: Arc<Bill>,
+}
+
+/// What became of the requests.
+#[derive(Debug, Default)]
+struct Bill {
+    /// Usage of every response, also of those that broke off.
+    billed: Mutex<Vec<(Purpose, TokenUsage)>>,
+    /// Requests whose stream was dropped before its end.
+    dropped: Mutex<Vec<Purpose>>,
+    /// Told when a response waits for its word.
+    waits: Notify,
+}
+
+/// Notes a stream that is dropped before its end.
+struct Unfinished {
+    purpose: Purpose,
+    bill: Arc<Bill>,
+    over: bool,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if !self.over {
+            self.bill.dropped.lock().unwrap().push(self.purpose);
+        }
+    }
 }
 
 impl std::fmt::Debug for Provider {
@@ -174,9 +219,26 @@ impl Provider {
                 refused: Vec::new(),
                 features: Features::of(&[]),
                 lenient: false,
+                answers_as: None,
             }),
             clock,
+            bill: Arc::default(),
         }
+    }
+
+    /// The usage of every response so far, by purpose.
+    pub(crate) fn billed(&self) -> Vec<(Purpose, TokenUsage)> {
+        self.bill.billed.lock().unwrap().clone()
+    }
+
+    /// Requests whose stream was dropped before its end.
+    pub(crate) fn dropped(&self) -> Vec<Purpose> {
+        self.bill.dropped.lock().unwrap().clone()
+    }
+
+    /// Waits until a response waits for its word.
+    pub(crate) async fn waits(&self) {
+        self.bill.waits.notified().await;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -202,6 +264,11 @@ impl Provider {
     /// Takes blocks that the simulator does not know: they are left out before it reads.
     pub(crate) fn lenient(&self) {
         self.lock().lenient = true;
+    }
+
+    /// From now on answers name this model, whatever name was asked for.
+    pub(crate) fn answer_as(&self, model: &str) {
+        self.lock().answers_as = Some(model.to_owned());
     }
 
     /// What the provider can do besides answering.
@@ -252,7 +319,10 @@ impl Provider {
             state.refused.push(format!("{purpose:?}: {words}"));
             panic!("the simulator refuses a {purpose:?} request: {words}");
         }
-        let response = read_response(&serde_json::from_slice(&bytes).unwrap());
+        let mut response = read_response(&serde_json::from_slice(&bytes).unwrap());
+        if let Some(model) = &state.answers_as {
+            response.model = model.as_str().into();
+        }
         state.sent.push(Sent {
             purpose,
             body: body.to_vec(),
@@ -350,33 +420,98 @@ impl Asker for Provider {
 
     fn ask(&self, purpose: Purpose, request: Request) -> ResponseStream {
         let (answer, response) = self.take(purpose, &request);
+        let bill = Arc::clone(&self.bill);
+        let mut stream = Unfinished {
+            purpose,
+            bill: Arc::clone(&bill),
+            over: false,
+        };
         ResponseStream::new(move |emitter| async move {
-            // Whoever else has something to do may do it, as on a real wire.
+            // The session's other tasks get their turn first, as on a real wire.
             for _ in 0..4 {
                 tokio::task::yield_now().await;
             }
-            emitter
-                .emit(Event::MessageStart {
-                    id: response.id.clone(),
-                    model: response.model.clone(),
-                    usage: response.usage,
-                })
-                .await;
-            let mut answer = answer;
-            while let Answer::Held(word, then) = answer {
-                word.notified().await;
-                answer = *then;
+            let start = Event::MessageStart {
+                id: response.id.clone(),
+                model: response.model.clone(),
+                usage: response.usage,
+            };
+            // An error comes in place of a response, unless it was held back.
+            let started = (!matches!(answer, Answer::Fail(_))).then_some(response.usage);
+            if started.is_some() {
+                emitter.emit(start).await;
             }
-            match answer {
-                Answer::Persona => Ok(response),
-                Answer::Blocks(blocks) => Ok(finished(blocks, response)),
-                Answer::CutOff(blocks) => Ok(Response {
-                    stop_reason: StopReason::MaxTokens,
-                    ..finished(blocks, response)
-                }),
-                Answer::Fail(error) => Err(error()),
-                Answer::Held(..) => unreachable!("taken apart above"),
-            }
+            let mut streamed = Vec::new();
+            let mut next = answer;
+            let answer = loop {
+                next = match next {
+                    Answer::Held(word, then) => {
+                        bill.waits.notify_one();
+                        word.notified().await;
+                        *then
+                    }
+                    Answer::Streamed(blocks, then) => {
+                        for block in blocks {
+                            let index = u32::try_from(streamed.len()).unwrap();
+                            streamed.push(block.clone());
+                            let block = Some(block);
+                            emitter.emit(Event::BlockStop { index, block }).await;
+                        }
+                        *then
+                    }
+                    answer => break answer,
+                };
+            };
+            let ended = end(answer, streamed, response);
+            stream.over = true;
+            let usage = match &ended {
+                Ok(response) => Some(response.billed),
+                Err(ModelError::Broken { partial, .. }) => Some(partial.usage),
+                Err(_) => started,
+            };
+            bill.billed
+                .lock()
+                .unwrap()
+                .extend(usage.map(|usage| (purpose, usage)));
+            ended
         })
+    }
+}
+
+/// The end of a stream.
+fn end(answer: Answer, streamed: Vec<Block>, response: Response) -> Result<Response, ModelError> {
+    let all = |blocks: Vec<Block>| streamed.iter().cloned().chain(blocks).collect::<Vec<_>>();
+    match answer {
+        Answer::Persona => Ok(response),
+        Answer::Blocks(blocks) => Ok(finished(all(blocks), response)),
+        Answer::CutOff(blocks) => Ok(Response {
+            stop_reason: StopReason::MaxTokens,
+            ..finished(all(blocks), response)
+        }),
+        Answer::Stopped(blocks, stop_reason) => Ok(Response {
+            stop_reason,
+            ..finished(all(blocks), response)
+        }),
+        Answer::Broken(blocks, text) => Err(broken(all(blocks), &text, &response)),
+        Answer::Fail(error) => Err(error()),
+        Answer::Held(..) | Answer::Streamed(..) => unreachable!("taken apart before"),
+    }
+}
+
+fn broken(blocks: Vec<Block>, text: &str, response: &Response) -> ModelError {
+    let head = RawJson::from(&serde_json::json!({"type": "text", "text": ""}));
+    let unfinished = (!text.is_empty()).then(|| dormouse_ask::Unfinished {
+        head,
+        received: text.to_owned(),
+    });
+    ModelError::Broken {
+        partial: Box::new(Partial {
+            id: Some(response.id.clone()),
+            model: Some(response.model.clone()),
+            blocks,
+            unfinished: unfinished.into_iter().collect(),
+            usage: response.usage,
+        }),
+        source: Box::new(ModelError::Cut),
     }
 }

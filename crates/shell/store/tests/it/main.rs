@@ -12,6 +12,7 @@ mod foreign;
 mod kit;
 mod material;
 mod model;
+mod old_logs;
 mod resume;
 mod resume_random;
 mod resumed;
