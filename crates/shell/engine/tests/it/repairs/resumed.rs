@@ -131,7 +131,7 @@ async fn a_model_that_answers_under_another_name_is_still_the_same_model() {
     kit.wait(Duration::from_mins(1));
     let (mut session, _) = kit.killed().await;
     assert!(
-        session.ledger().last_touched().is_some(),
+        session.driver().ledger().last_touched().is_some(),
         "the cache is known"
     );
     turn(&mut session, "Go on.").await;
@@ -145,11 +145,11 @@ async fn the_ledger_is_rebuilt_when_a_session_is_resumed() {
     let kit = Kit::new();
     let mut session = kit.open().await;
     kit.talk_until(&mut session, 9_000).await;
-    let touched = session.ledger().last_touched();
+    let touched = session.driver().ledger().last_touched();
     assert!(touched.is_some());
     drop(session);
     let (mut session, _) = kit.killed().await;
-    assert_eq!(session.ledger().last_touched(), touched);
+    assert_eq!(session.driver().ledger().last_touched(), touched);
     turn(&mut session, "Go on.").await;
     let observed = observed(&session).await;
     let read = last(&kit).usage.cache_read;
