@@ -1,6 +1,6 @@
 //! A turn: recall, layers, request, calls, and again until the model calls nothing.
 
-use crate::command::{CommandId, Reply};
+use crate::command::{Command, CommandId, Reply, When};
 use crate::driver::Driver;
 use crate::effect::{Effect, RecallMoment, Seen, Work};
 use crate::error::DriveError;
@@ -252,6 +252,16 @@ impl Driver {
         self.record_queue();
     }
 
+    /// Prompts that no round of calls took in become turns of their own. The log lists them
+    /// already.
+    fn queue_steering(&mut self) {
+        for (reply, content) in std::mem::take(&mut self.steering).into_iter().rev() {
+            let when = When::Queue;
+            self.commands
+                .push_front((reply, Command::Prompt { content, when }));
+        }
+    }
+
     /// Puts fragments in, and records which memories they show.
     pub(crate) fn inject(&mut self, injections: Vec<Injection>) -> Result<(), DriveError> {
         for injection in injections {
@@ -273,6 +283,7 @@ impl Driver {
             return;
         };
         self.calls.clear();
+        self.queue_steering();
         let reply = match (turn.extent, turn.answer) {
             (Extent::Whole, Some(response)) => Reply::TurnEnded {
                 response,
@@ -344,6 +355,7 @@ impl Driver {
             return false;
         };
         self.calls.clear();
+        self.queue_steering();
         self.reply_stored(turn.reply, Err(DriveError::Cancelled));
         self.outbox.push(Effect::TurnOver);
         true
