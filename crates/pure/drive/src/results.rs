@@ -138,7 +138,11 @@ impl Driver {
                     if save_for == SaveFor::Round {
                         self.write_round(pending)?;
                     } else {
-                        self.write_results(pending)?;
+                        let reply = pending.reply;
+                        if let Err(error) = self.write_results(pending) {
+                            self.reply(reply, Err(error.clone()));
+                            return Err(error);
+                        }
                     }
                 }
                 continue;

@@ -182,7 +182,8 @@ impl Driver {
                     | Phase::RecallingResults,
                 ) => return,
                 None => {
-                    if !self.next_command() {
+                    // Results from outside are in the log before anything that follows them.
+                    if !self.results.is_empty() || !self.next_command() {
                         return;
                     }
                 }
