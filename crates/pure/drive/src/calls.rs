@@ -265,6 +265,11 @@ impl Driver {
                 Stage::Running(id) | Stage::Waiting(id) if !self.outbox.stop(id) => continue,
                 _ => {}
             }
+            if let Stage::Waiting(_) = self.calls[at].stage {
+                let name = format!("{WAITING}{}", self.calls[at].call.id);
+                let value = serde_json::Value::Null;
+                self.note_quietly(StateChange::Fact { name, value });
+            }
             self.calls[at].stage = Stage::Ended;
             let output = refusal(&self.calls[at].call.id, NOT_STARTED);
             self.result_ended(at, output, None);

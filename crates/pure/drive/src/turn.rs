@@ -352,6 +352,8 @@ impl Driver {
         if self.outbox.any(of_turn) {
             return false;
         }
+        // Calls that arrived behind the cancel, or whose person answered behind it.
+        self.cancel_calls();
         let Some(turn) = self.turn.take() else {
             return false;
         };
