@@ -3,6 +3,7 @@
 //! The model client makes one attempt. Whether another follows is decided here, on the driver's
 //! clock; each failure is a record.
 
+use crate::config::Role;
 use crate::driver::Driver;
 use crate::effect::{Ask, Work};
 use crate::error::DriveError;
@@ -10,7 +11,7 @@ use crate::input::{Outcome, StreamEvent};
 use crate::notice::Notice;
 use crate::outbox::{AskFor, Running};
 use dormouse_ask::retry::{Decision, Retries};
-use dormouse_ask::{Failure, FailureKind, Request, Response, Retrying};
+use dormouse_ask::{Failure, FailureKind, Partial, Request, Response, Retrying};
 use dormouse_core::id::{MessageId, RecordId, Seq};
 use dormouse_core::record::{Attempt, Body, Purpose, StateChange, UsageReport};
 use dormouse_core::units::Millis;
@@ -152,7 +153,7 @@ impl Driver {
         };
         let Some(asking) = self.asks.get_mut(&use_for) else {
             // Given up meanwhile, and paid for as far as it got.
-            self.account_partial(use_for, &failure);
+            self.account_partial(use_for, &failure, None);
             return;
         };
         // Blocks that were appended are an answer, whatever the failure brings.
@@ -175,13 +176,14 @@ impl Driver {
             asking.stage = Stage::Pausing {
                 until: now.after(attempt.again_after.unwrap_or_default()),
             };
-            asking.begun = None;
+            let begun = asking.begun.take();
             let retrying = Retrying {
                 attempt: asking.attempt + 1,
                 after,
-                because: failure.why,
+                because: failure.why.clone(),
             };
             self.tell(Notice::Retrying(retrying));
+            self.account_partial(use_for, &failure, begun.as_ref());
             self.record_attempt(attempt);
             return;
         }
@@ -208,7 +210,7 @@ impl Driver {
     fn unanswered(&mut self, use_for: AskFor, failure: Failure, begun: Option<Begun>) {
         // Whatever arrived is paid for.
         if use_for != AskFor::Turn {
-            self.account_partial(use_for, &failure);
+            self.account_partial(use_for, &failure, begun.as_ref());
         }
         match use_for {
             AskFor::Turn => self.turn_unanswered(failure, begun),
@@ -218,8 +220,20 @@ impl Driver {
         }
     }
 
-    fn account_partial(&mut self, use_for: AskFor, failure: &Failure) {
-        let Some(partial) = &failure.partial else {
+    /// Records what an answer used of which nothing is kept, as far as the provider told.
+    pub(crate) fn account_partial(
+        &mut self,
+        use_for: AskFor,
+        failure: &Failure,
+        begun: Option<&Begun>,
+    ) {
+        let begun = begun.map(|begun| Partial {
+            id: Some(begun.id.clone()),
+            model: Some(Arc::clone(&begun.model)),
+            usage: begun.usage,
+            ..Partial::default()
+        });
+        let Some(partial) = failure.partial.as_deref().or(begun.as_ref()) else {
             return;
         };
         if partial.usage == TokenUsage::default() {
@@ -236,9 +250,12 @@ impl Driver {
             message: partial.id.clone(),
             model: model.to_owned(),
             usage: partial.usage,
-            purpose,
+            purpose: purpose_of(use_for),
             cache: None,
         };
+        if let Role::Fork { .. } = self.config.role {
+            self.usage.push(report.clone());
+        }
         self.account_quietly(report);
     }
 
