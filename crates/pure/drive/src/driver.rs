@@ -245,6 +245,11 @@ impl Driver {
         let Some(id) = id else {
             return;
         };
+        if let Some(failed) = self.journal.failed() {
+            let error = DriveError::Log(failed.clone());
+            self.outbox.push(Effect::Reply(id, reply.and(Err(error))));
+            return;
+        }
         let head = self.journal.head_seq();
         if self.journal.stored_seq() >= head {
             self.outbox.push(Effect::Reply(id, reply));

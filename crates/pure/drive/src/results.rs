@@ -180,6 +180,13 @@ impl Driver {
         }
     }
 
+    /// Drops results that wait for their files: the log cannot be written.
+    pub(crate) fn fail_results(&mut self, error: &DriveError) {
+        for pending in std::mem::take(&mut self.results) {
+            self.reply(pending.reply, Err(error.clone()));
+        }
+    }
+
     /// Takes note of what was saved. A file that could not be is cut in the message itself.
     fn files_saved(&mut self, outcome: Outcome) {
         let Some(front) = self.results.front_mut() else {
