@@ -192,6 +192,26 @@ impl Driver {
         self.unanswered(use_for, failure, begun);
     }
 
+    /// Work that was given up has ended: it is paid for.
+    pub(crate) fn given_up_ended(&mut self, ask: Option<AskFor>, outcome: Outcome) {
+        match (ask, outcome) {
+            (Some(use_for), Outcome::Answered(Ok(response))) => {
+                if let Err(error) = self.account(purpose_of(use_for), &response) {
+                    self.fail_turn(error);
+                }
+            }
+            (Some(use_for), Outcome::Answered(Err(failure))) => {
+                self.account_partial(use_for, &failure, None);
+            }
+            (_, Outcome::ChildEnded(report)) => {
+                if let Err(error) = self.account_all(report.usage) {
+                    self.fail_turn(error);
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn record_attempt(&mut self, attempt: Attempt) {
         if let Err(error) = self.note(StateChange::Attempt(attempt)) {
             self.fail_turn(error);
@@ -239,12 +259,6 @@ impl Driver {
         if partial.usage == TokenUsage::default() {
             return;
         }
-        let purpose = match use_for {
-            AskFor::Turn => Purpose::Turn,
-            AskFor::Compaction => Purpose::Compaction,
-            AskFor::Notes => Purpose::Notes,
-            AskFor::KeepAlive => Purpose::KeepAlive,
-        };
         let model = partial.model.as_deref().unwrap_or(&self.config.model);
         let report = UsageReport {
             message: partial.id.clone(),
@@ -279,5 +293,14 @@ impl Driver {
         if let Err(error) = self.emit(Body::Usage(Box::new(report))) {
             self.fail_turn(error);
         }
+    }
+}
+
+const fn purpose_of(use_for: AskFor) -> Purpose {
+    match use_for {
+        AskFor::Turn => Purpose::Turn,
+        AskFor::Compaction => Purpose::Compaction,
+        AskFor::Notes => Purpose::Notes,
+        AskFor::KeepAlive => Purpose::KeepAlive,
     }
 }

@@ -5,7 +5,7 @@ use crate::driver::Driver;
 use crate::effect::{Effect, RecallMoment, Seen, Work};
 use crate::error::DriveError;
 use crate::input::{Injection, Outcome};
-use crate::outbox::{AskFor, Running};
+use crate::outbox::{AskFor, Running, SaveFor};
 use crate::tidy::Tidied;
 use dormouse_ask::Response;
 use dormouse_context::layers::Moment;
@@ -304,8 +304,24 @@ impl Driver {
         let Some(turn) = self.turn.take() else {
             return;
         };
+        // Outcomes of this turn must not be taken for those of the next.
+        let of_turn = |running: &Running| {
+            matches!(
+                running,
+                Running::Ask(AskFor::Turn)
+                    | Running::Recall
+                    | Running::Tool(_)
+                    | Running::Person(_)
+                    | Running::Save(SaveFor::Results | SaveFor::Round)
+            )
+        };
+        for id in self.outbox.all(of_turn) {
+            self.outbox.give_up(id);
+        }
+        self.asks.remove(&AskFor::Turn);
         self.calls.clear();
         self.results.clear();
+        self.queue_steering();
         self.reply(turn.reply, Err(error));
         self.outbox.push(Effect::TurnOver);
     }

@@ -121,6 +121,11 @@ impl Model {
         self.next = answers.into_iter().collect();
     }
 
+    /// Requests of all purposes.
+    pub(crate) fn requests(&self) -> usize {
+        self.asked.values().sum()
+    }
+
     pub(crate) fn ask(&mut self, ask: &Ask) -> UnderWay {
         let name = format!("{:?}", ask.purpose);
         let number = self.asked.entry(name.clone()).or_default();
