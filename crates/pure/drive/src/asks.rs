@@ -3,6 +3,7 @@
 //! The model client makes one attempt. Whether another follows is decided here, on the driver's
 //! clock; each failure is a record.
 
+use crate::config::Role;
 use crate::driver::Driver;
 use crate::effect::{Ask, Work};
 use crate::error::DriveError;
@@ -10,7 +11,7 @@ use crate::input::{Outcome, StreamEvent};
 use crate::notice::Notice;
 use crate::outbox::{AskFor, Running};
 use dormouse_ask::retry::{Decision, Retries};
-use dormouse_ask::{Failure, FailureKind, Request, Response, Retrying};
+use dormouse_ask::{Failure, FailureKind, Partial, Request, Response, Retrying};
 use dormouse_core::id::{MessageId, RecordId, Seq};
 use dormouse_core::record::{Attempt, Body, Purpose, StateChange, UsageReport};
 use dormouse_core::units::Millis;
@@ -144,11 +145,8 @@ impl Driver {
         };
         let failure = match answer {
             Ok(response) => {
-                let Some(asking) = self.asks.remove(&use_for) else {
-                    self.answered_late(use_for, &response);
-                    return;
-                };
-                self.answered(use_for, *response, asking.begun);
+                let begun = self.asks.remove(&use_for).and_then(|asking| asking.begun);
+                self.answered(use_for, *response, begun);
                 return;
             }
             Err(failure) => failure,
@@ -182,13 +180,11 @@ impl Driver {
             let retrying = Retrying {
                 attempt: asking.attempt + 1,
                 after,
-                because: failure.why,
+                because: failure.why.clone(),
             };
             self.tell(Notice::Retrying(retrying));
+            self.account_partial(use_for, &failure, begun.as_ref());
             self.record_attempt(attempt);
-            if let Some(begun) = begun {
-                self.account_begun(use_for, begun);
-            }
             return;
         }
         self.record_attempt(attempt);
@@ -196,10 +192,23 @@ impl Driver {
         self.unanswered(use_for, failure, begun);
     }
 
-    /// An answer that is no longer wanted: it is paid for, and nothing else.
-    fn answered_late(&mut self, use_for: AskFor, response: &Response) {
-        if let Err(error) = self.account(purpose_of(use_for), response) {
-            self.fail_turn(error);
+    /// Work that was given up has ended: it is paid for.
+    pub(crate) fn given_up_ended(&mut self, ask: Option<AskFor>, outcome: Outcome) {
+        match (ask, outcome) {
+            (Some(use_for), Outcome::Answered(Ok(response))) => {
+                if let Err(error) = self.account(purpose_of(use_for), &response) {
+                    self.fail_turn(error);
+                }
+            }
+            (Some(use_for), Outcome::Answered(Err(failure))) => {
+                self.account_partial(use_for, &failure, None);
+            }
+            (_, Outcome::ChildEnded(report)) => {
+                if let Err(error) = self.account_all(report.usage) {
+                    self.fail_turn(error);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -231,34 +240,20 @@ impl Driver {
         }
     }
 
-    /// Records what an attempt used that will be made again.
-    fn account_begun(&mut self, use_for: AskFor, begun: Begun) {
-        let Begun {
-            id, model, usage, ..
-        } = begun;
-        if usage == TokenUsage::default() {
-            return;
-        }
-        if use_for == AskFor::Turn {
-            if let Err(error) = self.observe_usage(&id, &model, usage) {
-                self.fail_turn(error);
-            }
-            return;
-        }
-        self.account_quietly(UsageReport {
-            message: Some(id),
-            model: model.to_string(),
-            usage,
-            purpose: purpose_of(use_for),
-            cache: None,
+    /// Records what an answer used of which nothing is kept, as far as the provider told.
+    pub(crate) fn account_partial(
+        &mut self,
+        use_for: AskFor,
+        failure: &Failure,
+        begun: Option<&Begun>,
+    ) {
+        let begun = begun.map(|begun| Partial {
+            id: Some(begun.id.clone()),
+            model: Some(Arc::clone(&begun.model)),
+            usage: begun.usage,
+            ..Partial::default()
         });
-    }
-
-    fn account_partial(&mut self, use_for: AskFor, failure: &Failure, begun: Option<&Begun>) {
-        let Some(partial) = &failure.partial else {
-            if let Some(begun) = begun {
-                self.account_begun(use_for, begun.clone());
-            }
+        let Some(partial) = failure.partial.as_deref().or(begun.as_ref()) else {
             return;
         };
         if partial.usage == TokenUsage::default() {
@@ -272,6 +267,9 @@ impl Driver {
             purpose: purpose_of(use_for),
             cache: None,
         };
+        if let Role::Fork { .. } = self.config.role {
+            self.usage.push(report.clone());
+        }
         self.account_quietly(report);
     }
 
@@ -298,10 +296,9 @@ impl Driver {
     }
 }
 
-fn purpose_of(use_for: AskFor) -> Purpose {
+const fn purpose_of(use_for: AskFor) -> Purpose {
     match use_for {
-        // Only asked for a turn that is over: its answer is beside the conversation.
-        AskFor::Turn => Purpose::Fork,
+        AskFor::Turn => Purpose::Turn,
         AskFor::Compaction => Purpose::Compaction,
         AskFor::Notes => Purpose::Notes,
         AskFor::KeepAlive => Purpose::KeepAlive,

@@ -221,6 +221,9 @@ impl Driver {
         let name = format!("{WAITING}{call}");
         let value = serde_json::Value::Null;
         self.note_quietly(StateChange::Fact { name, value });
+        // The call waits for this record: a restart that still finds the question would have it
+        // run a second time.
+        self.calls[at].seq = self.journal.head_seq();
         self.calls[at].stage = match outcome {
             Outcome::PersonSaid { allowed: true, .. } => Stage::Allowed,
             Outcome::PersonSaid { words, .. } => {
@@ -261,6 +264,11 @@ impl Driver {
                 Stage::Ended => continue,
                 Stage::Running(id) | Stage::Waiting(id) if !self.outbox.stop(id) => continue,
                 _ => {}
+            }
+            if let Stage::Waiting(_) = self.calls[at].stage {
+                let name = format!("{WAITING}{}", self.calls[at].call.id);
+                let value = serde_json::Value::Null;
+                self.note_quietly(StateChange::Fact { name, value });
             }
             self.calls[at].stage = Stage::Ended;
             let output = refusal(&self.calls[at].call.id, NOT_STARTED);

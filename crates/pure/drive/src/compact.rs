@@ -447,10 +447,10 @@ impl Driver {
         if committing {
             return;
         }
-        let ids = self.outbox.all(of_job);
-        for id in ids {
-            self.outbox.stop(id);
+        for id in self.outbox.all(of_job) {
+            self.outbox.give_up(id);
         }
+        self.forget_notes_waiter();
         self.asks.remove(&AskFor::Compaction);
         self.asks.remove(&AskFor::KeepAlive);
         match self.job.take() {

@@ -44,7 +44,8 @@ impl Driver {
     }
 
     fn is_busy(&self) -> bool {
-        self.turn.is_some() || self.job.is_some() || self.commands.len() > 1
+        let waits = self.turn.is_some() || self.job.is_some() || !self.results.is_empty();
+        waits || self.commands.len() > 1
     }
 
     /// Starts the next command, if one waits. Says whether something was done.

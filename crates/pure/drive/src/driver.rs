@@ -163,6 +163,7 @@ impl Driver {
             Running::Restore => self.restored(outcome),
             Running::Recall => self.recalled(outcome),
             Running::Child => self.child_ended(outcome),
+            Running::GivenUp(ask) => self.given_up_ended(ask, outcome),
         }
     }
 
@@ -200,11 +201,13 @@ impl Driver {
             matches!(running, Running::Ask(_) | Running::Tool(_) | Running::Child)
         };
         for id in self.outbox.all(wanted) {
-            self.outbox.stop(id);
+            self.outbox.give_up(id);
         }
-        self.asks.retain(|_, asking| asking.is_under_way());
+        self.asks.clear();
         self.fail_job(error);
         self.fail_turn(error.clone());
+        self.fail_results(error);
+        self.fail_waiters(error);
         while let Some((id, _)) = self.commands.pop_front() {
             self.reply(id, Err(error.clone()));
         }
@@ -245,6 +248,11 @@ impl Driver {
         let Some(id) = id else {
             return;
         };
+        if let Some(failed) = self.journal.failed() {
+            let error = DriveError::Log(failed.clone());
+            self.outbox.push(Effect::Reply(id, reply.and(Err(error))));
+            return;
+        }
         let head = self.journal.head_seq();
         if self.journal.stored_seq() >= head {
             self.outbox.push(Effect::Reply(id, reply));

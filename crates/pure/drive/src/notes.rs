@@ -6,6 +6,7 @@
 
 use crate::command::{CommandId, Reply};
 use crate::driver::Driver;
+use crate::error::DriveError;
 use crate::effect::{NotesFiles, SaveFile, SavePlace, Work};
 use crate::input::Outcome;
 use crate::notice::Notice;
@@ -268,17 +269,16 @@ impl Driver {
 
     /// Gives an update up. Its request is stopped, and is paid for as far as it got.
     pub(crate) fn stop_notes(&mut self) {
-        let asking = |running: &Running| *running == Running::Ask(AskFor::Notes);
+        let asking = |running: &Running| {
+            matches!(
+                running,
+                Running::Ask(AskFor::Notes) | Running::ReadNotes(NotesFor::Asking)
+            )
+        };
         for id in self.outbox.all(asking) {
-            self.outbox.stop(id);
+            self.outbox.give_up(id);
         }
-        let pausing = self
-            .asks
-            .get(&AskFor::Notes)
-            .is_some_and(|asking| !asking.is_under_way());
-        if pausing {
-            self.asks.remove(&AskFor::Notes);
-        }
+        self.asks.remove(&AskFor::Notes);
         let unanswered = matches!(
             self.notes.as_ref().map(|update| &update.stage),
             Some(Stage::Reading(_) | Stage::Asking)
@@ -305,6 +305,21 @@ impl Driver {
         let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let until = self.now.after(wait);
         self.notes_waiters.push((waiter, until));
+    }
+
+    /// The compaction that waited for an update is gone.
+    pub(crate) fn forget_notes_waiter(&mut self) {
+        self.notes_waiters
+            .retain(|(waiter, _)| !matches!(waiter, NotesWaiter::Compaction));
+    }
+
+    /// Answers the commands that wait for an update: the log cannot be written.
+    pub(crate) fn fail_waiters(&mut self, error: &DriveError) {
+        for (waiter, _) in std::mem::take(&mut self.notes_waiters) {
+            if let NotesWaiter::Command(reply) = waiter {
+                self.reply(reply, Err(error.clone()));
+            }
+        }
     }
 
     /// The moment at which waiting for an update ends.

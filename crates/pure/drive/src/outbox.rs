@@ -19,6 +19,9 @@ pub(crate) enum Running {
     Restore,
     Recall,
     Child,
+    /// Work that nothing waits for any more, and the use it had if it was a request: its usage is
+    /// all that is taken in.
+    GivenUp(Option<AskFor>),
 }
 
 /// The use of files that are being written.
@@ -142,6 +145,21 @@ impl Outbox {
             self.ready.push_back(Effect::Stop(id));
         }
         false
+    }
+
+    /// Stops an effect whose outcome nothing waits for any more. Whatever takes its place may begin
+    /// at once: the late outcome is not mistaken for the new one's.
+    pub(crate) fn give_up(&mut self, id: EffectId) {
+        if self.stop(id) {
+            return;
+        }
+        if let Some(running) = self.running.get_mut(&id) {
+            let ask = match running {
+                Running::Ask(use_for) => Some(*use_for),
+                _ => None,
+            };
+            *running = Running::GivenUp(ask);
+        }
     }
 
     /// The effect has ended: its use, or `None` for a stray.

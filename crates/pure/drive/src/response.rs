@@ -262,6 +262,9 @@ impl Driver {
                 return;
             }
         };
+        if !kept {
+            self.account_partial(AskFor::Turn, &failure, begun.as_ref());
+        }
         if self.cancelling() {
             return;
         }

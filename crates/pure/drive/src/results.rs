@@ -138,7 +138,11 @@ impl Driver {
                     if save_for == SaveFor::Round {
                         self.write_round(pending)?;
                     } else {
-                        self.write_results(pending)?;
+                        let reply = pending.reply;
+                        if let Err(error) = self.write_results(pending) {
+                            self.reply(reply, Err(error.clone()));
+                            return Err(error);
+                        }
                     }
                 }
                 continue;
@@ -173,6 +177,13 @@ impl Driver {
             Ok(()) if self.results.is_empty() && !self.cancelling() => self.round_over(),
             Ok(()) => {}
             Err(error) => self.fail_turn(error),
+        }
+    }
+
+    /// Drops results that wait for their files: the log cannot be written.
+    pub(crate) fn fail_results(&mut self, error: &DriveError) {
+        for pending in std::mem::take(&mut self.results) {
+            self.reply(pending.reply, Err(error.clone()));
         }
     }
 

@@ -242,6 +242,7 @@ impl Driver {
 
     /// Ends the job because the log cannot be written.
     pub(crate) fn fail_job(&mut self, error: &DriveError) {
+        self.forget_notes_waiter();
         let reply = match self.job.take() {
             Some(Job::Compact(run)) => match run.then {
                 Then::Reply(reply) => reply,

@@ -5,7 +5,7 @@ use crate::driver::Driver;
 use crate::effect::{Effect, RecallMoment, Seen, Work};
 use crate::error::DriveError;
 use crate::input::{Injection, Outcome};
-use crate::outbox::{AskFor, Running};
+use crate::outbox::{AskFor, Running, SaveFor};
 use crate::tidy::Tidied;
 use dormouse_ask::Response;
 use dormouse_context::layers::Moment;
@@ -184,7 +184,8 @@ impl Driver {
                     | Phase::RecallingResults,
                 ) => return,
                 None => {
-                    if !self.next_command() {
+                    // Results from outside are in the log before anything that follows them.
+                    if !self.results.is_empty() || !self.next_command() {
                         return;
                     }
                 }
@@ -254,6 +255,16 @@ impl Driver {
         self.record_queue();
     }
 
+    /// Prompts that no round of calls took in become turns of their own. The log lists them
+    /// already.
+    fn queue_steering(&mut self) {
+        for (reply, content) in std::mem::take(&mut self.steering).into_iter().rev() {
+            let when = When::Queue;
+            self.commands
+                .push_front((reply, Command::Prompt { content, when }));
+        }
+    }
+
     /// Puts fragments in, and records which memories they show.
     pub(crate) fn inject(&mut self, injections: Vec<Injection>) -> Result<(), DriveError> {
         for injection in injections {
@@ -275,6 +286,7 @@ impl Driver {
             return;
         };
         self.calls.clear();
+        self.queue_steering();
         let reply = match (turn.extent, turn.answer) {
             (Extent::Whole, Some(response)) => Reply::TurnEnded {
                 response,
@@ -284,7 +296,6 @@ impl Driver {
             _ => Reply::Done,
         };
         self.reply_stored(turn.reply, Ok(reply));
-        self.unsteer();
         if turn.extent != Extent::Step {
             self.outbox.push(Effect::TurnOver);
         }
@@ -295,16 +306,7 @@ impl Driver {
         let Some(turn) = self.turn.take() else {
             return;
         };
-        // Effects of the turn end by themselves; their outcomes find no turn to go on with.
-        self.stop_of_turn();
-        self.calls.clear();
-        self.results.clear();
-        self.reply(turn.reply, Err(error));
-        self.unsteer();
-        self.outbox.push(Effect::TurnOver);
-    }
-
-    fn stop_of_turn(&mut self) {
+        // Outcomes of this turn must not be taken for those of the next.
         let of_turn = |running: &Running| {
             matches!(
                 running,
@@ -312,21 +314,18 @@ impl Driver {
                     | Running::Recall
                     | Running::Tool(_)
                     | Running::Person(_)
+                    | Running::Save(SaveFor::Results | SaveFor::Round)
             )
         };
         for id in self.outbox.all(of_turn) {
-            self.outbox.stop(id);
+            self.outbox.give_up(id);
         }
         self.asks.remove(&AskFor::Turn);
-    }
-
-    /// Prompts that no tool boundary came for are the next turn's.
-    fn unsteer(&mut self) {
-        for (reply, content) in std::mem::take(&mut self.steering).into_iter().rev() {
-            let when = When::Queue;
-            self.commands
-                .push_front((reply, Command::Prompt { content, when }));
-        }
+        self.calls.clear();
+        self.results.clear();
+        self.queue_steering();
+        self.reply(turn.reply, Err(error));
+        self.outbox.push(Effect::TurnOver);
     }
 
     /// Stops the turn and everything that runs for it.
@@ -371,12 +370,14 @@ impl Driver {
         if self.outbox.any(of_turn) {
             return false;
         }
+        // Calls that arrived behind the cancel, or whose person answered behind it.
+        self.cancel_calls();
         let Some(turn) = self.turn.take() else {
             return false;
         };
         self.calls.clear();
+        self.queue_steering();
         self.reply_stored(turn.reply, Err(DriveError::Cancelled));
-        self.unsteer();
         self.outbox.push(Effect::TurnOver);
         true
     }

@@ -1,0 +1,21 @@
+//! A driver in a world of its own: every order of outcomes, every point at which it may be
+//! cancelled or killed, and a second interpreter.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking, as the tests themselves do"
+)]
+
+mod check;
+mod model;
+mod script;
+mod stores;
+mod tools;
+mod world;
+
+mod cancelled;
+mod determinism;
+mod failing;
+mod matrix;
+mod relay;

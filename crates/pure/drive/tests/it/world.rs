@@ -1,0 +1,406 @@
+//! A test interpreter: pending effects end in an order that a seed chooses.
+
+use crate::model::{Model, UnderWay, billed};
+use crate::stores::Store;
+use crate::tools;
+use bytes::Bytes;
+use dormouse_context::compaction::{RestoredKind, RestoredPart};
+use dormouse_core::block::Block;
+use dormouse_core::id::CallId;
+use dormouse_core::record::{Batch, FragmentKind, Message};
+use dormouse_core::settings::Settings;
+use dormouse_core::units::Millis;
+use dormouse_core::usage::TokenUsage;
+use dormouse_drive::{
+    Command, CommandId, Config, DriveError, Driver, Effect, EffectId, ForkReport, HookAnswer,
+    Injection, Input, NotesFiles, Notice, Outcome, RecallMoment, Reply, SaveFile, SavePlace,
+    ToolCall, When, Work,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Numbers that look random and follow from a seed (`SplitMix64`).
+#[derive(Clone, Debug)]
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let mixed = usize::try_from((mixed ^ (mixed >> 31)) >> 33).unwrap();
+        mixed % limit.max(1)
+    }
+}
+
+/// The blow that falls on a driver right behind one of its effects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blow {
+    Cancel,
+    /// Everything that the store has not confirmed is lost.
+    Kill,
+    /// The batch that was handed out last is written, and its confirmation lost.
+    KillWritten,
+}
+
+/// Work that was handed out and has not ended.
+#[derive(Debug)]
+pub(crate) enum Pending {
+    Append(Batch),
+    Ask(Box<UnderWay>),
+    Tool(Box<ToolCall>),
+    /// The log is read when the effect ends.
+    ReadLog,
+    /// The notes are read when the effect ends.
+    ReadNotes,
+    Save(Vec<SaveFile>),
+    Child(Box<Driver>),
+    Ends(Outcome),
+}
+
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) driver: Driver,
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) model: Model,
+    pub(crate) now: Millis,
+    pub(crate) dice: Dice,
+    /// Effects under way: name, id, work.
+    pub(crate) pending: Vec<(String, EffectId, Pending)>,
+    /// Beginnings of names of effects that do not end until they are released.
+    pub(crate) held: Vec<&'static str>,
+    stopped: BTreeSet<EffectId>,
+    pub(crate) files: BTreeMap<PathBuf, Bytes>,
+    /// Times each call was run.
+    pub(crate) runs: BTreeMap<CallId, usize>,
+    /// Calls whose tool has told its result to the driver that lives now.
+    pub(crate) ended: BTreeSet<CallId>,
+    pub(crate) replies: BTreeMap<CommandId, Vec<Result<Reply, DriveError>>>,
+    pub(crate) notices: Vec<Notice>,
+    /// Tokens of the answers that were told to a driver.
+    pub(crate) billed: TokenUsage,
+    /// Effects handed out so far.
+    pub(crate) handed: usize,
+    /// The effect behind which a blow falls.
+    pub(crate) blow: Option<(usize, Blow)>,
+    pub(crate) kills: usize,
+    /// Whether inputs and effects are written down: formatting them costs more than the driver.
+    pub(crate) records: bool,
+    /// Everything the driver was told, and handed out.
+    pub(crate) inputs: Vec<(Millis, Input)>,
+    pub(crate) trace: Vec<String>,
+    commands: u64,
+}
+
+impl World {
+    pub(crate) fn new(store: Box<dyn Store>, settings: &[&str], seed: u64) -> Self {
+        Self::with(tools::config(), store, settings, seed)
+    }
+
+    pub(crate) fn with(
+        config: Config,
+        store: Box<dyn Store>,
+        settings: &[&str],
+        seed: u64,
+    ) -> Self {
+        let settings = tools::settings(settings);
+        let now = Millis(1_770_000_000_000);
+        let opened = Driver::open(config, Arc::clone(&settings), store.start(), now);
+        Self {
+            driver: opened.unwrap().0,
+            store,
+            settings,
+            model: Model::default(),
+            now,
+            dice: Dice(seed),
+            pending: Vec::new(),
+            held: Vec::new(),
+            stopped: BTreeSet::new(),
+            files: BTreeMap::new(),
+            runs: BTreeMap::new(),
+            ended: BTreeSet::new(),
+            replies: BTreeMap::new(),
+            notices: Vec::new(),
+            billed: TokenUsage::default(),
+            handed: 0,
+            blow: None,
+            kills: 0,
+            records: false,
+            inputs: Vec::new(),
+            trace: Vec::new(),
+            commands: 0,
+        }
+    }
+
+    /// Gives a command without waiting for anything.
+    pub(crate) fn give(&mut self, command: Command) -> CommandId {
+        self.commands += 1;
+        let id = CommandId(self.commands);
+        self.tell(Input::Command(id, Box::new(command)));
+        id
+    }
+
+    pub(crate) fn prompt(&mut self, text: &str, when: When) -> CommandId {
+        let content = vec![Block::text(text)];
+        self.give(Command::Prompt { content, when })
+    }
+
+    pub(crate) fn say(&mut self, text: &str) -> CommandId {
+        self.give(Command::Say(Message::user(vec![Block::text(text)])))
+    }
+
+    /// The only reply to a command.
+    pub(crate) fn reply(&self, id: CommandId) -> &Result<Reply, DriveError> {
+        match self.replies.get(&id).map(Vec::as_slice) {
+            Some([reply]) => reply,
+            other => panic!("{id:?} has no single reply: {other:?}"),
+        }
+    }
+
+    /// Tells the driver something and takes its effects.
+    pub(crate) fn tell(&mut self, input: Input) {
+        self.now = self.now.after(10);
+        if self.records {
+            self.inputs.push((self.now, input.clone()));
+        }
+        self.driver.handle(self.now, input);
+        self.take();
+    }
+
+    pub(crate) fn take(&mut self) {
+        while let Some(effect) = self.driver.poll() {
+            self.handed += 1;
+            if self.records {
+                self.trace.push(format!("{effect:?}"));
+            }
+            self.carry_out(effect);
+            match self.blow {
+                Some((at, blow)) if at == self.handed => self.strike(blow),
+                _ => {}
+            }
+        }
+    }
+
+    fn strike(&mut self, blow: Blow) {
+        self.blow = None;
+        match blow {
+            Blow::Cancel => self.tell(Input::Cancel),
+            Blow::Kill => self.kill(false),
+            Blow::KillWritten => self.kill(true),
+        }
+    }
+
+    /// Drops the driver and opens the log again.
+    pub(crate) fn kill(&mut self, written: bool) {
+        for (_, _, pending) in std::mem::take(&mut self.pending) {
+            if let (Pending::Append(batch), true) = (pending, written) {
+                self.store.append(&batch).unwrap();
+            }
+        }
+        self.kills += 1;
+        self.stopped.clear();
+        self.ended.clear();
+        self.store.killed();
+        let mut config = self.driver.config().clone();
+        // Two openings of one log must not give two records the same id.
+        config.seed += 1;
+        let settings = Arc::clone(&self.settings);
+        let opened = Driver::open(config, settings, self.store.start(), self.now);
+        self.driver = opened.unwrap().0;
+        self.take();
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Do(id, work) => {
+                let (name, pending) = self.begun(work);
+                self.pending.push((name, id, pending));
+            }
+            Effect::Stop(id) => drop(self.stopped.insert(id)),
+            Effect::Reply(id, reply) => self.replies.entry(id).or_default().push(reply),
+            Effect::Tell(notice) => self.notices.push(notice),
+            Effect::TurnOver => {}
+        }
+    }
+
+    fn begun(&mut self, work: Work) -> (String, Pending) {
+        match work {
+            Work::Append(batch) => ("append".to_owned(), Pending::Append(batch)),
+            Work::Save(files) => ("save".to_owned(), Pending::Save(files)),
+            Work::ReadNotes => ("notes".to_owned(), Pending::ReadNotes),
+            Work::ReadLog => ("log".to_owned(), Pending::ReadLog),
+            Work::Ask(ask) => {
+                let name = format!("ask {:?}", ask.purpose);
+                (name, Pending::Ask(Box::new(self.model.ask(&ask))))
+            }
+            Work::RunTool(call) => {
+                *self.runs.entry(call.id.clone()).or_default() += 1;
+                (format!("tool {}", call.id), Pending::Tool(call))
+            }
+            Work::AskPerson { call, .. } => {
+                let allowed = self.dice.below(2) == 0;
+                let said = Outcome::PersonSaid {
+                    allowed,
+                    words: None,
+                };
+                (format!("person {}", call.id), Pending::Ends(said))
+            }
+            Work::Hooks(_) => {
+                let answer = Outcome::HooksRan(HookAnswer::default());
+                ("hooks".to_owned(), Pending::Ends(answer))
+            }
+            Work::Restore { files } => {
+                let parts = files.into_iter().take(1).map(|name| RestoredPart {
+                    kind: RestoredKind::File,
+                    text: format!("Content of {name}"),
+                    name,
+                });
+                let parts = parts.collect();
+                let restored = Outcome::Restored {
+                    parts,
+                    prefix: None,
+                };
+                ("restore".to_owned(), Pending::Ends(restored))
+            }
+            Work::Recall(moment) => {
+                let recalled = Outcome::Recalled(recalled(&moment));
+                ("recall".to_owned(), Pending::Ends(recalled))
+            }
+            Work::Spawn(child) => ("child".to_owned(), Pending::Child(child)),
+        }
+    }
+
+    /// Lets things happen until nothing is under way that is not held.
+    pub(crate) fn settle(&mut self) {
+        for _ in 0..100_000 {
+            let held = &self.held;
+            let free = |name: &str| !held.iter().any(|held| name.starts_with(held));
+            let ready: Vec<usize> = (0..self.pending.len())
+                .filter(|at| free(&self.pending[*at].0))
+                .collect();
+            if ready.is_empty() {
+                let Some(until) = self.driver.wake_at() else {
+                    return;
+                };
+                self.now = self.now.max(until);
+                self.tell(Input::Wake);
+                continue;
+            }
+            let at = ready[self.dice.below(ready.len())];
+            self.step(at);
+        }
+        panic!("the driver never comes to rest");
+    }
+
+    /// Ends the effects whose name begins so, in the order in which they were handed out.
+    pub(crate) fn end(&mut self, name: &str) {
+        while let Some(at) = self.pending.iter().position(|(each, ..)| each.starts_with(name)) {
+            self.step(at);
+        }
+    }
+
+    /// Delivers one event of one effect.
+    pub(crate) fn step(&mut self, at: usize) {
+        let (_, id, pending) = &mut self.pending[at];
+        let id = *id;
+        let stopped = self.stopped.contains(&id);
+        if let Pending::Ask(ask) = pending
+            && !stopped
+            && let Some(event) = ask.event()
+        {
+            self.tell(Input::Stream(id, event));
+            return;
+        }
+        let (_, _, pending) = self.pending.swap_remove(at);
+        // A stop that comes too late is as good as none.
+        let stopped = stopped && self.dice.below(3) > 0;
+        let outcome = self.ended(pending, stopped);
+        self.tell(Input::Ended(id, Box::new(outcome)));
+    }
+
+    fn ended(&mut self, pending: Pending, stopped: bool) -> Outcome {
+        match pending {
+            Pending::Append(batch) => Outcome::Appended(self.store.append(&batch)),
+            Pending::Ask(ask) => {
+                let end = if stopped {
+                    Err(ask.stopped())
+                } else {
+                    ask.end()
+                };
+                self.billed += billed(&end);
+                Outcome::Answered(end)
+            }
+            Pending::Tool(_) if stopped => Outcome::ToolStopped,
+            Pending::Tool(call) => {
+                self.ended.insert(call.id.clone());
+                Outcome::ToolEnded {
+                    output: Box::new(tools::run(&call)),
+                    digest: None,
+                }
+            }
+            Pending::ReadLog => Outcome::LogRead(Ok(self.store.records())),
+            Pending::ReadNotes => Outcome::NotesRead(NotesFiles {
+                notes: self.notes(),
+                ..NotesFiles::default()
+            }),
+            Pending::Save(files) => {
+                for SaveFile { place, bytes } in files {
+                    if let SavePlace::File(path) = place {
+                        self.files.insert(path, bytes);
+                    }
+                }
+                Outcome::Saved(Ok(()))
+            }
+            Pending::Child(_) | Pending::Ends(_) if stopped => Outcome::Cancelled,
+            Pending::Child(child) => Outcome::ChildEnded(Box::new(self.run_child(*child))),
+            Pending::Ends(outcome) => outcome,
+        }
+    }
+
+    fn notes(&self) -> Option<String> {
+        let bytes = self.files.get(&self.driver.config().place.notes())?;
+        Some(String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    /// Runs a child to its end, one effect after the other.
+    pub(crate) fn run_child(&mut self, mut child: Driver) -> ForkReport {
+        let mut answer = Err(DriveError::Cancelled);
+        let mut inputs = vec![Input::Wake];
+        while let Some(input) = inputs.pop() {
+            child.handle(self.now, input);
+            while let Some(effect) = child.poll() {
+                let Effect::Do(id, work) = effect else {
+                    if let Effect::Reply(_, Ok(Reply::TurnEnded { response, .. })) = effect {
+                        answer = Ok(response);
+                    }
+                    continue;
+                };
+                let (_, pending) = self.begun(work);
+                let outcome = self.ended(pending, false);
+                inputs.insert(0, Input::Ended(id, Box::new(outcome)));
+            }
+        }
+        ForkReport {
+            answer,
+            usage: child.usage().to_vec(),
+        }
+    }
+}
+
+/// A memory for every prompt that asks for one.
+fn recalled(moment: &RecallMoment) -> Vec<Injection> {
+    match moment {
+        RecallMoment::Prompt { words, seen } if words.contains("remember") => {
+            let name = format!("memory-{}", seen.memories.len());
+            vec![Injection {
+                kind: FragmentKind::Memory,
+                text: format!("<memory>{name}</memory>"),
+                memories: vec![(name, 30)],
+            }]
+        }
+        _ => Vec::new(),
+    }
+}
