@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! One small file below Dormouse's home counts the dollars and tokens that background work used
-//! today. Before such work asks a model, it asks here; when the day's budget is spent, the offline
-//! engine does the work instead and says so. The day is a day of universal time.
+//! today. Before such work asks a model, it asks here; when the day's budget is spent, rules without
+//! a model do the work instead and say so. The day is a day of universal time.
 //!
 //! # Not here
 //! What the conversation itself costs: that is the user's doing.

@@ -2,10 +2,10 @@
 
 use crate::budget::Budget;
 use crate::client::ConfiguredModel;
+use crate::meter::Tally;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Millis;
-use dormouse_core::usage::TokenUsage;
 use dormouse_engine::{AskModel, Asker};
 use dormouse_memdir::MemoryDir;
 use dormouse_system::System;
@@ -118,10 +118,11 @@ impl Keeper {
         }
     }
 
-    /// Whoever asks the background model, counted.
-    pub(crate) fn asker(&self, model: &ConfiguredModel) -> Arc<dyn Asker> {
+    /// The asker of a background model by its name, counted.
+    pub(crate) fn asker(&self, model: &ConfiguredModel, name: &str) -> Arc<dyn Asker> {
         let asker = AskModel(Arc::clone(&model.model));
-        self.metered(Arc::new(asker), &model.name)
+        // No conversation has it in its log: the budget is the only place it counts.
+        self.metered(Arc::new(asker), name, &Tally::default())
     }
 
     /// Why a task has to be done without the model that was asked: its fault, or that the day's
@@ -137,10 +138,5 @@ impl Keeper {
                 try_again: true,
             },
         }
-    }
-
-    /// Counts what a call used. That it cannot be counted is no reason to lose the work.
-    pub(crate) fn charge(&self, model: &str, usage: &TokenUsage) {
-        let _counted = self.budget.charge(&self.models, model, usage);
     }
 }

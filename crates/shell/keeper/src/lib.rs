@@ -3,11 +3,12 @@
 //! # Model
 //! A [`Keeper`] is the memory of a project with everything around it: directory, settings, budget,
 //! perhaps a model. On it stand three jobs: memories are brought into a conversation
-//! ([`recaller`]), drawn from it ([`extraction`]), and sorted while nobody looks ([`dreaming`]). Each
+//! ([`recaller`]), drawn from it ([`extraction`]), and sorted in the background ([`dreaming`]). Each
 //! works without a model, and says so when it does.
 //!
 //! # Responsibilities
-//! - Asking models within the day's budget ([`budget`], [`client`], [`side`]).
+//! - Asking models within the day's budget ([`budget`], [`client`], [`side`]); single questions are
+//!   retried here, everything else by the driver of a session or fork.
 //! - Looking at the working tree and at instruction files ([`tree`], [`instructions`]).
 //!
 //! # Not here
@@ -20,6 +21,7 @@ pub mod extraction;
 pub mod instructions;
 mod keeper;
 mod meter;
+mod once;
 pub mod recaller;
 pub mod side;
 pub mod tree;

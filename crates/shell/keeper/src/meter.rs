@@ -3,18 +3,37 @@
 //! # Model
 //! A [`Metered`] asker stands between a task and the model. Before each request it asks the budget,
 //! after each answer it counts: so a task that is ended early is paid for too, and a long one cannot
-//! spend many times what a day may cost.
+//! spend many times what a day may cost. Each attempt of a retried request is a request here.
 //!
 //! # Not here
-//! What follows when the budget is spent: each job does it without a model then.
+//! Retries: the driver's, or [`crate::once`]'s. The way on when the budget is spent: each job does
+//! its work without a model then.
 
 use crate::keeper::Keeper;
+use dormouse_core::id::MessageId;
 use dormouse_core::models::ModelTable;
+use dormouse_core::record::UsageReport;
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::{Asker, Purpose};
 use dormouse_model::{Capabilities, Event, ModelError, Reply, Request, Response, ResponseStream};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Usage by answer, oldest first, for the log of the conversation that a task belongs to. Kept
+/// outside the task, because a task that fails or is aborted has used tokens too. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally(Arc<Mutex<Vec<UsageReport>>>);
+
+impl Tally {
+    /// The reports since the last call.
+    pub(crate) fn take(&self) -> Vec<UsageReport> {
+        std::mem::take(&mut self.reports())
+    }
+
+    fn reports(&self) -> MutexGuard<'_, Vec<UsageReport>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// An asker that counts.
 pub(crate) struct Metered {
@@ -29,6 +48,7 @@ struct Meter {
     settings: crate::keeper::SettingsSource,
     models: Arc<ModelTable>,
     model: String,
+    tally: Tally,
 }
 
 impl fmt::Debug for Metered {
@@ -40,13 +60,19 @@ impl fmt::Debug for Metered {
 }
 
 impl Keeper {
-    /// An asker whose requests count against the day's budget.
-    pub(crate) fn metered(&self, asker: Arc<dyn Asker>, model: &str) -> Arc<dyn Asker> {
+    /// An asker whose requests count against the day's budget, and are noted in `tally`.
+    pub(crate) fn metered(
+        &self,
+        asker: Arc<dyn Asker>,
+        model: &str,
+        tally: &Tally,
+    ) -> Arc<dyn Asker> {
         let meter = Meter {
             budget: self.budget.clone(),
             settings: Arc::clone(&self.settings),
             models: Arc::clone(&self.models),
             model: model.to_owned(),
+            tally: tally.clone(),
         };
         Arc::new(Metered { asker, meter })
     }
@@ -62,18 +88,30 @@ impl Meter {
         })
     }
 
-    /// That it cannot be counted is no reason to lose the work.
-    fn count(&self, usage: &TokenUsage) {
-        let _counted = self.budget.charge(&self.models, &self.model, usage);
+    fn count(&self, message: Option<&MessageId>, model: Option<&str>, usage: TokenUsage) {
+        // A figure that cannot be stored is no reason to lose the work.
+        let _counted = self.budget.charge(&self.models, &self.model, &usage);
+        self.tally.reports().push(UsageReport {
+            message: message.cloned(),
+            model: model.unwrap_or(&self.model).to_owned(),
+            usage,
+            purpose: Purpose::Fork,
+            cache: None,
+        });
     }
 
     fn count_end(&self, end: &Result<Response, ModelError>) {
         match end {
-            Ok(response) => self.count(&response.billed),
-            // What had arrived is billed all the same.
+            Ok(response) => {
+                let (id, model) = (&response.id, &response.model);
+                self.count(Some(id), Some(model), response.billed);
+            }
+            // The part of an answer that had arrived is billed all the same, where it was measured.
             Err(error) => {
-                if let Some(partial) = error.partial() {
-                    self.count(&partial.usage);
+                let partial = error.partial();
+                if let Some(partial) = partial.filter(|part| part.usage != TokenUsage::default()) {
+                    let (id, model) = (partial.id.as_ref(), partial.model.as_deref());
+                    self.count(id, model, partial.usage);
                 }
             }
         }

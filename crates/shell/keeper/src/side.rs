@@ -1,9 +1,9 @@
 //! A side task that belongs to no conversation: a small agent with a prompt and tools of its own.
 //!
 //! # Model
-//! It is a session like any other, with its log in memory: the same loop, the same layers, so that a
-//! long task stays inside its window. Nothing of it outlives it but what its tools did and what it
-//! used. Dropping its future ends it.
+//! It is a session like any other, with its log in memory: the same driver, the same layers and
+//! retries, so that a long task stays inside its window. Only the effects of its tools and its usage
+//! outlive it. Dropping its future ends it.
 //!
 //! # Not here
 //! What the task is (dreams: `dream`), and what its tools may do (`dormouse-tools`).
@@ -13,13 +13,13 @@ use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_core::block::Block;
 use dormouse_core::id::SessionId;
 use dormouse_core::models::ModelTable;
-use dormouse_core::record::{Body, Record};
+use dormouse_core::record::Totals;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::{
-    Asker, EngineError, NoCompanion, NoHooks, Notice, Ports, Restorer, Session, SessionConfig,
-    SessionPlace, ToolHost,
+    Asker, BlockingLog, EngineError, NoCompanion, NoHooks, Notice, Ports, Restorer, Session,
+    SessionConfig, SessionPlace, ToolHost,
 };
 use dormouse_model::{Params, Response, StopReason};
 use dormouse_store::{MemoryBlobs, MemoryLog};
@@ -56,9 +56,9 @@ pub struct SideTask<'a> {
 pub struct SideAnswer {
     /// Its last words.
     pub text: String,
-    /// What all requests used.
+    /// Tokens of all responses.
     pub usage: TokenUsage,
-    /// How many there were.
+    /// Number of responses, summaries of compactions included.
     pub requests: usize,
 }
 
@@ -134,15 +134,18 @@ impl SideTask<'_> {
         directive: &str,
         notices: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<SideAnswer, SideFailure> {
-        let mut session = self.open(system, notices).map_err(|source| SideFailure {
+        let models = Arc::clone(self.models);
+        let opened = self.open(system, notices).await;
+        let mut session = opened.map_err(|source| SideFailure {
             source: source.into(),
             usage: TokenUsage::default(),
             requests: 0,
         })?;
         let ended = session.turn(vec![Block::text(directive)]).await;
-        let (usage, requests) = used(&session.records().unwrap_or_default());
+        // The folded state, not the log: a turn that fails does not wait for its last records.
+        let (usage, requests) = used(&session.conversation().state().totals, &models);
         let ended = ended.map_err(SideFault::from).and_then(|end| {
-            NoAnswer::check(&end.response, requests)?;
+            NoAnswer::check(&end.response, end.requests)?;
             Ok(end)
         });
         match ended {
@@ -168,28 +171,25 @@ impl SideTask<'_> {
         }
     }
 
-    fn open(
+    async fn open(
         self,
         system: &System,
         notices: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Session, EngineError> {
         let session = SessionId::new(format!("side-{}", system.ids.fresh()));
         let settings = Arc::clone(self.settings);
-        let params = Params::new(self.model, MOST_OUTPUT).map_err(EngineError::Params)?;
+        let unfit = |error: serde_json::Error| EngineError::Params(error.to_string());
+        let params = Params::new(self.model, MOST_OUTPUT).map_err(unfit)?;
         let tools: Result<Vec<Part>, _> = self.definitions.iter().map(Part::tool).collect();
         let prompt = Part::block("side task", &Block::text(self.system_prompt));
-        let prefix = RenderedPrefix::new(
-            tools.map_err(EngineError::Params)?,
-            vec![prompt],
-            Vec::new(),
-        );
+        let prefix = RenderedPrefix::new(tools.map_err(unfit)?, vec![prompt], Vec::new());
         let ports = Ports {
             // Whatever the layers write stays in memory with the rest of the session.
             system: System {
                 files: Arc::new(MemoryFiles::default()),
                 ..system.clone()
             },
-            log: Box::new(MemoryLog::new(session.clone())),
+            log: Arc::new(BlockingLog::new(MemoryLog::new(session.clone()))),
             blobs: Arc::new(MemoryBlobs::default()),
             asker: self.asker,
             tools: self.tools,
@@ -206,28 +206,23 @@ impl SideTask<'_> {
             home: "/side".into(),
             project: String::new(),
         };
+        let models = Arc::clone(self.models);
         let config = SessionConfig {
-            model: self.model.to_owned(),
-            models: Arc::clone(self.models),
-            params,
-            prefix: Arc::new(prefix),
-            policy: None,
-            window: None,
             most_requests: self.requests,
-            explain: false,
+            // An answer that was cut off is a failed task: its caller has a way without a model.
+            continuations: 0,
+            ..SessionConfig::new(self.model, models, params, Arc::new(prefix))
         };
-        Ok(Session::open(ports, place, config)?.0)
+        Ok(Session::open(ports, place, config).await?.0)
     }
 }
 
-/// What the responses of a log used; each counts once.
-fn used(records: &[Record]) -> (TokenUsage, usize) {
-    let reports = records.iter().filter_map(|record| match &record.body {
-        Body::Message(message) => message.usage,
-        _ => None,
-    });
-    reports.fold((TokenUsage::default(), 0), |(mut sum, count), usage| {
-        sum += usage;
-        (sum, count + 1)
+/// Tokens and number of a session's responses.
+fn used(totals: &Totals, models: &ModelTable) -> (TokenUsage, usize) {
+    let sums = totals.sums(models).into_values();
+    sums.fold((TokenUsage::default(), 0), |(mut usage, count), sum| {
+        usage += sum.usage;
+        let responses = usize::try_from(sum.responses).unwrap_or(usize::MAX);
+        (usage, responses.saturating_add(count))
     })
 }

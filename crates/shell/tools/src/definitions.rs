@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 /// The names of the tools, in the order of their definitions.
 pub const TOOL_NAMES: [&str; 6] = ["Read", "Grep", "Glob", "Bash", "Edit", "Write"];
 
+/// Tools that change nothing: several of their calls may run at once.
+pub(crate) const READING_TOOLS: [&str; 4] = ["Read", "Grep", "Glob", "Bash"];
+
 /// One definition for each tool: name, description and the schema of its input.
 ///
 /// They are the same for every task, so that a prompt that holds them can be reused.

@@ -1,7 +1,7 @@
 //! The tools together.
 
 use crate::background::on_thread;
-use crate::definitions::TOOL_NAMES;
+use crate::definitions::{READING_TOOLS, TOOL_NAMES};
 use crate::input::parse;
 use crate::limits::MOST_DENIALS;
 use crate::places::Places;
@@ -9,7 +9,7 @@ use crate::reply::{Denial, Failure, Reply};
 use crate::{bash, edit, glob, grep, read};
 use bytes::Bytes;
 use dormouse_context::offload::ToolOutput;
-use dormouse_engine::{ToolCall, ToolFuture, ToolHost, ToolTraits};
+use dormouse_drive::{ToolCall, ToolFuture, ToolHost, ToolTraits};
 use dormouse_guard::paths::SafePath;
 use dormouse_system::{Clock, Files, Sandbox, System};
 use std::fmt;
@@ -107,6 +107,8 @@ impl ToolHost for ForkTools {
         ToolTraits {
             declared_limit: None,
             reads_files: tool == "Read",
+            // Bash refuses every command line that could change something.
+            only_reads: READING_TOOLS.contains(&tool),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The inputs of the tools, as the model gives them.
 
 use crate::reply::Failure;
-use dormouse_engine::ToolCall;
+use dormouse_drive::ToolCall;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

@@ -1,4 +1,4 @@
-//! The tools that side tasks use, behind the engine's `ToolHost`.
+//! The tools that side tasks use, behind the port [`dormouse_drive::ToolHost`].
 //!
 //! # Model
 //! [`ForkTools`] has six tools: Read, Grep and Glob look at files below the readable directories,

@@ -332,7 +332,7 @@ impl Keeper {
             loss: limits.loss,
         });
         let side = SideTask {
-            asker: self.asker(model),
+            asker: self.asker(model, &model.name),
             model: &model.name,
             models: &self.models,
             settings: &settings,

@@ -3,6 +3,7 @@
 use super::Found;
 use super::shelf::Shelf;
 use crate::keeper::Keeper;
+use crate::once;
 use dormouse_context::question;
 use dormouse_core::block::Block;
 use dormouse_core::settings::keys;
@@ -12,6 +13,7 @@ use dormouse_memory::surface::Entry;
 use dormouse_memory::surface::selector::{self, SelectorRequest};
 use dormouse_model::{Params, Request, features};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// A choice that is being made, or was.
@@ -60,7 +62,7 @@ pub(super) fn ask(
     runtime.spawn(async move {
         let mut send = send;
         tokio::select! {
-            // Nobody waits any more.
+            // The turn is over: its selection was dropped.
             () = send.closed() => {}
             chosen = choose(&asking, request, &candidates, most) => {
                 let _late = send.send(chosen);
@@ -92,7 +94,7 @@ async fn choose(
     most: usize,
 ) -> Vec<SafePath> {
     let limit = keeper.settings().get(keys::RECALL_SELECTOR_TIME);
-    let answered = tokio::time::timeout(limit, answer(keeper, &request)).await;
+    let answered = tokio::time::timeout(limit, answer(keeper, &request, limit)).await;
     let Ok(Some(text)) = answered else {
         return Vec::new();
     };
@@ -102,7 +104,7 @@ async fn choose(
     }
 }
 
-async fn answer(keeper: &Keeper, request: &SelectorRequest) -> Option<String> {
+async fn answer(keeper: &Keeper, request: &SelectorRequest, limit: Duration) -> Option<String> {
     let model = keeper.background_model().ok()?;
     let most = keeper.settings().get(keys::RECALL_SELECTOR_TOKENS);
     let mut params = Params::new(&model.small, most).ok()?;
@@ -113,13 +115,11 @@ async fn answer(keeper: &Keeper, request: &SelectorRequest) -> Option<String> {
     }
     let betas = params.betas().to_vec();
     let body = question::body(&params.to_json().ok()?, &request.system, &request.user).ok()?;
-    let response = model
-        .model
-        .stream(Request::streamed(body).with_betas(&betas))
-        .finish()
-        .await
-        .ok()?;
-    keeper.charge(&model.small, &response.billed);
+    let asker = keeper.asker(model, &model.small);
+    let request = Request::streamed(body).with_betas(&betas);
+    // Two clients that fail together are unlikely to start in the same millisecond.
+    let seed = keeper.now().0.unsigned_abs();
+    let response = once::ask(&*asker, &request, limit, seed).await.ok()?;
     let texts: Vec<String> = response
         .blocks
         .iter()

@@ -1,6 +1,7 @@
 //! What stands around memory: the budget, side tasks, the working tree, instruction files.
 
-use crate::kit::{Kit, MODEL, calls, faults, settings, used};
+use crate::faults::{faults, then_all};
+use crate::kit::{Kit, MODEL, calls, settings, used};
 use dormouse_core::models::ModelTable;
 use dormouse_engine::{AskModel, NoTools};
 use dormouse_keeper::budget::{Budget, Exhausted};
@@ -9,6 +10,7 @@ use dormouse_keeper::side::{SideFault, SideTask};
 use dormouse_keeper::tree::TreeFacts;
 use dormouse_memory::instructions::{Source as _, SourceResult};
 use dormouse_memory::surface::verify::{Claim, Mark, claims, mark};
+use dormouse_model::ModelError;
 use dormouse_system::{Files, RealFiles};
 use dormouse_testkit_model::{Answer, Script};
 use pretty_assertions::assert_eq;
@@ -91,8 +93,9 @@ async fn a_side_task_says_what_it_used_however_it_ends() {
         .await
         .unwrap_err();
     assert_eq!((failure.usage, failure.requests), (used(20), 2));
-    for (name, answer) in faults() {
-        kit.side.plays(Script::new().then(look()).then(answer));
+    for (name, answers) in faults() {
+        kit.side
+            .plays(then_all(Script::new().then(look()), answers));
         let failed = side(&kit, &settings, 5)
             .run(&kit.system, "Do it.", |_| {})
             .await;
@@ -100,6 +103,7 @@ async fn a_side_task_says_what_it_used_however_it_ends() {
             // After work was done, an answer without words is the usual end.
             Ok(answer) => assert_eq!((name, answer.requests), ("empty answer", 2)),
             Err(failure) => {
+                kit.side.finish();
                 assert!(failure.usage.input >= used(10).input, "{name}");
                 let refused = matches!(failure.source, SideFault::Answer(_));
                 assert_eq!(refused, ["refusal", "cut off"].contains(&name), "{name}");
@@ -114,6 +118,24 @@ async fn a_side_task_says_what_it_used_however_it_ends() {
             .unwrap()
             .is_empty()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_side_task_asks_again_after_a_failure_that_may_pass() {
+    let kit = Kit::new();
+    let settings = kit.keeper.settings();
+    let busy = || Answer::fault(|| ModelError::Overloaded(Box::default()));
+    let script = Script::new().then(busy()).then(busy());
+    kit.side
+        .plays(script.then(Answer::text("Done.").using(used(1))));
+    let began = tokio::time::Instant::now();
+    let answer = side(&kit, &settings, 1)
+        .run(&kit.system, "Do it.", |_| {})
+        .await
+        .unwrap();
+    kit.side.finish();
+    assert_eq!((answer.usage, answer.requests), (used(1), 1));
+    assert!(!began.elapsed().is_zero(), "there are pauses between");
 }
 
 fn look(kit: &Kit, text: &str) -> Mark {

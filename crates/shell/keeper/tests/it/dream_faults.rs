@@ -1,7 +1,8 @@
 //! Dreams that are killed, time out, crash, or whose model fails.
 
 use crate::dream::{dream, kit, left_behind, merge, staged, tests, whole, writes};
-use crate::kit::{Kit, calls, faults, open, used};
+use crate::faults::{faults, then_all};
+use crate::kit::{Kit, calls, open, used};
 use dormouse_core::units::Millis;
 use dormouse_keeper::dreaming::{DreamError, DreamWish};
 use dormouse_keeper::extraction::By;
@@ -24,10 +25,12 @@ fn untidy() -> Kit {
 
 #[tokio::test]
 async fn when_the_model_fails_the_rules_dream() {
-    for (name, answer) in faults() {
+    for (name, answers) in faults() {
         let kit = untidy();
-        kit.side.plays(Script::new().then(answer.using(used(10))));
+        let answers = answers.into_iter().map(|answer| answer.using(used(10)));
+        kit.side.plays(then_all(Script::new(), answers));
         let (dreamt, task) = dream(&kit, DreamWish::default()).await;
+        kit.side.finish();
         let dreamt = dreamt.unwrap();
         let By::Rules(why) = &dreamt.by else {
             panic!("{name}: {dreamt:?}");
@@ -47,8 +50,8 @@ async fn what_a_model_did_before_it_failed_is_not_taken() {
     let kit = kit();
     let before = kit.memories();
     let (_, fault) = faults().remove(0);
-    kit.side
-        .plays(Script::new().then(staged(&kit, &merge())).then(fault));
+    let script = Script::new().then(staged(&kit, &merge()));
+    kit.side.plays(then_all(script, fault));
     let (dreamt, _) = dream(&kit, DreamWish::default()).await;
     assert!(matches!(dreamt.unwrap().by, By::Rules(_)));
     assert_eq!(kit.memories()["tests.md"], before["tests.md"]);

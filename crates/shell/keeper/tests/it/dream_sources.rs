@@ -14,7 +14,7 @@ use serde_json::json;
 async fn what_a_person_said_in_a_transcript_is_a_source_once_it_was_read() {
     for reads in [true, false] {
         let kit = kit();
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         kit.set(&["recall=off"]);
         kit.say(&mut session, "Cleo runs the help desk now.", "Noted.")
             .await;
@@ -51,7 +51,7 @@ async fn what_a_person_said_in_a_transcript_is_a_source_once_it_was_read() {
 #[tokio::test]
 async fn what_a_tool_said_in_a_transcript_cannot_raise_what_a_file_is_worth() {
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.set(&["recall=off"]);
     kit.tools.returns("Bash", "Zoe runs the archive now.");
     kit.work(&mut session, SAID, "Bash", &json!({"command": "who"}))
@@ -92,7 +92,7 @@ async fn a_model_cannot_make_its_own_sources() {
         "in the project",
     ] {
         let kit = kit();
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         kit.set(&["recall=off"]);
         kit.say(&mut session, SAID, "I will.").await;
         drop(session);

@@ -44,7 +44,7 @@ pub(crate) fn writes(kit: &Kit, files: &[(&str, &str)]) -> Script {
 /// Extracts after a turn, and waits for it.
 pub(crate) async fn extract(kit: &Kit, session: &mut Session) -> Extracted {
     let mut extractor = extractor(kit);
-    let decision = extractor.after_turn(session, true).unwrap();
+    let decision = extractor.after_turn(session, true).await.unwrap();
     assert_eq!(decision, Decision::Run);
     let mut all = extractor.finish(session).await.unwrap();
     assert_eq!(all.len(), 1, "{all:?}");
@@ -76,7 +76,7 @@ pub(crate) fn told(kit: &Kit) -> String {
 #[tokio::test]
 async fn what_the_user_said_is_saved_with_origin_and_trust_found_by_code() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, SAID, "I will.").await;
     kit.fork.plays(writes(
         &kit,
@@ -100,14 +100,14 @@ async fn what_the_user_said_is_saved_with_origin_and_trust_found_by_code() {
         (origin.session.as_deref(), origin.speaker),
         (Some("s"), Speaker::User)
     );
-    let records = session.records().unwrap();
+    let records = session.records().await.unwrap();
     let source = origin.message.unwrap();
     assert!(records.iter().any(|record| record.id.as_str() == source));
     assert!(!kit.text("memory/linter.md").contains("source:"));
     assert!(kit.text("memory/MEMORY.md").contains("(linter.md)"));
     let history = kit.keeper.memory.history().unwrap();
     assert_eq!(history.entries.len(), 1);
-    let noted = session.records().unwrap().into_iter().any(|record| {
+    let noted = session.records().await.unwrap().into_iter().any(|record| {
         matches!(record.body, Body::State(StateChange::MemorySaved { detail })
             if detail == json!({"author": "extractor", "files": ["linter.md"]}))
     });
@@ -118,7 +118,7 @@ async fn what_the_user_said_is_saved_with_origin_and_trust_found_by_code() {
 #[tokio::test]
 async fn the_forks_first_request_shares_the_conversations_bytes() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, SAID, "I will.").await;
     kit.fork.plays(Script::new().then(Answer::text("Nothing.")));
     extract(&kit, &mut session).await;
@@ -145,7 +145,7 @@ async fn what_a_tool_said_waits_for_approval() {
         "Bash",
         "The staging database listens on port 6543 these days.",
     );
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.work(
         &mut session,
         "Look at the ports",
@@ -179,7 +179,7 @@ async fn everything_waits_where_the_user_wants_to_be_asked() {
     for setting in ["memory.review=all", "memory.consent=ask"] {
         let kit = Kit::new();
         kit.set(&[setting]);
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         kit.say(&mut session, SAID, "I will.").await;
         kit.fork.plays(writes(&kit, &[("linter.md", &rule())]));
         let extracted = extract(&kit, &mut session).await;
@@ -196,12 +196,12 @@ async fn an_echo_of_what_was_recalled_is_refused_and_the_model_is_told() {
     kit.remember("deploys.md", &deploys());
     kit.side
         .plays(Script::new().then(Answer::text("{\"selected_memories\": []}")));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     // However slow the machine is, recall comes in time.
     tokio::time::pause();
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
     tokio::time::resume();
-    assert_eq!(fragments(&session).len(), 1);
+    assert_eq!(fragments(&session).await.len(), 1);
     let echo = topic(
         "project",
         "ledger",
@@ -241,7 +241,7 @@ async fn what_nobody_said_what_is_secret_and_what_is_private_is_refused() {
         ),
     ] {
         let kit = Kit::new();
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         kit.say(&mut session, said, "Fine.").await;
         let file = topic("user", "about the user", text, "", text);
         kit.fork.plays(writes(&kit, &[("about.md", &file)]));
@@ -259,7 +259,7 @@ async fn what_nobody_said_what_is_secret_and_what_is_private_is_refused() {
 #[tokio::test]
 async fn private_words_are_not_kept_by_the_rules_either() {
     let kit = Kit::with(|keeper| keeper.model = None);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(
         &mut session,
         "<private>Remember that my daughter is called Mira.</private> Always run the linter before a commit.",
@@ -276,7 +276,7 @@ async fn private_words_are_not_kept_by_the_rules_either() {
 async fn paths_that_are_no_memories_are_denied() {
     let kit = Kit::new();
     kit.remember("pinned/mine.md", "Mine.\n");
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, SAID, "I will.").await;
     let at = |name: &str| write(&kit.path(name), &rule());
     kit.fork.plays(
@@ -325,80 +325,87 @@ async fn paths_that_are_no_memories_are_denied() {
     assert!(history.len() <= 1, "{history:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_circumstance_has_its_decision() {
     let kit = Kit::new();
-    let mut session = kit.open();
-    let decide = |kind: RunKind, session: &mut Session, finished: bool| {
+    let set = |pairs: &[&str]| kit.set(&[&["extract.exit_wait=0s"], pairs].concat());
+    set(&[]);
+    let mut session = kit.open().await;
+    let decide = async |kind: RunKind, session: &mut Session, finished: bool| {
         let mut extractor = Extractor::new(Arc::clone(&kit.keeper), kind, Vec::new());
-        extractor.after_turn(session, finished).unwrap()
+        let decision = extractor.after_turn(session, finished).await.unwrap();
+        // Only the decision matters here: an extraction that was started is ended at once.
+        assert_eq!(extractor.finish(session).await.unwrap(), []);
+        decision
     };
     let main = RunKind::default();
     let skip = Decision::Skip;
-    assert_eq!(decide(main, &mut session, true), skip(Skip::Nothing));
+    assert_eq!(decide(main, &mut session, true).await, skip(Skip::Nothing));
     kit.say(&mut session, SAID, "I will.").await;
     for setting in ["extract=off", "memory=off", "memory.consent=off"] {
-        kit.set(&[setting]);
+        set(&[setting]);
         assert_eq!(
-            decide(main, &mut session, true),
+            decide(main, &mut session, true).await,
             skip(Skip::Off),
             "{setting}"
         );
     }
-    kit.set(&["memory.remote=on"]);
-    assert_eq!(decide(main, &mut session, true), skip(Skip::Remote));
-    kit.set(&[]);
+    set(&["memory.remote=on"]);
+    assert_eq!(decide(main, &mut session, true).await, skip(Skip::Remote));
+    set(&[]);
     let sub = RunKind {
         sub_agent: true,
         ..main
     };
-    assert_eq!(decide(sub, &mut session, true), skip(Skip::SubAgent));
+    assert_eq!(decide(sub, &mut session, true).await, skip(Skip::SubAgent));
     let once = RunKind {
         one_shot: true,
         ..main
     };
-    assert_eq!(decide(once, &mut session, true), skip(Skip::OneShot));
-    kit.set(&["extract.one_shot=on", "budget.background_day=0"]);
-    assert_eq!(decide(once, &mut session, true), Decision::Run);
-    kit.set(&[]);
-    assert_eq!(decide(main, &mut session, false), skip(Skip::Unfinished));
-    kit.set(&["extract.every=2"]);
-    assert_eq!(decide(main, &mut session, true), skip(Skip::TooSoon));
+    assert_eq!(decide(once, &mut session, true).await, skip(Skip::OneShot));
+    set(&["extract.one_shot=on", "budget.background_day=0"]);
+    assert_eq!(decide(once, &mut session, true).await, Decision::Run);
+    set(&[]);
+    assert_eq!(
+        decide(main, &mut session, false).await,
+        skip(Skip::Unfinished)
+    );
+    set(&["extract.every=2"]);
+    assert_eq!(decide(main, &mut session, true).await, skip(Skip::TooSoon));
     assert_eq!(cursor(&session), None, "none of these moves the cursor");
     kit.say(&mut session, "Thank you very much.", "Sure.").await;
-    kit.fork.plays(Script::new().then(Answer::text("Nothing.")));
-    assert_eq!(decide(main, &mut session, true), Decision::Run);
-    assert_eq!(kit.memories().len(), 0);
+    assert_eq!(decide(main, &mut session, true).await, Decision::Run);
+    assert_eq!((kit.memories().len(), kit.fork.asked().len()), (0, 0));
 }
 
 #[tokio::test]
 async fn the_cursor_moves_on_success_and_when_the_agent_wrote_itself() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, SAID, "I will.").await;
     kit.fork.plays(Script::new().then(Answer::text("Nothing.")));
     let extracted = extract(&kit, &mut session).await;
     let first = cursor(&session).unwrap();
     assert_eq!(extracted.until.map(Seq::get), Some(first));
     let mut again = extractor(&kit);
-    let decision = again.after_turn(&mut session, true).unwrap();
+    let decision = again.after_turn(&mut session, true).await.unwrap();
     assert_eq!(decision, Decision::Skip(Skip::Nothing));
 
     let path = kit.path("memory/own.md");
     let input = json!({"file_path": path, "content": "x"});
     kit.work(&mut session, "Note this down please", "Write", &input)
         .await;
-    let decision = again.after_turn(&mut session, true).unwrap();
+    let decision = again.after_turn(&mut session, true).await.unwrap();
     assert_eq!(decision, Decision::Skip(Skip::DirectWrite));
     assert!(cursor(&session).unwrap() > first);
-    let decision = again.after_turn(&mut session, true).unwrap();
+    let decision = again.after_turn(&mut session, true).await.unwrap();
     assert_eq!(decision, Decision::Skip(Skip::Nothing));
 }
 
 #[tokio::test]
 async fn only_messages_behind_the_cursor_are_a_source() {
     let kit = Kit::new();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, SAID, "I will.").await;
     kit.fork.plays(Script::new().then(Answer::text("Nothing.")));
     extract(&kit, &mut session).await;
@@ -413,7 +420,7 @@ async fn only_messages_behind_the_cursor_are_a_source() {
 async fn it_ends_after_so_many_requests_and_each_is_paid_for() {
     let kit = Kit::new();
     kit.set(&["extract.turns=3"]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, SAID, "I will.").await;
     let read = || calls(&[("Glob", json!({"pattern": "*.md"}))]).using(used(100));
     kit.fork
@@ -428,7 +435,7 @@ async fn it_ends_after_so_many_requests_and_each_is_paid_for() {
 async fn shared_facts_go_to_the_teams_memory_with_their_author() {
     for trusted in [true, false] {
         let kit = Kit::with_team(trusted);
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         let said = "The release freeze begins on 2026-12-10 because of the audit.";
         kit.say(&mut session, said, "Noted.").await;
         let fact = topic("project", "release freeze", said, "", said);
@@ -462,7 +469,7 @@ async fn a_memory_of_the_users_own_is_changed_where_it_lies() {
             old,
         ),
     );
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.set(&["recall=off"]);
     kit.say(
         &mut session,

@@ -11,8 +11,8 @@ use dormouse_core::settings::{Settings, Trust, flags_layer, resolve};
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::{
-    Asker, Companion, NoHooks, Notice, Ports, Purpose, Restorer, Session, SessionConfig,
-    SessionPlace, ToolCall, ToolFuture, ToolHost, ToolTraits,
+    Asker, BlockingLog, Companion, NoHooks, Notice, Ports, Purpose, Restorer, Session,
+    SessionConfig, SessionPlace, ToolCall, ToolFuture, ToolHost, ToolTraits,
 };
 use dormouse_guard::paths::SafePath;
 use dormouse_keeper::budget::Budget;
@@ -20,10 +20,7 @@ use dormouse_keeper::client::ConfiguredModel;
 use dormouse_keeper::recaller::Recaller;
 use dormouse_keeper::{Keeper, KeeperPlaces, TeamMemory};
 use dormouse_memdir::MemoryDir;
-use dormouse_model::{
-    Capabilities, Counting, Model, ModelError, Params, Refusal, Reply, Request, Response,
-    ResponseStream, StopReason,
-};
+use dormouse_model::{Capabilities, Counting, Model, Params, Request, ResponseStream};
 use dormouse_store::{FileBlobs, FileLog};
 use dormouse_system::{
     Access, Clock as _, Files as _, Ids as _, ManualClock, RealClock, RealFiles, SequentialIds,
@@ -126,8 +123,8 @@ impl Tools {
 impl ToolHost for Tools {
     fn traits(&self, tool: &str) -> ToolTraits {
         ToolTraits {
-            declared_limit: None,
             reads_files: tool == "Read",
+            ..ToolTraits::default()
         }
     }
 
@@ -308,19 +305,19 @@ impl Kit {
     }
 
     /// A session that recalls.
-    pub(crate) fn open(&self) -> Session {
-        self.open_with(Arc::new(self.recaller()))
+    pub(crate) async fn open(&self) -> Session {
+        self.open_with(Arc::new(self.recaller())).await
     }
 
     /// A session, new or where it stopped.
-    pub(crate) fn open_with(&self, companion: Arc<dyn Companion>) -> Session {
+    pub(crate) async fn open_with(&self, companion: Arc<dyn Companion>) -> Session {
         let (home, system) = (self.path("home"), self.system.clone());
         let (path, folder) = (home.join("projects/p/s.jsonl"), home.join("projects/p/s"));
         let context = LineContext::default();
         let log = FileLog::open(&system, &path, context, SessionId::new("s")).unwrap();
         let settings = Arc::clone(&self.settings);
         let ports = Ports {
-            log: Box::new(log),
+            log: Arc::new(BlockingLog::new(log)),
             blobs: Arc::new(FileBlobs::new(Arc::clone(&system.files), &folder)),
             asker: Arc::new(Exchange {
                 talk: self.talk.clone(),
@@ -341,17 +338,15 @@ impl Kit {
             home,
             project: "p".to_owned(),
         };
+        let models = Arc::new(ModelTable::builtin().clone());
+        let params = Params::new(MODEL, Tokens(8_000)).unwrap();
         let config = SessionConfig {
-            model: MODEL.to_owned(),
-            models: Arc::new(ModelTable::builtin().clone()),
-            params: Params::new(MODEL, Tokens(8_000)).unwrap(),
-            prefix: Arc::new(prefix()),
             policy: Some(Arc::new(Classic)),
             window: Some(Tokens(100_000)),
             most_requests: 20,
-            explain: false,
+            ..SessionConfig::new(MODEL, models, params, Arc::new(prefix()))
         };
-        Session::open(ports, place, config).unwrap().0
+        Session::open(ports, place, config).await.unwrap().0
     }
 
     /// One turn that is answered with a text.
@@ -369,7 +364,7 @@ impl Kit {
         tool: &str,
         input: &Value,
     ) {
-        let id = format!("call_{}", session.records().unwrap().len());
+        let id = format!("call_{}", session.records().await.unwrap().len());
         self.talk.plays(
             Script::new()
                 .then(Answer::call(&id, tool, input))
@@ -413,8 +408,8 @@ pub(crate) fn topic(kind: &str, name: &str, description: &str, more: &str, body:
 }
 
 /// The memories in a session's log, as they were sent.
-pub(crate) fn fragments(session: &Session) -> Vec<String> {
-    let records = session.records().unwrap();
+pub(crate) async fn fragments(session: &Session) -> Vec<String> {
+    let records = session.records().await.unwrap();
     let fragments = records.iter().filter_map(|record| match &record.body {
         Body::Fragment(fragment) if fragment.kind == FragmentKind::Memory => {
             fragment.block.readable_text()
@@ -453,43 +448,4 @@ pub(crate) fn used(tokens: u64) -> TokenUsage {
         input: Tokens(tokens),
         ..TokenUsage::default()
     }
-}
-
-/// The faults of a model that end a request, by name.
-pub(crate) fn faults() -> Vec<(&'static str, Answer)> {
-    let reply = |status: u16| {
-        Box::new(Reply {
-            status: Some(status),
-            ..Reply::default()
-        })
-    };
-    vec![
-        (
-            "time-out",
-            Answer::fault(|| ModelError::Deadline(Duration::from_mins(10))),
-        ),
-        (
-            "error status",
-            Answer::fault(move || ModelError::Server(reply(500))),
-        ),
-        (
-            "truncated stream",
-            Answer::break_after(vec![Block::text("I will")], || ModelError::Cut),
-        ),
-        ("refusal", refusal()),
-        ("empty answer", Answer::blocks(Vec::new())),
-        (
-            "cut off",
-            Answer::text("I will").with(|response| response.stop_reason = StopReason::MaxTokens),
-        ),
-    ]
-}
-
-pub(crate) fn refusal() -> Answer {
-    Answer::blocks(Vec::new()).with(|response: &mut Response| {
-        response.stop_reason = StopReason::Refusal(Refusal {
-            category: None,
-            explanation: None,
-        });
-    })
 }

@@ -5,12 +5,14 @@
     reason = "helpers of tests fail by panicking, as the tests themselves do"
 )]
 
+mod accounts;
 mod around;
 mod dream;
 mod dream_faults;
 mod dream_sources;
 mod extraction;
 mod extraction_faults;
+mod faults;
 mod kit;
 mod recall;
 mod recall_limits;

@@ -49,7 +49,7 @@ fn kit() -> Kit {
 #[tokio::test(start_paused = true)]
 async fn a_memory_that_fits_goes_in_with_the_prompt_and_is_recorded_as_it_was_sent() {
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let script = Script::new().on(
         Expect::Contains("after the ledger closes".to_owned()),
         Answer::text("On Tuesdays."),
@@ -57,7 +57,7 @@ async fn a_memory_that_fits_goes_in_with_the_prompt_and_is_recorded_as_it_was_se
     kit.talk.plays(script);
     turn(&mut session, QUESTION).await;
     kit.talk.finish();
-    let shown = fragments(&session);
+    let shown = fragments(&session).await;
     assert_eq!(shown.len(), 1, "{shown:?}");
     assert!(shown[0].starts_with("<system-reminder>"), "{shown:?}");
     assert!(shown[0].contains("Memory (saved today): "), "{shown:?}");
@@ -70,15 +70,19 @@ async fn a_memory_that_fits_goes_in_with_the_prompt_and_is_recorded_as_it_was_se
 #[tokio::test(start_paused = true)]
 async fn it_goes_in_once_also_after_a_restart_and_again_after_a_compaction() {
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
     kit.say(&mut session, QUESTION, "On Tuesdays, still.").await;
-    assert_eq!(fragments(&session).len(), 1);
+    assert_eq!(fragments(&session).await.len(), 1);
     drop(session);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let long = dormouse_testkit::conversation::prose(1, 8_000);
     kit.say(&mut session, QUESTION, &long).await;
-    assert_eq!(fragments(&session).len(), 1, "a restart forgets nothing");
+    assert_eq!(
+        fragments(&session).await.len(),
+        1,
+        "a restart forgets nothing"
+    );
     kit.talk.plays(Script::new().then(Answer::text(
         "<summary>\n1. Primary request and intent: when the billing service is deployed.\n</summary>",
     )));
@@ -86,7 +90,11 @@ async fn it_goes_in_once_also_after_a_restart_and_again_after_a_compaction() {
     assert!(matches!(outcome, Outcome::Compacted { .. }), "{outcome:?}");
     assert_eq!(surfaced(&session), Vec::<String>::new());
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
-    assert_eq!(fragments(&session).len(), 2, "a compaction makes room");
+    assert_eq!(
+        fragments(&session).await.len(),
+        2,
+        "a compaction makes room"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,9 +112,9 @@ async fn nothing_goes_in_where_nothing_is_wanted() {
     ] {
         let kit = kit();
         kit.set(settings);
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         kit.say(&mut session, prompt, "Well.").await;
-        let shown = fragments(&session);
+        let shown = fragments(&session).await;
         assert_eq!(shown, Vec::<String>::new(), "{settings:?} {prompt}");
         assert_eq!(surfaced(&session), Vec::<String>::new());
     }
@@ -123,32 +131,32 @@ async fn what_is_not_believed_or_over_never_goes_in() {
         let kit = kit();
         let text = deploys().replace("type: project\n", &format!("type: project\n{more}"));
         kit.remember("deploys.md", &text);
-        let mut session = kit.open();
+        let mut session = kit.open().await;
         kit.say(&mut session, QUESTION, "I do not know.").await;
-        assert_eq!(fragments(&session), Vec::<String>::new(), "{more}");
+        assert_eq!(fragments(&session).await, Vec::<String>::new(), "{more}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_the_agent_read_itself_is_not_shown_again() {
     let kit = kit();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let path = kit.path("memory/deploys.md");
     let read = json!({"file_path": path});
     kit.tools.returns("Read", &deploys());
     kit.work(&mut session, "Look around in the notes", "Read", &read)
         .await;
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
-    assert_eq!(fragments(&session), Vec::<String>::new());
+    assert_eq!(fragments(&session).await, Vec::<String>::new());
 }
 
 #[tokio::test(start_paused = true)]
 async fn old_memories_say_how_old_they_are() {
     let kit = kit();
     kit.put_aged("memory/deploys.md", &deploys(), 3 * DAY + DAY / 2);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
-    let shown = fragments(&session).remove(0);
+    let shown = fragments(&session).await.remove(0);
     assert!(shown.contains("Memory (saved 3 days ago): "), "{shown}");
     assert!(shown.contains("This memory is 3 days old"), "{shown}");
 }
@@ -165,15 +173,15 @@ async fn rules_come_in_when_the_work_calls_for_them() {
         "Migrations are never edited by hand. Generate a new one.",
     );
     kit.remember("migrations.md", &rule);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let other = json!({"file_path": kit.path("project/src/main.rs")});
     kit.work(&mut session, "Rename the column please", "Read", &other)
         .await;
-    assert_eq!(fragments(&session), Vec::<String>::new());
+    assert_eq!(fragments(&session).await, Vec::<String>::new());
     let edit = json!({"file_path": "migrations/0001.sql", "old_string": "a", "new_string": "b"});
     kit.work(&mut session, "Rename the column please", "Edit", &edit)
         .await;
-    let shown = fragments(&session);
+    let shown = fragments(&session).await;
     assert_eq!(shown.len(), 1, "{shown:?}");
     assert!(shown[0].contains("never edited by hand"), "{shown:?}");
     // The model saw it before it went on.
@@ -181,7 +189,7 @@ async fn rules_come_in_when_the_work_calls_for_them() {
     assert!(last.contains("never edited by hand"));
     kit.work(&mut session, "And this one please", "Edit", &edit)
         .await;
-    assert_eq!(fragments(&session).len(), 1, "once is enough");
+    assert_eq!(fragments(&session).await.len(), 1, "once is enough");
 }
 
 #[tokio::test(start_paused = true)]
@@ -193,32 +201,40 @@ async fn what_is_gone_from_the_tree_is_marked_or_held_back() {
         "deploys.md",
         &claim("see `src/ledger.rs` and `src/till.rs`"),
     );
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
-    let shown = fragments(&session).remove(0);
+    let shown = fragments(&session).await.remove(0);
     assert!(shown.contains("(Stale: not found"), "{shown}");
     assert!(shown.contains("`src/till.rs`."), "{shown}");
 
     let kit = self::kit();
     kit.remember("deploys.md", &claim("see `src/till.rs`"));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
-    assert_eq!(fragments(&session), Vec::<String>::new(), "nothing holds");
+    assert_eq!(
+        fragments(&session).await,
+        Vec::<String>::new(),
+        "nothing holds"
+    );
     assert_eq!(surfaced(&session), Vec::<String>::new());
 
     let kit = self::kit();
     let rule = claim("see `src/till.rs`").replace("type: project", "type: feedback");
     kit.remember("deploys.md", &rule);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
-    assert_eq!(fragments(&session).len(), 1, "a rule is shown all the same");
+    assert_eq!(
+        fragments(&session).await.len(),
+        1,
+        "a rule is shown all the same"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_memory_that_was_of_use_is_noted() {
     let kit = kit();
     let recaller = kit.recaller();
-    let mut session = kit.open_with(Arc::new(recaller.clone()));
+    let mut session = kit.open_with(Arc::new(recaller.clone())).await;
     let answer = "See deploys.md: Tuesdays.";
     kit.say(&mut session, QUESTION, answer).await;
     recaller.answered(answer);
@@ -241,7 +257,7 @@ async fn a_memory_that_was_of_use_is_noted() {
 
     let kit = self::kit();
     let recaller = kit.recaller();
-    let mut session = kit.open_with(Arc::new(recaller.clone()));
+    let mut session = kit.open_with(Arc::new(recaller.clone())).await;
     let answer = "Tuesdays at nine, after the ledger closes.";
     kit.say(&mut session, QUESTION, answer).await;
     recaller.answered(answer);
@@ -259,10 +275,10 @@ async fn the_teams_memories_come_in_where_its_folder_is_trusted() {
         kit.put("team/deploys.md", &deploys());
         kit.side.plays(Script::no_request());
         let recaller = kit.recaller();
-        let mut session = kit.open_with(Arc::new(recaller.clone()));
+        let mut session = kit.open_with(Arc::new(recaller.clone())).await;
         kit.set(&["budget.background_day=0"]);
         kit.say(&mut session, QUESTION, "On Tuesdays.").await;
-        assert_eq!(fragments(&session).len(), usize::from(trusted));
+        assert_eq!(fragments(&session).await.len(), usize::from(trusted));
         // A file of the same name in the user's own directory is another memory.
         recaller.answered("See deploys.md.");
         assert_eq!(kit.text("memory/.cache/usage.jsonl"), "");

@@ -38,9 +38,9 @@ async fn a_long_memory_is_cut_and_says_where_the_rest_is() {
             &long,
         ),
     );
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
-    let shown = fragments(&session).remove(0);
+    let shown = fragments(&session).await.remove(0);
     assert!(shown.contains("[… cut here, "), "{shown}");
     let bytes = session
         .conversation()
@@ -53,9 +53,9 @@ async fn a_long_memory_is_cut_and_says_where_the_rest_is() {
     let kit2 = self::kit();
     kit2.remember("deploys.md", &kit.text("memory/deploys.md"));
     kit2.set(&["recall.file_lines=3"]);
-    let mut session = kit2.open();
+    let mut session = kit2.open().await;
     kit2.say(&mut session, QUESTION, "On Tuesdays.").await;
-    let shown = fragments(&session).remove(0);
+    let shown = fragments(&session).await.remove(0);
     assert_eq!(shown.matches("on Tuesdays").count(), 1, "{shown}");
 }
 
@@ -63,7 +63,7 @@ async fn a_long_memory_is_cut_and_says_where_the_rest_is() {
 async fn at_most_so_many_at_once_and_so_many_bytes_a_session() {
     let kit = kit();
     many(&kit, 8);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
     assert_eq!(surfaced(&session).len(), 5);
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
@@ -73,7 +73,7 @@ async fn at_most_so_many_at_once_and_so_many_bytes_a_session() {
     many(&kit, 8);
     let each = deploys().len();
     kit.set(&[&format!("recall.session_bytes={}", 2 * each + each / 2)]);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
     assert_eq!(surfaced(&session).len(), 2);
     let spent = || -> u64 { session.conversation().state().surfaced.values().sum() };
@@ -89,14 +89,14 @@ async fn both_directories_share_the_limits() {
     for at in 0..4 {
         kit.put(&format!("team/shared_{at}.md"), &deploys());
     }
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
     assert_eq!(surfaced(&session).len(), 5, "{:?}", surfaced(&session));
     kit.set(&["budget.background_day=0", "recall.files=50"]);
     let all = self::kit();
     all.set(&["recall.files=50"]);
     many(&all, 1);
-    let mut session = all.open();
+    let mut session = all.open().await;
     all.say(&mut session, QUESTION, "On Tuesdays.").await;
     assert_eq!(surfaced(&session).len(), 1);
 }
@@ -106,10 +106,10 @@ async fn a_directory_that_cannot_be_read_never_fails_a_turn() {
     // Gone altogether.
     let kit = kit();
     kit.remember("deploys.md", &deploys());
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     std::fs::remove_dir_all(kit.path("memory")).unwrap();
     kit.say(&mut session, QUESTION, "I do not know.").await;
-    assert_eq!(fragments(&session), Vec::<String>::new());
+    assert_eq!(fragments(&session).await, Vec::<String>::new());
 
     // Files that are no text, too long, or links out of the directory.
     let kit = self::kit();
@@ -130,7 +130,7 @@ async fn a_directory_that_cannot_be_read_never_fails_a_turn() {
     put(".cache/usage.jsonl", &[0xff; 100]);
     std::os::unix::fs::symlink("/etc/passwd", odd.join("link.md")).unwrap();
     std::fs::set_permissions(odd.join("wiki.md"), std::fs::Permissions::from_mode(0o000)).unwrap();
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
     assert_eq!(surfaced(&session), ["deploys.md"]);
 }
@@ -195,14 +195,16 @@ async fn the_companion_learns_of_every_end_of_a_turn() {
     let kit = kit();
     let counting = Arc::new(Counting::default());
     let ended = || counting.0.load(Ordering::SeqCst);
-    let mut session = kit.open_with(Arc::clone(&counting) as _);
+    let mut session = kit.open_with(Arc::clone(&counting) as _).await;
     kit.say(&mut session, QUESTION, "Well.").await;
     assert_eq!(ended(), 1);
     // A turn that fails.
+    let cut = || Answer::fault(|| ModelError::Cut);
     kit.talk
-        .plays(Script::new().then(Answer::fault(|| ModelError::Cut)));
+        .plays(Script::new().then(cut()).then(cut()).then(cut()));
     let content = || vec![Block::text(QUESTION)];
     session.turn(content()).await.unwrap_err();
+    kit.talk.finish();
     assert_eq!(ended(), 2);
     // A turn that the user ends.
     kit.talk.plays(Script::new().then(Answer::Silence));
@@ -210,6 +212,8 @@ async fn the_companion_learns_of_every_end_of_a_turn() {
     tokio::time::timeout(limit, session.turn(content()))
         .await
         .unwrap_err();
+    // The cancel is on its way; it has ended when the engine has heard of the request's end.
+    session.engine().settle().await;
     assert_eq!(ended(), 3);
 }
 
@@ -232,7 +236,7 @@ async fn a_disk_that_stands_still_does_not_hold_the_turn_up() {
     others(&kit);
     kit.remember("deploys.md", &deploys());
     let recaller = kit.recaller();
-    let mut session = kit.open_with(Arc::new(recaller.clone()));
+    let mut session = kit.open_with(Arc::new(recaller.clone())).await;
     let says = kit.say(&mut session, QUESTION, "I do not know.");
     let passes = async {
         crate::kit::settle().await;

@@ -1,10 +1,13 @@
 //! The small model chooses what goes in with the next tool results.
 
-use crate::kit::{Kit, faults, fragments, refusal, settle, surfaced, topic, turn, used};
+use crate::faults::{faults, refusal, then_all};
+use crate::kit::{Kit, fragments, settle, surfaced, topic, turn, used};
 use crate::recall::{QUESTION, deploys, others};
+use dormouse_model::{ModelError, Reply};
 use dormouse_testkit_model::{Answer, Expect, Script};
 use pretty_assertions::assert_eq;
 use serde_json::json;
+use std::time::Duration;
 
 /// Names some of the memories a little, none of them enough.
 const VAGUE: &str = "Where do reviews of runbooks happen in the office?";
@@ -17,6 +20,15 @@ fn kit() -> Kit {
 
 fn chosen(names: &[&str]) -> Answer {
     Answer::text(&json!({ "selected_memories": names }).to_string())
+}
+
+/// A turn whose model takes its time, so that the small model can be asked again meanwhile.
+async fn slow_work(kit: &Kit, session: &mut dormouse_engine::Session, prompt: &str) {
+    let call = Answer::call("a", "Grep", &json!({"pattern": "x"}));
+    let script = Script::new().then(call).after(Duration::from_secs(5));
+    kit.talk.plays(script.then(Answer::text("Done.")));
+    turn(session, prompt).await;
+    kit.talk.finish();
 }
 
 async fn work(kit: &Kit, session: &mut dormouse_engine::Session, prompt: &str) {
@@ -38,10 +50,10 @@ async fn its_choice_joins_at_the_next_tool_boundary() {
         chosen(&["wiki.md", "nowhere.md"]).using(used(700)),
     );
     kit.side.plays(script);
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     work(&kit, &mut session, VAGUE).await;
     kit.side.finish();
-    let shown = fragments(&session);
+    let shown = fragments(&session).await;
     assert_eq!(shown.len(), 1, "{shown:?}");
     assert!(shown[0].contains("operations wiki"), "{shown:?}");
     assert_eq!(surfaced(&session), ["wiki.md"]);
@@ -55,7 +67,7 @@ async fn its_choice_joins_at_the_next_tool_boundary() {
 async fn without_a_tool_boundary_it_is_dropped_and_does_not_count_as_shown() {
     let kit = kit();
     kit.side.plays(Script::new().then(chosen(&["wiki.md"])));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.say(&mut session, VAGUE, "I do not know.").await;
     settle().await;
     assert_eq!(surfaced(&session), Vec::<String>::new());
@@ -68,7 +80,7 @@ async fn without_a_tool_boundary_it_is_dropped_and_does_not_count_as_shown() {
 #[tokio::test(start_paused = true)]
 async fn whatever_it_answers_the_rankers_picks_stand() {
     let mut answers = faults();
-    answers.extend([
+    let more = [
         ("no JSON", Answer::text("I would take wiki.md.")),
         (
             "malformed JSON",
@@ -88,17 +100,52 @@ async fn whatever_it_answers_the_rankers_picks_stand() {
         ),
         ("nothing", chosen(&[])),
         ("another refusal", refusal()),
-    ]);
-    for (name, answer) in answers {
+    ];
+    answers.extend(more.map(|(name, answer)| (name, vec![answer])));
+    for (name, answers) in answers {
         let kit = kit();
         kit.remember("deploys.md", &deploys());
-        kit.side.plays(Script::new().then(answer));
-        let mut session = kit.open();
+        kit.side.plays(then_all(Script::new(), answers));
+        let mut session = kit.open().await;
         let prompt = format!("{QUESTION} And which reviews of runbooks go to the office wiki?");
-        work(&kit, &mut session, &prompt).await;
+        slow_work(&kit, &mut session, &prompt).await;
         kit.side.finish();
         assert_eq!(surfaced(&session), ["deploys.md"], "{name}");
-        assert_eq!(fragments(&session).len(), 1, "{name}");
+        assert_eq!(fragments(&session).await.len(), 1, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_that_may_pass_is_tried_again_and_no_other() {
+    let busy = |pause: Option<Duration>| {
+        Answer::fault(move || {
+            ModelError::Overloaded(Box::new(Reply {
+                retry_after: pause,
+                ..Reply::default()
+            }))
+        })
+    };
+    let kit = kit();
+    let script = Script::new().then(busy(None)).then(busy(None));
+    kit.side
+        .plays(script.then(chosen(&["wiki.md"]).using(used(700))));
+    let mut session = kit.open().await;
+    slow_work(&kit, &mut session, VAGUE).await;
+    kit.side.finish();
+    assert_eq!(surfaced(&session), ["wiki.md"]);
+    assert_eq!(kit.keeper.budget.today().tokens, 700, "it is paid for once");
+    // A pause that ends after the selector's time is not waited for; a wrong key stays wrong.
+    let denied = Answer::fault(|| ModelError::Authentication(Box::default()));
+    for (name, answer) in [
+        ("long pause", busy(Some(Duration::from_secs(20)))),
+        ("wrong key", denied),
+    ] {
+        let kit = self::kit();
+        kit.side.plays(Script::new().then(answer));
+        let mut session = kit.open().await;
+        slow_work(&kit, &mut session, VAGUE).await;
+        kit.side.finish();
+        assert_eq!(surfaced(&session), Vec::<String>::new(), "{name}");
     }
 }
 
@@ -106,22 +153,22 @@ async fn whatever_it_answers_the_rankers_picks_stand() {
 async fn one_that_never_answers_holds_nothing_up() {
     let kit = kit();
     kit.side.plays(Script::new().then(Answer::Silence));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let before = tokio::time::Instant::now();
     work(&kit, &mut session, VAGUE).await;
     assert_eq!(tokio::time::Instant::now(), before, "no time passed");
-    assert_eq!(fragments(&session), Vec::<String>::new());
+    assert_eq!(fragments(&session).await, Vec::<String>::new());
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_that_is_slow_is_not_waited_for_and_its_choice_comes_with_a_later_boundary() {
     let kit = kit();
-    let late = std::time::Duration::from_secs(5);
+    let late = Duration::from_secs(5);
     kit.side
         .plays(Script::new().then(chosen(&["wiki.md"])).after(late));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     let call = |id: &str| Answer::call(id, "Grep", &json!({"pattern": "x"}));
-    let pause = std::time::Duration::from_secs(6);
+    let pause = Duration::from_secs(6);
     kit.talk.plays(
         Script::new()
             .then(call("a"))
@@ -144,7 +191,7 @@ async fn one_that_is_slow_is_not_waited_for_and_its_choice_comes_with_a_later_bo
     let (late, pause) = (late * 4, pause * 10);
     kit.side
         .plays(Script::new().then(chosen(&["wiki.md"])).after(late));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     kit.talk.plays(
         Script::new()
             .then(call("a"))
@@ -160,7 +207,7 @@ async fn nobody_is_asked_when_the_days_budget_is_spent_or_nothing_is_left_to_cho
     let kit = kit();
     kit.set(&["budget.background_day=0"]);
     kit.side.plays(Script::no_request());
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     work(&kit, &mut session, VAGUE).await;
     kit.set(&["recall.files=0"]);
     work(&kit, &mut session, VAGUE).await;
@@ -176,7 +223,7 @@ async fn what_was_shown_or_changed_since_it_was_asked_counts() {
     let kit = kit();
     let path = kit.path("memory/wiki.md");
     kit.side.plays(Script::new().then(chosen(&["wiki.md"])));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     // The agent reads the file itself before the choice arrives.
     kit.work(&mut session, VAGUE, "Read", &json!({"file_path": path}))
         .await;
@@ -191,7 +238,7 @@ async fn what_was_shown_or_changed_since_it_was_asked_counts() {
         }),
         chosen(&["wiki.md"]),
     ));
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     work(&kit, &mut session, VAGUE).await;
     kit.side.finish();
     assert_eq!(surfaced(&session), Vec::<String>::new());
@@ -222,7 +269,7 @@ async fn both_directories_have_their_choice() {
             .on(Expect::Contains("wiki.md".to_owned()), chosen(&["wiki.md"]))
             .on(Expect::Contains("desk.md".to_owned()), chosen(&["desk.md"])),
     );
-    let mut session = kit.open();
+    let mut session = kit.open().await;
     work(&kit, &mut session, VAGUE).await;
     kit.side.finish();
     assert_eq!(surfaced(&session), ["wiki.md", "desk.md"]);

@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use dormouse_context::offload::ToolOutput;
 use dormouse_core::block::Block;
-use dormouse_engine::ToolCall;
+use dormouse_drive::ToolCall;
 use dormouse_guard::paths::SafePath;
 use dormouse_system::System;
 use dormouse_tools::{ForkTools, MemoryWrites, Roots};

@@ -1,10 +1,10 @@
 //! Read.
 
 use crate::kit::{Kit, call};
-use dormouse_engine::ToolHost as _;
+use dormouse_drive::{ToolHost as _, ToolTraits};
 use dormouse_system::MemorySystem;
 use dormouse_tools::limits::{LONGEST_LINE, LONGEST_RESULT};
-use dormouse_tools::{ForkTools, MemoryWrites, Roots};
+use dormouse_tools::{ForkTools, MemoryWrites, Roots, TOOL_NAMES};
 use serde_json::json;
 use std::pin::pin;
 use std::sync::Arc;
@@ -146,7 +146,7 @@ impl Wake for Unpark {
 }
 
 #[test]
-fn the_engine_gets_its_result_from_another_thread() {
+fn a_caller_gets_its_result_from_another_thread() {
     let kit = Kit::new();
     kit.put("project/a", "x");
     let mut future = pin!(kit.tools.run(call("Read", &json!({ "file_path": "a" }))));
@@ -160,8 +160,22 @@ fn the_engine_gets_its_result_from_another_thread() {
     };
     assert_eq!((output.call.as_str(), output.is_error), ("call-1", false));
     assert_eq!(output.text, "     1\tx");
-    assert!(kit.tools.traits("Read").reads_files);
-    assert!(!kit.tools.traits("Grep").reads_files);
+}
+
+#[test]
+fn only_tools_that_change_nothing_may_run_beside_each_other() {
+    let kit = Kit::new();
+    let that = |is: fn(ToolTraits) -> bool| {
+        let names = TOOL_NAMES.into_iter().chain(["Task"]);
+        names
+            .filter(|tool| is(kit.tools.traits(tool)))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(that(|tool| tool.reads_files), ["Read"]);
+    assert_eq!(
+        that(|tool| tool.only_reads),
+        ["Read", "Grep", "Glob", "Bash"]
+    );
 }
 
 #[test]

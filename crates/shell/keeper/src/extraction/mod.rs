@@ -3,7 +3,9 @@
 //! # Model
 //! After a finished turn an [`Extractor`] is offered the session. The gate decides; if it says so, a
 //! fork of the conversation runs beside it with the guarded tools, and its writes are judged one by
-//! one. Without a model, with its budget spent, or when it fails, rules without a model do the same. One extraction runs at a time; of those that wait only the newest is kept.
+//! one. Without a model, with its budget spent, or when it fails, rules without a model do the same.
+//! One extraction runs at a time; of those that wait only the newest is kept. Usage of the fork's
+//! requests is recorded in the session's log, however the fork ended.
 //!
 //! The cursor moves when an extraction has ended well, or when the agent wrote to memory itself. What
 //! was cut off by leaving is done from the cursor at the next start.
@@ -11,31 +13,33 @@
 //! # Not here
 //! Whether to extract, what is a memory, what it is worth: `dormouse_memory::extract`.
 
+mod extractor;
+
 use crate::keeper::Keeper;
+use crate::meter::Tally;
 use crate::side::{NoAnswer, SideFault, SideTask};
 use crate::writes::{Evidence, JudgedWrites, Written};
 use dormouse_core::id::Seq;
-use dormouse_core::record::{Record, StateChange};
-use dormouse_core::settings::{Consent, Settings, keys};
+use dormouse_core::record::UsageReport;
+use dormouse_core::settings::{Settings, keys};
 use dormouse_core::usage::TokenUsage;
-use dormouse_engine::{EngineError, ForkLimits, ForkRun, Session};
+use dormouse_engine::ForkLimits;
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::MemdirError;
-use dormouse_memory::extract::gate::{Circumstances, Decision, Skip, decide};
 use dormouse_memory::extract::judge::Proposed;
-use dormouse_memory::extract::queue::Queue;
-use dormouse_memory::extract::{Span, SpanKind, directive, offline, spans, wrote_memory};
+use dormouse_memory::extract::{Span, SpanKind, directive, offline};
 use dormouse_memory::manifest::{self, Line};
 use dormouse_memory::surface::neutral::neutralise;
 use dormouse_memory::topic::Topic;
 use dormouse_tools::{ForkTools, Roots, definitions};
+use extractor::Job;
 use serde::Serialize;
-use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
-use tokio::task::{JoinError, JoinHandle};
 
-const SYSTEM_PROMPT: &str = include_str!("extraction_system.md");
+pub use extractor::Extractor;
+
+const SYSTEM_PROMPT: &str = include_str!("system.md");
 /// Bytes of a recorded session that a model reads.
 const MOST_TRANSCRIPT: usize = 400_000;
 
@@ -70,9 +74,12 @@ pub struct Extracted {
     pub written: Written,
     /// What was not allowed to the fork, for the log.
     pub denied: Vec<String>,
-    /// What the model used.
+    /// Tokens of all the model's answers.
     #[serde(skip)]
     pub usage: TokenUsage,
+    /// The same by answer, for the log of the session that was forked; empty without a fork.
+    #[serde(skip)]
+    pub reports: Vec<UsageReport>,
     /// The last record it dealt with; `None` if a model failed and is to try again.
     #[serde(skip)]
     pub until: Option<Seq>,
@@ -95,202 +102,6 @@ impl Extracted {
             (saved, waiting) => saved.or(waiting),
         }
     }
-}
-
-/// One extraction that is to be made.
-struct Job {
-    fork: ForkRun,
-    evidence: Evidence,
-    directive_until: Seq,
-    model: String,
-}
-
-/// Extracts from one session.
-#[derive(Debug)]
-pub struct Extractor {
-    keeper: Arc<Keeper>,
-    kind: RunKind,
-    /// What instruction files say: never saved again.
-    known: Vec<String>,
-    queue: Queue<Job>,
-    running: Option<JoinHandle<Result<Extracted, MemdirError>>>,
-}
-
-impl std::fmt::Debug for Job {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Job")
-            .field("until", &self.directive_until)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Extractor {
-    /// For a session of this kind. `known` are the texts of instruction files.
-    pub fn new(keeper: Arc<Keeper>, kind: RunKind, known: Vec<String>) -> Self {
-        Self {
-            keeper,
-            kind,
-            known,
-            queue: Queue::new(),
-            running: None,
-        }
-    }
-
-    /// A turn has ended: extracts if it is time. Takes in what has ended meanwhile.
-    ///
-    /// # Errors
-    /// When the session's log cannot be read or written.
-    pub fn after_turn(
-        &mut self,
-        session: &mut Session,
-        finished: bool,
-    ) -> Result<Decision, EngineError> {
-        session.watch(CURSOR)?;
-        let settings = self.keeper.settings();
-        let keeper = Arc::clone(&self.keeper);
-        let is_memory = |path: &str| keeper.is_memory(Path::new(path));
-        let records = session.watched();
-        let circumstances = Circumstances {
-            enabled: is_on(&settings),
-            remote: settings.get(keys::MEMORY_REMOTE),
-            sub_agent: self.kind.sub_agent,
-            one_shot: self.kind.one_shot,
-            one_shot_allowed: settings.get(keys::EXTRACT_ONE_SHOT),
-            finished,
-            wrote_memory: wrote_memory(records, None, is_memory),
-            turns: turns(records),
-            every: u32::try_from(settings.get(keys::EXTRACT_EVERY)).unwrap_or(u32::MAX),
-        };
-        let decision = decide(&circumstances);
-        let until = records.last().map(|record| record.seq);
-        match (decision, until) {
-            (Decision::Skip(Skip::DirectWrite), Some(until)) => {
-                session.dealt_with(CURSOR, until)?;
-            }
-            (Decision::Run, Some(until)) => {
-                let job = self.job(session, &settings, until);
-                if let Some(job) = self.queue.offer(job) {
-                    self.start(job);
-                }
-            }
-            _ => {}
-        }
-        Ok(decision)
-    }
-
-    fn job(&self, session: &Session, settings: &Settings, until: Seq) -> Job {
-        let spans = spans(session.watched(), None);
-        let directive = self.keeper.directive(settings, &spans);
-        Job {
-            fork: session.fork_run(&directive),
-            evidence: Evidence::new(spans, self.known.clone(), settings),
-            directive_until: until,
-            model: session.model().to_owned(),
-        }
-    }
-
-    fn start(&mut self, job: Job) {
-        let keeper = Arc::clone(&self.keeper);
-        self.running = Some(tokio::spawn(async move { keeper.extract(job).await }));
-    }
-
-    /// Takes in an extraction that has ended, if one has, and starts the one that waits. A failure
-    /// moves nothing: the next one begins at the same place.
-    ///
-    /// # Errors
-    /// When the session's log cannot be written.
-    pub async fn collect(
-        &mut self,
-        session: &mut Session,
-    ) -> Result<Option<Extracted>, EngineError> {
-        let Some(running) = self.running.take_if(|running| running.is_finished()) else {
-            return Ok(None);
-        };
-        self.take_in(session, running.await)
-    }
-
-    fn take_in(
-        &mut self,
-        session: &mut Session,
-        ended: Result<Result<Extracted, MemdirError>, JoinError>,
-    ) -> Result<Option<Extracted>, EngineError> {
-        if let Some(next) = self.queue.ended() {
-            self.start(next);
-        }
-        let extracted = match ended {
-            Ok(Ok(extracted)) => extracted,
-            // Nothing is lost: the next one begins at the same place. It is no error of the turn, but
-            // whoever wonders where the memories are finds it in the log.
-            Ok(Err(error)) => {
-                session.note(failure(&crate::keeper::chain(&error)))?;
-                return Ok(None);
-            }
-            Err(error) => {
-                session.note(failure(&error.to_string()))?;
-                return Ok(None);
-            }
-        };
-        if !extracted.denied.is_empty() {
-            session.note(StateChange::Fact {
-                name: "extract.denied".to_owned(),
-                value: json!(extracted.denied),
-            })?;
-        }
-        if !extracted.written.saved.is_empty() {
-            session.note(StateChange::MemorySaved {
-                detail: json!({"author": "extractor", "files": extracted.written.saved}),
-            })?;
-        }
-        let cursor = session.conversation().state().cursors.get(CURSOR).copied();
-        // While it ran, the agent may have written to memory itself: the cursor is ahead then.
-        if let Some(until) = extracted.until.filter(|until| Some(*until) > cursor) {
-            session.dealt_with(CURSOR, until)?;
-        }
-        Ok(Some(extracted))
-    }
-
-    /// Leaving: waits for what runs, at most as long as the settings say.
-    ///
-    /// # Errors
-    /// When the session's log cannot be written.
-    pub async fn finish(&mut self, session: &mut Session) -> Result<Vec<Extracted>, EngineError> {
-        let wait = self.keeper.settings().get(keys::EXTRACT_EXIT_WAIT);
-        let deadline = tokio::time::Instant::now() + wait;
-        let mut all = Vec::new();
-        while let Some(mut running) = self.running.take() {
-            let Ok(ended) = tokio::time::timeout_at(deadline, &mut running).await else {
-                running.abort();
-                self.queue = Queue::new();
-                break;
-            };
-            all.extend(self.take_in(session, ended)?);
-        }
-        Ok(all)
-    }
-}
-
-fn failure(why: &str) -> StateChange {
-    StateChange::Fact {
-        name: "extract.failed".to_owned(),
-        value: json!(why),
-    }
-}
-
-/// Whether automatic memories are wanted at all.
-fn is_on(settings: &Settings) -> bool {
-    settings.switch(keys::EXTRACT).is_on() && settings.get(keys::MEMORY_CONSENT) != Consent::Off
-}
-
-/// How often the user spoke.
-fn turns(records: &[Record]) -> u32 {
-    let said = spans(records, None);
-    let mut seqs: Vec<u64> = said
-        .iter()
-        .filter(|span| span.is_users())
-        .map(|span| span.seq)
-        .collect();
-    seqs.dedup();
-    u32::try_from(seqs.len()).unwrap_or(u32::MAX)
 }
 
 impl Keeper {
@@ -330,8 +141,9 @@ impl Keeper {
         })
     }
 
-    async fn extract(&self, job: Job) -> Result<Extracted, MemdirError> {
-        let until = job.directive_until;
+    /// Extracts with a fork; what its requests used is in `used` as soon as they are answered.
+    async fn extract(&self, job: Job, used: &Tally) -> Result<Extracted, MemdirError> {
+        let until = job.until;
         if let Err(why) = self.background_model() {
             return self.extract_by_rules(&job.evidence, Some(until), &why);
         }
@@ -342,32 +154,33 @@ impl Keeper {
         };
         let fork = job
             .fork
-            .asking_through(|asker| self.metered(asker, &job.model));
-        let answered = fork.run(Some(&tools), limits).await;
+            .asking_through(|asker| self.metered(asker, &job.model, used));
+        let running = Box::pin(fork.run(Some(Arc::new(tools.clone())), limits));
+        let answered = running.await;
         let answered = answered.map_err(SideFault::from).and_then(|answer| {
             NoAnswer::check(&answer.response, answer.requests)?;
             Ok(answer)
         });
-        match answered {
-            Ok(answer) => Ok(Extracted {
-                by: By::Model,
-                written: writes.written(),
-                denied: denied(&tools),
-                usage: answer.usage,
-                until: Some(until),
-            }),
+        let (by, written, until) = match answered {
+            Ok(_) => (By::Model, writes.written(), Some(until)),
             Err(fault) => {
                 // What people said in so many words is kept at once; for the rest the model is asked
                 // again after the next turn, from the same place.
                 let without = self.why_without(&fault);
                 let extracted = self.go_on_by_rules(&job.evidence, &writes, &without.why)?;
-                Ok(Extracted {
-                    denied: denied(&tools),
-                    until: (!without.try_again).then_some(until),
-                    ..extracted
-                })
+                let until = (!without.try_again).then_some(until);
+                (extracted.by, extracted.written, until)
             }
-        }
+        };
+        let reports = used.take();
+        Ok(Extracted {
+            by,
+            written,
+            denied: denied(&tools),
+            usage: sum(&reports),
+            reports,
+            until,
+        })
     }
 
     /// Extracts from a session that is over: the model reads it as material, for there is no
@@ -389,7 +202,7 @@ impl Keeper {
         let writes = JudgedWrites::new(self, evidence.clone());
         let tools = self.fork_tools(&writes);
         let side = SideTask {
-            asker: self.asker(model),
+            asker: self.asker(model, &model.name),
             model: &model.name,
             models: &self.models,
             settings: &settings,
@@ -411,6 +224,7 @@ impl Keeper {
             written,
             denied: denied(&tools),
             usage,
+            reports: Vec::new(),
             until: None,
         })
     }
@@ -456,9 +270,18 @@ impl Keeper {
             written: writes.written(),
             denied: Vec::new(),
             usage: TokenUsage::default(),
+            reports: Vec::new(),
             until: None,
         })
     }
+}
+
+fn sum(reports: &[UsageReport]) -> TokenUsage {
+    let mut sum = TokenUsage::default();
+    for report in reports {
+        sum += report.usage;
+    }
+    sum
 }
 
 fn turns_of(settings: &Settings) -> usize {

@@ -1,0 +1,242 @@
+//! Extraction from a running session: when, one at a time, and what becomes of the result.
+
+use super::{CURSOR, Extracted, RunKind};
+use crate::keeper::Keeper;
+use crate::meter::Tally;
+use crate::writes::Evidence;
+use dormouse_core::id::Seq;
+use dormouse_core::record::{Record, StateChange};
+use dormouse_core::settings::{Consent, Settings, keys};
+use dormouse_engine::{EngineError, ForkRun, Session};
+use dormouse_memdir::MemdirError;
+use dormouse_memory::extract::gate::{Circumstances, Decision, Skip, decide};
+use dormouse_memory::extract::queue::Queue;
+use dormouse_memory::extract::{spans, wrote_memory};
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::task::{JoinError, JoinHandle};
+
+/// One extraction that is to be made.
+pub(super) struct Job {
+    pub(super) fork: ForkRun,
+    pub(super) evidence: Evidence,
+    /// The last record it deals with.
+    pub(super) until: Seq,
+    pub(super) model: String,
+}
+
+type Ended = Result<Result<Extracted, MemdirError>, JoinError>;
+
+/// An extraction under way.
+#[derive(Debug)]
+struct Running {
+    task: JoinHandle<Result<Extracted, MemdirError>>,
+    /// Usage that the task has not handed over: all of it, if the task is aborted or fails.
+    used: Tally,
+}
+
+/// Extracts from one session.
+#[derive(Debug)]
+pub struct Extractor {
+    keeper: Arc<Keeper>,
+    kind: RunKind,
+    /// What instruction files say: never saved again.
+    known: Vec<String>,
+    queue: Queue<Job>,
+    running: Option<Running>,
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job")
+            .field("until", &self.until)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Extractor {
+    /// For a session of this kind. `known` are the texts of instruction files.
+    pub fn new(keeper: Arc<Keeper>, kind: RunKind, known: Vec<String>) -> Self {
+        Self {
+            keeper,
+            kind,
+            known,
+            queue: Queue::new(),
+            running: None,
+        }
+    }
+
+    /// Starts an extraction after a turn, if it is time for one.
+    ///
+    /// # Errors
+    /// When the session's log cannot be read or written.
+    pub async fn after_turn(
+        &mut self,
+        session: &mut Session,
+        finished: bool,
+    ) -> Result<Decision, EngineError> {
+        session.watch(CURSOR).await?;
+        let settings = self.keeper.settings();
+        let keeper = Arc::clone(&self.keeper);
+        let is_memory = |path: &str| keeper.is_memory(Path::new(path));
+        let records = session.watched();
+        let circumstances = Circumstances {
+            enabled: is_on(&settings),
+            remote: settings.get(keys::MEMORY_REMOTE),
+            sub_agent: self.kind.sub_agent,
+            one_shot: self.kind.one_shot,
+            one_shot_allowed: settings.get(keys::EXTRACT_ONE_SHOT),
+            finished,
+            wrote_memory: wrote_memory(records, None, is_memory),
+            turns: turns(records),
+            every: u32::try_from(settings.get(keys::EXTRACT_EVERY)).unwrap_or(u32::MAX),
+        };
+        let decision = decide(&circumstances);
+        let until = records.last().map(|record| record.seq);
+        match (decision, until) {
+            (Decision::Skip(Skip::DirectWrite), Some(until)) => {
+                session.dealt_with(CURSOR, until).await?;
+            }
+            (Decision::Run, Some(until)) => {
+                let job = self.job(session, &settings, until);
+                if let Some(job) = self.queue.offer(job) {
+                    self.start(job);
+                }
+            }
+            _ => {}
+        }
+        Ok(decision)
+    }
+
+    fn job(&self, session: &Session, settings: &Settings, until: Seq) -> Job {
+        let spans = spans(session.watched(), None);
+        let directive = self.keeper.directive(settings, &spans);
+        Job {
+            fork: session.fork_run(&directive),
+            evidence: Evidence::new(spans, self.known.clone(), settings),
+            until,
+            model: session.model().to_owned(),
+        }
+    }
+
+    fn start(&mut self, job: Job) {
+        let keeper = Arc::clone(&self.keeper);
+        let used = Tally::default();
+        let counted = used.clone();
+        let task = tokio::spawn(async move { keeper.extract(job, &counted).await });
+        self.running = Some(Running { task, used });
+    }
+
+    /// Takes in an extraction that has ended, if one has, and starts the one that waits. A failure
+    /// moves nothing: the next one begins at the same place.
+    ///
+    /// # Errors
+    /// When the session's log cannot be written.
+    pub async fn collect(
+        &mut self,
+        session: &mut Session,
+    ) -> Result<Option<Extracted>, EngineError> {
+        let Some(running) = self.running.take_if(|running| running.task.is_finished()) else {
+            return Ok(None);
+        };
+        let ended = running.task.await;
+        self.take_in(session, ended, &running.used).await
+    }
+
+    async fn take_in(
+        &mut self,
+        session: &mut Session,
+        ended: Ended,
+        used: &Tally,
+    ) -> Result<Option<Extracted>, EngineError> {
+        if let Some(next) = self.queue.ended() {
+            self.start(next);
+        }
+        // Paid for, whether the extraction succeeded or not.
+        let mut reports = used.take();
+        if let Ok(Ok(extracted)) = &ended {
+            reports.extend(extracted.reports.iter().cloned());
+        }
+        session.account(reports).await?;
+        let extracted = match ended {
+            Ok(Ok(extracted)) => extracted,
+            // Nothing is lost: the next one begins at the same place. The failure is no error of the
+            // turn; the log names it for a user who misses a memory.
+            Ok(Err(error)) => {
+                let why = crate::keeper::chain(&error);
+                session.note(failure(&why)).await?;
+                return Ok(None);
+            }
+            Err(error) => {
+                session.note(failure(&error.to_string())).await?;
+                return Ok(None);
+            }
+        };
+        if !extracted.denied.is_empty() {
+            let denied = StateChange::Fact {
+                name: "extract.denied".to_owned(),
+                value: json!(extracted.denied),
+            };
+            session.note(denied).await?;
+        }
+        if !extracted.written.saved.is_empty() {
+            let saved = StateChange::MemorySaved {
+                detail: json!({"author": "extractor", "files": extracted.written.saved}),
+            };
+            session.note(saved).await?;
+        }
+        let cursor = session.conversation().state().cursors.get(CURSOR).copied();
+        // While it ran, the agent may have written to memory itself: the cursor is ahead then.
+        if let Some(until) = extracted.until.filter(|until| Some(*until) > cursor) {
+            session.dealt_with(CURSOR, until).await?;
+        }
+        Ok(Some(extracted))
+    }
+
+    /// Leaving: waits for what runs, at most as long as the settings say.
+    ///
+    /// # Errors
+    /// When the session's log cannot be written.
+    pub async fn finish(&mut self, session: &mut Session) -> Result<Vec<Extracted>, EngineError> {
+        let wait = self.keeper.settings().get(keys::EXTRACT_EXIT_WAIT);
+        let deadline = tokio::time::Instant::now() + wait;
+        let mut all = Vec::new();
+        while let Some(mut running) = self.running.take() {
+            let Ok(ended) = tokio::time::timeout_at(deadline, &mut running.task).await else {
+                self.queue = Queue::new();
+                running.task.abort();
+                // The fork shares the session's ports, so it ends before the session does.
+                let _aborted = running.task.await;
+                session.account(running.used.take()).await?;
+                break;
+            };
+            all.extend(self.take_in(session, ended, &running.used).await?);
+        }
+        Ok(all)
+    }
+}
+
+fn failure(why: &str) -> StateChange {
+    StateChange::Fact {
+        name: "extract.failed".to_owned(),
+        value: json!(why),
+    }
+}
+
+/// Whether automatic memories are wanted at all.
+fn is_on(settings: &Settings) -> bool {
+    settings.switch(keys::EXTRACT).is_on() && settings.get(keys::MEMORY_CONSENT) != Consent::Off
+}
+
+/// How often the user spoke.
+fn turns(records: &[Record]) -> u32 {
+    let said = spans(records, None);
+    let mut seqs: Vec<u64> = said
+        .iter()
+        .filter(|span| span.is_users())
+        .map(|span| span.seq)
+        .collect();
+    seqs.dedup();
+    u32::try_from(seqs.len()).unwrap_or(u32::MAX)
+}
