@@ -120,7 +120,7 @@ impl Driver {
             unsaved,
         };
         if pending.unsaved.is_empty() && self.results.is_empty() {
-            return self.write_results(pending);
+            return self.write_results(&pending);
         }
         self.results.push_back(pending);
         self.save_next(SaveFor::Results)
@@ -136,9 +136,9 @@ impl Driver {
             if front.unsaved.is_empty() {
                 if let Some(pending) = self.results.pop_front() {
                     if save_for == SaveFor::Round {
-                        self.write_round(pending)?;
+                        self.write_round(&pending)?;
                     } else {
-                        self.write_results(pending)?;
+                        self.write_results(&pending)?;
                     }
                 }
                 continue;
@@ -198,7 +198,7 @@ impl Driver {
     }
 
     /// Writes results down: the decisions first, then the message that holds what is left.
-    fn write_results(&mut self, pending: PendingResults) -> Result<(), DriveError> {
+    fn write_results(&mut self, pending: &PendingResults) -> Result<(), DriveError> {
         let form = (pending.preview, pending.contested);
         let written: Vec<(Block, Option<ReplacementDecision>)> = pending
             .results
@@ -322,7 +322,7 @@ impl Driver {
         Ok(false)
     }
 
-    fn write_round(&mut self, pending: PendingResults) -> Result<(), DriveError> {
+    fn write_round(&mut self, pending: &PendingResults) -> Result<(), DriveError> {
         for result in &pending.results {
             let Some(key) = result.replaces else {
                 continue;
