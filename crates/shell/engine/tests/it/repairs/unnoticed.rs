@@ -4,7 +4,7 @@ use super::records;
 use crate::doubles::Recaller;
 use crate::kit::{Kit, check, prose, turn};
 use crate::notes::kit as notes_kit;
-use crate::provider::Answer;
+use crate::provider::{Answer, Sent};
 use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::view::ViewIssue;
@@ -135,6 +135,11 @@ async fn a_fork_reads_the_parents_prompt_from_the_cache() {
     let mut session = kit.open().await;
     kit.talk_until(&mut session, 9_000).await;
     kit.work(&mut session, &["Bash"; 3]).await;
+    // The provider looks back twenty blocks from a marker: behind a longer answer the fork finds
+    // the entry only by a marker where the parent put its last one.
+    let long: Vec<Block> = (0..30).map(|at| Block::text(&prose(at, 60))).collect();
+    kit.provider.next(Purpose::Turn, Answer::Blocks(long));
+    turn(&mut session, "Write a list.").await;
     let parent = kit.provider.sent_for(Purpose::Turn).pop().unwrap();
     let limits = ForkLimits { requests: 1 };
     let fork = session.fork("Sum it up.", None, limits).await.unwrap();
@@ -151,7 +156,7 @@ async fn a_fork_reads_the_parents_prompt_from_the_cache() {
 }
 
 /// A loop of calls that makes an update due in mid-turn, with the request of this number failing.
-async fn notes_in_a_loop(failing: Option<usize>) -> Vec<Purpose> {
+async fn notes_in_a_loop(failing: Option<usize>) -> Vec<Sent> {
     let kit = notes_kit();
     kit.tools.returns("Bash", prose(1, 24_000));
     let mut session = kit.open().await;
@@ -170,21 +175,25 @@ async fn notes_in_a_loop(failing: Option<usize>) -> Vec<Purpose> {
     let ended = session.turn(vec![Block::text("Do the work.")]).await;
     assert_eq!(ended.is_err(), failing.is_some());
     session.settle_notes().await.unwrap();
-    let sent = kit.provider.sent().into_iter();
-    sent.map(|sent| sent.purpose).collect()
+    kit.provider.sent()
 }
 
 #[tokio::test]
 async fn notes_leave_only_after_the_provider_took_the_prompt() {
     let sent = notes_in_a_loop(None).await;
-    let first = sent.iter().position(|it| *it == Purpose::Notes).unwrap();
-    let rest = &sent[first + 1..];
-    // The request with which the second update leaves, counted within the loop.
-    let second = rest.iter().position(|it| *it == Purpose::Notes).unwrap();
-    assert!(second >= 1, "{sent:?}");
-    let refused = notes_in_a_loop(Some(second - 1)).await;
-    let notes = refused.iter().filter(|it| **it == Purpose::Notes).count();
-    assert_eq!(notes, 1, "the prompt was refused: {refused:?}");
+    let of = |purpose: Purpose| sent.iter().filter(move |it| it.purpose == purpose);
+    // The request whose prompt the second update rides on, counted within the loop.
+    let mut ridden = of(Purpose::Notes).nth(1).unwrap().blocks();
+    ridden.pop();
+    let mut in_loop = of(Purpose::Turn).skip(1);
+    let request = in_loop.position(|it| it.blocks() == ridden).unwrap();
+    let refused = notes_in_a_loop(Some(request)).await;
+    let notes = refused.iter().filter(|it| it.purpose == Purpose::Notes);
+    assert_eq!(
+        notes.count(),
+        1,
+        "the prompt of request {request} was refused"
+    );
 }
 
 #[tokio::test]
