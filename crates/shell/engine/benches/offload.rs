@@ -20,8 +20,8 @@ use dormouse_core::record::LineContext;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_engine::{
-    AskModel, DiskRestorer, NoCompanion, NoHooks, NoTools, Ports, Session, SessionConfig,
-    SessionPlace,
+    AskModel, BlockingLog, DiskRestorer, NoCompanion, NoHooks, NoTools, Ports, Session,
+    SessionConfig, SessionPlace,
 };
 use dormouse_model::Params;
 use dormouse_store::{FileBlobs, FileLog};
@@ -38,6 +38,7 @@ const CHARS: usize = 10_000_000;
 struct Setup {
     system: System,
     session: Session,
+    runtime: tokio::runtime::Runtime,
     plain: PathBuf,
     text: String,
     calls: usize,
@@ -52,9 +53,9 @@ impl Setup {
         let log = home.path().join("s.jsonl");
         let id = SessionId::new("s");
         let ports = Ports {
-            log: Box::new(
+            log: Arc::new(BlockingLog::new(
                 FileLog::open(&system, &log, LineContext::default(), id.clone()).unwrap(),
-            ),
+            )),
             blobs: Arc::new(FileBlobs::new(Arc::clone(&system.files), &folder)),
             asker: Arc::new(AskModel(Arc::new(ScriptedModel::new(Script::no_request())))),
             tools: Arc::new(NoTools),
@@ -72,19 +73,18 @@ impl Setup {
             home: home.path().to_owned(),
             project: String::new(),
         };
-        let config = SessionConfig {
-            model: MODEL.to_owned(),
-            models: Arc::new(ModelTable::builtin().clone()),
-            params: Params::new(MODEL, Tokens(8_000)).unwrap(),
-            prefix: Arc::new(RenderedPrefix::new(Vec::new(), Vec::new(), Vec::new())),
-            policy: None,
-            window: None,
-            most_requests: 1,
-            explain: false,
-        };
-        let (session, _) = Session::open(ports, place, config).unwrap();
+        let config = SessionConfig::new(
+            MODEL,
+            Arc::new(ModelTable::builtin().clone()),
+            Params::new(MODEL, Tokens(8_000)).unwrap(),
+            Arc::new(RenderedPrefix::new(Vec::new(), Vec::new(), Vec::new())),
+        );
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let opened = runtime.block_on(Session::open(ports, place, config));
+        let (session, _) = opened.unwrap();
         Self {
             system,
+            runtime,
             session,
             plain: home.path().to_owned(),
             text: prose(1, CHARS),
@@ -101,8 +101,9 @@ impl Setup {
         vec![("Bash".to_owned(), output)]
     }
 
-    fn offload(&mut self, output: &[(String, ToolOutput)]) {
-        self.session.results(output).unwrap();
+    fn offload(&mut self, output: Vec<(String, ToolOutput)>) {
+        let offloaded = self.session.results(output);
+        self.runtime.block_on(offloaded).unwrap();
     }
 
     /// Into a file of its own, as offloading does.
@@ -119,7 +120,7 @@ fn offload_ten_megabytes(bencher: Bencher<'_, '_>) {
     let mut setup = Setup::new();
     bencher.bench_local(|| {
         let output = setup.output();
-        setup.offload(black_box(&output));
+        setup.offload(black_box(output));
     });
 }
 
@@ -147,7 +148,7 @@ fn main() {
     let (mut offloads, mut writes) = (Vec::new(), Vec::new());
     for _ in 0..21 {
         let output = setup.output();
-        offloads.push(timed(|| setup.offload(&output)));
+        offloads.push(timed(|| setup.offload(output)));
         writes.push(timed(|| setup.write()));
     }
     let (offload, write) = (median(offloads), median(writes));
