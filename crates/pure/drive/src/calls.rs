@@ -115,7 +115,7 @@ impl Judge for RunsAll {
 
 /// One call of the response that is being answered.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct PendingCall {
     pub(crate) call: ToolCall,
     /// The record that holds its block.
     seq: Seq,
@@ -140,7 +140,7 @@ impl Driver {
         for call in blocks.iter().filter_map(ToolCall::of) {
             let known = self.calls.iter().any(|known| known.call.id == call.id);
             if !known {
-                self.calls.push(Call {
+                self.calls.push(PendingCall {
                     call,
                     seq,
                     stage: Stage::Asked,
@@ -278,7 +278,7 @@ impl Driver {
 
     /// Whether every call of the response has its result on the way to the log.
     pub(crate) fn all_calls_ended(&self) -> bool {
-        let ended = |call: &Call| call.stage == Stage::Ended;
+        let ended = |call: &PendingCall| call.stage == Stage::Ended;
         self.calls.iter().all(ended) && !self.outbox.any(is_saving_results)
     }
 

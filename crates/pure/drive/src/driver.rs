@@ -1,7 +1,7 @@
 //! The driver itself: its state, and how inputs find their way.
 
 use crate::asks::Asking;
-use crate::calls::Call;
+use crate::calls::PendingCall;
 use crate::command::{Command, CommandId, Reply};
 use crate::config::{Config, Current};
 use crate::effect::{Effect, EffectId, Work};
@@ -46,7 +46,7 @@ pub struct Driver {
     /// Compactions and commands that wait for an update of the notes, with their patience.
     pub(crate) notes_waiters: Vec<(NotesWaiter, Millis)>,
     pub(crate) asks: BTreeMap<AskFor, Asking>,
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<PendingCall>,
     pub(crate) results: VecDeque<PendingResults>,
     /// Commands that wait until the one before them has ended.
     pub(crate) commands: VecDeque<(Option<CommandId>, Command)>,

@@ -34,7 +34,7 @@ pub(crate) async fn ask(
                     executor.outgoing.send(Outgoing::Stream(id, progress)).ok();
                 }
                 if shown {
-                    executor.subscribers.tell(Told::Answer(event.clone()));
+                    executor.subscribers.tell(&Told::Answer(event.clone()));
                     (executor.ports.notices)(Notice::Answer(Box::new(event)));
                 }
             }

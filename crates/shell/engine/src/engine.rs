@@ -230,7 +230,7 @@ impl Engine {
                     self.replies.insert(id, reply);
                 }
                 Effect::Tell(notice) => {
-                    self.subscribers.tell(Told::Notice(notice.clone()));
+                    self.subscribers.tell(&Told::Notice(notice.clone()));
                     (self.executor.ports.notices)(notice);
                 }
                 Effect::TurnOver => self.executor.ports.companion.on_end(),
@@ -248,7 +248,7 @@ impl Engine {
                     text: question,
                 };
                 self.subscribers
-                    .tell(Told::Question(id, question.text.clone()));
+                    .tell(&Told::Question(id, question.text.clone()));
                 self.questions.insert(id, question);
             }
             work => {

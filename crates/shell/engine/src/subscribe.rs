@@ -79,7 +79,7 @@ impl Subscribers {
         Subscription(shared)
     }
 
-    pub(crate) fn tell(&self, told: Told) {
+    pub(crate) fn tell(&self, told: &Told) {
         self.each(|queue| queue.push(told.clone()));
     }
 
@@ -158,7 +158,7 @@ mod tests {
         let subscribers = Subscribers::default();
         let reader = subscribers.subscribe();
         for (index, text) in [(0, "a"), (0, "b"), (1, "c")] {
-            subscribers.tell(piece(index, text));
+            subscribers.tell(&piece(index, text));
         }
         let texts: Vec<String> = std::iter::from_fn(|| reader.try_next())
             .map(|told| match told {
@@ -178,7 +178,7 @@ mod tests {
         let reader = subscribers.subscribe();
         drop(subscribers.subscribe());
         for index in 0..5_000 {
-            subscribers.tell(piece(index, "x"));
+            subscribers.tell(&piece(index, "x"));
         }
         let waiting = std::iter::from_fn(|| reader.try_next()).count();
         assert!(waiting <= MOST_BEHIND, "{waiting}");

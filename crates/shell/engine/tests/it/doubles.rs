@@ -10,6 +10,9 @@ use dormouse_store::{AppendError, ReadError};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, Semaphore, watch};
 
+/// Picks records.
+type Fits = fn(&Record) -> bool;
+
 /// A log that counts its batches and may be slow.
 #[derive(Debug)]
 pub(crate) struct WatchedLog {
@@ -18,7 +21,8 @@ pub(crate) struct WatchedLog {
     batches: watch::Sender<Vec<(Vec<Record>, bool)>>,
     /// One permit per batch; none are needed while it is closed.
     gate: Mutex<Option<Arc<Semaphore>>>,
-    pub(crate) arrived: Notify,
+    /// Batches with such a record are refused.
+    refused: Mutex<Option<Fits>>,
 }
 
 impl WatchedLog {
@@ -27,7 +31,7 @@ impl WatchedLog {
             inner,
             batches: watch::Sender::default(),
             gate: Mutex::default(),
-            arrived: Notify::new(),
+            refused: Mutex::default(),
         })
     }
 
@@ -36,6 +40,11 @@ impl WatchedLog {
         let gate = Arc::new(Semaphore::new(0));
         *self.gate.lock().unwrap() = Some(Arc::clone(&gate));
         gate
+    }
+
+    /// From now on batches with a record that fits are refused.
+    pub(crate) fn refuse(&self, fits: Fits) {
+        *self.refused.lock().unwrap() = Some(fits);
     }
 
     /// Batches that were stored: records and sync.
@@ -59,10 +68,16 @@ impl LogStore for WatchedLog {
         let gate = self.gate.lock().unwrap().clone();
         let inner = Arc::clone(&self.inner);
         let batches = self.batches.clone();
-        self.arrived.notify_one();
+        let refused = *self.refused.lock().unwrap();
         Box::pin(async move {
             if let Some(gate) = gate {
                 gate.acquire().await.unwrap().forget();
+            }
+            if refused.is_some_and(|fits| batch.records.iter().any(fits)) {
+                return Err(AppendError::HeadMoved {
+                    expected: batch.expected,
+                    found: None,
+                });
             }
             let stored = (batch.records.clone(), batch.sync);
             inner.append(batch).await?;

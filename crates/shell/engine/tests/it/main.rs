@@ -8,7 +8,12 @@
     clippy::panic,
     reason = "helpers of tests fail by panicking, as the tests themselves do"
 )]
+#![expect(
+    clippy::large_futures,
+    reason = "the future of a test is polled by a runtime of its own and never moved"
+)]
 
+mod answer;
 mod doubles;
 mod kit;
 mod provider;

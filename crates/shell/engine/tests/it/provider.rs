@@ -1,6 +1,7 @@
 //! A provider without sockets: the simulator reads and counts every request, a test may replace
 //! what it answers.
 
+pub(crate) use crate::answer::Answer;
 use dormouse_core::block::Block;
 use dormouse_core::id::MessageId;
 use dormouse_core::json::RawJson;
@@ -9,106 +10,16 @@ use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::{Asker, Purpose};
 use dormouse_model::{
-    Caching, Capabilities, Event, Extras, Feature, Features, ModelError, Partial, RateLimits,
-    Reply, Request, Response, ResponseStream, StopReason,
+    Caching, Capabilities, Delta, Event, Extras, Feature, Features, ModelError, Partial,
+    RateLimits, Request, Response, ResponseStream, StopReason,
 };
 use dormouse_sim::{SimConfig, SimRequest, Simulator};
 use dormouse_system::{Clock, ManualClock};
-use dormouse_testkit::blocks::{block, call};
+use dormouse_testkit::blocks::block;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tokio::sync::Notify;
-
-/// What becomes of a request.
-#[derive(Clone)]
-pub(crate) enum Answer {
-    /// These blocks.
-    Blocks(Vec<Block>),
-    /// These blocks, ended by the longest length allowed.
-    CutOff(Vec<Block>),
-    /// Whatever the simulator's persona says.
-    Persona,
-    /// These blocks, ended for this reason.
-    Stopped(Vec<Block>, StopReason),
-    /// These blocks arrive one by one before the rest.
-    Streamed(Vec<Block>, Box<Self>),
-    /// The stream breaks behind these blocks and the beginning of a text.
-    Broken(Vec<Block>, String),
-    /// An error.
-    Fail(Arc<dyn Fn() -> ModelError + Send + Sync>),
-    /// The answer after somebody gave the word.
-    Held(Arc<Notify>, Box<Self>),
-}
-
-impl Answer {
-    /// A text.
-    pub(crate) fn text(text: &str) -> Self {
-        Self::Blocks(vec![Block::text(text)])
-    }
-
-    /// A call of a tool.
-    pub(crate) fn call(id: &str, tool: &str, input: &Value) -> Self {
-        Self::Blocks(vec![call(id, tool, input)])
-    }
-
-    /// An error.
-    pub(crate) fn fail(error: impl Fn() -> ModelError + Send + Sync + 'static) -> Self {
-        Self::Fail(Arc::new(error))
-    }
-
-    /// The prompt is too long, with or without figures.
-    pub(crate) fn too_long(figures: Option<(u64, u64)>) -> Self {
-        Self::fail(move || ModelError::PromptTooLong {
-            tokens: figures.map(|(tokens, _)| Tokens(tokens)),
-            limit: figures.map(|(_, limit)| Tokens(limit)),
-            reply: said("prompt is too long: the provider's own words"),
-        })
-    }
-
-    /// The provider does not take the request.
-    pub(crate) fn rejected() -> Self {
-        Self::fail(|| ModelError::Invalid(said("this form is not taken")))
-    }
-
-    /// The stream breaks in the middle of a text.
-    pub(crate) fn cut_in_the_middle() -> Self {
-        Self::fail(|| ModelError::Broken {
-            partial: Box::new(Partial::default()),
-            source: Box::new(ModelError::Cut),
-        })
-    }
-
-    /// Nobody is there.
-    pub(crate) fn overloaded() -> Self {
-        Self::fail(|| ModelError::Overloaded(said("overloaded")))
-    }
-
-    /// The same with the pause the server asks for.
-    pub(crate) fn busy_for(pause: Duration) -> Self {
-        Self::fail(move || {
-            ModelError::Overloaded(Box::new(Reply {
-                retry_after: Some(pause),
-                ..*said("overloaded")
-            }))
-        })
-    }
-
-    /// The same, but only after the word is given.
-    pub(crate) fn held(self, word: &Arc<Notify>) -> Self {
-        Self::Held(Arc::clone(word), Box::new(self))
-    }
-}
-
-fn said(message: &str) -> Box<Reply> {
-    Box::new(Reply {
-        status: Some(400),
-        kind: "invalid_request_error".to_owned(),
-        message: message.to_owned(),
-        ..Reply::default()
-    })
-}
 
 /// A request that was made.
 #[derive(Clone, Debug)]
@@ -190,6 +101,13 @@ struct Unfinished {
     purpose: Purpose,
     bill: Arc<Bill>,
     over: bool,
+}
+
+impl Unfinished {
+    /// A method, so that the stream owns all of this and not only the flag.
+    fn end(&mut self) {
+        self.over = true;
+    }
 }
 
 impl Drop for Unfinished {
@@ -459,11 +377,18 @@ impl Asker for Provider {
                         }
                         *then
                     }
+                    Answer::Pieces(pieces, then) => {
+                        for (index, text) in pieces {
+                            let delta = Delta::Text(text);
+                            emitter.emit(Event::Delta { index, delta }).await;
+                        }
+                        *then
+                    }
                     answer => break answer,
                 };
             };
-            let ended = end(answer, streamed, response);
-            stream.over = true;
+            let ended = end(answer, &streamed, response);
+            stream.end();
             let usage = match &ended {
                 Ok(response) => Some(response.billed),
                 Err(ModelError::Broken { partial, .. }) => Some(partial.usage),
@@ -479,7 +404,7 @@ impl Asker for Provider {
 }
 
 /// The end of a stream.
-fn end(answer: Answer, streamed: Vec<Block>, response: Response) -> Result<Response, ModelError> {
+fn end(answer: Answer, streamed: &[Block], response: Response) -> Result<Response, ModelError> {
     let all = |blocks: Vec<Block>| streamed.iter().cloned().chain(blocks).collect::<Vec<_>>();
     match answer {
         Answer::Persona => Ok(response),
@@ -494,7 +419,9 @@ fn end(answer: Answer, streamed: Vec<Block>, response: Response) -> Result<Respo
         }),
         Answer::Broken(blocks, text) => Err(broken(all(blocks), &text, &response)),
         Answer::Fail(error) => Err(error()),
-        Answer::Held(..) | Answer::Streamed(..) => unreachable!("taken apart before"),
+        Answer::Held(..) | Answer::Streamed(..) | Answer::Pieces(..) => {
+            unreachable!("taken apart before")
+        }
     }
 }
 

@@ -4,6 +4,8 @@ mod answers;
 mod counted;
 mod interrupted;
 mod resumed;
+mod stored;
+mod unnoticed;
 
 use dormouse_core::block::Block;
 use dormouse_core::record::{Attempt, Body, Record, StateChange};
