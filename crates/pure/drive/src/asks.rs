@@ -189,7 +189,7 @@ impl Driver {
         }
         self.record_attempt(attempt);
         let begun = self.asks.remove(&use_for).and_then(|asking| asking.begun);
-        self.unanswered(use_for, failure, begun);
+        self.unanswered(use_for, failure, begun.as_ref());
     }
 
     /// Work that was given up has ended: it is paid for.
@@ -227,10 +227,10 @@ impl Driver {
         }
     }
 
-    fn unanswered(&mut self, use_for: AskFor, failure: Failure, begun: Option<Begun>) {
+    fn unanswered(&mut self, use_for: AskFor, failure: Failure, begun: Option<&Begun>) {
         // Whatever arrived is paid for.
         if use_for != AskFor::Turn {
-            self.account_partial(use_for, &failure, begun.as_ref());
+            self.account_partial(use_for, &failure, begun);
         }
         match use_for {
             AskFor::Turn => self.turn_unanswered(failure, begun),

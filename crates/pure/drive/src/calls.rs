@@ -115,6 +115,10 @@ impl Judge for RunsAll {
 
 /// One call of the response that is being answered.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the call itself, beside what became of it"
+)]
 pub(crate) struct Call {
     pub(crate) call: ToolCall,
     /// The record that holds its block.

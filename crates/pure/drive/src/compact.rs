@@ -313,7 +313,7 @@ impl Driver {
                 self.compaction_event(run, Event::Committed);
             }
             Some(Job::Provider(run)) if run.boundary.is_some_and(|seq| seq <= stored) => {
-                self.provider_committed(*run);
+                self.provider_committed(&run);
             }
             other => self.job = other,
         }

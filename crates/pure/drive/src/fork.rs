@@ -52,6 +52,7 @@ impl ForkReport {
 impl Driver {
     /// A fork of the conversation as it is. The host runs it like any driver; its only command
     /// has begun already and is answered under [`CommandId::default`].
+    #[must_use]
     pub fn fork(&self, directive: &str, limits: ForkLimits) -> Self {
         let config = Config {
             role: Role::Fork {

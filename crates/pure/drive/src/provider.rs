@@ -182,7 +182,7 @@ impl Driver {
         }
     }
 
-    pub(crate) fn provider_committed(&mut self, run: ProviderRun) {
+    pub(crate) fn provider_committed(&mut self, run: &ProviderRun) {
         self.provider_over(Outcome::Compacted {
             kind: BoundaryKind::Full,
             before: run.before,

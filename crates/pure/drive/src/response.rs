@@ -249,9 +249,9 @@ impl Driver {
     }
 
     /// The request brought no complete answer. What arrived is kept with the reason it ended.
-    pub(crate) fn turn_unanswered(&mut self, failure: Failure, begun: Option<Begun>) {
+    pub(crate) fn turn_unanswered(&mut self, failure: Failure, begun: Option<&Begun>) {
         let partial = failure.partial.as_deref();
-        let kept = match self.keep_partial(partial, begun.as_ref()) {
+        let kept = match self.keep_partial(partial, begun) {
             Ok(kept) => kept,
             Err(error) => {
                 self.fail_turn(error);
@@ -259,7 +259,7 @@ impl Driver {
             }
         };
         if !kept {
-            self.account_partial(AskFor::Turn, &failure, begun.as_ref());
+            self.account_partial(AskFor::Turn, &failure, begun);
         }
         if self.cancelling() {
             return;

@@ -120,7 +120,7 @@ impl Driver {
             unsaved,
         };
         if pending.unsaved.is_empty() && self.results.is_empty() {
-            return self.write_results(pending);
+            return self.write_results(&pending);
         }
         self.results.push_back(pending);
         self.save_next(SaveFor::Results)
@@ -136,10 +136,10 @@ impl Driver {
             if front.unsaved.is_empty() {
                 if let Some(pending) = self.results.pop_front() {
                     if save_for == SaveFor::Round {
-                        self.write_round(pending)?;
+                        self.write_round(&pending)?;
                     } else {
                         let reply = pending.reply;
-                        if let Err(error) = self.write_results(pending) {
+                        if let Err(error) = self.write_results(&pending) {
                             self.reply(reply, Err(error.clone()));
                             return Err(error);
                         }
@@ -209,7 +209,7 @@ impl Driver {
     }
 
     /// Writes results down: the decisions first, then the message that holds what is left.
-    fn write_results(&mut self, pending: PendingResults) -> Result<(), DriveError> {
+    fn write_results(&mut self, pending: &PendingResults) -> Result<(), DriveError> {
         let form = (pending.preview, pending.contested);
         let written: Vec<(Block, Option<ReplacementDecision>)> = pending
             .results
@@ -333,7 +333,7 @@ impl Driver {
         Ok(false)
     }
 
-    fn write_round(&mut self, pending: PendingResults) -> Result<(), DriveError> {
+    fn write_round(&mut self, pending: &PendingResults) -> Result<(), DriveError> {
         for result in &pending.results {
             let Some(key) = result.replaces else {
                 continue;
