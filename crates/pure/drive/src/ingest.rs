@@ -6,8 +6,9 @@
 
 use dormouse_core::block::Block;
 use dormouse_core::hash::Hash;
-use dormouse_core::id::RecordId;
-use dormouse_core::record::{Body, MessageOrigin, Record, Role};
+use dormouse_core::id::{BlockKey, RecordId};
+use dormouse_core::record::{Body, MessageOrigin, Record, Replacement, ReplacementDecision, Role};
+use std::collections::HashMap;
 
 /// How a client's history relates to a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,38 +52,88 @@ fn link(chain: Hash, role: Role, block: &Block) -> Hash {
     chain.link(tag, block.hash())
 }
 
+/// A block that the log's path says.
+struct Own<'a> {
+    record: &'a Record,
+    role: Role,
+    block: &'a Block,
+    /// The hash of the text that a preview stands for.
+    whole: Option<Hash>,
+}
+
+impl Own<'_> {
+    fn is(&self, role: Role, block: &Block) -> bool {
+        if self.role != role {
+            return false;
+        }
+        let text = || Hash::of(block.readable_text().unwrap_or_default().as_bytes());
+        self.block.hash() == block.hash()
+            || self.block.call() == block.call() && self.whole.is_some_and(|whole| whole == text())
+    }
+}
+
+fn own_blocks<'a>(path: &[&'a Record]) -> Vec<Own<'a>> {
+    let replaced = path.iter().filter_map(|record| match &record.body {
+        Body::Replacement(Replacement {
+            key,
+            decision: ReplacementDecision::Replaced { blob, .. },
+        }) => Some((*key, *blob)),
+        _ => None,
+    });
+    let replaced: HashMap<BlockKey, Hash> = replaced.collect();
+    let mut own = Vec::new();
+    for record in path {
+        let Body::Message(message) = &record.body else {
+            continue;
+        };
+        if message.origin != MessageOrigin::Conversation {
+            continue;
+        }
+        own.extend((0..).zip(&message.content).map(|(index, block)| Own {
+            record,
+            role: message.role,
+            block,
+            whole: replaced.get(&BlockKey::new(record.seq, index)).copied(),
+        }));
+    }
+    own
+}
+
+/// The last record that belongs to the message of `last`: its stop reason and its usage follow
+/// the blocks, and a branch in front of them would count the answer as unfinished.
+fn closing<'a>(path: &[&'a Record], last: &'a Record) -> &'a Record {
+    let behind = path.iter().skip_while(|record| record.seq <= last.seq);
+    let of_message = behind.take_while(|record| match &record.body {
+        Body::Message(message) => message.role == Role::Assistant && message.content.is_empty(),
+        Body::Usage(_) => true,
+        _ => false,
+    });
+    of_message.last().copied().unwrap_or(last)
+}
+
 /// Relates a client's history to the records of a path.
 pub fn ingest(path: &[&Record], history: &[(Role, Block)]) -> Ingested {
-    let own: Vec<(&RecordId, Role, &Block)> = path
-        .iter()
-        .filter_map(|record| match &record.body {
-            Body::Message(message) if message.origin == MessageOrigin::Conversation => {
-                let blocks = message.content.iter();
-                Some(blocks.map(|block| (&record.id, message.role, block)))
-            }
-            _ => None,
-        })
-        .flatten()
-        .collect();
+    let own = own_blocks(path);
     let same = |at: usize| {
-        own.get(at)
-            .zip(history.get(at))
-            .is_some_and(|((_, role, block), (theirs, their_block))| {
-                role == theirs && block.hash() == their_block.hash()
-            })
+        let pair = own.get(at).zip(history.get(at));
+        pair.is_some_and(|(own, (role, block))| own.is(*role, block))
     };
-    let known = (0..own.len().min(history.len()))
+    let matching = (0..own.len().min(history.len()))
         .take_while(|at| same(*at))
         .count();
-    if known == own.len() && known <= history.len() && known > 0 {
-        return Ingested::Extends { known };
+    if matching == own.len() && matching > 0 {
+        return Ingested::Extends { known: matching };
     }
-    let Some((record, _, _)) = known.checked_sub(1).and_then(|last| own.get(last)) else {
+    // A branch begins behind a whole record: of one that is shared in part, nothing is.
+    let cut = own.get(matching).map(|own| own.record.seq);
+    let shared = own[..matching].iter();
+    let known = shared.filter(|own| Some(own.record.seq) != cut).count();
+    let Some(last) = known.checked_sub(1).and_then(|last| own.get(last)) else {
         return Ingested::Unknown;
     };
-    let record = (*record).clone();
+    let record = closing(path, last.record).id.clone();
     // Behind a changed block the rest of the conversation follows as it was.
-    let rest = known + 1..own.len();
+    let rest = matching + 1..own.len();
     let edited = !rest.is_empty() && history.len() >= own.len() && rest.clone().all(same);
     if edited {
         Ingested::EditsAt { record, known }

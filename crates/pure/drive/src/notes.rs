@@ -6,8 +6,8 @@
 
 use crate::command::{CommandId, Reply};
 use crate::driver::Driver;
-use crate::error::DriveError;
 use crate::effect::{NotesFiles, SaveFile, SavePlace, Work};
+use crate::error::DriveError;
 use crate::input::Outcome;
 use crate::notice::Notice;
 use crate::outbox::{AskFor, NotesFor, Running, SaveFor};

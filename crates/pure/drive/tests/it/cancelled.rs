@@ -7,9 +7,11 @@ use crate::stores::InMemory;
 use crate::tools::calls;
 use crate::world::World;
 use dormouse_context::offload::ToolOutput;
-use dormouse_core::record::{Body, Purpose};
+use dormouse_core::block::Block;
+use dormouse_core::record::{Body, LONGEST_LINE, Purpose};
+use dormouse_core::usage::TokenUsage;
 use dormouse_drive::{
-    Command, CompactWish, DriveError, ForkLimits, Input, Outcome, Reply, When,
+    Command, CompactWish, DriveError, ForkLimits, Input, Outcome, Reply, StreamEvent, When,
 };
 use dormouse_testkit::conversation::prose;
 
@@ -41,9 +43,9 @@ fn sound(world: &World) {
 
 fn usage(world: &World, purpose: Purpose) -> usize {
     let records = world.store.records();
-    let of_purpose = records.iter().filter(
-        |record| matches!(&record.body, Body::Usage(report) if report.purpose == purpose),
-    );
+    let of_purpose = records
+        .iter()
+        .filter(|record| matches!(&record.body, Body::Usage(report) if report.purpose == purpose));
     of_purpose.count()
 }
 
@@ -58,7 +60,10 @@ fn a_late_summary_of_a_cancelled_compaction_is_paid_for_and_not_used() {
     world.settle();
     assert!(matches!(world.reply(first), Err(DriveError::Cancelled)));
     let requests = world.pending.len();
-    assert_eq!(requests, 2, "the request that was given up, and the new one");
+    assert_eq!(
+        requests, 2,
+        "the request that was given up, and the new one"
+    );
     // The stop comes too late for the first: all of its answer arrives.
     let (_, id, pending) = world.pending.remove(0);
     let crate::world::Pending::Ask(ask) = pending else {
@@ -87,7 +92,12 @@ fn hooks_of_a_cancelled_compaction_do_not_answer_for_the_next() {
     world.settle();
     assert_eq!(world.pending.len(), 2);
     world.step(0);
-    assert!(!world.pending.iter().any(|(name, ..)| name.starts_with("ask")));
+    assert!(
+        !world
+            .pending
+            .iter()
+            .any(|(name, ..)| name.starts_with("ask"))
+    );
     world.held.clear();
     world.settle();
     assert!(matches!(world.reply(second), Ok(Reply::Compacted(_))));
@@ -138,7 +148,9 @@ fn a_cancelled_fork_does_not_answer_for_the_next() {
 #[test]
 fn a_cancel_during_a_pause_ends_the_turn_at_once() {
     let mut world = world(&["notes=off"]);
-    world.model.script([Answer::Overloaded, Answer::text("Yes.")]);
+    world
+        .model
+        .script([Answer::Overloaded, Answer::text("Yes.")]);
     let prompt = world.prompt("Are you there?", When::Queue);
     while world.driver.wake_at().is_none() {
         world.step(0);
@@ -154,7 +166,9 @@ fn a_cancel_during_a_pause_ends_the_turn_at_once() {
 #[test]
 fn a_steering_prompt_without_a_round_of_calls_becomes_a_turn_of_its_own() {
     let mut world = world(&["notes=off"]);
-    world.model.script([Answer::text("First."), Answer::text("Second.")]);
+    world
+        .model
+        .script([Answer::text("First."), Answer::text("Second.")]);
     world.held = vec!["ask"];
     let first = world.prompt("One.", When::Queue);
     world.settle();
@@ -216,7 +230,9 @@ fn a_call_that_a_person_allows_behind_a_cancel_is_not_run() {
 fn results_with_files_are_in_the_log_before_the_step_behind_them() {
     let mut world = world(&["notes=off", "offload.limit.Bash=1000"]);
     let call = calls("call_1", "Bash", 10);
-    world.model.script([Answer::calls(vec![call]), Answer::text("Fine.")]);
+    world
+        .model
+        .script([Answer::calls(vec![call]), Answer::text("Fine.")]);
     world.say("Go.");
     world.give(Command::Step);
     world.settle();
@@ -263,5 +279,35 @@ fn an_answer_that_ends_before_its_first_block_is_paid_for() {
     world.model.script([Answer::Breaks(Vec::new(), "")]);
     world.prompt("Go.", When::Queue);
     world.settle();
+    sound(&world);
+}
+
+#[test]
+fn a_late_answer_of_a_failed_turn_does_not_answer_the_next() {
+    let mut world = world(&["notes=off"]);
+    world.held = vec!["ask"];
+    let first = world.prompt("One.", When::Queue);
+    world.settle();
+    let (_, id, _) = &world.pending[0];
+    let id = *id;
+    let began = StreamEvent::Began {
+        id: "msg_long".into(),
+        model: crate::model::MODEL.into(),
+        usage: TokenUsage::default(),
+    };
+    world.tell(Input::Stream(id, began));
+    let long = Block::text(&"x".repeat(LONGEST_LINE));
+    world.tell(Input::Stream(id, StreamEvent::Block(long)));
+    assert!(matches!(world.reply(first), Err(DriveError::Record(_))));
+    let second = world.prompt("Two.", When::Queue);
+    world.settle();
+    assert_eq!(world.pending.len(), 2, "the old request and the new one");
+    while world.pending.len() == 2 {
+        world.step(0);
+    }
+    assert!(!world.replies.contains_key(&second));
+    world.held.clear();
+    world.settle();
+    assert!(matches!(world.reply(second), Ok(Reply::TurnEnded { .. })));
     sound(&world);
 }

@@ -42,7 +42,11 @@ pub(crate) fn log_is_sound(world: &World) {
     let resumed = seen(driver.conversation());
     assert_eq!(resumed.0, folded.0, "resumed and folded prompts");
     assert_eq!(resumed.1, folded.1, "resumed and folded state");
-    assert_eq!(world.driver.strays(), 0, "outcomes that belong to no effect");
+    assert_eq!(
+        world.driver.strays(),
+        0,
+        "outcomes that belong to no effect"
+    );
 }
 
 /// Blocks of messages of one side, with the record they are in.
@@ -80,7 +84,10 @@ pub(crate) fn calls_are_answered(world: &World) {
         let text = result.and_then(|block| block.readable_text());
         let text = text.unwrap_or_default();
         assert_ne!(text, MISSING_RESULT, "the result of {call} is lost");
-        assert!(text.contains("Output of") || text.contains("cleared"), "{call}: {text}");
+        assert!(
+            text.contains("Output of") || text.contains("cleared"),
+            "{call}: {text}"
+        );
     }
 }
 
@@ -125,14 +132,20 @@ pub(crate) fn usage_is_recorded(world: &World) {
     for record in &records {
         if let Body::Usage(report) = &record.body {
             let message = report.message.clone();
-            assert!(known.insert(message.clone()), "{message:?} is recorded twice");
+            assert!(
+                known.insert(message.clone()),
+                "{message:?} is recorded twice"
+            );
             sum += report.usage;
         }
     }
     if world.kills == 0 {
         assert_eq!(sum, world.billed, "recorded and billed tokens");
     } else {
-        assert!(sum.input <= world.billed.input, "more is recorded than billed");
+        assert!(
+            sum.input <= world.billed.input,
+            "more is recorded than billed"
+        );
     }
 }
 

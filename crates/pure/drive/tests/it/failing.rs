@@ -36,7 +36,11 @@ fn nothing_is_sent_or_run_behind_a_failed_append() {
         tried += 1;
         assert_eq!(started(&world), before, "append {left}");
         let told = |notice: &&Notice| matches!(notice, Notice::Stopped { .. });
-        assert_eq!(world.notices.iter().filter(told).count(), 1, "append {left}");
+        assert_eq!(
+            world.notices.iter().filter(told).count(),
+            1,
+            "append {left}"
+        );
         for (id, prompt, _) in &given.0 {
             let replies = world.replies.get(id).map_or(0, Vec::len);
             assert_eq!(replies, 1, "append {left}: {prompt}");

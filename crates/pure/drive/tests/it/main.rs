@@ -19,3 +19,4 @@ mod determinism;
 mod failing;
 mod matrix;
 mod relay;
+mod relayed;

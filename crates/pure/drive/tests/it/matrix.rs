@@ -3,7 +3,7 @@
 use crate::check;
 use crate::model::Answer;
 use crate::script::{Given, SETTINGS, Turn, session};
-use crate::stores::{InFiles, InMemory, Store};
+use crate::stores::{InFiles, InMemory, Late, Store};
 use crate::world::{Blow, World};
 use dormouse_core::record::{Body, Record};
 use dormouse_drive::Notice;
@@ -67,7 +67,11 @@ fn strike(store: fn() -> Box<dyn Store>, blow: Blow, (first, step): (usize, usiz
             broken.push((at, seed));
         }
     }
-    assert_eq!(broken, [], "effects and seeds at which {blow:?} breaks something");
+    assert_eq!(
+        broken,
+        [],
+        "effects and seeds at which {blow:?} breaks something"
+    );
 }
 
 fn memory() -> Box<dyn Store> {
@@ -76,6 +80,20 @@ fn memory() -> Box<dyn Store> {
 
 fn files() -> Box<dyn Store> {
     Box::new(InFiles::new())
+}
+
+fn late() -> Box<dyn Store> {
+    Box::new(Late(InMemory::new()))
+}
+
+#[test]
+fn a_late_store_takes_a_cancel_behind_every_second_effect() {
+    strike(late, Blow::Cancel, (1, 2));
+}
+
+#[test]
+fn a_late_store_takes_a_kill_behind_every_second_effect() {
+    strike(late, Blow::Kill, (2, 2));
 }
 
 #[test]
@@ -94,16 +112,16 @@ fn a_kill_with_a_batch_written_behind_any_effect_leaves_a_sound_log() {
 }
 
 #[test]
-fn a_file_takes_a_cancel_behind_any_effect() {
-    strike(files, Blow::Cancel, (1, 1));
+fn a_file_takes_a_cancel_behind_every_third_effect() {
+    strike(files, Blow::Cancel, (1, 3));
 }
 
 #[test]
-fn a_file_takes_a_kill_behind_any_effect() {
-    strike(files, Blow::Kill, (1, 1));
+fn a_file_takes_a_kill_behind_every_third_effect() {
+    strike(files, Blow::Kill, (2, 3));
 }
 
 #[test]
-fn a_file_takes_a_kill_with_a_batch_written_behind_any_effect() {
-    strike(files, Blow::KillWritten, (1, 1));
+fn a_file_takes_a_kill_with_a_batch_written_behind_every_third_effect() {
+    strike(files, Blow::KillWritten, (3, 3));
 }

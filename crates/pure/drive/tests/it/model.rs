@@ -161,9 +161,7 @@ fn under_way(id: MessageId, prompt: usize, answer: Answer) -> UnderWay {
     };
     let (events, end) = match answer {
         Answer::Whole(blocks, stop) => (VecDeque::new(), Ok(response(&id, prompt, blocks, stop))),
-        Answer::Streamed(blocks, stop) => {
-            (shown(&blocks), Ok(response(&id, prompt, blocks, stop)))
-        }
+        Answer::Streamed(blocks, stop) => (shown(&blocks), Ok(response(&id, prompt, blocks, stop))),
         Answer::Overloaded => {
             let failure = Failure::new(FailureKind::Overloaded, true, "overloaded");
             (VecDeque::new(), Err(failure))

@@ -135,10 +135,7 @@ pub(crate) fn session() -> Vec<Turn> {
             ..Turn::new("Back again.", vec![round(9, 0, &[read, grep]), done()])
         },
         Turn {
-            meanwhile: vec![
-                ("Also this.", When::Steer),
-                ("And then that.", When::Queue),
-            ],
+            meanwhile: vec![("Also this.", When::Steer), ("And then that.", When::Queue)],
             ..Turn::new(
                 "Work on, and remember.",
                 vec![round(10, 0, &[grep, read]), round(10, 1, &[grep]), done()],

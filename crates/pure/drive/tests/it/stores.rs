@@ -23,6 +23,11 @@ pub(crate) trait Store: fmt::Debug {
 
     /// The process that wrote the log is gone.
     fn killed(&mut self) {}
+
+    /// Whether an append ends only when nothing else is left to end.
+    fn is_late(&self) -> bool {
+        false
+    }
 }
 
 fn appended(log: &mut dyn SessionLog, batch: &Batch) -> Result<(), StoreFailure> {
@@ -70,6 +75,28 @@ impl Store for InMemory {
 
     fn start(&self) -> LogStart {
         start(&self.0)
+    }
+}
+
+/// A log in memory that answers behind everything else.
+#[derive(Debug)]
+pub(crate) struct Late(pub(crate) InMemory);
+
+impl Store for Late {
+    fn append(&mut self, batch: &Batch) -> Result<(), StoreFailure> {
+        self.0.append(batch)
+    }
+
+    fn records(&self) -> Vec<Record> {
+        self.0.records()
+    }
+
+    fn start(&self) -> LogStart {
+        self.0.start()
+    }
+
+    fn is_late(&self) -> bool {
+        true
     }
 }
 

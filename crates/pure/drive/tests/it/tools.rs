@@ -11,9 +11,9 @@ use dormouse_core::id::SessionId;
 use dormouse_core::models::{ModelTable, ThinkingBinding};
 use dormouse_core::record::LineContext;
 use dormouse_core::settings::{Settings, Trust, flags_layer, resolve};
-use dormouse_core::units::Tokens;
+use dormouse_core::units::{Millis, Tokens};
 use dormouse_drive::{
-    Config, Judge, Judgement, Place, Role, ToolCall, ToolCatalog, ToolTraits,
+    Config, Driver, Judge, Judgement, LogStart, Place, Role, ToolCall, ToolCatalog, ToolTraits,
 };
 use dormouse_testkit::blocks::call;
 use dormouse_testkit::conversation::prose;
@@ -108,6 +108,25 @@ pub(crate) fn config() -> Config {
     }
 }
 
+/// A driver whose client runs the tools.
+pub(crate) fn relayed(seed: u64, now: Millis) -> Driver {
+    let config = Config {
+        seed,
+        hooks: false,
+        recall: false,
+        ..config()
+    };
+    let settings = settings(&["notes=off", "offload.limit.Bash=1000"]);
+    let opened = Driver::open(config, settings, LogStart::default(), now);
+    opened.unwrap().0
+}
+
+/// A result that a client sends.
+pub(crate) fn ran_elsewhere(block: Block) -> (String, ToolOutput) {
+    let call = block.call().unwrap().clone();
+    ("Bash".to_owned(), ToolOutput::of_block(call, block))
+}
+
 fn prefix() -> RenderedPrefix {
     let tool = |name: &str| {
         let schema = json!({"type": "object"});
@@ -115,8 +134,13 @@ fn prefix() -> RenderedPrefix {
         Part::tool(&tool).unwrap()
     };
     RenderedPrefix::new(
-        ["Bash", "Read", "Grep", "Deploy", "Format"].map(tool).to_vec(),
-        vec![Part::block("system", &Block::text("You help with the work."))],
+        ["Bash", "Read", "Grep", "Deploy", "Format"]
+            .map(tool)
+            .to_vec(),
+        vec![Part::block(
+            "system",
+            &Block::text("You help with the work."),
+        )],
         Vec::new(),
     )
 }

@@ -20,6 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// The time at which every world begins.
+pub(crate) const START: Millis = Millis(1_770_000_000_000);
+
 /// Numbers that look random and follow from a seed (`SplitMix64`).
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(pub(crate) u64);
@@ -107,7 +110,7 @@ impl World {
         seed: u64,
     ) -> Self {
         let settings = tools::settings(settings);
-        let now = Millis(1_770_000_000_000);
+        let now = START;
         let opened = Driver::open(config, Arc::clone(&settings), store.start(), now);
         Self {
             driver: opened.unwrap().0,
@@ -241,7 +244,7 @@ impl World {
                 (format!("tool {}", call.id), Pending::Tool(call))
             }
             Work::AskPerson { call, .. } => {
-                let allowed = self.dice.below(2) == 0;
+                let allowed = call.id.as_str().ends_with('0');
                 let said = Outcome::PersonSaid {
                     allowed,
                     words: None,
@@ -289,6 +292,13 @@ impl World {
                 self.tell(Input::Wake);
                 continue;
             }
+            let early = |at: &&usize| self.pending[**at].0 != "append";
+            let early: Vec<usize> = ready.iter().filter(early).copied().collect();
+            let ready = if self.store.is_late() && !early.is_empty() {
+                early
+            } else {
+                ready
+            };
             let at = ready[self.dice.below(ready.len())];
             self.step(at);
         }
@@ -297,7 +307,11 @@ impl World {
 
     /// Ends the effects whose name begins so, in the order in which they were handed out.
     pub(crate) fn end(&mut self, name: &str) {
-        while let Some(at) = self.pending.iter().position(|(each, ..)| each.starts_with(name)) {
+        while let Some(at) = self
+            .pending
+            .iter()
+            .position(|(each, ..)| each.starts_with(name))
+        {
             self.step(at);
         }
     }
