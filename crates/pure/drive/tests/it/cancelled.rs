@@ -198,7 +198,11 @@ fn prompts_that_wait_survive_a_kill_and_are_said_once() {
     world.kill(false);
     world.held.clear();
     world.settle();
-    assert_eq!(world.model.bodies.len(), 1, "a restart sends nothing by itself");
+    assert_eq!(
+        world.model.bodies.len(),
+        1,
+        "a restart sends nothing by itself"
+    );
     world.give(Command::GoOn);
     world.settle();
     check::everything(&world, &given);

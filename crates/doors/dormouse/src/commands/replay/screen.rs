@@ -4,8 +4,8 @@ use super::policies::{FileReport, PolicyReport, Report, StepReport};
 use crate::app::App;
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, OutResult, Role, Table, figures, wrapped};
-use dormouse_core::units::Tokens;
 use dormouse_core::record::Purpose;
+use dormouse_core::units::Tokens;
 use std::path::Path;
 
 /// How far a note is indented.
