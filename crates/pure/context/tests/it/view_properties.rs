@@ -1,6 +1,6 @@
 //! The invariants of the view, over random logs.
 
-use crate::random_log::{Op, Session, branching_ops, ops, targets};
+use crate::random_log::{Op, Session, branching_ops, late_ops, ops, targets};
 use bytes::Bytes;
 use dormouse_context::conversation::Conversation;
 use dormouse_context::files_read::FilesRead;
@@ -78,20 +78,31 @@ proptest! {
     }
 
     #[test]
-    fn what_a_request_contained_is_frozen(ops in ops(60), target in targets()) {
+    fn what_a_request_contained_is_frozen(ops in late_ops(60), target in targets()) {
         let mut session = Session::new(target);
         let mut sent: Option<Vec<(Role, Bytes)>> = None;
         for op in &ops {
+            let before = session.view();
             let happened = session.step(op);
             if op.is_rewrite() && happened {
                 sent = None;
                 continue;
             }
-            let now = wire(&session.view().segments());
+            let view = session.view();
+            let now = wire(&view.segments());
             if let Some(sent) = &sent {
                 prop_assert!(now.starts_with(sent), "{:?} changed what was sent\n{:#?}\n{:#?}", op, sent, now);
             }
+            // The part that the view itself calls frozen only grows, request or not.
+            let (old, new) = (wire(before.frozen()), wire(view.frozen()));
+            prop_assert!(new.starts_with(&old), "{:?} thawed\n{:#?}\n{:#?}", op, old, new);
+            // Where no request is recorded, a new response says that everything before it was sent.
+            if op.is_new_response() && !before.is_awaiting_response() {
+                let settled = wire(&before.segments());
+                prop_assert!(now.starts_with(&settled), "{:?} answers something else\n{:#?}\n{:#?}", op, settled, now);
+            }
             if let Some(Body::Request(_)) = session.path().last().map(|record| &record.body) {
+                prop_assert_eq!(&new, &now, "a request leaves nothing open");
                 sent = Some(now);
             }
         }
