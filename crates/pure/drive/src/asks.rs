@@ -95,9 +95,12 @@ impl Driver {
         );
     }
 
-    /// Sends requests again whose pause is over.
+    /// Sends requests again whose pause is over, and touches the cache when it is time.
     pub(crate) fn wake(&mut self) {
         let now = self.now;
+        if self.keep_alive_at().is_some_and(|at| at <= now) {
+            self.keep_alive(None);
+        }
         for (use_for, asking) in &mut self.asks {
             if asking.wakes_at().is_none_or(|until| until > now) {
                 continue;

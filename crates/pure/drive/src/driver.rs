@@ -55,6 +55,8 @@ pub struct Driver {
     /// The whole prompt is written to the cache by the next request, whatever happens before:
     /// the prefix or the model is another one.
     pub(crate) rewrites_cache: bool,
+    /// A touch of the cache has failed: the next request decides whether there is one.
+    pub(crate) untouchable: bool,
     /// Usage of a fork's own requests, for its report.
     pub(crate) usage: Vec<UsageReport>,
     /// Files whose reading is in the prompt.

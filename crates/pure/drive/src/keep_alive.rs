@@ -53,8 +53,8 @@ impl Driver {
 
     /// The time at which an idle conversation touches the cache.
     pub(crate) fn keep_alive_at(&self) -> Option<Millis> {
-        let idle = self.turn.is_none() && self.job.is_none();
-        if !idle || !self.keeps_alive() {
+        let idle = self.turn.is_none() && self.job.is_none() && self.commands.is_empty();
+        if !idle || self.untouchable || !self.keeps_alive() {
             return None;
         }
         let touched = self.ledger.last_touched()?;
@@ -109,7 +109,11 @@ impl Driver {
                 self.ledger.touched(self.now);
                 Reply::KeptAlive(true)
             }),
-            Err(failure) => Err(DriveError::Model(Box::new(failure))),
+            Err(failure) => {
+                // One failure is enough until the conversation itself has been answered again.
+                self.untouchable = true;
+                Err(DriveError::Model(Box::new(failure)))
+            }
         };
         self.reply_stored(reply, result);
     }

@@ -156,6 +156,7 @@ impl Driver {
             commands: VecDeque::new(),
             steering: Vec::new(),
             rewrites_cache: false,
+            untouchable: false,
             usage: Vec::new(),
             files: FilesRead::default(),
             told_stopped: false,

@@ -54,6 +54,7 @@ impl Driver {
         let markers = plan.markers.clone();
         self.ledger.sent(plan.into_shape(), markers, self.now);
         self.rewrites_cache = false;
+        self.untouchable = false;
         let request = Request::streamed(body)
             .with_betas(&betas)
             .with_estimate(estimate);

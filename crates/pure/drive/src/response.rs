@@ -159,13 +159,17 @@ impl Driver {
         }
         self.observe_usage(&response.id, &response.model, response.usage)?;
         if response.billed != response.usage {
-            self.emit(Body::Usage(Box::new(UsageReport {
+            let report = UsageReport {
                 message: Some(MessageId::new(format!("{}+provider", response.id))),
                 model: response.model.to_string(),
                 usage: beyond(response.billed, response.usage),
                 purpose: Purpose::Provider,
                 cache: None,
-            })))?;
+            };
+            if let Role::Fork { .. } = self.config.role {
+                self.usage.push(report.clone());
+            }
+            self.emit(Body::Usage(Box::new(report)))?;
         }
         self.observe_edits(response)?;
         self.prove_compaction(&response.usage)

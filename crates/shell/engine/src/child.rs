@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::execute::Executor;
 use crate::ports::{NoCompanion, NoHooks, NoTools, Restorer};
 use crate::setup::Ports;
+use crate::store::NoLog;
 use crate::subscribe::Subscribers;
 use dormouse_context::compaction::RestoredPart;
 use dormouse_drive::{CommandId, DriveError, Driver, ForkReport, Reply, ToolHost};
@@ -28,7 +29,7 @@ pub(crate) async fn run_child(
 ) -> ForkReport {
     let ports = Ports {
         system: parent.system.clone(),
-        log: Arc::clone(&parent.log),
+        log: Arc::new(NoLog),
         blobs: Arc::clone(&parent.blobs),
         asker: Arc::clone(&parent.asker),
         tools: tools.unwrap_or_else(|| Arc::new(NoTools)),

@@ -135,7 +135,8 @@ impl Executor {
             }
             Ok(())
         });
-        Outcome::Saved(saved.await.unwrap_or(Ok(())))
+        let panicked = || Err((0, "the store panicked".to_owned()));
+        Outcome::Saved(saved.await.unwrap_or_else(panicked))
     }
 
     async fn read_notes(&self) -> Outcome {
@@ -193,7 +194,9 @@ async fn digested(output: dormouse_context::offload::ToolOutput) -> Outcome {
     hashed.await.unwrap_or(Outcome::ToolStopped)
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
 }
 

@@ -5,6 +5,7 @@ use crate::error::EngineError;
 use crate::ports::{Asker, NoCompanion, NoHooks, NoTools};
 use crate::session::Session;
 use crate::setup::Ports;
+use crate::store::NoLog;
 use dormouse_ask::Response;
 use dormouse_core::record::UsageReport;
 use dormouse_core::usage::TokenUsage;
@@ -99,7 +100,7 @@ impl Session {
             driver: self.driver().fork(directive, limits),
             ports: Ports {
                 system: ports.system.clone(),
-                log: Arc::clone(&ports.log),
+                log: Arc::new(NoLog),
                 blobs: Arc::clone(&ports.blobs),
                 asker: Arc::clone(&ports.asker),
                 tools: Arc::new(NoTools),

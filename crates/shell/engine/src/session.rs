@@ -5,10 +5,11 @@
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::execute::Executor;
+use crate::execute::{Executor, blocking};
 use crate::ports::Catalog;
 use crate::setup::{Ports, SessionConfig, SessionPlace, SettingsSource};
 use crate::subscribe::{Subscribers, Subscription};
+use bytes::Bytes;
 use dormouse_ask::{Params, Response};
 use dormouse_context::compaction;
 use dormouse_context::conversation::Conversation;
@@ -20,8 +21,8 @@ use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::record::{Message, Record, StateChange, UsageReport};
 use dormouse_core::units::Tokens;
 use dormouse_drive::{
-    Command, CommandId, CompactWish, Config, DriveError, Driver, Injection, Opened, Place, Reply,
-    Role, Snapshot, SwitchModel, When,
+    Command, CommandId, CompactWish, Config, DriveError, Driver, Injection, LogStart, Opened,
+    Place, Reply, Role, Snapshot, SwitchModel, When,
 };
 use std::fmt;
 use std::path::PathBuf;
@@ -79,23 +80,13 @@ impl Session {
         config: SessionConfig,
     ) -> Result<(Self, Opened), EngineError> {
         let mut log = ports.log.start().await?;
-        if let Some(prefix) = log.recorded.prefix_record() {
-            let blob = |hash: &Hash| ports.blobs.get(hash).ok();
-            let recorded = RenderedPrefix::from_record(prefix, blob).ok();
-            log.recorded.prefix = recorded.map(Arc::new);
-        }
         let drive_place = Place {
             log: place.log,
             folder: place.folder,
             project: place.project,
         };
-        let lessons = match &log.head {
-            None => {
-                let files = &ports.system.files;
-                files.read(&drive_place.lessons(), MOST_OF_LESSONS).ok()
-            }
-            Some(_) => None,
-        };
+        let (prefix, lessons) = beside_the_log(&ports, &log, drive_place.lessons()).await;
+        log.recorded.prefix = prefix;
         let seed = Hash::of(ports.system.ids.fresh().as_bytes()).to_string();
         let drive = Config {
             session: place.session,
@@ -450,6 +441,26 @@ impl Session {
     pub fn driver(&self) -> &Driver {
         self.engine.driver()
     }
+}
+
+/// The recorded prefix and, for a new session, the lessons of earlier ones: read where no worker
+/// is held up. Parts that are missing are no error, the prefix is rendered anew then.
+async fn beside_the_log(
+    ports: &Ports,
+    log: &LogStart,
+    lessons: PathBuf,
+) -> (Option<Arc<RenderedPrefix>>, Option<Bytes>) {
+    let recorded = log.recorded.prefix_record().cloned();
+    let is_new = log.head.is_none();
+    let (blobs, files) = (Arc::clone(&ports.blobs), Arc::clone(&ports.system.files));
+    let read = blocking(move || {
+        let blob = |hash: &Hash| blobs.get(hash).ok();
+        let prefix =
+            recorded.and_then(|recorded| RenderedPrefix::from_record(&recorded, blob).ok());
+        let lessons = is_new.then(|| files.read(&lessons, MOST_OF_LESSONS).ok());
+        (prefix.map(Arc::new), lessons.flatten())
+    });
+    read.await.unwrap_or_default()
 }
 
 fn turn_end(reply: Reply) -> Result<TurnEnd, EngineError> {

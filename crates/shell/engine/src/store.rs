@@ -27,6 +27,29 @@ pub trait LogStore: fmt::Debug + Send + Sync {
     fn start(&self) -> StoreFuture<Result<LogStart, ReadError>>;
 }
 
+/// The log of a fork: it keeps no records. A fork that held its parent's log would keep it locked
+/// after the parent has closed it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoLog;
+
+impl LogStore for NoLog {
+    fn append(&self, _: Batch) -> StoreFuture<Result<(), AppendError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn read(&self) -> StoreFuture<Result<Vec<Record>, ReadError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn read_after(&self, _: Seq) -> StoreFuture<Result<Vec<Record>, ReadError>> {
+        self.read()
+    }
+
+    fn start(&self) -> StoreFuture<Result<LogStart, ReadError>> {
+        Box::pin(std::future::ready(Ok(LogStart::default())))
+    }
+}
+
 /// A synchronous log behind the port. Its work is done on the blocking pool, so that no sync and
 /// no large write holds up the conversations of a worker.
 #[derive(Debug)]
