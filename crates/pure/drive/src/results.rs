@@ -391,7 +391,8 @@ impl Driver {
         let waiting = self.conversation.view().waiting();
         waiting
             .filter(|segment| segment.block.kind() == BlockKind::ToolResult)
-            .map(|segment| segment.block.bytes().len() as u64)
+            .filter_map(|segment| segment.block.readable_text())
+            .map(|text| text.chars().count() as u64)
             .sum()
     }
 
