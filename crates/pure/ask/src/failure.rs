@@ -31,7 +31,7 @@ pub enum FailureKind {
 /// A request that brought no complete answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// What can be done about it.
+    /// The remedy.
     pub kind: FailureKind,
     /// Whether the same request may succeed later.
     pub transient: bool,

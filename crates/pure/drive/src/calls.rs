@@ -57,7 +57,7 @@ impl ToolCall {
     }
 }
 
-/// What the driver must know of a tool.
+/// Traits of a tool that the driver decides by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ToolTraits {
     /// The longest result the tool wants to stay whole, in characters.
@@ -169,7 +169,7 @@ impl Driver {
                     self.calls[at].stage = Stage::Ended;
                     self.result_ended(at, output, None);
                 }
-                // What follows a call that waits must not overtake it, unless both only read.
+                // A call must not overtake one that waits in front of it, unless both only read.
                 Stage::Running(_) | Stage::Waiting(_) if only_reads => reading = true,
                 Stage::Running(_) | Stage::Waiting(_) | Stage::Asked => return,
                 Stage::Allowed if !only_reads && reading => return,

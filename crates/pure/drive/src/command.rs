@@ -20,7 +20,7 @@ pub struct CommandId(pub u64);
 pub enum Command {
     /// The user says something; the model works until it has nothing more to call.
     Prompt {
-        /// What is said.
+        /// The blocks that are said.
         content: Vec<Block>,
         /// When it is taken in, if a turn is running.
         when: When,
@@ -54,9 +54,9 @@ pub enum Command {
     SetModel(Box<SwitchModel>),
     /// Run a fork: the conversation's own bytes with a directive behind them.
     Fork {
-        /// What the fork is told.
+        /// The directive behind the parent's bytes.
         directive: String,
-        /// What it may do.
+        /// Its limits.
         limits: ForkLimits,
     },
     /// Touch the provider's cache if that pays.
@@ -82,7 +82,7 @@ pub enum When {
 /// A compaction that the user asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompactWish {
-    /// What the summary should pay attention to.
+    /// Wishes for the summary.
     pub instructions: Option<String>,
     /// Only what follows this message of the view, counted from one.
     pub from: Option<u64>,
@@ -97,7 +97,7 @@ pub struct SwitchModel {
     pub model: String,
     /// Members of every request around the prompt.
     pub params: Params,
-    /// What the model can do.
+    /// Capabilities of the model.
     pub capabilities: Capabilities,
 }
 

@@ -476,7 +476,7 @@ fn hooks_ran(answer: HookAnswer) -> Event {
     }
 }
 
-/// What the job can do about a failure.
+/// A failure as the job distinguishes them.
 fn failure_of(failure: &Failure) -> AskFailure {
     let why = failure.why.clone();
     match failure.kind {

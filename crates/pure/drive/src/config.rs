@@ -1,4 +1,4 @@
-//! What a driver is made with, and the settings as it uses them.
+//! Configuration of a driver, and the settings as it uses them.
 
 use crate::calls::{Judge, ToolCatalog};
 use crate::command::SwitchModel;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// A policy, as a host passes it on.
 pub type PolicyChoice = Arc<dyn Policy>;
 
-/// What a driver is for.
+/// The role of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A conversation with a log of its own.
@@ -64,20 +64,20 @@ impl Place {
     }
 }
 
-/// What a driver is made with.
+/// Configuration of a driver.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The session.
     pub session: SessionId,
     /// Where its things lie.
     pub place: Place,
-    /// What every line of the log repeats for foreign readers.
+    /// Fields that every line of the log repeats for foreign readers.
     pub line: LineContext,
     /// The model.
     pub model: String,
     /// The model table.
     pub models: Arc<ModelTable>,
-    /// What the model can do.
+    /// Capabilities of the model.
     pub capabilities: Capabilities,
     /// Members of every request around the prompt; the model's name is one of them.
     pub params: Params,
@@ -91,7 +91,7 @@ pub struct Config {
     pub tools: Arc<dyn ToolCatalog>,
     /// Whether a call may run.
     pub judge: Arc<dyn Judge>,
-    /// What the driver is for.
+    /// The role of the driver.
     pub role: Role,
     /// A user turn ends after so many requests.
     pub most_requests: usize,
@@ -124,7 +124,7 @@ pub struct Current {
     pub policy: Arc<dyn Policy>,
     /// The window's figures.
     pub thresholds: Thresholds,
-    /// What tokens cost.
+    /// Prices of the model in use.
     pub prices: Prices,
 }
 

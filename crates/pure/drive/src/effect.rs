@@ -132,19 +132,19 @@ pub enum RecallMoment {
     Prompt {
         /// Its words.
         words: String,
-        /// What the model has been shown.
+        /// Memories and files the model has been shown.
         seen: Seen,
     },
     /// Tools were called and their results are in.
     Results {
         /// The calls.
         calls: Vec<ToolCall>,
-        /// What the model has been shown.
+        /// Memories and files the model has been shown.
         seen: Seen,
     },
 }
 
-/// What recall may look at.
+/// Memories and files the model has been shown, for recall.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Memories the model has been shown, with their size in bytes.

@@ -21,14 +21,14 @@ use dormouse_core::record::{Body, Message, MessageOrigin, Purpose, UsageReport};
 use dormouse_core::usage::TokenUsage;
 use std::sync::Arc;
 
-/// What a fork may do.
+/// Limits of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForkLimits {
     /// Requests at most. The answer to the last one ends the fork, calls or not.
     pub requests: usize,
 }
 
-/// What became of a fork.
+/// Answer and usage of a fork that has ended.
 #[derive(Clone, Debug)]
 pub struct ForkReport {
     /// The last answer, or why there is none.

@@ -88,7 +88,7 @@ pub enum StreamEvent {
         id: MessageId,
         /// The model that answers.
         model: Arc<str>,
-        /// What the prompt used.
+        /// Usage of the prompt.
         usage: TokenUsage,
     },
     /// A block is complete.
@@ -109,7 +109,7 @@ pub struct HookAnswer {
 /// A fragment that recall, or another companion, wants the model to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
-    /// What it is about.
+    /// Its subject.
     pub kind: FragmentKind,
     /// The text, final as it is.
     pub text: String,

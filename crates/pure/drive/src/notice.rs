@@ -1,4 +1,4 @@
-//! What people should know while a session works.
+//! Notices: events of a session that people should know of.
 
 use dormouse_ask::{Event, Retrying};
 use dormouse_context::layers::{Consideration, Moment};
@@ -104,7 +104,7 @@ pub enum Notice {
         /// Why.
         why: String,
     },
-    /// What the layers thought at one moment; only where a session is told to explain itself.
+    /// Considerations of the layers at one moment; only where a session is told to explain itself.
     Considered {
         /// The moment.
         moment: Moment,

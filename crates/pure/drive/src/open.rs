@@ -236,7 +236,7 @@ impl Driver {
         self.rewrites_cache = true;
     }
 
-    /// What the last request left in the cache, as far as the log tells.
+    /// The ledger of the last request, as far as the log tells.
     fn resumed_ledger(&self, prefix: &Arc<RenderedPrefix>) -> Ledger {
         let state = self.conversation.state();
         let Some(last) = &state.last_request else {

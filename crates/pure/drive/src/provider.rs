@@ -1,4 +1,4 @@
-//! What the provider does to the prompt itself, where it is better placed to do it.
+//! Edits of the prompt that the provider makes, where it is better placed to make them.
 
 use crate::driver::Driver;
 use crate::effect::{HookPoint, Work};

@@ -233,7 +233,7 @@ impl Driver {
         Ok(())
     }
 
-    /// What stands for a result, and the decision about it.
+    /// The block that stands for a result, and the decision about it.
     fn written(
         &mut self,
         result: &Pending,

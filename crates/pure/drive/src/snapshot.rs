@@ -7,7 +7,7 @@ use dormouse_core::id::Seq;
 use dormouse_core::units::Tokens;
 use std::sync::Arc;
 
-/// What a conversation is doing.
+/// The present activity of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Activity {
     /// Nothing.
@@ -30,7 +30,7 @@ pub struct Snapshot {
     pub conversation: Arc<Conversation>,
     /// Tokens in use.
     pub used: Tokens,
-    /// What it is doing.
+    /// Its present activity.
     pub activity: Activity,
     /// The newest record.
     pub head: Seq,

@@ -39,7 +39,7 @@ pub(crate) enum Job {
     Lessons(Option<CommandId>),
 }
 
-/// What follows a job.
+/// The step behind a job.
 #[derive(Debug)]
 pub(crate) enum Then {
     /// The layers are asked again.
@@ -182,7 +182,7 @@ impl Driver {
         ask(&mut self.layers, &inputs)
     }
 
-    /// What updates of the notes have cost since the last compaction, by the rates of today.
+    /// Cost of the notes since the last compaction, by the rates of today.
     fn notes_status(&self, rates: &dormouse_context::economy::Rates) -> NotesStatus {
         let state = self.conversation.state();
         let usage = &state.notes_usage;

@@ -25,7 +25,7 @@ pub(crate) enum Extent {
     End,
 }
 
-/// What a turn waits for, or does next.
+/// The outcome a turn waits for, or its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Memories for the prompt are being looked for.

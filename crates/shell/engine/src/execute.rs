@@ -59,7 +59,7 @@ impl Executor {
 
     async fn outcome(self, id: EffectId, work: Work, stopped: oneshot::Receiver<()>) -> Outcome {
         match work {
-            // What is written is written: a stop comes too late.
+            // A write cannot be taken back: a stop comes too late.
             Work::Append(batch) => {
                 let appended = self.ports.log.append(batch).await;
                 Outcome::Appended(appended.map_err(|error| failure(&error)))

@@ -12,7 +12,7 @@ use dormouse_core::usage::TokenUsage;
 use dormouse_drive::{DriveError, Driver, ForkLimits, ForkReport, ToolHost};
 use std::sync::Arc;
 
-/// What became of a fork.
+/// Answer and usage of a fork that has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForkAnswer {
     /// The last answer.

@@ -21,7 +21,7 @@ pub type Notices = Arc<dyn Fn(Notice) + Send + Sync>;
 
 /// A way to ask a model. The purpose lets a caller account for forks apart.
 pub trait Asker: fmt::Debug + Send + Sync {
-    /// What the model of this name can do.
+    /// Capabilities of the model of this name.
     fn capabilities(&self, model: &str) -> Capabilities;
 
     /// Asks.

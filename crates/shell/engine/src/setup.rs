@@ -1,4 +1,4 @@
-//! What a session is made of: its place, its ports, its configuration.
+//! Parts of a session: its place, its ports, its configuration.
 
 use crate::ports::{Asker, CompactHooks, Companion, Notices, Restorer};
 use crate::store::LogStore;
@@ -39,7 +39,7 @@ pub struct SessionPlace {
     pub project: String,
 }
 
-/// What a session needs from outside.
+/// Ports of a session.
 pub struct Ports {
     /// Files, clock, ids.
     pub system: System,
@@ -73,7 +73,7 @@ impl fmt::Debug for Ports {
     }
 }
 
-/// What a session is made with.
+/// Configuration of a session.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
     /// The model.
@@ -88,7 +88,7 @@ pub struct SessionConfig {
     pub policy: Option<PolicyChoice>,
     /// The window, where it is not the one of the settings and the model table.
     pub window: Option<Tokens>,
-    /// What every line of the log repeats for foreign readers.
+    /// Fields that every line of the log repeats for foreign readers.
     pub line: LineContext,
     /// Whether a call may run.
     pub judge: Arc<dyn Judge>,

@@ -1,4 +1,4 @@
-//! What must hold after any order of outcomes, any cancel and any kill.
+//! Assertions that hold after any order of outcomes, any cancel and any kill.
 
 use crate::script::Given;
 use crate::world::World;

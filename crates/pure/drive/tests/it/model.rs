@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 pub(crate) const MODEL: &str = "claude-sonnet-4-5";
 
-/// What becomes of one request.
+/// Outcome of one request, as the script has it.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     /// All of it arrives at once.
