@@ -5,7 +5,7 @@ use crate::read::ReadLog;
 use crate::resume::Resumed;
 use crate::session_log::{AppendError, Draft, Head, SessionLog};
 use crate::writer::{LogWriter, OpenError};
-use dormouse_core::id::{RecordId, SessionId};
+use dormouse_core::id::{RecordId, Seq, SessionId};
 use dormouse_core::record::{Batch, LineContext, Record};
 use dormouse_system::{Files, System};
 use std::path::{Path, PathBuf};
@@ -69,6 +69,10 @@ impl SessionLog for FileLog {
 
     fn read(&self) -> Result<ReadLog, ReadError> {
         self.writer.log().read_all()
+    }
+
+    fn records_after(&self, seq: Seq) -> Result<Vec<Record>, ReadError> {
+        self.writer.log().records_after(seq)
     }
 
     fn resume(&self) -> Result<Resumed, ReadError> {

@@ -19,6 +19,7 @@
 //! What a record does to the prompt is the context engine's business; the store hands it values.
 //! Everything is synchronous; whoever has an event loop calls it from a blocking pool.
 
+mod after;
 mod blobs;
 mod chunks;
 mod discover;
