@@ -5,6 +5,7 @@ mod errors;
 mod history;
 mod importing;
 mod material;
+mod old_folder;
 mod reading;
 mod searching;
 mod status;
