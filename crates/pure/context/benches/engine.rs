@@ -296,6 +296,35 @@ fn fold_the_whole_log(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| Conversation::fold(black_box(&records), target.clone()));
 }
 
+/// As many tokens, but every result is the output of a command: all of it is mined for test results
+/// and errors.
+fn commands() -> LogBuilder {
+    let shape = Shape::MILLION_TOKENS;
+    let mut log = LogBuilder::new();
+    log.user(&prose(0, shape.text_chars));
+    for turn in 1..=shape.messages / 2 {
+        let id = format!("toolu_{turn:06}");
+        let input = json!({ "command": format!("cargo test -p crate_{}", turn % 97) });
+        let text = Block::text(&prose(turn, shape.text_chars));
+        log.assistant(
+            &format!("msg_{turn:06}"),
+            vec![text, call(&id, "Bash", &input)],
+        );
+        let output = prose(turn + 1_000_000, shape.result_chars);
+        let output = format!("{output}\ntest result: ok. {turn} passed; 0 failed\n");
+        log.user_blocks(vec![result(&id, &output)]);
+    }
+    log
+}
+
+#[divan::bench]
+fn fold_a_log_of_commands(bencher: Bencher<'_, '_>) {
+    let log = commands();
+    let records = path(log.records(), Leaf::Newest);
+    let target = MILLION.conversation.view().target().clone();
+    bencher.bench_local(|| Conversation::fold(black_box(&records), target.clone()));
+}
+
 /// The median of many runs.
 fn median<T>(runs: usize, mut run: impl FnMut() -> T) -> Duration {
     let mut times: Vec<Duration> = (0..runs)
@@ -394,6 +423,16 @@ fn main() {
              (promised ≤ 50 µs)"
         );
     }
+
+    let records = path(fixture.log.records(), Leaf::Newest);
+    let target = fixture.conversation.view().target();
+    let folding = median(51, || Conversation::fold(&records, target.clone()));
+    let tokens = plan.count.tokens;
+    println!("folding {tokens} tokens from their records: {folding:?}   (promised ≤ 8 ms)");
+    let log = commands();
+    let records = path(log.records(), Leaf::Newest);
+    let folding = median(51, || Conversation::fold(&records, target.clone()));
+    println!("the same where every result is the output of a command: {folding:?}");
 
     let (serialised, content) = one_turn(fixture);
     println!(

@@ -7,11 +7,13 @@ use super::note::{At, seen};
 use super::{EvidenceLimits, clean, mine};
 use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
+use dormouse_core::json::Text;
 use dormouse_core::record::{
     Act, Chronicle, CommandFact, Mention, OpenCall, Outcome, Shelf, Source, Speaker,
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 /// What a result begins with when the user did not let the tool run.
 const REFUSALS: [&str; 4] = [
@@ -108,16 +110,19 @@ pub(super) fn closed(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
         }
         return;
     }
+    let is_run = matches!(call.act, Act::Run(_));
+    if !(failed || is_run) {
+        return;
+    }
+    let text = mine::both_ends(&text);
     let subject = clean::line(call.act.subject(), 80);
     let source = Source {
         call: format!("{} {subject}", call.tool).trim_end().to_owned(),
     };
-    if matches!(call.act, Act::Run(_)) {
+    if is_run {
         mine::tests(chronicle, at, &text, &source, limits);
     }
-    if failed || matches!(call.act, Act::Run(_)) {
-        mine::error(chronicle, at, &text, failed, &source, limits);
-    }
+    mine::error(chronicle, at, &text, failed, &source, limits);
 }
 
 fn settle(shelf: &mut Shelf<CommandFact>, text: &str, outcome: Outcome) {
@@ -150,7 +155,12 @@ fn exit_code(text: &str) -> Option<i32> {
     let last = text.lines().next_back()?;
     [first, last].into_iter().find_map(|line| {
         // A long line, or words in front of these, are output that speaks of exit codes.
-        let line = clean::head(line, 80).to_ascii_lowercase();
+        let line = clean::head(line, 80);
+        let mut parts = line.as_bytes().windows(4);
+        if !parts.any(|part| part.eq_ignore_ascii_case(b"exit")) {
+            return None;
+        }
+        let line = line.to_ascii_lowercase();
         let starts = [
             "exit code",
             "exit status",
@@ -173,63 +183,73 @@ fn exit_code(text: &str) -> Option<i32> {
     })
 }
 
-/// The arguments that say what a call is about. Others are skipped unread.
+/// The arguments that say what a call is about. They are decoded when they are asked for, others not
+/// at all: a call that writes a file carries the whole of it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Input {
-    file_path: Option<Value>,
-    notebook_path: Option<Value>,
-    path: Option<Value>,
-    file: Option<Value>,
-    command: Option<Value>,
-    cmd: Option<Value>,
-    url: Option<Value>,
-    pattern: Option<Value>,
-    query: Option<Value>,
-    glob: Option<Value>,
+struct Input<'a> {
+    #[serde(borrow)]
+    file_path: Option<&'a RawValue>,
+    #[serde(borrow)]
+    notebook_path: Option<&'a RawValue>,
+    #[serde(borrow)]
+    path: Option<&'a RawValue>,
+    #[serde(borrow)]
+    file: Option<&'a RawValue>,
+    #[serde(borrow)]
+    command: Option<&'a RawValue>,
+    #[serde(borrow)]
+    cmd: Option<&'a RawValue>,
+    #[serde(borrow)]
+    url: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pattern: Option<&'a RawValue>,
+    #[serde(borrow)]
+    query: Option<&'a RawValue>,
+    #[serde(borrow)]
+    glob: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Call {
-    #[serde(default)]
-    input: Input,
+struct Call<'a> {
+    #[serde(default, borrow)]
+    input: Input<'a>,
 }
 
 fn act(tool: &str, block: &Block, limits: &EvidenceLimits) -> Act {
-    let input = serde_json::from_slice::<Call>(block.bytes())
+    let input = serde_json::from_slice::<Call<'_>>(block.bytes())
         .map(|call| call.input)
         .unwrap_or_default();
-    let path = [
-        &input.file_path,
-        &input.notebook_path,
-        &input.path,
-        &input.file,
-    ]
-    .into_iter()
-    .find_map(|member| text_of(member.as_ref()))
-    .map(|path| clean::line(&path, limits.path_chars));
-    let command = [&input.command, &input.cmd]
+    let path = [input.file_path, input.notebook_path, input.path, input.file]
         .into_iter()
-        .find_map(|member| text_of(member.as_ref()))
+        .find_map(text_of)
+        .map(|path| clean::line(&path, limits.path_chars));
+    let command = [input.command, input.cmd]
+        .into_iter()
+        .find_map(text_of)
         .map(|text| clean::command(&text, limits.command_chars));
-    let url = text_of(input.url.as_ref()).map(|url| clean::line(&url, limits.path_chars));
-    let search = [&input.pattern, &input.query]
+    let url = text_of(input.url).map(|url| clean::line(&url, limits.path_chars));
+    let search = [input.pattern, input.query]
         .into_iter()
-        .find_map(|member| text_of(member.as_ref()))
+        .find_map(text_of)
         .map(|what| {
-            let within = path.clone().or_else(|| text_of(input.glob.as_ref()));
+            let glob = || text_of(input.glob).map(Cow::into_owned);
+            let within = path.clone().or_else(glob);
             let within = within.map(|within| format!(" in {within}"));
             let text = format!("{tool} {what}{}", within.unwrap_or_default());
             clean::line(&text, limits.line_chars)
         });
-    let changes =
-        matches!(tool, "Edit" | "Write" | "MultiEdit" | "NotebookEdit") || changes_by_name(tool);
+    let changes = || match tool {
+        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => true,
+        "Read" => false,
+        _ => changes_by_name(tool),
+    };
     match (tool, command, url, search, path) {
         ("AskUserQuestion", ..) => Act::Ask,
         (_, Some(command), ..) if !command.is_empty() => Act::Run(command),
         (_, _, Some(url), ..) if !url.is_empty() => Act::Fetch(url),
         (_, _, _, Some(search), _) => Act::Search(search),
-        (_, _, _, _, Some(path)) if changes && !path.is_empty() => Act::Change(path),
+        (_, _, _, _, Some(path)) if !path.is_empty() && changes() => Act::Change(path),
         (_, _, _, _, Some(path)) if !path.is_empty() => Act::Read(path),
         _ => Act::Other,
     }
@@ -247,12 +267,14 @@ fn changes_by_name(tool: &str) -> bool {
 }
 
 /// A text, or the words of a command given as a list.
-fn text_of(value: Option<&Value>) -> Option<String> {
-    match value? {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(words) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            (!words.is_empty()).then(|| words.join(" "))
+fn text_of(value: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    let json = value?.get();
+    match json.as_bytes().first() {
+        Some(b'"') => serde_json::from_str::<Text<'_>>(json).ok()?.0,
+        Some(b'[') => {
+            let words: Vec<Text<'_>> = serde_json::from_str(json).ok()?;
+            let words: Vec<_> = words.into_iter().filter_map(|word| word.0).collect();
+            (!words.is_empty()).then(|| Cow::Owned(words.join(" ")))
         }
         _ => None,
     }

@@ -8,6 +8,10 @@ const LINE_END: &str = " ⏎ ";
 
 /// One line of at most `most` characters, blanks taken together.
 pub(super) fn line(text: &str, most: usize) -> String {
+    // Paths and names are nearly always as they should be.
+    if text.len() <= most && is_plain(text) {
+        return text.to_owned();
+    }
     let mut out = Line::new(most);
     let mut blank = false;
     for letter in letters(text) {
@@ -28,6 +32,10 @@ pub(super) fn line(text: &str, most: usize) -> String {
 
 /// A command on one line: as [`line`], but blanks stay and line ends show.
 pub(super) fn command(text: &str, most: usize) -> String {
+    let trimmed = text.trim();
+    if trimmed.len() <= most && trimmed.bytes().all(is_seen) {
+        return trimmed.to_owned();
+    }
     let mut out = Line::new(most);
     for letter in letters(text.trim()) {
         let fits = match letter {
@@ -40,6 +48,21 @@ pub(super) fn command(text: &str, most: usize) -> String {
         }
     }
     untag(&out.finish())
+}
+
+/// Whether a byte is a character that can be seen, or a blank, and begins no tag.
+fn is_seen(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && byte != b'<'
+}
+
+/// Whether [`line`] would leave a text as it is: seen at a glance, so a no may be wrong.
+fn is_plain(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_blank = |byte: Option<&u8>| byte == Some(&b' ');
+    bytes.iter().all(|byte| is_seen(*byte))
+        && !is_blank(bytes.first())
+        && !is_blank(bytes.last())
+        && !bytes.windows(2).any(|pair| pair == b"  ")
 }
 
 struct Line {

@@ -1,11 +1,20 @@
-//! What is taken from texts: test results, errors, figures and names, decisions.
+//! Mining of texts: test results, errors, figures and names, decisions.
+//!
+//! A record is mined once, when it is folded, and costs a pass or two over its text: words are
+//! looked for all at once ([`Words`]), and only the lines they stand in are looked at. Of a very
+//! long output both ends are mined.
 
 use super::note::{At, seen};
+use super::words::Words;
 use super::{EvidenceLimits, clean};
+use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Chronicle, Decision, Mention, Source, Speaker};
 use dormouse_text::atoms::{Shape, atoms};
 use dormouse_text::segment::{Kind, segment};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
 
 /// Words behind a number that make a line a test result.
 const VERDICTS: [&str; 10] = [
@@ -20,6 +29,9 @@ const VERDICTS: [&str; 10] = [
     "succeeded",
     "errored",
 ];
+
+/// Beginnings of these words: a line without any of them is no test result.
+const VERDICT_STEMS: [&str; 4] = ["pass", "fail", "succe", "error"];
 
 /// How lines begin that tell of an error even where the command succeeded.
 const ERROR_STARTS: [&str; 8] = [
@@ -98,6 +110,15 @@ const ASSISTANT_DECISIONS: [&str; 16] = [
     "entschieden",
     "ursache",
 ];
+
+static IN_RULES: LazyLock<Words> = LazyLock::new(|| Words::new(&USER_RULES));
+static IN_DECISIONS: LazyLock<Words> = LazyLock::new(|| Words::new(&ASSISTANT_DECISIONS));
+static IN_VERDICTS: LazyLock<Words> = LazyLock::new(|| Words::new(&VERDICT_STEMS));
+static IN_ERRORS: LazyLock<Words> = LazyLock::new(|| Words::new(&ERROR_WORDS));
+
+/// Bytes mined of each end of an output. Errors stand at one end or the other and totals at the
+/// end; layer 1 takes longer results out of the prompt, so only logs of other tools have them.
+const MINED_END: usize = 128 * 1024;
 
 /// Shortest line that can be a sentence worth quoting.
 const SHORTEST_DECISION: usize = 12;
@@ -183,24 +204,38 @@ fn is_value(text: &str, word: &str, start: usize, shape: Shape) -> bool {
     }
 }
 
+/// Takes what the model decided. Most texts decide nothing, and their JSON shows that.
+pub(super) fn assistant(
+    chronicle: &mut Chronicle,
+    seq: Seq,
+    block: &Block,
+    limits: &EvidenceLimits,
+) {
+    if IN_DECISIONS.may_stand_in_json(block.bytes())
+        && let Some(text) = block.readable_text()
+    {
+        decisions(chronicle, seq, &text, Speaker::Assistant, limits);
+    }
+}
+
 /// Takes sentences that lay something down.
-pub(super) fn decisions(
+fn decisions(
     chronicle: &mut Chronicle,
     seq: Seq,
     text: &str,
     by: Speaker,
     limits: &EvidenceLimits,
 ) {
-    let cues: &[&str] = match by {
-        Speaker::User => &USER_RULES,
-        Speaker::Assistant => &ASSISTANT_DECISIONS,
+    let cues = match by {
+        Speaker::User => &IN_RULES,
+        Speaker::Assistant => &IN_DECISIONS,
     };
     let at = At {
         clock: chronicle.clock,
         seq,
     };
     // Cutting a text into sentences costs more than seeing that there is nothing in it.
-    if !has_phrase(text, cues) {
+    if !cues.stand_in(text) {
         return;
     }
     let prose = |kind| matches!(kind, Kind::Prose | Kind::ListItem | Kind::Quote);
@@ -210,7 +245,7 @@ pub(super) fn decisions(
         .filter(|sentence| prose(sentence.kind))
         .map(|sentence| &text[sentence.trimmed(text)])
         .filter(|sentence| sentence.len() >= SHORTEST_DECISION && !sentence.ends_with('?'))
-        .filter(|sentence| has_phrase(sentence, cues))
+        .filter(|sentence| cues.stand_in(sentence))
         .take(limits.lines_per_record);
     for sentence in telling {
         let sentence = clean::line(sentence, limits.line_chars);
@@ -218,18 +253,32 @@ pub(super) fn decisions(
     }
 }
 
-/// Whether one of the phrases stands in the text as whole words.
-fn has_phrase(text: &str, phrases: &[&str]) -> bool {
-    let lower = text.to_lowercase().replace('’', "'");
-    let is_part = |letter: char| letter.is_alphanumeric();
-    phrases.iter().any(|phrase| {
-        lower.match_indices(phrase).any(|(at, _)| {
-            !lower[..at].ends_with(is_part) && !lower[at + phrase.len()..].starts_with(is_part)
-        })
-    })
+/// Both ends of an output that is very long, cut between lines.
+pub(super) fn both_ends(text: &str) -> Cow<'_, str> {
+    if text.len() <= 2 * MINED_END {
+        return Cow::Borrowed(text);
+    }
+    let first = text.floor_char_boundary(MINED_END);
+    let first = &text[..first];
+    let first = first.rsplit_once('\n').map_or(first, |(whole, _)| whole);
+    let last = text.ceil_char_boundary(text.len() - MINED_END);
+    let last = &text[last..];
+    let last = last.split_once('\n').map_or(last, |(_, whole)| whole);
+    Cow::Owned(format!("{first}\n{last}"))
 }
 
-/// Takes the lines that say how tests went; the last ones, where totals stand.
+/// The line around a place, as [`str::lines`] gives it.
+fn line_at(text: &str, place: &Range<usize>) -> Range<usize> {
+    let start = text[..place.start].rfind('\n').map_or(0, |end| end + 1);
+    let Some(length) = text[place.end..].find('\n') else {
+        return start..text.len();
+    };
+    let end = place.end + length;
+    let ends_in_return = text[start..end].ends_with('\r');
+    start..end - usize::from(ends_in_return)
+}
+
+/// Takes the lines that say how tests went.
 pub(super) fn tests(
     chronicle: &mut Chronicle,
     at: At,
@@ -237,23 +286,38 @@ pub(super) fn tests(
     source: &Source,
     limits: &EvidenceLimits,
 ) {
-    let found: Vec<&str> = text
-        .lines()
-        .rev()
-        .filter(|line| line.len() <= limits.line_chars && is_test_result(line))
-        .take(limits.lines_per_record)
-        .collect();
-    for line in found.into_iter().rev() {
+    for line in test_lines(text, limits) {
         let line = clean::line(line, limits.line_chars);
         *seen(&mut chronicle.tests, &line, at, limits.tests) = source.clone();
     }
 }
 
+/// Lines that say how tests went; the last ones, where totals stand.
+fn test_lines<'t>(text: &'t str, limits: &EvidenceLimits) -> Vec<&'t str> {
+    let places: Vec<Range<usize>> = IN_VERDICTS.places(text).collect();
+    let mut found = Vec::new();
+    let mut lines_from = text.len();
+    for place in places.iter().rev() {
+        if found.len() >= limits.lines_per_record {
+            break;
+        }
+        if place.start >= lines_from {
+            // Another word in the line that was looked at last.
+            continue;
+        }
+        let line = line_at(text, place);
+        lines_from = line.start;
+        if line.len() <= limits.line_chars && is_test_result(&text[line.clone()]) {
+            found.push(&text[line]);
+        }
+    }
+    found.reverse();
+    found
+}
+
 /// A count followed by a verdict: "12 passed", "3 tests, 0 failures", or "Failed: 2".
 fn is_test_result(line: &str) -> bool {
-    const STEMS: [&str; 4] = ["pass", "fail", "succe", "error"];
-    let has_digit = line.bytes().any(|byte| byte.is_ascii_digit());
-    if !has_digit || !STEMS.iter().any(|stem| contains_ignoring_case(line, stem)) {
+    if !line.bytes().any(|byte| byte.is_ascii_digit()) {
         return false;
     }
     let line = clean::line(line, line.len());
@@ -281,32 +345,45 @@ pub(super) fn error(
     source: &Source,
     limits: &EvidenceLimits,
 ) {
+    if let Some(line) = error_line(text, failed, limits) {
+        let line = clean::line(line, limits.line_chars);
+        *seen(&mut chronicle.errors, &line, at, limits.errors) = source.clone();
+    }
+}
+
+/// The first line that begins like an error; of a failed call, else the first that speaks of one,
+/// else the first.
+fn error_line<'t>(text: &'t str, failed: bool, limits: &EvidenceLimits) -> Option<&'t str> {
     let text = text
         .trim()
         .trim_start_matches("<tool_use_error>")
         .trim_end_matches("</tool_use_error>");
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    // One look at the first letter settles most lines; the lists are short, and so are the lines.
     let begins = |line: &&str| {
-        ERROR_STARTS
-            .iter()
-            .any(|start| starts_ignoring_case(line, start))
+        let first = line.bytes().next().map(|byte| byte.to_ascii_lowercase());
+        let mut starts = ERROR_STARTS.iter();
+        matches!(first, Some(b'e' | b'f' | b'p' | b't' | b'u' | b'*'))
+            && starts.any(|start| starts_ignoring_case(line, start))
     };
-    let telling = |line: &&str| {
-        let start = clean::head(line, limits.line_chars);
-        ERROR_WORDS
-            .iter()
-            .any(|word| contains_ignoring_case(start, word))
-    };
-    let is_code = |line: &&str| starts_ignoring_case(line, "exit code");
-    let found = lines().find(begins).or_else(|| {
-        let any = || lines().filter(|line| !is_code(line));
-        let line = any().find(telling).or_else(|| any().next());
-        line.filter(|_| failed)
-    });
-    if let Some(line) = found {
-        let line = clean::line(line, limits.line_chars);
-        *seen(&mut chronicle.errors, &line, at, limits.errors) = source.clone();
+    let mut lines = text.lines().map(str::trim_start);
+    if let Some(line) = lines.find(begins) {
+        return Some(line.trim_end());
     }
+    if !failed {
+        return None;
+    }
+    let is_code = |line: &str| starts_ignoring_case(line, "exit code");
+    let telling = |place: Range<usize>| {
+        let around = line_at(text, &place);
+        let line = text[around.clone()].trim();
+        let indent = text[around.clone()].len() - text[around.clone()].trim_start().len();
+        let shown = clean::head(line, limits.line_chars).len();
+        (place.end <= around.start + indent + shown && !is_code(line)).then_some(line)
+    };
+    IN_ERRORS.places(text).find_map(telling).or_else(|| {
+        let mut lines = text.lines().map(str::trim);
+        lines.find(|line| !line.is_empty() && !is_code(line))
+    })
 }
 
 fn starts_ignoring_case(text: &str, start: &str) -> bool {
@@ -314,41 +391,6 @@ fn starts_ignoring_case(text: &str, start: &str) -> bool {
     begin.is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))
 }
 
-fn contains_ignoring_case(text: &str, part: &str) -> bool {
-    text.as_bytes()
-        .windows(part.len())
-        .any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::{ASSISTANT_DECISIONS, USER_RULES, has_phrase, is_test_result};
-
-    #[test]
-    fn results_of_common_test_runners_are_known() {
-        for line in [
-            "test result: ok. 12 passed; 0 failed; 0 ignored",
-            "=== 3 failed, 10 passed in 1.2s ===",
-            "Tests:       2 failed, 5 passed, 7 total",
-            "5 doctests, 42 tests, 0 failures",
-            "\u{1b}[32m  12 passing (30ms)\u{1b}[0m",
-            "Failed: 2",
-        ] {
-            assert!(is_test_result(line), "{line}");
-        }
-        for line in [
-            "12 files changed",
-            "the 3 builds were passed on",
-            "line 12: failed to open",
-        ] {
-            assert!(!is_test_result(line), "{line}");
-        }
-    }
-
-    #[test]
-    fn phrases_are_whole_words() {
-        assert!(has_phrase("Never push to main.", &USER_RULES));
-        assert!(has_phrase("We’ll use SQLite here.", &ASSISTANT_DECISIONS));
-        assert!(!has_phrase("nevertheless it ran", &USER_RULES));
-    }
-}
+#[path = "mine_tests.rs"]
+mod tests;

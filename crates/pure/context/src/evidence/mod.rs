@@ -25,6 +25,7 @@ mod note;
 mod render;
 mod section;
 mod spoken;
+mod words;
 
 pub use account::{MissingMessage, accounts_for_all};
 pub use render::{render, render_beside};
@@ -34,7 +35,7 @@ pub use spoken::spoken;
 use crate::tokens;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::models::BytesPerToken;
-use dormouse_core::record::{Act, Body, Chronicle, Message, MessageOrigin, Record, Role, Speaker};
+use dormouse_core::record::{Act, Body, Chronicle, Message, MessageOrigin, Record, Role};
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 
@@ -134,10 +135,7 @@ fn assistant(
     for block in &message.content {
         match block.kind() {
             BlockKind::ToolUse => calls::opened(chronicle, record.seq, block, limits),
-            BlockKind::Text => {
-                let text = block.readable_text().unwrap_or_default();
-                mine::decisions(chronicle, record.seq, &text, Speaker::Assistant, limits);
-            }
+            BlockKind::Text => mine::assistant(chronicle, record.seq, block, limits),
             _ => {}
         }
     }
