@@ -12,20 +12,24 @@ use crate::program::Machine;
 use pretty_assertions::assert_eq;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/memory-v1")
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a folder. All files get the same time, for lists are ordered by it.
+fn copy(from: &Path, to: &Path, time: SystemTime) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
+            copy(&entry.path(), &target, time);
         } else {
-            fs::copy(entry.path(), target).unwrap();
+            fs::copy(entry.path(), &target).unwrap();
+            let file = fs::File::options().write(true).open(&target).unwrap();
+            file.set_modified(time).unwrap();
         }
     }
 }
@@ -53,7 +57,8 @@ fn answer(machine: &Machine, arguments: &[&str]) -> String {
 #[test]
 fn a_folder_of_the_version_before_gives_the_same_answers() {
     let machine = Machine::new(&[]);
-    copy(&data().join("memory"), &machine.home().join("memory"));
+    let (from, to) = (data().join("memory"), machine.home().join("memory"));
+    copy(&from, &to, SystemTime::now());
     let expected = |name: &str| fs::read_to_string(data().join("expected").join(name)).unwrap();
     let view = r#"{"command": "view", "path": "/memories"}"#;
     let asked: [(&str, &[&str]); 6] = [
