@@ -1,8 +1,8 @@
 //! Makes a rewritten sequence acceptable again.
 //!
 //! A rewrite takes segments away. What it leaves may begin with the assistant, hold a result
-//! without its call or a call without its result, end a turn in thinking, or put a system message
-//! where none may stand. Planners avoid that; this pass makes sure. It only looks at the
+//! without its call or a call without its result, name a call twice in one turn, end a turn in
+//! thinking, or put a system message where none may stand. Planners avoid that; this pass makes sure. It only looks at the
 //! segments, so every later view comes to the same sequence.
 
 use crate::segment::Segment;
@@ -81,6 +81,10 @@ impl<F: FnMut(Segment)> Repair<F> {
             self.thinking.push(segment);
             return;
         }
+        let is_call = segment.block.kind() == BlockKind::ToolUse;
+        if is_call && self.side == Side::Assistant && self.calls.repeats(&segment) {
+            return;
+        }
         if self.side == Side::User {
             self.end_user_turn();
             self.calls.clear();
@@ -98,7 +102,7 @@ impl<F: FnMut(Segment)> Repair<F> {
             self.out(thought);
         }
         self.thinking = thinking;
-        if segment.block.kind() == BlockKind::ToolUse {
+        if is_call {
             self.calls.push(&segment);
         }
         self.out(segment);
@@ -160,7 +164,7 @@ const SCANNED: usize = 8;
 #[derive(Default)]
 struct Calls {
     made: Vec<Call>,
-    /// Positions of the first call with each id; empty up to [`SCANNED`] calls.
+    /// Their positions by id; empty up to [`SCANNED`] calls.
     index: HashMap<CallId, usize>,
 }
 
@@ -188,13 +192,12 @@ impl Calls {
         };
         for at in new {
             if let Some(id) = self.made[at].segment.block.call() {
-                self.index.entry(id.clone()).or_insert(at);
+                self.index.insert(id.clone(), at);
             }
         }
     }
 
-    /// The first call with this id stands for all: ids repeat where a rewrite joins turns.
-    fn first(&self, id: &CallId) -> Option<usize> {
+    fn find(&self, id: &CallId) -> Option<usize> {
         if self.made.len() > SCANNED {
             return self.index.get(id).copied();
         }
@@ -202,18 +205,21 @@ impl Calls {
         made.position(|call| call.segment.block.call() == Some(id))
     }
 
+    /// Whether a call has no id, or one that the turn used already: ids repeat within a turn where
+    /// a rewrite took away all that stood between two responses. As in a view, the first counts.
+    fn repeats(&self, segment: &Segment) -> bool {
+        let id = segment.block.call();
+        id.is_none_or(|id| self.find(id).is_some())
+    }
+
     /// Takes a result; false when it answers no call, or is not the first to do so.
     fn answer(&mut self, id: &CallId) -> bool {
-        let call = self.first(id).map(|at| &mut self.made[at]);
+        let call = self.find(id).map(|at| &mut self.made[at]);
         call.is_some_and(|call| !std::mem::replace(&mut call.answered, true))
     }
 
     fn unanswered(&self) -> Vec<Segment> {
-        let waits = |call: &&Call| {
-            let first = call.segment.block.call().and_then(|id| self.first(id));
-            first.is_some_and(|first| !self.made[first].answered)
-        };
-        let made = self.made.iter().filter(waits);
+        let made = self.made.iter().filter(|call| !call.answered);
         made.map(|call| call.segment.clone()).collect()
     }
 }

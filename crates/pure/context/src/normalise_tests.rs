@@ -30,6 +30,24 @@ fn turns(segments: Vec<Segment>) -> Vec<Turn> {
     turns
 }
 
+fn without_repeated_calls(segments: Vec<Segment>) -> Vec<Segment> {
+    let mut out = Vec::new();
+    for turn in turns(segments) {
+        let mut made: Vec<CallId> = Vec::new();
+        for segment in turn.segments {
+            let call = segment.block.call().cloned();
+            match call.filter(|_| segment.block.kind() == BlockKind::ToolUse) {
+                Some(call) if made.contains(&call) => {}
+                call => {
+                    made.extend(call);
+                    out.push(segment);
+                }
+            }
+        }
+    }
+    out
+}
+
 fn without_trailing_thinking(segments: Vec<Segment>) -> Vec<Segment> {
     let mut out = Vec::new();
     for mut turn in turns(segments) {
@@ -73,6 +91,9 @@ fn user_turn(segments: Vec<Segment>, calls: &[Segment], out: &mut Vec<Segment>) 
 fn turn_by_turn(segments: Vec<Segment>) -> Vec<Segment> {
     let mut out: Vec<Segment> = Vec::new();
     let mut calls: Vec<Segment> = Vec::new();
+    // A turn of thinking is none: what is around it is one turn, in which no call may repeat.
+    let segments = without_trailing_thinking(segments);
+    let segments = without_repeated_calls(segments);
     for turn in turns(without_trailing_thinking(segments)) {
         let said = turn.segments;
         if turn.assistant {

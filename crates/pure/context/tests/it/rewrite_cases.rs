@@ -90,6 +90,35 @@ fn snipped_ranges_leave_and_pairs_stay_whole() {
 }
 
 #[test]
+fn responses_that_a_snip_joins_name_no_call_twice() {
+    let mut log = LogBuilder::new();
+    log.user("find the bug");
+    log.assistant("m1", vec![call("c1", "Read", &json!({}))]);
+    log.user_blocks(vec![result("c1", "file one")]);
+    log.assistant(
+        "m2",
+        vec![call("c1", "Grep", &json!({})), Block::text("on")],
+    );
+    log.user_blocks(vec![result("c1", "three hits")]);
+    log.assistant("m3", vec![Block::text("it is here")]);
+    log.push(Body::Snip(Snip {
+        ranges: vec![SeqRange {
+            first: Seq::new(3),
+            last: Seq::new(3),
+        }],
+        thinking: vec![],
+    }));
+    check(
+        &log,
+        "user: find the bug
+         assistant: calls Read (c1)
+         assistant: on
+         user: result of c1: three hits
+         assistant: it is here",
+    );
+}
+
+#[test]
 fn a_folded_span_becomes_one_line() {
     let mut log = two_tool_rounds();
     let span = FoldSpan {
