@@ -1,7 +1,8 @@
-//! Cost of applying a rewrite, for two lengths of the conversation in one run.
+//! Work on very long conversations, for two lengths in one run.
 //!
-//! `cargo bench -p dormouse-context --bench rewrite` prints divan's table and then the ratio that
-//! the project promises: ten times the results may cost about ten times as much, not a hundred.
+//! `cargo bench -p dormouse-context --bench long` prints divan's table and then the figures that the
+//! project promises: clearing ten times the results may cost about ten times as much, not a hundred;
+//! telling which files were read costs what a round brought.
 
 #![expect(clippy::expect_used, reason = "a benchmark fails by panicking")]
 #![expect(
@@ -12,12 +13,17 @@
 
 use divan::{Bencher, black_box};
 use dormouse_context::conversation::Conversation;
+use dormouse_context::files_read::FilesRead;
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::target::Target;
+use dormouse_context::view::View;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::{Body, ClearedBlock, Clearing, Record};
+use dormouse_testkit::LogBuilder;
+use dormouse_testkit::blocks::call;
 use dormouse_testkit::conversation::{Shape, session};
+use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -81,13 +87,60 @@ fn clear_results(bencher: Bencher<'_, '_>, results: usize) {
     bencher.bench_local(|| fixture.clear());
 }
 
-fn median(runs: usize, fixture: &Fixture) -> Duration {
+/// One round more: the view behind it, and the index as it was before.
+fn round(fixture: &Fixture) -> (View, FilesRead) {
+    let mut index = FilesRead::default();
+    let mut view = fixture.conversation.view().clone();
+    index.update(&view, reads_files);
+    let mut log = LogBuilder::starting_at(fixture.clearing.seq, "n");
+    let input = json!({ "file_path": "/src/new.rs" });
+    view.apply(log.assistant("msg_new", vec![call("toolu_new", "Read", &input)]));
+    (view, index)
+}
+
+fn reads_files(tool: &str) -> bool {
+    tool == "Read"
+}
+
+/// The paths by looking at every segment, as it was done before there was an index.
+fn walk(view: &View) -> Vec<String> {
+    let segments = view.segments();
+    let calls = segments.iter().map(|segment| &segment.block);
+    let reads = calls.filter(|block| {
+        block.kind() == BlockKind::ToolUse && block.tool().is_some_and(reads_files)
+    });
+    reads
+        .filter_map(|call| call.input_text("file_path"))
+        .collect()
+}
+
+#[divan::bench(args = [FEW, MANY], sample_count = 20)]
+fn files_read_after_a_round(bencher: Bencher<'_, '_>, results: usize) {
+    let (view, index) = round(&Fixture::new(results));
+    bencher
+        .with_inputs(|| index.clone())
+        .bench_local_values(|mut index| {
+            index.update(&view, reads_files);
+            (index.paths(), index)
+        });
+}
+
+#[divan::bench(args = [FEW, MANY], sample_count = 20)]
+fn files_read_by_a_walk(bencher: Bencher<'_, '_>, results: usize) {
+    let (view, _) = round(&Fixture::new(results));
+    bencher.bench_local(|| walk(&view));
+}
+
+/// The median of many runs; `given` is made before, and what comes out is dropped after the clock
+/// has stopped.
+fn median<G, T>(runs: usize, given: impl Fn() -> G, run: impl Fn(G) -> T) -> Duration {
     let mut times: Vec<Duration> = (0..runs)
         .map(|_| {
+            let given = given();
             let start = Instant::now();
-            let cleared = black_box(fixture.clear());
+            let out = black_box(run(given));
             let taken = start.elapsed();
-            drop(cleared);
+            drop(out);
             taken
         })
         .collect();
@@ -98,10 +151,25 @@ fn median(runs: usize, fixture: &Fixture) -> Duration {
 fn main() {
     divan::main();
     let (few, many) = (Fixture::new(FEW), Fixture::new(MANY));
-    let (short, long) = (median(21, &few), median(21, &many));
+    let clearing = |fixture: &Fixture| median(41, || (), |()| fixture.clear());
+    let (short, long) = (clearing(&few), clearing(&many));
     println!(
         "\nclearing {MANY} results: {long:?}   (promised ≤ 50 ms)\n\
          clearing {MANY} results / clearing {FEW}: {:.1}×   (promised ≤ 20; {short:?})",
         long.as_secs_f64() / short.as_secs_f64()
+    );
+    let (view, index) = round(&many);
+    let following = median(
+        41,
+        || index.clone(),
+        |mut index| {
+            index.update(&view, reads_files);
+            (index.paths(), index)
+        },
+    );
+    let walking = median(11, || (), |()| walk(&view));
+    println!(
+        "files read after a round, {} messages: {following:?}   (a walk takes {walking:?})",
+        MANY * 2
     );
 }
