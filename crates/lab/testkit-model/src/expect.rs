@@ -1,4 +1,4 @@
-//! What a request must look like.
+//! Expectations of a request.
 
 use dormouse_model::Request;
 use pretty_assertions::StrComparison;

@@ -25,7 +25,7 @@ pub struct ScriptedModel {
 struct State {
     steps: VecDeque<Step>,
     received: Vec<Request>,
-    /// What went wrong, for streams that nobody reads.
+    /// The first departure from the script, for streams that are not read to the end.
     failure: Option<String>,
 }
 

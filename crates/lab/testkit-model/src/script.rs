@@ -22,7 +22,7 @@ pub struct Step {
     pub(crate) answer: Answer,
 }
 
-/// What becomes of a request.
+/// The answer to a request.
 pub enum Answer {
     /// A complete response.
     Response(Box<Response>),

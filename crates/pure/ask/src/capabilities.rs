@@ -1,4 +1,4 @@
-//! What a model behind a client can do.
+//! Abilities of a model behind a client.
 //!
 //! # Model
 //! The wire decides what can be asked at all, the model table what this model holds and how its
@@ -116,7 +116,7 @@ impl fmt::Debug for Features {
     }
 }
 
-/// How prompts are cached.
+/// Caching of prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caching {
     /// Up to the markers in the request.
@@ -125,20 +125,20 @@ pub enum Caching {
     Automatic,
 }
 
-/// What a model can do.
+/// Abilities of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Tokens it can hold, prompt and answer together.
     pub window: Tokens,
     /// Longest answer.
     pub max_output: Tokens,
-    /// How its prompts are cached.
+    /// Caching of its prompts.
     pub caching: Caching,
     /// A shorter prefix than this is not cached.
     pub cache_minimum: Tokens,
-    /// What its thinking blocks are bound to.
+    /// The context that its thinking blocks are bound to.
     pub thinking_binding: ThinkingBinding,
-    /// What else it can do.
+    /// Further abilities.
     pub features: Features,
 }
 
@@ -160,7 +160,7 @@ impl Capabilities {
         }
     }
 
-    /// What the Messages wire and the model table say.
+    /// Abilities by the Messages wire and the model table.
     pub fn of_messages(table: &ModelTable, model: &str) -> Self {
         let mut capabilities = Self::from_table(table, model, Caching::Markers);
         capabilities.features = Features::of(&[
@@ -181,7 +181,7 @@ impl Capabilities {
         capabilities
     }
 
-    /// What the chat-completions wire and the model table say. Thinking is not sent on that wire.
+    /// Abilities by the chat-completions wire and the model table. Thinking is not sent on that wire.
     pub fn of_chat(table: &ModelTable, model: &str) -> Self {
         Self {
             thinking_binding: ThinkingBinding::None,
@@ -207,7 +207,7 @@ impl Capabilities {
     }
 }
 
-/// What the caller knows better than the table.
+/// Corrections of the table by the caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CapabilityOverrides {
     /// The window.

@@ -81,7 +81,7 @@ pub enum KeepThinking {
 pub struct ClearToolUses {
     /// When to begin; the provider's default is 100,000 tokens.
     pub trigger: Option<Trigger>,
-    /// How many of the latest to keep; the provider's default is 3.
+    /// Number of the latest to keep; the provider's default is 3.
     pub keep: Option<u32>,
     /// Not unless so much is gained.
     pub at_least: Option<Tokens>,
@@ -215,7 +215,7 @@ pub const fn compaction_betas() -> [&'static str; 1] {
     [COMPACT_ON_DEMAND]
 }
 
-/// How a model thinks.
+/// Thinking of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thinking {
     /// Not at all.
@@ -228,10 +228,10 @@ pub enum Thinking {
     Budget(Tokens),
 }
 
-/// What happens to thinking whose prefix has changed.
+/// Treatment of thinking whose prefix has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefixMismatch {
-    /// What the provider does by default.
+    /// The provider's default.
     Default,
     /// The request fails.
     Error,
@@ -298,7 +298,7 @@ pub fn json_schema(schema: &Value, capabilities: &Capabilities) -> Result<Member
 pub enum AppliedEdit {
     /// Tool results were cleared.
     ToolUses {
-        /// How many.
+        /// Their number.
         cleared: u64,
         /// Tokens gained.
         tokens: Tokens,
@@ -314,7 +314,7 @@ pub enum AppliedEdit {
     Other(RawJson),
 }
 
-/// What became of the prompt cache.
+/// Fate of the prompt cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CacheDiagnosis {
     /// Nothing to report, or not yet.
@@ -363,7 +363,7 @@ impl Extras {
         edits.into_iter().map(AppliedEdit::read).collect()
     }
 
-    /// What the provider says about its cache; `None` when it was not asked.
+    /// The provider's report on its cache; `None` when it was not asked.
     pub fn cache_diagnosis(&self) -> Option<CacheDiagnosis> {
         let value: Value = serde_json::from_slice(self.diagnostics.as_ref()?.bytes()).ok()?;
         let Some(report) = value.as_object() else {
@@ -387,7 +387,7 @@ impl Extras {
         })
     }
 
-    /// How many thinking blocks the provider dropped because they did not belong to the prompt.
+    /// Number of thinking blocks that the provider dropped because they did not belong to the prompt.
     pub fn dropped_thinking(&self) -> usize {
         let raw = self.input_transformations.as_ref();
         let value = raw.and_then(|raw| serde_json::from_slice::<Vec<Value>>(raw.bytes()).ok());

@@ -1,9 +1,9 @@
-//! What is asked.
+//! Requests, and the members of their bodies.
 //!
 //! # Model
-//! A [`Request`] is a body in the shape of the Messages API, as bytes that nobody here changes,
-//! and what does not stand in the body. [`Params`] builds the members around the prompt once per
-//! session, and remembers which beta headers they need.
+//! A [`Request`] is a body in the shape of the Messages API, as bytes that this crate does not
+//! change, and what does not stand in the body. [`Params`] builds the members around the prompt once
+//! per session, and remembers which beta headers they need.
 //!
 //! # Not here
 //! The prompt itself (`dormouse-context`) and what single features look like
@@ -24,7 +24,7 @@ pub struct Request {
     pub body: Bytes,
     /// Beta headers the body needs.
     pub betas: Vec<Cow<'static, str>>,
-    /// How the answer comes; it must agree with `stream` in the body.
+    /// Delivery of the answer; it must agree with `stream` in the body.
     pub delivery: Delivery,
     /// Tokens the caller believes the prompt to hold, if it has an idea. Lets a client notice a
     /// server that reads less than it was sent.
@@ -65,7 +65,7 @@ impl Request {
     }
 }
 
-/// How an answer comes.
+/// Delivery of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// In pieces. The idle time-out watches over it.

@@ -1,4 +1,4 @@
-//! What a model answers: events while it writes, and the whole response at the end.
+//! Answers of a model: events while it writes, and the whole response at the end.
 //!
 //! # Model
 //! A stream of [`Event`]s ends in [`Event::Done`] with the complete [`Response`], or in an error.
@@ -9,7 +9,7 @@
 //! Types without a provider in them. What only one provider sends is carried as raw JSON.
 //!
 //! # Not here
-//! How a wire becomes these types (`anthropic`, `openai`), and reading the raw extras (`features`).
+//! Making these types of a wire (`anthropic`, `openai`), and reading the raw extras (`features`).
 
 use crate::limits::RateLimits;
 use dormouse_core::block::{Block, BlockKind};
@@ -30,14 +30,14 @@ pub enum Event {
         id: MessageId,
         /// The model that answers.
         model: Arc<str>,
-        /// What the prompt used, as far as known.
+        /// Usage of the prompt, as far as known.
         usage: TokenUsage,
     },
     /// A block begins.
     BlockStart {
         /// Its place in the answer.
         index: u32,
-        /// What it will be.
+        /// Its kind.
         kind: BlockKind,
         /// The block as it is announced, such as a tool call with its name and no input yet.
         head: RawJson,
@@ -46,7 +46,7 @@ pub enum Event {
     Delta {
         /// Its place in the answer.
         index: u32,
-        /// By what.
+        /// Its growth.
         delta: Delta,
     },
     /// A block is complete.
@@ -56,7 +56,7 @@ pub enum Event {
         /// The block; `None` where a limit cut it off and nothing valid can be made of it.
         block: Option<Block>,
     },
-    /// What was used so far.
+    /// Usage so far.
     Usage(TokenUsage),
     /// Why the model stopped.
     Stop(StopReason),
@@ -73,7 +73,7 @@ pub enum Event {
     Done(Box<Response>),
 }
 
-/// What a block grew by.
+/// Growth of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delta {
     /// Text of the answer.
@@ -98,7 +98,7 @@ pub struct Retrying {
     pub attempt: u32,
     /// The pause before it.
     pub after: Duration,
-    /// What went wrong, in one line.
+    /// The error and its causes in one line.
     pub because: String,
 }
 
@@ -166,7 +166,7 @@ impl StopReason {
     }
 }
 
-/// What is known of a refusal.
+/// The provider's account of a refusal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
     /// The provider's category, such as `cyber`.
@@ -188,17 +188,17 @@ pub struct Response {
     pub cut_off: Vec<Unfinished>,
     /// Why it ended.
     pub stop_reason: StopReason,
-    /// What the answer itself used: what the conversation holds.
+    /// Usage of the answer itself: the tokens that the conversation holds.
     pub usage: TokenUsage,
-    /// What is billed. More than `usage` where the provider sampled more than once.
+    /// Usage that is billed. More than `usage` where the provider sampled more than once.
     pub billed: TokenUsage,
     /// Reports that only some providers make.
     pub extras: Extras,
     /// The provider's id of the request, for its support.
     pub request_id: Option<String>,
-    /// What is left of the account's limits.
+    /// Remainder of the account's limits.
     pub rate_limits: RateLimits,
-    /// What the caller should know although the answer is there.
+    /// Oddities that the caller should know of although the answer is there.
     pub warnings: Vec<Warning>,
 }
 
@@ -222,16 +222,16 @@ pub enum Warning {
     /// The server counted far fewer tokens than the prompt has: it cut off the front without
     /// saying so.
     PromptTruncated {
-        /// What the server says it read.
+        /// Tokens that the server says it read.
         reported: Tokens,
-        /// What the prompt is estimated to hold.
+        /// Tokens that the prompt is estimated to hold.
         estimated: Tokens,
     },
     /// Content that the provider's wire cannot carry was left out of the prompt.
     Omitted {
-        /// What, as the `type` of the block or tool.
+        /// `type` of the block or tool.
         what: String,
-        /// How often.
+        /// Times it was left out.
         count: usize,
     },
 }
@@ -263,7 +263,7 @@ pub struct Unfinished {
     pub received: String,
 }
 
-/// What had arrived when a stream broke.
+/// The part of an answer that had arrived when its stream broke.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Partial {
     /// The response's id.
@@ -274,7 +274,7 @@ pub struct Partial {
     pub blocks: Vec<Block>,
     /// Blocks that had begun.
     pub unfinished: Vec<Unfinished>,
-    /// What was used, as far as the provider had said. It is billed all the same.
+    /// Usage, as far as the provider had said. It is billed all the same.
     pub usage: TokenUsage,
 }
 

@@ -29,6 +29,7 @@ pub struct RetryPolicy {
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
+            // Retries, pauses and the longest hint are those of the provider's own SDKs.
             retries: 2,
             base: Duration::from_millis(500),
             cap: Duration::from_secs(8),
@@ -47,7 +48,7 @@ impl RetryPolicy {
     };
 }
 
-/// What to do after a failure.
+/// The step after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Send again.
@@ -132,6 +133,7 @@ impl Retries {
 
     /// Doubling, capped, less up to a quarter so that many clients do not come back at once.
     fn backoff(&mut self) -> Duration {
+        // More doublings than the cap ever needs, and few enough not to overflow.
         let doublings = (self.failed - 1).min(20);
         let full = self.policy.base.saturating_mul(1 << doublings);
         let full = full.min(self.policy.cap);

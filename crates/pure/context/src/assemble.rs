@@ -113,11 +113,17 @@ impl RequestBody<'_> {
             })
             .collect();
         marked.sort_unstable();
-        let mut marked = marked.into_iter().peekable();
-        for (at, segment) in (0_u64..).zip(segments) {
-            let ttl = marked.next_if(|(next, _)| *next == at).map(|(_, ttl)| ttl);
+        let mut marked = marked.into_iter();
+        let mut next = marked.next();
+        // Internal iteration: the list walks its chunks in two plain loops.
+        segments.enumerate().for_each(|(at, segment)| {
+            let is_marked = next.is_some_and(|(place, _)| place == at as u64);
+            let ttl = next.filter(|_| is_marked).map(|(_, ttl)| ttl);
             writer.block(segment.role, segment.block.bytes(), ttl);
-        }
+            if is_marked {
+                next = marked.next();
+            }
+        });
         writer.finish();
     }
 }
@@ -130,20 +136,22 @@ struct Turns<'a> {
 
 impl Turns<'_> {
     fn block(&mut self, role: Role, bytes: &[u8], ttl: Option<Ttl>) {
-        if self.role == Some(role) {
-            self.out.push(b',');
-        } else {
-            if self.role.is_some() {
-                self.out.extend_from_slice(b"]},");
+        // Each wrapper is a constant of its own: the compiler knows its length and writes it without
+        // a call, which would take as long as copying a short block.
+        let out = &mut *self.out;
+        match (self.role, role) {
+            (Some(before), _) if before == role => out.push(b','),
+            (None, Role::User) => out.extend_from_slice(br#"{"role":"user","content":["#),
+            (None, Role::Assistant) => out.extend_from_slice(br#"{"role":"assistant","content":["#),
+            (None, Role::System) => out.extend_from_slice(br#"{"role":"system","content":["#),
+            (Some(_), Role::User) => out.extend_from_slice(br#"]},{"role":"user","content":["#),
+            (Some(_), Role::Assistant) => {
+                out.extend_from_slice(br#"]},{"role":"assistant","content":["#);
             }
-            self.out.extend_from_slice(match role {
-                Role::User => br#"{"role":"user","content":["#,
-                Role::Assistant => br#"{"role":"assistant","content":["#,
-                Role::System => br#"{"role":"system","content":["#,
-            });
-            self.role = Some(role);
+            (Some(_), Role::System) => out.extend_from_slice(br#"]},{"role":"system","content":["#),
         }
-        write_marked(self.out, bytes, ttl);
+        self.role = Some(role);
+        write_marked(out, bytes, ttl);
     }
 
     fn finish(self) {

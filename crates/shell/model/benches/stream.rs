@@ -1,4 +1,4 @@
-//! What a stream costs between the socket and the reader.
+//! Cost of a stream between the socket and the reader.
 
 use divan::Bencher;
 use divan::counter::BytesCount;

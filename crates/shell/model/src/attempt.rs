@@ -9,8 +9,8 @@
 //! Order, time-outs, bounds on what is read. The same for every provider.
 //!
 //! # Not here
-//! What bytes mean ([`Provider`], [`Decoder`]). Retry, back-off and fallback: they belong to the
-//! driver of a conversation, which records each of them.
+//! The meaning of bytes ([`Provider`], [`Decoder`]). Retry, back-off and fallback: they belong to
+//! the driver of a conversation, which records each of them.
 
 use crate::blocking;
 use crate::error::{Malformed, ModelError};
@@ -30,10 +30,10 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument;
 
-/// How long to wait for what.
+/// Longest waits of one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a connection.
+    /// For a connection, TLS included.
     pub connect: Duration,
     /// For the next byte of a streamed answer; every byte starts it anew.
     pub idle: Duration,
@@ -46,21 +46,29 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
+            // A handshake over a bad line takes seconds; a host that is down takes for ever.
             connect: Duration::from_secs(30),
+            // Providers send pings, but local servers read long prompts in silence for minutes.
             idle: Duration::from_mins(5),
+            // The time-out of the provider's own SDKs for an answer that is not streamed.
             whole: Duration::from_mins(10),
+            // The longest answers stream for tens of minutes; a stream that goes on for longer is
+            // a fault.
             overall: Some(Duration::from_hours(1)),
         }
     }
 }
 
-/// A longer answer than this comes from no model.
+/// Bytes of an answer. The longest a model can write is some megabytes as events; the rest is room
+/// for pages that the provider fetched.
 pub(crate) const LONGEST_ANSWER: usize = 64 * 1024 * 1024;
+/// Bytes of an error reply: gateways send whole pages of HTML, of which the first words are used.
 const LONGEST_ERROR: usize = 64 * 1024;
-/// The end of a chunked body usually is in the same packet as the last event.
+/// Wait for the end of a chunked body, which usually is in the same packet as the last event. A
+/// caller notices no delay below a frame or two.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// What a reply's head tells.
+/// Facts from the head of a reply.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Head {
     pub(crate) request_id: Option<String>,
@@ -106,7 +114,7 @@ pub(crate) trait Decoder: Send {
     /// The response, when the stream is over or has ended.
     fn finish(&mut self, out: &mut Vec<Event>) -> Result<Response, ModelError>;
 
-    /// What had arrived; `None` when no content had.
+    /// The content that had arrived; `None` when none had.
     fn partial(&mut self) -> Option<Partial>;
 }
 

@@ -1,4 +1,4 @@
-//! What both clients are made of: where, as whom, how patiently.
+//! The common part of both clients: address, credential, time-outs.
 
 use crate::attempt::{Call, Timeouts};
 use crate::error::SetupError;
@@ -11,10 +11,10 @@ use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
 
-/// As whom to ask.
+/// The account that asks.
 #[derive(Clone, Debug)]
 pub enum Credential {
-    /// As nobody; local servers want no key.
+    /// No account; local servers want no key.
     None,
     /// A key in `x-api-key` (Messages) or as a bearer (chat completions).
     Key(SecretString),
@@ -27,15 +27,15 @@ pub enum Credential {
 pub struct ClientOptions {
     /// Address of the provider: scheme, host and what precedes the paths of its interface.
     pub url: String,
-    /// As whom to ask.
+    /// The account that asks.
     pub credential: Credential,
-    /// How long to wait.
+    /// Longest waits of one attempt.
     pub timeouts: Timeouts,
-    /// What models are known.
+    /// Known models, for capabilities.
     pub models: Arc<ModelTable>,
-    /// What is known better than by the table.
+    /// Corrections of the table, such as the window a local server was started with.
     pub overrides: CapabilityOverrides,
-    /// How to connect, if not by TCP.
+    /// Way to connect; TCP if `None`.
     pub connector: Option<Arc<dyn Connector>>,
 }
 

@@ -1,13 +1,13 @@
-//! What can go wrong between a request and its answer.
+//! Failures between a request and its answer.
 //!
 //! # Model
-//! A variant is a reason the caller acts on: shorten, wait, ask the user, replay, give up. What
-//! the provider said is kept beside it ([`Reply`]). Failures after the first content are wrapped
+//! A variant is a reason the caller acts on: shorten, wait, ask the user, replay, give up. The
+//! provider's words are kept beside it ([`Reply`]). Failures after the first content are wrapped
 //! in [`ModelError::Broken`] together with what had arrived, so that no caller sends such a request
 //! again by mistake. A refusal is no error: the model answered.
 //!
 //! # Not here
-//! How a provider's reply maps to a variant (`anthropic::errors`, `openai::errors`), and whether
+//! The mapping of a provider's reply to a variant (`anthropic::errors`, `openai::errors`), and whether
 //! to try again ([`dormouse_ask::retry`]).
 
 use crate::sse::SseError;
@@ -30,7 +30,7 @@ pub enum ModelError {
         tokens: Option<Tokens>,
         /// The window, where the provider says.
         limit: Option<Tokens>,
-        /// What the provider said.
+        /// The provider's words.
         reply: Box<Reply>,
     },
     /// Prompt and longest answer together do not fit into the window.
@@ -44,7 +44,7 @@ pub enum ModelError {
         max_tokens: Tokens,
         /// The window.
         limit: Tokens,
-        /// What the provider said.
+        /// The provider's words.
         reply: Box<Reply>,
     },
     /// The body has too many bytes.
@@ -74,17 +74,17 @@ pub enum ModelError {
     /// Something about a message thread.
     #[error("the message thread cannot be used: {issue}")]
     Thread {
-        /// What.
+        /// The trouble with it.
         issue: ThreadIssue,
-        /// What the provider said.
+        /// The provider's words.
         reply: Box<Reply>,
     },
     /// The provider could not compact.
     #[error("the provider's compaction failed: {issue}")]
     Compaction {
-        /// Why.
+        /// The reason.
         issue: CompactionIssue,
-        /// What the provider said.
+        /// The provider's words.
         reply: Box<Reply>,
     },
     /// Any other fault of the request.
@@ -101,7 +101,7 @@ pub enum ModelError {
     Connection {
         /// The server.
         host: String,
-        /// How.
+        /// The way it failed.
         #[source]
         source: ConnectionError,
     },
@@ -114,15 +114,15 @@ pub enum ModelError {
     /// The stream ended before the answer did.
     #[error("the answer was cut off")]
     Cut,
-    /// What came is not what the wire's description allows.
+    /// The answer is not what the wire's description allows.
     #[error("the provider's answer cannot be read")]
     Malformed(#[from] Malformed),
     /// Content had arrived when this happened. The request must not be sent again.
     #[error("the answer broke off after it had begun")]
     Broken {
-        /// What had arrived.
+        /// Content that had arrived.
         partial: Box<Partial>,
-        /// What happened.
+        /// The error that ended it.
         #[source]
         source: Box<Self>,
     },
@@ -138,7 +138,7 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// What the provider said, if it said something.
+    /// The provider's words, if it sent any.
     pub fn reply(&self) -> Option<&Reply> {
         match self {
             Self::PromptTooLong { reply, .. }
@@ -168,7 +168,7 @@ impl ModelError {
         }
     }
 
-    /// What had arrived before the answer broke off.
+    /// Content that had arrived before the answer broke off.
     pub fn partial(&self) -> Option<&Partial> {
         match self {
             Self::Broken { partial, .. } => Some(partial),
@@ -271,7 +271,7 @@ impl ModelError {
     }
 }
 
-/// What a provider said when it refused.
+/// The words of a provider that refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     /// HTTP status; `None` for an error inside a stream that had begun.
@@ -288,11 +288,11 @@ pub struct Reply {
     pub retry_after: Option<Duration>,
     /// The server's opinion on trying again.
     pub should_retry: Option<bool>,
-    /// What is left of the account's limits.
+    /// Remainder of the account's limits.
     pub rate_limits: RateLimits,
 }
 
-/// What is wrong with a message thread.
+/// Trouble with a message thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThreadIssue {
     /// It is gone: send everything again.
@@ -352,7 +352,7 @@ impl fmt::Display for CompactionIssue {
     }
 }
 
-/// How a connection failed.
+/// Ways in which a connection fails.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
     /// It could not be made.
@@ -366,7 +366,7 @@ pub enum ConnectionError {
     Broke(#[source] hyper::Error),
 }
 
-/// What about an answer cannot be read.
+/// Reasons why an answer cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Malformed {
     /// The framing.
@@ -410,7 +410,7 @@ pub enum SetupError {
     /// The address is none.
     #[error("`{url}` is not an http or https address")]
     BadUrl {
-        /// What was given.
+        /// The address that was given.
         url: String,
     },
     /// The key, or another header, has characters that no header may have.

@@ -17,8 +17,8 @@
 //! crate.
 //!
 //! # Not here
-//! How a prompt is laid out, when to ask what, what it costs. Retry, back-off and fallback: a client
-//! makes one attempt, and its error becomes a [`dormouse_ask::Failure`] that the caller decides on.
+//! The layout of a prompt, when to ask, what it costs. Retry, back-off and fallback: a client makes
+//! one attempt, and its error becomes a [`dormouse_ask::Failure`] that the caller decides on.
 
 pub mod anthropic;
 mod attempt;

@@ -1,4 +1,4 @@
-//! What a provider says about the account's limits in the head of its reply.
+//! The account's limits and the server's hints in the head of a reply.
 
 use dormouse_ask::{RateLimit, RateLimits};
 use dormouse_core::units::Millis;

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 
 /// A model behind some provider.
 pub trait Model: fmt::Debug + Send + Sync {
-    /// What the model of this name can do.
+    /// Abilities of the model of this name.
     fn capabilities(&self, model: &str) -> Capabilities;
 
     /// Asks once. Nothing is sent before the stream is polled, and nothing is sent a second time:
@@ -38,7 +38,7 @@ pub trait Model: fmt::Debug + Send + Sync {
 /// The future of a count.
 pub type Counting = Pin<Box<dyn Future<Output = Result<TokenCount, ModelError>> + Send>>;
 
-/// How long a prompt is, by the provider's estimate.
+/// Length of a prompt, by the provider's estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenCount {
     /// Tokens the model would see.
@@ -47,8 +47,8 @@ pub struct TokenCount {
     pub before_editing: Option<Tokens>,
 }
 
-/// Events that an attempt may be ahead of its reader: a chunk of a socket holds about as many, and
-/// a reader that is slower than that holds the socket back.
+/// Events that an attempt may be ahead of its reader. Enough that small deltas do not cost a turn
+/// each, few enough that a slow reader holds the socket back.
 const AHEAD: usize = 32;
 
 type Attempt = Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send>>;

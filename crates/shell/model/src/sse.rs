@@ -11,7 +11,7 @@
 //! decoder refuses everything.
 //!
 //! # Not here
-//! What an event means, reconnecting (a model's answer cannot be resumed) and the `retry` and
+//! The meaning of an event, reconnecting (a model's answer cannot be resumed) and the `retry` and
 //! `id` fields, which no provider uses.
 
 /// One event.

@@ -4,14 +4,14 @@ use super::*;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
-/// What the standard says, written down without thought for chunks.
+/// The standard, written down without thought for chunks.
 fn reference(input: &[u8]) -> Vec<SseEvent> {
     let input = input.strip_prefix(BOM).unwrap_or(input);
     let text = String::from_utf8_lossy(input)
         .replace("\r\n", "\n")
         .replace('\r', "\n");
     let mut lines: Vec<&str> = text.split('\n').collect();
-    // What follows the last line end is a line only when its own end comes.
+    // Text behind the last line end is a line only when its own end comes.
     lines.pop();
     let (mut events, mut name, mut data) = (Vec::new(), String::new(), Vec::new());
     for line in lines {

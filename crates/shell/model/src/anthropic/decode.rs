@@ -306,7 +306,7 @@ impl Decoder for MessageDecoder {
             Err(source) if is_known(name) => return Err(event_shape(source).into()),
             Err(_) => name.to_owned(),
         };
-        // What is not JSON at all is handed on as text.
+        // Data that is not JSON at all is handed on as text.
         let data = serde_json::from_str(data).or_else(|_| RawJson::from_value(data));
         let data = data.map_err(event_shape)?;
         out.push(Event::Extra { name: kind, data });

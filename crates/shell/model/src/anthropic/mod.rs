@@ -8,7 +8,7 @@
 //! Paths, headers, events, errors and usage of this wire.
 //!
 //! # Not here
-//! What a prompt looks like (`dormouse-context`) and members of a request ([`dormouse_ask::features`]).
+//! The layout of a prompt (`dormouse-context`) and members of a request ([`dormouse_ask::features`]).
 
 mod decode;
 mod errors;

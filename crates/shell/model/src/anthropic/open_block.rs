@@ -25,7 +25,7 @@ pub(super) struct OpenBlock {
     set: Vec<(String, RawJson)>,
 }
 
-/// How a block ended.
+/// The end of a block.
 #[derive(Debug)]
 pub(super) enum Closed {
     Block(Block),
@@ -116,7 +116,7 @@ impl OpenBlock {
         })
     }
 
-    /// What had arrived of a block that does not end.
+    /// The received part of a block that does not end.
     pub(super) fn unfinished(self) -> Unfinished {
         let received = self.text.or(self.thinking).or(self.input);
         Unfinished {

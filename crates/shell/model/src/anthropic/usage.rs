@@ -46,7 +46,7 @@ impl WireUsage {
         }
     }
 
-    /// What all sampling together is billed as, where the provider lists it.
+    /// The bill for all sampling together, where the provider lists it.
     pub(super) fn billed(&self) -> Option<TokenUsage> {
         let iterations = self.iterations.as_ref().filter(|list| !list.is_empty())?;
         let figures = iterations.iter().map(|each| {

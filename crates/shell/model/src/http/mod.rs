@@ -28,6 +28,7 @@ use tokio::time::Instant;
 
 /// Servers close idle connections after a minute or more; a younger one is probably alive.
 const IDLE_LIFE: Duration = Duration::from_secs(50);
+/// Idle connections that are kept: a session and its forks, with some to spare.
 const IDLE_MOST: usize = 8;
 
 /// Where a provider is.
@@ -178,7 +179,7 @@ impl Http {
             .map_err(|_| self.failed(ConnectionError::ConnectTimeout(self.connect_timeout)))?
             .map_err(|error| self.failed(ConnectionError::Connect(error)))?;
         let task = tokio::spawn(async move {
-            // How it ended is told to whoever reads the reply.
+            // The reader of the reply is told how it ended.
             connection.await.ok();
         });
         Ok(Link { sender, task })

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What could not be carried, by type.
+/// Content that the wire cannot carry, counted by type.
 #[derive(Debug, Default)]
 pub(super) struct Omitted(BTreeMap<String, usize>);
 
@@ -94,7 +94,7 @@ pub(super) fn plain_text(
     Ok(texts.join("\n\n"))
 }
 
-/// What stands where something cannot be.
+/// Stand-in for content that was left out.
 fn note(what: &str) -> String {
     format!("[{what} left out: this model cannot receive it]")
 }

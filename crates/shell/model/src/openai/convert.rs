@@ -32,7 +32,7 @@ const PASSED: [&str; 9] = [
     "frequency_penalty",
 ];
 
-/// What a body became.
+/// A translated body.
 #[derive(Debug)]
 pub(super) struct Converted {
     pub(super) body: Vec<u8>,

@@ -37,7 +37,7 @@ pub(super) struct ChatDecoder {
     over: bool,
 }
 
-/// What is known of the prompt before the server speaks.
+/// Facts about the prompt that the reply is compared with.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Expected {
     pub(super) warnings: Vec<Warning>,

@@ -18,7 +18,7 @@ const TOO_LONG: [&str; 8] = [
     "prompt is too long",
     "too many tokens",
     "input is too long",
-    // What is left for the answer is negative.
+    // The room left for the answer is negative.
     "max_tokens must be at least 1, got -",
     "max_completion_tokens must be at least 1, got -",
 ];

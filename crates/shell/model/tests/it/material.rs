@@ -66,7 +66,7 @@ data: {"type":"message_stop"}
 
 "#;
 
-/// What the blocks of [`ANSWER`] must be.
+/// The blocks of [`ANSWER`].
 pub(crate) const BLOCKS: [&str; 3] = [
     r#"{"type":"thinking","thinking":"Let me look.","signature":"c2ln"}"#,
     r#"{"type":"text","text":"Grüße, 世界 \"🐭\"\n"}"#,

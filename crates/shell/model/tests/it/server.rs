@@ -1,7 +1,7 @@
 //! A server that plays a script, in memory or on the loopback device.
 //!
 //! In memory a connection is a pipe, so that tests can run on tokio's paused clock: nothing waits
-//! for the operating system, and time moves when everybody waits.
+//! for the operating system, and time moves when every task waits.
 
 use dormouse_model::{Connecting, Connection, Connector, Origin};
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-/// What the server does with its side of a connection.
+/// One thing the server does with its side of a connection.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Send(Vec<u8>),
