@@ -11,7 +11,7 @@
 //!   history.
 //! - [`write`](mod@write): what people and programs want done, as transactions.
 //! - [`manifest`]: the list of memories as a prompt shows it.
-//! - [`surface`]: which memories are brought into a conversation, and how they are shown.
+//! - [`card`]: a memory without its text, for lists, rankers and plans.
 //! - [`extract`]: what of a conversation becomes a memory, and where it comes from.
 //! - [`dream`]: memories merged, corrected and pruned, and the check of such a change.
 //! - [`prompt`]: what the system prompt says about memory; [`daily`]: logs instead of memories.
@@ -23,6 +23,7 @@
 //! No file, clock or environment is read; no model is called. `dormouse-memdir` keeps the directory
 //! on disk, `dormouse-keeper` calls models.
 
+pub mod card;
 pub mod daily;
 pub mod dream;
 pub mod extract;
@@ -31,9 +32,9 @@ pub mod index;
 pub mod instructions;
 pub mod journal;
 pub mod manifest;
+pub mod manual;
 pub mod prompt;
 pub mod snapshot;
-pub mod surface;
 pub mod team;
 pub mod tool;
 pub mod topic;

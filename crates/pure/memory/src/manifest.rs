@@ -1,37 +1,23 @@
 //! The list of memories, as a prompt shows it.
 
+use crate::card::Card;
 use crate::topic::Kind;
-use dormouse_core::units::Millis;
-use dormouse_guard::paths::SafePath;
 use std::fmt::Write as _;
 
 /// Lines of a manifest at most; recall ranks all memories whatever a manifest shows.
 pub const MOST_LINES: usize = 200;
 
-/// One memory of the list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// The file.
-    pub path: SafePath,
-    /// What it is about.
-    pub kind: Option<Kind>,
-    /// When it changed last.
-    pub modified: Millis,
-    /// What it says of itself.
-    pub description: String,
-}
-
 /// The list, newest first, with a last line that says how many are missing.
-pub fn render(mut lines: Vec<Line>) -> String {
-    lines.sort_by(|a, b| {
+pub fn render(mut cards: Vec<Card>) -> String {
+    cards.sort_by(|a, b| {
         b.modified
             .cmp(&a.modified)
             .then_with(|| a.path.cmp(&b.path))
     });
-    let more = lines.len().saturating_sub(MOST_LINES);
+    let more = cards.len().saturating_sub(MOST_LINES);
     let mut text = String::new();
-    for line in lines.iter().take(MOST_LINES) {
-        text.push_str(&render_line(line));
+    for card in cards.iter().take(MOST_LINES) {
+        text.push_str(&render_line(card));
         text.push('\n');
     }
     if more > 0 {
@@ -44,27 +30,25 @@ pub fn render(mut lines: Vec<Line>) -> String {
 }
 
 /// `- [type] file.md (time): description`.
-pub fn render_line(line: &Line) -> String {
-    let kind = line.kind.map_or("untyped", Kind::name);
-    let at = jiff::Timestamp::from_millisecond(line.modified.0)
+pub fn render_line(card: &Card) -> String {
+    let kind = card.kind.map_or("untyped", Kind::name);
+    let at = jiff::Timestamp::from_millisecond(card.modified.0)
         .map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
         .unwrap_or_default();
-    let text = format!("- [{kind}] {} ({at}): {}", line.path, line.description);
+    let text = format!("- [{kind}] {} ({at}): {}", card.path, card.description);
     text.trim_end_matches([' ', ':']).to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dormouse_core::units::Millis;
+    use dormouse_guard::paths::SafePath;
     use pretty_assertions::assert_eq;
 
-    fn line(name: &str, at: i64) -> Line {
-        Line {
-            path: SafePath::parse(name).unwrap(),
-            kind: Some(Kind::Feedback),
-            modified: Millis(at),
-            description: "how to test".into(),
-        }
+    fn line(name: &str, at: i64) -> Card {
+        let text = "---\ntype: feedback\ndescription: how to test\n---\n";
+        Card::read(SafePath::parse(name).unwrap(), text, Millis(at))
     }
 
     #[test]

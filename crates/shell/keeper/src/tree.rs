@@ -8,9 +8,9 @@
 //! slow once.
 //!
 //! # Not here
-//! Which claims a memory makes, and what follows from the answers: `dormouse_memory::surface`.
+//! Which claims a memory makes, and what follows from the answers: `dormouse_recall`.
 
-use dormouse_memory::surface::verify::{Answer, Claim, ClaimKind, Facts};
+use dormouse_recall::verify::{Answer, Claim, ClaimKind, Facts};
 use dormouse_system::{End, Files, Program, RealSandbox, Sandbox as _, Task};
 use ignore::WalkBuilder;
 use std::cell::Cell;
@@ -219,7 +219,7 @@ impl Facts for TreeFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dormouse_memory::surface::verify::{Mark, claims, mark};
+    use dormouse_recall::verify::{Mark, claims, mark};
     use dormouse_system::{Access, RealFiles};
 
     #[test]

@@ -11,7 +11,7 @@
 
 use divan::{Bencher, black_box};
 use dormouse_guard::paths::SafePath;
-use dormouse_memdir::{Card, MemoryDir, Scan};
+use dormouse_memdir::{MemoryDir, Scan};
 use dormouse_memory::transaction::{Author, Transaction};
 use dormouse_recall::{Query, Scratch};
 use dormouse_system::{Access, Files as _, RealFiles, System, Ticks};
@@ -48,17 +48,13 @@ fn folder() -> &'static Path {
         }
         // Stamps of files that have just been written are not believed.
         std::thread::sleep(Duration::from_millis(100));
-        dir(&folder).scan(none).expect("a scan");
+        dir(&folder).scan().expect("a scan");
         folder
     })
 }
 
 fn dir(folder: &Path) -> MemoryDir {
     MemoryDir::open(&System::real(), folder, Access::Private).expect("a directory")
-}
-
-fn none(_: &Card) -> f32 {
-    0.0
 }
 
 struct Dice(u64);
@@ -88,7 +84,7 @@ fn floor() -> usize {
 }
 
 fn scan() -> Scan {
-    dir(folder()).scan(none).expect("a scan")
+    dir(folder()).scan().expect("a scan")
 }
 
 /// What a process does before each question.

@@ -186,7 +186,7 @@ impl MemoryDir {
         let writer = self.writer()?;
         let look = self.read_all()?;
         let transaction = change(&look.snapshot)?;
-        Ok(writer.commit(transaction)?)
+        Ok(writer.commit_to(transaction, look)?)
     }
 
     /// Makes a change, if the files are what it expects. `None` if nothing had to be done.
@@ -198,7 +198,19 @@ impl MemoryDir {
 impl Writer<'_> {
     /// Checks a change against the files as they are, and makes it.
     pub(crate) fn commit(&self, transaction: Transaction) -> Result<Option<Entry>> {
-        let snapshot = self.touched(&transaction)?;
+        let mut look = Look::default();
+        for walked in self.disk.walk(&|_| false)? {
+            if let Ok(path) = safe_path(&walked.path) {
+                look.snapshot.insert(path, unread(modified(walked.stamp)));
+            }
+        }
+        self.commit_to(transaction, look)
+    }
+
+    /// The same for a directory that was walked since the lock was taken: all names are known, so that
+    /// only the files of the change are read once more. An editor may have saved one meanwhile.
+    fn commit_to(&self, transaction: Transaction, look: Look) -> Result<Option<Entry>> {
+        let snapshot = self.touched(&transaction, look)?;
         transaction.vet(&snapshot)?;
         transaction.check(&snapshot)?;
         let transaction = transaction.without_idle(&snapshot);
@@ -218,18 +230,16 @@ impl Writer<'_> {
         Ok(Some(entry))
     }
 
-    /// The directory as far as a change has to know it: all names, but only the contents of the
-    /// files it touches.
-    fn touched(&self, transaction: &Transaction) -> Result<Snapshot> {
-        let mut snapshot = Snapshot::new();
-        for walked in self.disk.walk(&|_| false)? {
-            if let Ok(path) = safe_path(&walked.path) {
-                let file = StoredFile {
-                    content: bytes::Bytes::new(),
-                    modified: modified(walked.stamp),
-                };
-                snapshot.insert(path, file);
-            }
+    /// The directory as far as a change has to know it: all names, and the current contents of the
+    /// files it touches. Names of files that could not be read count too, so that no new file collides
+    /// with one of them.
+    fn touched(&self, transaction: &Transaction, look: Look) -> Result<Snapshot> {
+        let Look {
+            mut snapshot,
+            skipped,
+        } = look;
+        for path in skipped.iter().flat_map(|skipped| safe_path(&skipped.path)) {
+            snapshot.insert(path, unread(Millis::default()));
         }
         for operation in &transaction.operations {
             let path = &operation.path;
@@ -262,6 +272,14 @@ impl Writer<'_> {
             self.note_outside(gaps, OUTSIDE)?;
         }
         Ok(())
+    }
+}
+
+/// A file of which only the name matters.
+fn unread(modified: Millis) -> StoredFile {
+    StoredFile {
+        content: bytes::Bytes::new(),
+        modified,
     }
 }
 

@@ -19,7 +19,6 @@
 //! # Not here
 //! What the files mean is `dormouse-memory`'s.
 
-mod card;
 mod consolidate;
 mod dir;
 mod disk;
@@ -30,11 +29,11 @@ mod inbox;
 mod kit;
 mod log;
 mod past;
+mod payload;
 mod pending;
 mod place;
 mod scan;
 
-pub use card::{Card, Facts};
 pub use consolidate::{
     ConsolidationLock, Holder, LockStatus, ReleaseError, Remark, TakeError, Taken,
 };
@@ -44,4 +43,4 @@ pub use git::Repository;
 pub use inbox::{Inbox, Item, Proposal};
 pub use log::History;
 pub use place::{NoPlace, Place, Surroundings, Why};
-pub use scan::{Prior, Scan};
+pub use scan::Scan;

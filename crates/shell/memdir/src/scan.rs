@@ -14,15 +14,17 @@
 //! # Not here
 //! Ranking (`dormouse-recall`).
 
-use crate::card::{Card, is_of, path_in};
 use crate::dir::{MemoryDir, Skipped, Unread};
 use crate::disk::{CACHE, CACHE_FOLDER};
 use crate::error::MemdirError;
+use crate::payload::{self, is_of, path_in};
 use crate::pending::Overlay;
 use bytes::Bytes;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
+use dormouse_memory::card::Card;
 use dormouse_memory::snapshot::{INDEX, LOGS, StoredFile, is_topic};
+use dormouse_memory::topic::Topic;
 use dormouse_recall::{Document, Searcher, Segment, TooLarge, language_of};
 use dormouse_system::{Stamp, Walked};
 use std::cmp::Ordering;
@@ -42,15 +44,11 @@ const RACY_MILLIS: i64 = 20;
 
 type Result<T> = std::result::Result<T, MemdirError>;
 
-/// How much a memory is favoured for other reasons than the query, from 0 to 1.
-pub type Prior = fn(&Card) -> f32;
-
 /// All memories, ready to be searched.
 #[derive(Debug)]
 pub struct Scan {
     searcher: Searcher,
     base: Segment,
-    prior: Prior,
     /// Files that were read; all others came from the cache.
     pub read: usize,
     /// Memories of the cache that are gone or have changed.
@@ -77,13 +75,13 @@ impl Scan {
 
     /// The memory that a document of the searcher is.
     pub fn card(&self, document: usize) -> Option<Card> {
-        Card::decode(self.searcher.payload(document))
+        payload::decode(self.searcher.payload(document))
     }
 
     /// All memories.
     pub fn cards(&self) -> impl Iterator<Item = Card> + '_ {
         let payloads = self.searcher.payloads();
-        payloads.filter_map(|(_, payload)| Card::decode(payload))
+        payloads.filter_map(|(_, payload)| payload::decode(payload))
     }
 
     /// Whether so much differs from the cache that a new one is worth its price.
@@ -96,7 +94,7 @@ impl Scan {
 impl MemoryDir {
     /// All memories, ready to be searched. Files that have not changed since the cache was written
     /// are not read. Without a cache all are, and one is written.
-    pub fn scan(&self, prior: Prior) -> Result<Scan> {
+    pub fn scan(&self) -> Result<Scan> {
         // The index is opened while the directory is walked: neither needs the other, and each takes
         // about as long.
         let (opened, walk) = thread::scope(|scope| {
@@ -108,30 +106,29 @@ impl MemoryDir {
             (opening.join().ok().flatten(), walk)
         });
         let (base, unchanged) = opened.unzip();
-        self.scan_from(base, unchanged, Some(walk?), prior)
+        self.scan_from(base, unchanged, Some(walk?))
     }
 
     /// The same once more, for a process that has scanned before: if nothing changed, it costs no
     /// more than asking about each file.
     pub fn rescan(&self, before: Scan) -> Result<Scan> {
         let unchanged = (before.searcher.changed() == 0).then_some(before.searcher);
-        self.scan_from(Some(before.base), unchanged, None, before.prior)
+        self.scan_from(Some(before.base), unchanged, None)
     }
 
     /// Writes the cache anew if that is worth it. Whether it was tried; if it fails, nothing is lost.
     pub fn refresh(&self, scan: &Scan) -> bool {
         // Without a cache, scanning writes one.
-        scan.wants_rewrite()
-            && self
-                .scan_from(None, None, None, scan.prior)
-                .is_ok_and(|_| true)
+        scan.wants_rewrite() && self.scan_from(None, None, None).is_ok_and(|_| true)
     }
 
     fn cache(&self) -> Option<Segment> {
         let bytes = self.disk.read(Path::new(CACHE), MOST_CACHE).ok()??;
         let segment = Segment::open(bytes).ok()?;
         let whole = (0..segment.len()).all(|number| path_in(segment.payload(number)).is_some());
-        whole.then_some(segment)
+        // Cards of a version before lack their path; one sample tells, since an index is written whole.
+        let current = segment.len() == 0 || payload::decode(segment.payload(0)).is_some();
+        (whole && current).then_some(segment)
     }
 
     /// The files that may be memories, and where the journal ended before they were asked about.
@@ -148,7 +145,6 @@ impl MemoryDir {
         base: Option<Segment>,
         unchanged: Option<Searcher>,
         mut walk: Option<(u64, Vec<Walked>)>,
-        prior: Prior,
     ) -> Result<Scan> {
         for _ in 0..MOST_SCANS {
             let (head, walked) = match walk.take() {
@@ -169,13 +165,12 @@ impl MemoryDir {
             let (base, searcher) = match (base, unchanged) {
                 (Some(base), Some(searcher)) => (base, searcher),
                 (base, _) => self
-                    .searcher(base, &gone, &fresh, prior)
+                    .searcher(base, &gone, &fresh)
                     .map_err(|TooLarge| self.too_large())?,
             };
             return Ok(Scan {
                 searcher,
                 base,
-                prior,
                 read,
                 outdated,
                 cached,
@@ -216,9 +211,8 @@ impl MemoryDir {
         base: Option<Segment>,
         gone: &[usize],
         fresh: &[Fresh],
-        prior: Prior,
     ) -> std::result::Result<(Segment, Searcher), TooLarge> {
-        let documents = fresh.iter().map(|fresh| fresh.document(prior));
+        let documents = fresh.iter().map(Fresh::document);
         match base {
             Some(base) if gone.is_empty() && fresh.is_empty() => {
                 Ok((base.clone(), Searcher::new(base)))
@@ -248,8 +242,10 @@ impl MemoryDir {
 impl Fresh {
     fn new(path: SafePath, file: &StoredFile, stamp: Stamp) -> Self {
         let text = file.text().into_owned();
-        let (card, body) = Card::read(path, &text, file);
-        let payload = card.encode(stamp);
+        let topic = Topic::read(&text);
+        let body = topic.body;
+        let card = Card::of(path, topic, &text, file.modified);
+        let payload = payload::encode(&card, stamp);
         Self {
             card,
             payload,
@@ -258,19 +254,19 @@ impl Fresh {
         }
     }
 
-    fn document(&self, prior: Prior) -> Document<'_> {
-        let facts = &self.card.facts;
+    fn document(&self) -> Document<'_> {
+        let card = &self.card;
         Document {
-            name: if facts.name.is_empty() {
-                self.card.path.as_str()
+            name: if card.name.is_empty() {
+                card.path.as_str()
             } else {
-                &facts.name
+                &card.name
             },
-            description: &facts.description,
+            description: &card.description,
             body: self.text.get(self.body..).unwrap_or_default(),
             payload: &self.payload,
-            time: facts.modified.0,
-            prior: prior(&self.card),
+            time: card.modified.0,
+            prior: card.prior(),
             ..Document::default()
         }
     }

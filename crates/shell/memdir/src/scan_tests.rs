@@ -8,10 +8,6 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-fn none(_: &Card) -> f32 {
-    0.0
-}
-
 fn memory(word: &str) -> String {
     format!("---\nname: {word}\ndescription: about {word}\n---\nThe {word} is here.\n")
 }
@@ -68,7 +64,7 @@ fn memories_are_scanned_and_nothing_else() {
     ] {
         put(&kit, other, "apple");
     }
-    let scan = kit.dir.scan(none).unwrap();
+    let scan = kit.dir.scan().unwrap();
     let all = ["apple.md", "pinned/plum.md", "sub/pear.md", "zebra.md"];
     assert_eq!(paths(&scan), all);
     assert_eq!(
@@ -83,34 +79,34 @@ fn what_has_not_changed_is_not_read() {
     let names: Vec<String> = (0..30).map(|number| format!("m{number:02}.md")).collect();
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
     let kit = kit(&names);
-    kit.dir.scan(none).unwrap();
-    assert_eq!(reads_of(&kit, || drop(kit.dir.scan(none).unwrap())), 0);
+    kit.dir.scan().unwrap();
+    assert_eq!(reads_of(&kit, || drop(kit.dir.scan().unwrap())), 0);
     put(&kit, "m05.md", "walrus");
     put(&kit, "new.md", "penguin");
     kit.machine
         .files
         .remove_file(format!("{ROOT}/m07.md").as_ref())
         .unwrap();
-    let scan = kit.dir.scan(none).unwrap();
+    let scan = kit.dir.scan().unwrap();
     assert_eq!((scan.read, scan.outdated, scan.cached), (2, 2, true));
     assert_eq!(scan.searcher().len(), 30);
     assert_eq!(find(&scan, "the walrus").as_deref(), Some("m05.md"));
     assert_eq!(find(&scan, "the penguin").as_deref(), Some("new.md"));
     assert_ne!(find(&scan, "m07").as_deref(), Some("m07.md"));
-    assert_eq!(reads_of(&kit, || drop(kit.dir.scan(none).unwrap())), 2);
+    assert_eq!(reads_of(&kit, || drop(kit.dir.scan().unwrap())), 2);
     assert!(!scan.wants_rewrite() && !kit.dir.refresh(&scan));
     for name in ["x1.md", "x2.md"] {
         put(&kit, name, name);
     }
-    let scan = kit.dir.scan(none).unwrap();
+    let scan = kit.dir.scan().unwrap();
     assert!(scan.wants_rewrite() && kit.dir.refresh(&scan));
-    assert_eq!(reads_of(&kit, || drop(kit.dir.scan(none).unwrap())), 0);
+    assert_eq!(reads_of(&kit, || drop(kit.dir.scan().unwrap())), 0);
 }
 
 #[test]
 fn a_process_that_lives_on_sees_changes_and_reads_no_cache() {
     let kit = kit(&["apple.md", "pear.md"]);
-    let first = kit.dir.scan(none).unwrap();
+    let first = kit.dir.scan().unwrap();
     let before = kit.machine.files.performed().len();
     let again = kit.dir.rescan(first).unwrap();
     let performed = kit.machine.files.performed();
@@ -136,12 +132,12 @@ fn a_process_that_lives_on_sees_changes_and_reads_no_cache() {
 #[test]
 fn a_cache_that_is_no_use_is_replaced() {
     let kit = kit(&["apple.md", "pear.md"]);
-    kit.dir.scan(none).unwrap();
+    kit.dir.scan().unwrap();
     let good = kit.content(CACHE).unwrap();
     let foreign = Segment::build(language_of([]), [Document::default()]).unwrap();
     for bad in [&b""[..], b"garbage", &good[..good.len() - 1], &foreign] {
         kit.put(CACHE, bad);
-        let scan = kit.dir.scan(none).unwrap();
+        let scan = kit.dir.scan().unwrap();
         assert_eq!((scan.read, scan.cached), (2, false));
         assert_eq!(kit.content(CACHE).unwrap(), good);
     }
@@ -154,7 +150,7 @@ fn a_cache_that_cannot_be_written_fails_nobody() {
     kit.machine
         .files
         .inject(fault.at(format!("{ROOT}/.cache")).lasting());
-    let scan = kit.dir.scan(none).unwrap();
+    let scan = kit.dir.scan().unwrap();
     assert_eq!(paths(&scan), ["apple.md"]);
     assert_eq!(kit.content(CACHE), None);
 }
@@ -163,17 +159,17 @@ fn a_cache_that_cannot_be_written_fails_nobody() {
 fn a_file_that_changed_just_now_is_read_again() {
     let kit = Kit::new();
     kit.put("a.md", memory("apple").as_bytes());
-    kit.dir.scan(none).unwrap();
+    kit.dir.scan().unwrap();
     // Same length, and the clock has not moved: only reading tells.
     kit.put("a.md", memory("grape").as_bytes());
-    let scan = kit.dir.scan(none).unwrap();
+    let scan = kit.dir.scan().unwrap();
     assert_eq!(find(&scan, "the grape").as_deref(), Some("a.md"));
 }
 
 #[test]
 fn a_change_under_way_is_seen_whole() {
     let kit = kit(&["a.md", "b.md", "c.md"]);
-    kit.dir.scan(none).unwrap();
+    kit.dir.scan().unwrap();
     let snapshot = kit.dir.snapshot().unwrap();
     let mut change = Transaction::by(Author::User, "test");
     change.put(&snapshot, path("a.md"), memory("walrus"));
@@ -193,13 +189,13 @@ fn a_change_under_way_is_seen_whole() {
     );
     let dir = dir.unwrap();
     for _ in 0..2 {
-        let scan = dir.scan(none).unwrap();
+        let scan = dir.scan().unwrap();
         assert_eq!(paths(&scan), ["a.md", "c.md", "d.md"]);
         assert_eq!(find(&scan, "the walrus").as_deref(), Some("a.md"));
         kit.put(CACHE, b"");
     }
     dir.writer().unwrap();
-    assert_eq!(paths(&dir.scan(none).unwrap()), ["a.md", "c.md", "d.md"]);
+    assert_eq!(paths(&dir.scan().unwrap()), ["a.md", "c.md", "d.md"]);
 }
 
 proptest! {
@@ -224,7 +220,7 @@ proptest! {
                     }
                 }
                 1 => {
-                    let scan = kit.dir.scan(none).unwrap();
+                    let scan = kit.dir.scan().unwrap();
                     kit.dir.refresh(&scan);
                 }
                 _ => {
@@ -233,10 +229,10 @@ proptest! {
                     files.insert(name.to_owned(), word);
                 }
             }
-            let scan = kit.dir.scan(none).unwrap();
+            let scan = kit.dir.scan().unwrap();
             let mut found: Vec<(String, String)> = scan
                 .cards()
-                .map(|card| (card.path.to_string(), card.facts.name))
+                .map(|card| (card.path.to_string(), card.name))
                 .collect();
             found.sort();
             let expected: Vec<(String, String)> =

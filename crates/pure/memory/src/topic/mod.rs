@@ -156,9 +156,22 @@ impl Topic {
 
     /// Whether the memory was overtaken, by another one or by the calendar.
     pub fn is_over(&self, today: jiff::civil::Date) -> bool {
-        let until = self.valid_until.as_deref().and_then(last_day);
-        self.superseded_by.is_some() || until.is_some_and(|day| day < today)
+        is_over(
+            self.superseded_by.as_deref(),
+            self.valid_until.as_deref(),
+            today,
+        )
     }
+}
+
+/// Whether a memory with these two fields was overtaken on a day.
+pub(crate) fn is_over(
+    superseded_by: Option<&str>,
+    valid_until: Option<&str>,
+    today: jiff::civil::Date,
+) -> bool {
+    let until = valid_until.and_then(last_day);
+    superseded_by.is_some() || until.is_some_and(|day| day < today)
 }
 
 /// The day of a date or of a time.

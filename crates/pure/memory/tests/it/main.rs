@@ -9,4 +9,3 @@ mod imports_of_real_folders;
 mod instructions;
 mod material;
 mod memory_tool;
-mod surface;

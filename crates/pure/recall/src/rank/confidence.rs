@@ -10,7 +10,7 @@
 //! # Not here
 //! Scores: they rank, and say nothing about a hit on its own.
 
-use super::Hit;
+use super::Ranked;
 use super::near::Look;
 use super::plan::Plan;
 use crate::searcher::Searcher;
@@ -34,7 +34,7 @@ const BEST: f32 = 10.64;
 
 /// The hits that are as sure as that. They are in the order of their scores, which need not be the
 /// order of their confidence.
-pub fn confident(hits: &[Hit], threshold: f32) -> impl Iterator<Item = &Hit> {
+pub fn confident(hits: &[Ranked], threshold: f32) -> impl Iterator<Item = &Ranked> {
     hits.iter().filter(move |hit| hit.confidence >= threshold)
 }
 

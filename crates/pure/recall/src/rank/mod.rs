@@ -45,7 +45,7 @@ pub struct Query<'a> {
 
 /// A document that fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hit {
+pub struct Ranked {
     /// Its number.
     pub document: usize,
     /// What it is worth; comparable within one search only.
@@ -71,7 +71,7 @@ pub struct Scratch {
 impl Searcher {
     /// The best documents for a query, best first. Documents without any word of the query, in
     /// them or beside them, are not among them.
-    pub fn search(&self, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hit> {
+    pub fn search(&self, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Ranked> {
         let plan = self.plan(query.text);
         if plan.terms.is_empty() || query.top == 0 {
             return Vec::new();
@@ -131,9 +131,9 @@ impl Searcher {
         looks.sort_unstable_by(|a, b| self.order((a.0, a.1), (b.0, b.1)));
         let evidence = Evidence::new(self, &plan, looks.iter().map(|look| look.0));
         looks.truncate(query.top);
-        let mut hits: Vec<Hit> = looks
+        let mut hits: Vec<Ranked> = looks
             .iter()
-            .map(|(score, document, look)| Hit {
+            .map(|(score, document, look)| Ranked {
                 document: *document as usize,
                 score: *score,
                 confidence: evidence.confidence(*score, *look),

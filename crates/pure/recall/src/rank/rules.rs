@@ -11,7 +11,7 @@
 //! Confidence: such a hit has the confidence its own words give it, mostly none, so whoever shows
 //! only sure hits does not show it.
 
-use super::{Hit, Scratch};
+use super::{Ranked, Scratch};
 use crate::searcher::Searcher;
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ const RARE: usize = 10;
 
 impl Searcher {
     /// Gives standing instructions their places in `hits`, which keeps its length.
-    pub(super) fn place_rules(&self, hits: &mut Vec<Hit>, top: usize, scratch: &Scratch) {
+    pub(super) fn place_rules(&self, hits: &mut Vec<Ranked>, top: usize, scratch: &Scratch) {
         if hits.len() < PLACES[0] || self.rules.is_empty() {
             return;
         }
@@ -54,7 +54,7 @@ impl Searcher {
             }
             let hit = match found {
                 Some(found) => hits.remove(found),
-                None => Hit {
+                None => Ranked {
                     document,
                     score,
                     confidence: 0.0,

@@ -1,4 +1,4 @@
-//! The index and the ranker from outside.
+//! The index, the ranker and the plan from outside.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod changes;
@@ -6,4 +6,5 @@ mod damage;
 mod figures;
 mod material;
 mod standing;
+mod surfacing;
 mod texts;

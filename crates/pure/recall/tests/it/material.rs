@@ -61,3 +61,22 @@ pub(crate) fn notes() -> Option<(Vec<Entry>, Vec<String>)> {
     }
     Some((entries, titles))
 }
+
+/// Memories that agents wrote, each with its file name.
+pub(crate) fn memories() -> Vec<(String, String)> {
+    let Some(folder) = folder("memories/compose-envkit-mit/.claude/agent-memory") else {
+        return Vec::new();
+    };
+    let mut memories = Vec::new();
+    for agent in fs::read_dir(folder).unwrap() {
+        for file in fs::read_dir(agent.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if name.to_lowercase().ends_with(".md") && name != "MEMORY.md" {
+                memories.push((name, fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    memories.sort();
+    memories
+}

@@ -2,7 +2,7 @@
 
 use crate::material;
 use bytes::Bytes;
-use dormouse_recall::{CONFIDENT, Document, Hit, Query, Scratch, Searcher, Segment, confident};
+use dormouse_recall::{CONFIDENT, Document, Query, Ranked, Scratch, Searcher, Segment, confident};
 use dormouse_text::words::Language;
 use pretty_assertions::assert_eq;
 
@@ -19,7 +19,7 @@ fn bodies(texts: &[&str]) -> Searcher {
     }))
 }
 
-fn hits(searcher: &Searcher, text: &str) -> Vec<Hit> {
+fn hits(searcher: &Searcher, text: &str) -> Vec<Ranked> {
     let query = Query {
         text,
         top: 10,

@@ -26,11 +26,11 @@ use dormouse_core::usage::TokenUsage;
 use dormouse_engine::ForkLimits;
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::MemdirError;
+use dormouse_memory::card::Card;
 use dormouse_memory::extract::judge::Proposed;
 use dormouse_memory::extract::{Span, SpanKind, directive, offline};
-use dormouse_memory::manifest::{self, Line};
-use dormouse_memory::surface::neutral::neutralise;
-use dormouse_memory::topic::Topic;
+use dormouse_memory::manifest;
+use dormouse_recall::neutral::neutralise;
 use dormouse_tools::{ForkTools, Roots, definitions};
 use extractor::Job;
 use serde::Serialize;
@@ -114,16 +114,10 @@ impl Keeper {
     /// The list of memories as a prompt shows it.
     pub fn manifest(&self) -> String {
         let snapshot = self.memory.snapshot().unwrap_or_default();
-        let lines = snapshot.topics().map(|(path, file)| {
-            let topic = Topic::read(&file.text());
-            Line {
-                path: path.clone(),
-                kind: topic.kind,
-                modified: file.modified,
-                description: topic.description,
-            }
-        });
-        manifest::render(lines.collect())
+        let cards = snapshot
+            .topics()
+            .map(|(path, file)| Card::read(path.clone(), &file.text(), file.modified));
+        manifest::render(cards.collect())
     }
 
     fn directive(&self, settings: &Settings, spans: &[Span]) -> String {

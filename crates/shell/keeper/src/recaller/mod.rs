@@ -10,22 +10,20 @@
 //! a slow disk, the request leaves without what is missing.
 //!
 //! # Not here
-//! Which memories, and why not the others: `dormouse_memory::surface`. Ranking: `dormouse-recall`.
+//! Ranking, and which memories go in with which reasons: `dormouse-recall`.
 
 mod select;
 mod shelf;
 
 use crate::keeper::Keeper;
-use dormouse_core::record::FragmentKind;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_engine::{Companion, HookFuture, Injection, Seen, ToolCall};
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::surface;
-use dormouse_memory::surface::usage::{Aftermath, Event, detect, encode_event};
-use dormouse_memory::surface::{
-    Budgets, Entry, Hit, Request, Surfacing, Work, plan, plan_selected, plan_work,
+use dormouse_memory::card::Card;
+use dormouse_recall::usage::{Aftermath, Event, detect, encode_event};
+use dormouse_recall::{
+    Budgets, CONFIDENT, Hit, Request, Surfacing, Work, plan, plan_selected, plan_work,
 };
-use dormouse_recall::CONFIDENT;
 use dormouse_system::Access;
 use select::Selection;
 use serde_json::Value;
@@ -39,7 +37,7 @@ use std::time::Duration;
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// A conversation without memories.
-static NOTHING_SEEN: surface::Seen = surface::Seen {
+static NOTHING_SEEN: dormouse_recall::Seen = dormouse_recall::Seen {
     surfaced: BTreeSet::new(),
     bytes: 0,
     read: BTreeSet::new(),
@@ -91,7 +89,7 @@ struct Shown {
 struct Found {
     shelf: Shelf,
     hits: Vec<Hit>,
-    entries: Vec<Entry>,
+    cards: Vec<Card>,
 }
 
 impl Recaller {
@@ -244,10 +242,11 @@ impl Inner {
             let request = Request {
                 prompt: &prompt,
                 hits: &found.hits,
-                entries: &found.entries,
+                cards: &found.cards,
                 work: &work,
                 seen: &before,
                 budgets: budgets(&settings, shown.len()),
+                today: self.keeper.today(),
             };
             let surfacing = plan(&request);
             shown.extend(self.show(&found.shelf, &surfacing, &settings));
@@ -280,15 +279,16 @@ impl Inner {
         let request = |shown: &[Shown]| Request {
             prompt: &prompt,
             hits: &[],
-            entries: &[],
+            cards: &[],
             work: &work,
             seen: &NOTHING_SEEN,
             budgets: budgets(&settings, shown.len()),
+            today: self.keeper.today(),
         };
         for selection in ready {
-            let (shelf, entries, selected) = selection.into_parts();
+            let (shelf, cards, selected) = selection.into_parts();
             let request = Request {
-                entries: &entries,
+                cards: &cards,
                 seen: &shelf.seen(seen, &shown),
                 ..request(&shown)
             };
@@ -301,11 +301,11 @@ impl Inner {
             Vec::new()
         };
         for shelf in shelves {
-            let Ok(entries) = shelf.with_triggers(self.keeper.today()) else {
+            let Ok(cards) = shelf.with_triggers() else {
                 continue;
             };
             let request = Request {
-                entries: &entries,
+                cards: &cards,
                 seen: &shelf.seen(seen, &shown),
                 ..request(&shown)
             };
@@ -318,15 +318,10 @@ impl Inner {
     fn find(&self, prompt: &str, settings: &Settings) -> Vec<Found> {
         let candidates = size(settings.get(keys::RECALL_CANDIDATES));
         let now = self.keeper.now();
-        let today = self.keeper.today();
         let found = self.shelves.clone().into_iter().filter_map(|shelf| {
             // A directory that cannot be read has nothing to say; the commands tell why.
-            let (hits, entries) = shelf.find(prompt, candidates, now, today).ok()?;
-            Some(Found {
-                shelf,
-                hits,
-                entries,
-            })
+            let (hits, cards) = shelf.find(prompt, candidates, now).ok()?;
+            Some(Found { shelf, hits, cards })
         });
         found.collect()
     }
@@ -340,19 +335,7 @@ impl Inner {
         last.now.extend(surfacing.now.iter().cloned());
         last.candidates.clone_from(&surfacing.candidates);
         last.left_out.extend(surfacing.left_out.iter().cloned());
-        drop(turn);
-        let shown = shown.into_iter().map(|memory| Shown {
-            injection: Injection {
-                kind: FragmentKind::Memory,
-                text: memory.fragment.text,
-                memories: vec![(memory.name, memory.fragment.bytes as u64)],
-            },
-            path: memory.path,
-            text: memory.text,
-            // What one person has use for is no business of a directory that many share.
-            counted: shelf.is(&self.keeper.memory),
-        });
-        shown.collect()
+        shown
     }
 
     fn ask_selector(

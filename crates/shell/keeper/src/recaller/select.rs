@@ -8,10 +8,9 @@ use dormouse_context::question;
 use dormouse_core::block::Block;
 use dormouse_core::settings::keys;
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::manifest::Line;
-use dormouse_memory::surface::Entry;
-use dormouse_memory::surface::selector::{self, SelectorRequest};
+use dormouse_memory::card::Card;
 use dormouse_model::{Params, Request, features};
+use dormouse_recall::selector::{self, SelectorRequest};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -20,7 +19,7 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(super) struct Selection {
     shelf: Shelf,
-    entries: Vec<Entry>,
+    cards: Vec<Card>,
     answer: oneshot::Receiver<Vec<SafePath>>,
     chosen: Option<Vec<SafePath>>,
 }
@@ -34,8 +33,8 @@ impl Selection {
         self.chosen.is_some()
     }
 
-    pub(super) fn into_parts(self) -> (Shelf, Vec<Entry>, Vec<SafePath>) {
-        (self.shelf, self.entries, self.chosen.unwrap_or_default())
+    pub(super) fn into_parts(self) -> (Shelf, Vec<Card>, Vec<SafePath>) {
+        (self.shelf, self.cards, self.chosen.unwrap_or_default())
     }
 }
 
@@ -52,11 +51,11 @@ pub(super) fn ask(
     if most == 0 || keeper.background_model().is_err() {
         return None;
     }
-    let lines: Vec<Line> = candidates
+    let offered: Vec<Card> = candidates
         .iter()
-        .filter_map(|path| line(&found.entries, path))
+        .filter_map(|path| found.cards.iter().find(|card| card.path == *path).cloned())
         .collect();
-    let request = selector::request(prompt, &lines, most);
+    let request = selector::request(prompt, &offered, most);
     let (send, answer) = oneshot::channel();
     let asking = Arc::clone(keeper);
     runtime.spawn(async move {
@@ -71,19 +70,9 @@ pub(super) fn ask(
     });
     Some(Selection {
         shelf: found.shelf,
-        entries: found.entries,
+        cards: found.cards,
         answer,
         chosen: None,
-    })
-}
-
-fn line(entries: &[Entry], path: &SafePath) -> Option<Line> {
-    let entry = entries.iter().find(|entry| entry.path == *path)?;
-    Some(Line {
-        path: path.clone(),
-        kind: entry.kind,
-        modified: entry.modified,
-        description: entry.description.clone(),
     })
 }
 

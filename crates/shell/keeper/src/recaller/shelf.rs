@@ -3,19 +3,20 @@
 use super::Shown;
 use crate::keeper::Keeper;
 use crate::tree::TreeFacts;
+use dormouse_core::record::FragmentKind;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Millis;
-use dormouse_engine::Seen as SeenByModel;
+use dormouse_engine::{Injection, Seen as SeenByModel};
 use dormouse_guard::paths::SafePath;
-use dormouse_memdir::{Card, MemdirError, MemoryDir, Scan};
-use dormouse_memory::surface::render::{self, Caps, Fragment};
-use dormouse_memory::surface::usage::Book;
-use dormouse_memory::surface::verify::{Showing, claims, mark};
-use dormouse_memory::surface::{Entry, Hit, Seen, Surfacing};
-use dormouse_memory::topic::{Kind, Topic};
-use dormouse_recall::{Query, Scratch};
+use dormouse_memdir::{MemdirError, MemoryDir, Scan};
+use dormouse_memory::card::Card;
+use dormouse_memory::snapshot::StoredFile;
+use dormouse_memory::topic::Topic;
+use dormouse_recall::render::{Caps, render};
+use dormouse_recall::usage::Book;
+use dormouse_recall::verify::{Showing, claims, mark};
+use dormouse_recall::{Hit, Query, Scratch, Seen, Surfacing};
 use dormouse_system::OptionalFile as _;
-use jiff::civil::Date;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,66 +47,41 @@ impl Kept {
             Some((triggered, true)) if unchanged => triggered,
             _ => {
                 let cards = scan.cards();
-                cards
-                    .filter(|card| !card.facts.triggers.is_empty())
-                    .collect()
+                cards.filter(|card| !card.triggers.is_empty()).collect()
             }
         };
         Self { scan, triggered }
     }
 
-    fn find(
-        &self,
-        prompt: &str,
-        top: usize,
-        (now, today): (Millis, Date),
-        usage: &Book,
-    ) -> (Vec<Hit>, Vec<Entry>) {
+    fn find(&self, prompt: &str, top: usize, now: Millis, usage: &Book) -> (Vec<Hit>, Vec<Card>) {
         let query = Query {
             text: prompt,
             top,
             now: now.0,
         };
         let found = self.scan.searcher().search(&query, &mut Scratch::default());
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut cards: Vec<Card> = Vec::new();
         let mut hits: Vec<Hit> = Vec::new();
-        for hit in found {
-            let Some(card) = self.scan.card(hit.document) else {
+        for ranked in found {
+            let Some(card) = self.scan.card(ranked.document) else {
                 continue;
             };
             #[expect(clippy::cast_possible_truncation, reason = "a share between 0 and 1")]
             let useful = usage.counts(&card.path).prior() as f32 - 0.5;
             hits.push(Hit {
                 path: card.path.clone(),
-                score: hit.score * (1.0 + USE_BONUS * useful),
-                confidence: hit.confidence,
+                score: ranked.score * (1.0 + USE_BONUS * useful),
+                confidence: ranked.confidence,
             });
-            entries.push(card.entry(today));
+            cards.push(card);
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
-        for entry in self.triggered.iter().map(|card| card.entry(today)) {
-            if entries.iter().all(|known| known.path != entry.path) {
-                entries.push(entry);
+        for card in &self.triggered {
+            if cards.iter().all(|known| known.path != card.path) {
+                cards.push(card.clone());
             }
         }
-        (hits, entries)
-    }
-}
-
-/// A memory that goes in.
-pub(super) struct Memory {
-    pub(super) path: SafePath,
-    /// Its name in the session's state.
-    pub(super) name: String,
-    pub(super) text: String,
-    pub(super) fragment: Fragment,
-}
-
-/// How much a memory is favoured whatever is asked: rules and facts about the user a little.
-fn prior(card: &Card) -> f32 {
-    match card.facts.kind {
-        Some(Kind::Feedback | Kind::User) => 0.6,
-        Some(Kind::Project | Kind::Reference) | None => 0.5,
+        (hits, cards)
     }
 }
 
@@ -125,7 +101,7 @@ impl Shelf {
                 let unchanged = scan.read == 0 && scan.outdated == 0;
                 Kept::new(self.dir.rescan(scan)?, Some((triggered, unchanged)))
             }
-            None => Kept::new(self.dir.scan(prior)?, None),
+            None => Kept::new(self.dir.scan()?, None),
         };
         Ok(look(kept.insert(now)))
     }
@@ -138,10 +114,7 @@ impl Shelf {
         if !worth(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
             return;
         }
-        let refreshed = self
-            .dir
-            .scan(prior)
-            .is_ok_and(|scan| self.dir.refresh(&scan));
+        let refreshed = self.dir.scan().is_ok_and(|scan| self.dir.refresh(&scan));
         if refreshed {
             *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
@@ -188,18 +161,14 @@ impl Shelf {
         prompt: &str,
         top: usize,
         now: Millis,
-        today: Date,
-    ) -> Result<(Vec<Hit>, Vec<Entry>), MemdirError> {
+    ) -> Result<(Vec<Hit>, Vec<Card>), MemdirError> {
         let usage = self.usage();
-        self.look(|kept| kept.find(prompt, top, (now, today), &usage))
+        self.look(|kept| kept.find(prompt, top, now, &usage))
     }
 
     /// The memories that some work triggers.
-    pub(super) fn with_triggers(&self, today: Date) -> Result<Vec<Entry>, MemdirError> {
-        self.look(|kept| {
-            let cards = kept.triggered.iter();
-            cards.map(|card| card.entry(today)).collect()
-        })
+    pub(super) fn with_triggers(&self) -> Result<Vec<Card>, MemdirError> {
+        self.look(|kept| kept.triggered.clone())
     }
 
     fn usage(&self) -> Book {
@@ -209,43 +178,46 @@ impl Shelf {
         Book::decode(&String::from_utf8_lossy(&bytes))
     }
 
-    /// The memories that were picked, as they are shown. What is gone meanwhile is not, and what
-    /// nothing holds of any more is held back.
+    /// The memories that were picked, as they are shown. One that is gone meanwhile is left out, and
+    /// one whose claims all fail is held back.
     pub(super) fn show(
         &self,
         keeper: &Keeper,
         surfacing: &Surfacing,
         settings: &Settings,
-    ) -> Vec<Memory> {
-        let read = surfacing.now.iter().filter_map(|pick| {
-            let file = self.dir.read(&pick.path).ok()??;
-            Some((pick.path.clone(), file.modified, file.text().into_owned()))
-        });
-        let read: Vec<(SafePath, Millis, String)> = read.collect();
-        let all: Vec<_> = read.iter().flat_map(|(_, _, text)| claims(text)).collect();
+    ) -> Vec<Shown> {
+        let read = surfacing
+            .now
+            .iter()
+            .filter_map(|pick| Some((pick.path.clone(), self.dir.read(&pick.path).ok()??)));
+        let read: Vec<(SafePath, StoredFile)> = read.collect();
+        let all: Vec<_> = read
+            .iter()
+            .flat_map(|(_, file)| claims(&file.text()))
+            .collect();
         let facts = TreeFacts::look(&keeper.system.files, &keeper.places.project_root, &all);
         let caps = Caps {
             lines: super::size(settings.get(keys::RECALL_FILE_LINES)),
             bytes: super::size(settings.get(keys::RECALL_FILE_BYTES)),
         };
-        let shown = read.into_iter().filter_map(|(path, modified, text)| {
+        let shown = read.into_iter().filter_map(|(path, file)| {
+            let text = file.text().into_owned();
             let mark = mark(&claims(&text), &facts);
             if mark.showing(Topic::read(&text).kind) == Showing::HeldBack {
                 return None;
             }
             let name = self.name(&path);
-            let memory = render::Shown {
-                path: &name,
-                text: &text,
-                modified,
-                mark: &mark,
-            };
-            let fragment = render::render(&memory, keeper.now(), caps);
-            Some(Memory {
+            let fragment = render(&name, &file, &mark, keeper.now(), caps);
+            Some(Shown {
+                injection: Injection {
+                    kind: FragmentKind::Memory,
+                    text: fragment.text,
+                    memories: vec![(name, fragment.bytes as u64)],
+                },
                 path,
-                name: name.clone(),
                 text,
-                fragment,
+                // Use by one person says nothing about a directory that many share.
+                counted: self.is(&keeper.memory),
             })
         });
         shown.collect()

@@ -12,12 +12,13 @@ use crate::output::figures;
 use dormouse_core::settings::Trust as FolderTrust;
 use dormouse_core::units::Millis;
 use dormouse_keeper::tree::TreeFacts;
-use dormouse_memdir::{Card, MemoryDir, Repository};
+use dormouse_memdir::{MemoryDir, Repository};
+use dormouse_memory::card::Card;
 use dormouse_memory::snapshot::is_pinned;
-use dormouse_memory::surface::verify::{Mark, claims, mark};
 use dormouse_memory::topic::{Kind, Topic};
 use dormouse_memory::trust::Trust;
-use dormouse_recall::{CONFIDENT, Hit, Query, Scratch};
+use dormouse_recall::verify::{Mark, claims, mark};
+use dormouse_recall::{CONFIDENT, Query, Scratch};
 use dormouse_system::Files;
 use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser, detect};
 use serde::Serialize;
@@ -123,18 +124,14 @@ struct Asked<'a> {
 /// A memory that fits, before its file was opened.
 struct Candidate<'a> {
     card: Card,
-    hit: Hit,
+    hit: dormouse_recall::Ranked,
     shelf: &'a Shelf,
     over: bool,
 }
 
 impl Candidate<'_> {
     fn is_certain(&self) -> bool {
-        let untrusted = self
-            .card
-            .facts
-            .trust
-            .is_some_and(|trust| !trust.is_recalled());
+        let untrusted = self.card.trust.is_some_and(|trust| !trust.is_recalled());
         self.hit.confidence >= CONFIDENT && !self.over && !untrusted
     }
 }
@@ -189,7 +186,7 @@ impl Asked<'_> {
         top: usize,
         app: &mut App,
     ) -> Result<Vec<Candidate<'s>>, Failure> {
-        let scan = shelf.dir.scan(|_| 0.0)?;
+        let scan = shelf.dir.scan()?;
         for skipped in &scan.skipped {
             let path = skipped.path.display();
             app.note(&format!("{path} is left out: {}", skipped.why));
@@ -201,9 +198,9 @@ impl Asked<'_> {
         };
         let today = super::show::day(self.now);
         let hits = scan.searcher().search(&query, &mut Scratch::default());
-        let candidate = |hit: Hit| {
+        let candidate = |hit: dormouse_recall::Ranked| {
             let card = scan.card(hit.document)?;
-            let over = card.entry(today).over;
+            let over = card.is_over(today);
             Some(Candidate {
                 card,
                 hit,
@@ -214,7 +211,7 @@ impl Asked<'_> {
         Ok(hits.into_iter().filter_map(candidate).collect())
     }
 
-    fn judge(&self, card: &Card, hit: &Hit, text: &str, team: bool) -> Ranked {
+    fn judge(&self, card: &Card, hit: &dormouse_recall::Ranked, text: &str, team: bool) -> Ranked {
         let topic = Topic::read(text);
         let body = text.get(topic.body..).unwrap_or_default();
         let path = card.path.as_str();
@@ -224,7 +221,7 @@ impl Asked<'_> {
             description: described(&topic, body),
             kind: topic.kind.map(Kind::name),
             trust: topic.trust.map(Trust::name),
-            modified: card.facts.modified.to_string(),
+            modified: card.modified.to_string(),
             score: hit.score,
             confidence: hit.confidence,
             words: shared(self.question, &format!("{called} {text}")),
@@ -233,7 +230,7 @@ impl Asked<'_> {
             untrusted: topic.trust.is_some_and(|trust| !trust.is_recalled()),
             pinned: is_pinned(&card.path),
             team,
-            at: card.facts.modified,
+            at: card.modified,
             name: topic.name,
         }
     }

@@ -22,9 +22,9 @@ use dormouse_memory::instructions::{
 };
 use dormouse_memory::prompt;
 use dormouse_memory::snapshot::{INDEX, Snapshot, is_pinned};
-use dormouse_memory::surface::report::{LoadReport, Source};
 use dormouse_memory::topic::{Kind, Topic};
 use dormouse_memory::trust::Trust;
+use dormouse_recall::report::{LoadReport, Source};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;

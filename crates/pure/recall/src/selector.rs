@@ -10,8 +10,9 @@
 //! Calling the model, its time limit and its price (`dormouse-keeper`).
 
 use super::neutral::{neutralise, one_line};
-use crate::manifest::{Line, render_line};
 use dormouse_guard::paths::SafePath;
+use dormouse_memory::card::Card;
+use dormouse_memory::manifest::render_line;
 use serde_json::{Value, json};
 use std::fmt;
 
@@ -79,7 +80,7 @@ impl fmt::Display for Fault {
 }
 
 /// What the small model is asked, for candidates in this order.
-pub fn request(prompt: &str, candidates: &[Line], most: usize) -> SelectorRequest {
+pub fn request(prompt: &str, candidates: &[Card], most: usize) -> SelectorRequest {
     let lines: Vec<String> = candidates.iter().map(safe_line).collect();
     SelectorRequest {
         system: INSTRUCTIONS.trim_end().replace("{most}", &most.to_string()),
@@ -101,10 +102,10 @@ fn schema() -> Value {
     })
 }
 
-fn safe_line(line: &Line) -> String {
-    let mut line = line.clone();
-    line.description = one_line(&line.description, LONGEST_DESCRIPTION);
-    one_line(&render_line(&line), usize::MAX)
+fn safe_line(card: &Card) -> String {
+    let mut card = card.clone();
+    card.description = one_line(&card.description, LONGEST_DESCRIPTION);
+    one_line(&render_line(&card), usize::MAX)
 }
 
 /// The beginning and the end of a long request, made neutral after the cut: a cut can make a tag

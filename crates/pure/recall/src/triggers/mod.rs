@@ -15,10 +15,10 @@ mod programs;
 
 pub use derive::derive;
 
-use super::plan::Entry;
 use super::work::Work;
-use crate::topic::{Kind, Triggers};
 use dormouse_guard::paths::SafePath;
+use dormouse_memory::card::Card;
+use dormouse_memory::topic::{Kind, Triggers};
 use globset::GlobBuilder;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -66,28 +66,28 @@ pub struct Triggered {
 
 /// The feedback and user memories that the work triggers: the most specific first, feedback before
 /// user, then the newest.
-pub fn matching(work: &Work, entries: &[Entry]) -> Vec<Triggered> {
+pub fn matching(work: &Work, cards: &[Card]) -> Vec<Triggered> {
     if work.is_empty() {
         return Vec::new();
     }
     let mut ready = Ready::new(work);
-    let mut found: Vec<(Match, &Entry)> = entries
+    let mut found: Vec<(Match, &Card)> = cards
         .iter()
-        .filter(|entry| entry.is_standing() && !entry.triggers.is_empty())
-        .filter_map(|entry| Some((ready.matched(&entry.triggers)?, entry)))
+        .filter(|card| card.is_standing() && !card.triggers.is_empty())
+        .filter_map(|card| Some((ready.matched(&card.triggers)?, card)))
         .collect();
-    found.sort_by_cached_key(|(by, entry)| {
+    found.sort_by_cached_key(|(by, card)| {
         (
             rank(by),
-            entry.kind != Some(Kind::Feedback),
-            Reverse(entry.modified),
-            entry.path.clone(),
+            card.kind != Some(Kind::Feedback),
+            Reverse(card.modified),
+            card.path.clone(),
         )
     });
     found
         .into_iter()
-        .map(|(by, entry)| Triggered {
-            path: entry.path.clone(),
+        .map(|(by, card)| Triggered {
+            path: card.path.clone(),
             by,
         })
         .collect()

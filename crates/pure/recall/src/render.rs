@@ -10,10 +10,11 @@
 //! # Not here
 //! Recording what was sent (`dormouse-keeper`).
 
-use super::neutral::{neutralise, one_line, without_half_tag};
-use super::verify::Mark;
-use crate::topic::Topic;
+use crate::neutral::{neutralise, one_line, without_half_tag};
+use crate::verify::Mark;
 use dormouse_core::units::Millis;
+use dormouse_memory::snapshot::StoredFile;
+use dormouse_memory::topic::Topic;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -26,19 +27,6 @@ const DAY: u64 = 24 * 60 * 60 * 1_000;
 const LONGEST_NAME: usize = 300;
 /// Claims that are listed as gone.
 const MOST_GONE: usize = 5;
-
-/// A memory to be shown.
-#[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
-    /// Where the agent finds the file.
-    pub path: &'a str,
-    /// The whole file.
-    pub text: &'a str,
-    /// When it changed last.
-    pub modified: Millis,
-    /// What became of its claims.
-    pub mark: &'a Mark,
-}
 
 /// How much of a memory is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +48,16 @@ pub struct Fragment {
     pub cut: bool,
 }
 
-/// Renders a memory.
-pub fn render(memory: &Shown<'_>, now: Millis, caps: Caps) -> Fragment {
-    let topic = Topic::read(memory.text);
-    let content = content(&topic, memory.text);
+/// Renders a memory. `name` is the path by which the agent finds the file, `mark` tells which of its
+/// claims the working tree still bears out.
+pub fn render(name: &str, file: &StoredFile, mark: &Mark, now: Millis, caps: Caps) -> Fragment {
+    let source = file.text();
+    let topic = Topic::read(&source);
+    let content = content(&topic, &source);
     let lines_before = content.lines().count();
     let (shown, cut) = cap(&content, caps);
-    let age = now.since(memory.modified);
-    let path = one_line(memory.path, LONGEST_NAME);
+    let age = now.since(file.modified);
+    let path = one_line(name, LONGEST_NAME);
     let mut text = format!("{OPEN}{HEAD}{}): {path}:\n{DATA}\n", ago(age));
     if age > DAY {
         let days = days(age);
@@ -76,7 +66,7 @@ pub fn render(memory: &Shown<'_>, now: Millis, caps: Caps) -> Fragment {
             "(This memory is {days} old: what was seen at that time. Verify it before asserting it.)"
         );
     }
-    if let Mark::Stale { gone, .. } = memory.mark {
+    if let Mark::Stale { gone, .. } = mark {
         text.push_str(&stale_line(gone));
     }
     text.push('\n');

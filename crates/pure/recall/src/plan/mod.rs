@@ -11,18 +11,18 @@
 
 mod decide;
 mod documentation;
-mod entry;
 mod ignore;
 #[cfg(test)]
 mod tests;
 
 pub use decide::{plan, plan_selected, plan_work};
-pub use entry::Entry;
 
-use super::triggers::Match;
-use super::work::Work;
-use crate::trust::Trust;
+use crate::triggers::Match;
+use crate::work::Work;
 use dormouse_guard::paths::SafePath;
+use dormouse_memory::card::Card;
+use dormouse_memory::trust::Trust;
+use jiff::civil::Date;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -74,13 +74,15 @@ pub struct Request<'a> {
     /// What the ranker found, best first.
     pub hits: &'a [Hit],
     /// Facts of the memories: those of the hits, and those with triggers.
-    pub entries: &'a [Entry],
+    pub cards: &'a [Card],
     /// What the agent works on.
     pub work: &'a Work,
     /// What the conversation has already.
     pub seen: &'a Seen,
     /// The limits.
     pub budgets: Budgets,
+    /// The day in the user's time zone: memories may have a last day.
+    pub today: Date,
 }
 
 /// Why nothing at all is done.

@@ -1,8 +1,8 @@
 //! Tests of the plan.
 
 use super::*;
-use crate::topic::{Kind, Triggers};
 use dormouse_core::units::Millis;
+use dormouse_memory::topic::{Kind, Triggers};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
@@ -10,11 +10,10 @@ fn path(name: &str) -> SafePath {
     SafePath::parse(name).unwrap()
 }
 
-fn entry(name: &str) -> Entry {
-    let today = jiff::civil::date(2026, 1, 1);
-    let mut entry = Entry::read(path(name), "text", Millis(0), today);
-    entry.bytes = 1_000;
-    entry
+fn card(name: &str) -> Card {
+    let mut card = Card::read(path(name), "text", Millis(0));
+    card.bytes = 1_000;
+    card
 }
 
 fn hit(name: &str, confidence: f32) -> Hit {
@@ -38,21 +37,21 @@ const BUDGETS: Budgets = Budgets {
 struct Case {
     prompt: &'static str,
     hits: Vec<Hit>,
-    entries: Vec<Entry>,
+    cards: Vec<Card>,
     work: Work,
     seen: Seen,
     budgets: Budgets,
 }
 
 impl Case {
-    fn new(entries: Vec<Entry>, confidence: f32) -> Self {
+    fn new(cards: Vec<Card>, confidence: f32) -> Self {
         Self {
             prompt: "fix the tests",
-            hits: entries
+            hits: cards
                 .iter()
-                .map(|entry| hit(entry.path.as_str(), confidence))
+                .map(|card| hit(card.path.as_str(), confidence))
                 .collect(),
-            entries,
+            cards,
             work: Work::new(),
             seen: Seen::default(),
             budgets: BUDGETS,
@@ -63,10 +62,11 @@ impl Case {
         Request {
             prompt: self.prompt,
             hits: &self.hits,
-            entries: &self.entries,
+            cards: &self.cards,
             work: &self.work,
             seen: &self.seen,
             budgets: self.budgets,
+            today: jiff::civil::date(2026, 1, 1),
         }
     }
 
@@ -79,8 +79,8 @@ fn names(picks: &[Pick]) -> Vec<&str> {
     picks.iter().map(|pick| pick.path.as_str()).collect()
 }
 
-fn rule(name: &str) -> Entry {
-    let mut rule = entry(name);
+fn rule(name: &str) -> Card {
+    let mut rule = card(name);
     rule.kind = Some(Kind::Feedback);
     rule.triggers = Triggers {
         commands: vec!["git commit".into()],
@@ -91,7 +91,7 @@ fn rule(name: &str) -> Entry {
 
 #[test]
 fn sure_hits_go_in_and_others_are_candidates() {
-    let mut case = Case::new(vec![entry("a.md"), entry("b.md"), entry("c.md")], 0.9);
+    let mut case = Case::new(vec![card("a.md"), card("b.md"), card("c.md")], 0.9);
     case.hits[1].confidence = 0.2;
     case.hits[2].confidence = f32::NAN;
     let plan = case.plan();
@@ -102,7 +102,7 @@ fn sure_hits_go_in_and_others_are_candidates() {
 
 #[test]
 fn nothing_rather_than_noise() {
-    let mut case = Case::new(vec![entry("a.md")], 0.1);
+    let mut case = Case::new(vec![card("a.md")], 0.1);
     case.budgets.candidates = 0;
     let plan = case.plan();
     assert_eq!(plan.now, []);
@@ -111,7 +111,7 @@ fn nothing_rather_than_noise() {
 
 #[test]
 fn a_prompt_may_be_too_short_or_say_to_ignore_memory() {
-    let mut case = Case::new(vec![entry("a.md")], 0.9);
+    let mut case = Case::new(vec![card("a.md")], 0.9);
     for (prompt, skip) in [
         ("", Some(Skip::TooShort)),
         (" continue ", Some(Skip::TooShort)),
@@ -127,7 +127,7 @@ fn a_prompt_may_be_too_short_or_say_to_ignore_memory() {
 
 #[test]
 fn a_session_has_a_budget() {
-    let mut case = Case::new(vec![entry("a.md"), entry("b.md")], 0.9);
+    let mut case = Case::new(vec![card("a.md"), card("b.md")], 0.9);
     case.seen.bytes = BUDGETS.session_bytes - 1_500;
     let plan = case.plan();
     assert_eq!(names(&plan.now), ["a.md"]);
@@ -139,25 +139,24 @@ fn a_session_has_a_budget() {
 
 #[test]
 fn what_is_known_unbelieved_or_over_is_left_out() {
-    let mut entries = vec![
-        entry("surfaced.md"),
-        entry("read.md"),
-        entry("tool.md"),
-        entry("web.md"),
-        entry("approved.md"),
-        entry("over.md"),
-        entry("manual.md"),
-        entry("fine.md"),
+    let mut cards = vec![
+        card("surfaced.md"),
+        card("read.md"),
+        card("tool.md"),
+        card("web.md"),
+        card("approved.md"),
+        card("over.md"),
+        card("manual.md"),
+        card("fine.md"),
     ];
-    entries[2].trust = Some(Trust::ToolOutput);
-    entries[3].trust = Some(Trust::External);
-    entries[4].trust = Some(Trust::External);
-    entries[4].approved = true;
-    entries[5].over = true;
-    entries[6].description = "docker usage guide".into();
-    entries[6].manual = true;
-    entries[7].trust = Some(Trust::Assistant);
-    let mut case = Case::new(entries, 0.9);
+    cards[2].trust = Some(Trust::ToolOutput);
+    cards[3].trust = Some(Trust::External);
+    cards[4].trust = Some(Trust::User);
+    cards[5].superseded_by = Some("newer.md".into());
+    cards[6].description = "docker usage guide".into();
+    cards[6].manual = true;
+    cards[7].trust = Some(Trust::Assistant);
+    let mut case = Case::new(cards, 0.9);
     case.hits.push(hit("deleted.md", 0.9));
     case.hits.push(hit("fine.md", 0.9));
     case.seen.surfaced.insert(path("surfaced.md"));
@@ -185,7 +184,7 @@ fn what_is_known_unbelieved_or_over_is_left_out() {
 
 #[test]
 fn rules_come_before_what_resembles_the_prompt() {
-    let mut case = Case::new(vec![entry("a.md"), rule("rule.md")], 0.9);
+    let mut case = Case::new(vec![card("a.md"), rule("rule.md")], 0.9);
     case.work.add_command_line("git commit -m x");
     case.budgets.files = 1;
     let plan = case.plan();
@@ -200,7 +199,7 @@ fn rules_come_before_what_resembles_the_prompt() {
 
 #[test]
 fn the_work_alone_brings_rules_in() {
-    let mut case = Case::new(vec![entry("a.md"), rule("rule.md")], 0.9);
+    let mut case = Case::new(vec![card("a.md"), rule("rule.md")], 0.9);
     case.prompt = "continue";
     assert_eq!(plan_work(&case.request()).now, []);
     case.work.add_command_line("git commit");
@@ -216,7 +215,7 @@ fn the_work_alone_brings_rules_in() {
 
 #[test]
 fn a_choice_is_checked_again() {
-    let mut case = Case::new(vec![entry("a.md"), entry("b.md"), entry("c.md")], 0.1);
+    let mut case = Case::new(vec![card("a.md"), card("b.md"), card("c.md")], 0.1);
     case.seen.read.insert(path("a.md"));
     case.budgets.files = 1;
     let chosen = [
@@ -248,12 +247,12 @@ proptest! {
         let mut case = Case::new(Vec::new(), 0.0);
         for (number, (bytes, confidence, sort)) in sizes.into_iter().enumerate() {
             let name = format!("m{number}.md");
-            let mut entry = if sort == 0 { rule(&name) } else { entry(&name) };
-            entry.bytes = bytes;
-            entry.over = sort == 1;
-            entry.trust = (sort == 2).then_some(Trust::External);
+            let mut card = if sort == 0 { rule(&name) } else { card(&name) };
+            card.bytes = bytes;
+            card.valid_until = (sort == 1).then(|| "2025-12-31".into());
+            card.trust = (sort == 2).then_some(Trust::External);
             case.hits.push(hit(&name, confidence));
-            case.entries.push(entry);
+            case.cards.push(card);
         }
         case.work.add_command_line("git commit");
         case.seen.bytes = spent;
@@ -274,8 +273,8 @@ proptest! {
             prop_assert_eq!(all, hits);
         }
         for chosen in plan.now.iter().map(|pick| &pick.path).chain(&plan.candidates) {
-            let entry = case.entries.iter().find(|entry| entry.path == *chosen).unwrap();
-            prop_assert!(!entry.over && entry.is_trusted());
+            let card = case.cards.iter().find(|card| card.path == *chosen).unwrap();
+            prop_assert!(card.valid_until.is_none() && card.is_trusted());
         }
     }
 }

@@ -183,7 +183,7 @@ impl fmt::Display for LoadReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::surface::Reason;
+    use crate::Reason;
     use pretty_assertions::assert_eq;
 
     #[test]

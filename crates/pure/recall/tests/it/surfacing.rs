@@ -3,14 +3,15 @@
 use crate::material;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::manifest::Line;
-use dormouse_memory::surface::neutral::has_boundary;
-use dormouse_memory::surface::render::{Caps, Shown, is_recalled_fragment, render};
-use dormouse_memory::surface::selector::{self, Selection};
-use dormouse_memory::surface::usage::{self, Aftermath, Book, Event};
-use dormouse_memory::surface::verify::{Answer, Facts, Mark, claims, mark};
-use dormouse_memory::surface::{
-    Budgets, Entry, Hit, Request, Seen, Why, Work, plan, plan_selected, plan_work, triggers,
+use dormouse_memory::card::Card;
+use dormouse_memory::snapshot::StoredFile;
+use dormouse_recall::neutral::has_boundary;
+use dormouse_recall::render::{Caps, is_recalled_fragment, render};
+use dormouse_recall::selector::{self, Selection};
+use dormouse_recall::usage::{self, Aftermath, Book, Event};
+use dormouse_recall::verify::{Answer, Facts, Mark, claims, mark};
+use dormouse_recall::{
+    Budgets, Hit, Request, Seen, Why, Work, plan, plan_selected, plan_work, triggers,
 };
 use pretty_assertions::assert_eq;
 
@@ -34,20 +35,18 @@ impl Facts for EmptyTree {
     }
 }
 
-fn entry(name: &str, text: &str) -> Entry {
+fn card(name: &str, text: &str) -> Card {
     let path = SafePath::parse(name).unwrap();
     let modified = Millis(NOW.0 - 3 * 86_400_000);
-    Entry::read(path, text, modified, jiff::civil::date(2026, 11, 10))
+    Card::read(path, text, modified)
 }
 
 fn show(path: &str, text: &str, mark: &Mark) -> String {
-    let memory = Shown {
-        path,
-        text,
+    let file = StoredFile {
+        content: text.to_owned().into(),
         modified: Millis(NOW.0 - 3 * 86_400_000),
-        mark,
     };
-    let fragment = render(&memory, NOW, CAPS);
+    let fragment = render(path, &file, mark, NOW, CAPS);
     assert!(fragment.bytes <= CAPS.bytes, "{path}");
     assert!(is_recalled_fragment(&fragment.text), "{path}");
     let inside = fragment
@@ -104,19 +103,15 @@ const BUDGETS: Budgets = Budgets {
     confidence: 0.6,
 };
 
-fn request<'a>(
-    hits: &'a [Hit],
-    entries: &'a [Entry],
-    work: &'a Work,
-    seen: &'a Seen,
-) -> Request<'a> {
+fn request<'a>(hits: &'a [Hit], cards: &'a [Card], work: &'a Work, seen: &'a Seen) -> Request<'a> {
     Request {
         prompt: "when do we release",
         hits,
-        entries,
+        cards,
         work,
         seen,
         budgets: BUDGETS,
+        today: jiff::civil::date(2026, 11, 10),
     }
 }
 
@@ -132,7 +127,7 @@ fn a_session_from_prompt_to_use() {
         ("fact.md", fact),
         ("planted.md", planted),
     ];
-    let entries = texts.map(|(name, text)| entry(name, text));
+    let cards = texts.map(|(name, text)| card(name, text));
     let hit = |name: &str, confidence| Hit {
         path: SafePath::parse(name).unwrap(),
         score: confidence,
@@ -142,26 +137,20 @@ fn a_session_from_prompt_to_use() {
     let mut work = Work::new();
     let mut seen = Seen::default();
     // With the prompt: nothing is sure, one may be chosen, what was planted is not believed.
-    let first = plan(&request(&hits, &entries, &work, &seen));
+    let first = plan(&request(&hits, &cards, &work, &seen));
     assert_eq!(first.now, []);
     assert_eq!(first.candidates, [SafePath::parse("fact.md").unwrap()]);
     assert_eq!(first.left_out[0].path.as_str(), "planted.md");
 
     // The small model chooses.
-    let lines = [Line {
-        path: entries[1].path.clone(),
-        kind: entries[1].kind,
-        modified: entries[1].modified,
-        description: entries[1].description.clone(),
-    }];
-    let asked = selector::request("when do we release", &lines, BUDGETS.files);
+    let asked = selector::request("when do we release", &cards[1..2], BUDGETS.files);
     assert!(asked.user.contains("- [project] fact.md ("));
     let answer = r#"{"selected_memories": ["fact.md"]}"#;
     let Selection::Selected(chosen) = selector::parse(answer, &first.candidates, BUDGETS.files)
     else {
         panic!("a choice");
     };
-    let second = plan_selected(&request(&hits, &entries, &work, &seen), &chosen);
+    let second = plan_selected(&request(&hits, &cards, &work, &seen), &chosen);
     assert_eq!(second.now[0].why, Why::Selected);
     seen.surfaced.insert(second.now[0].path.clone());
 
@@ -170,7 +159,7 @@ fn a_session_from_prompt_to_use() {
         "Bash",
         &serde_json::json!({"command": "cd a && cargo test -q"}),
     );
-    let third = plan_work(&request(&hits, &entries, &work, &seen));
+    let third = plan_work(&request(&hits, &cards, &work, &seen));
     assert_eq!(third.now[0].path.as_str(), "rule.md");
     let mark = mark(&claims(rule), &EmptyTree);
     assert!(show("rule.md", rule, &mark).contains("`scripts/testdb.sh`"));

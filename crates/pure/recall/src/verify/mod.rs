@@ -14,9 +14,9 @@ mod claims;
 
 pub use claims::{Claim, ClaimKind, claims};
 
-use crate::topic::{self, Field, Kind};
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
+use dormouse_memory::topic::{self, Field, Kind};
 use serde::Serialize;
 
 /// What the working tree says to a claim.

@@ -23,12 +23,12 @@ fn triggers(tools: &[&str], paths: &[&str], languages: &[&str], commands: &[&str
     }
 }
 
-fn entry(name: &str, kind: Option<Kind>, modified: i64, triggers: Triggers) -> Entry {
+fn card(name: &str, kind: Option<Kind>, modified: i64, triggers: Triggers) -> Card {
     let path = SafePath::parse(name).unwrap();
-    let mut entry = Entry::read(path, "x", Millis(modified), jiff::civil::date(2026, 1, 1));
-    entry.kind = kind;
-    entry.triggers = triggers;
-    entry
+    let mut card = Card::read(path, "x", Millis(modified));
+    card.kind = kind;
+    card.triggers = triggers;
+    card
 }
 
 #[test]
@@ -62,46 +62,46 @@ fn each_sort_of_trigger_matches_its_sort_of_work() {
 
 #[test]
 fn the_most_specific_come_first_and_only_standing_memories_come() {
-    let entries = [
-        entry(
+    let cards = [
+        card(
             "language.md",
             Some(Kind::Feedback),
             9,
             triggers(&[], &[], &["rust"], &[]),
         ),
-        entry(
+        card(
             "old.md",
             Some(Kind::Feedback),
             1,
             triggers(&[], &["**/*.rs"], &[], &[]),
         ),
-        entry(
+        card(
             "new.md",
             Some(Kind::Feedback),
             2,
             triggers(&[], &["**/*.rs"], &[], &[]),
         ),
-        entry(
+        card(
             "user.md",
             Some(Kind::User),
             3,
             triggers(&[], &["**/*.rs"], &[], &[]),
         ),
-        entry(
+        card(
             "command.md",
             Some(Kind::User),
             0,
             triggers(&[], &[], &["rust"], &["git commit"]),
         ),
-        entry(
+        card(
             "project.md",
             Some(Kind::Project),
             9,
             triggers(&[], &[], &["rust"], &[]),
         ),
-        entry("untyped.md", None, 9, triggers(&[], &[], &["rust"], &[])),
+        card("untyped.md", None, 9, triggers(&[], &[], &["rust"], &[])),
     ];
-    let found = matching(&work(), &entries);
+    let found = matching(&work(), &cards);
     let names: Vec<&str> = found.iter().map(|found| found.path.as_str()).collect();
     assert_eq!(
         names,
@@ -111,5 +111,5 @@ fn the_most_specific_come_first_and_only_standing_memories_come() {
         found[0].by.to_string(),
         "applies to the command `git commit`"
     );
-    assert!(matching(&Work::new(), &entries).is_empty());
+    assert!(matching(&Work::new(), &cards).is_empty());
 }

@@ -1,7 +1,7 @@
 //! Tests of how memories are shown.
 
 use super::*;
-use crate::surface::neutral::has_boundary;
+use crate::neutral::has_boundary;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
@@ -15,14 +15,16 @@ fn days_ago(days: i64) -> Millis {
     Millis(NOW.0 - days * 86_400_000)
 }
 
-fn show(text: &str, modified: Millis, mark: &Mark, caps: Caps) -> Fragment {
-    let memory = Shown {
-        path: "/m/feedback_testing.md",
-        text,
+fn file(text: &str, modified: Millis) -> StoredFile {
+    StoredFile {
+        content: text.to_owned().into(),
         modified,
-        mark,
-    };
-    render(&memory, NOW, caps)
+    }
+}
+
+fn show(text: &str, modified: Millis, mark: &Mark, caps: Caps) -> Fragment {
+    let file = file(text, modified);
+    render("/m/feedback_testing.md", &file, mark, NOW, caps)
 }
 
 /// What lies between the frame's own tags.
@@ -122,20 +124,15 @@ fn check_any(text: &str, path: &str, gone: &str, caps: Caps) {
         gone: vec![gone.to_owned()],
         held: 0,
     };
-    let memory = Shown {
-        path,
-        text,
-        modified: days_ago(40),
-        mark: &mark,
-    };
-    let fragment = render(&memory, NOW, caps);
+    let file = file(text, days_ago(40));
+    let fragment = render(path, &file, &mark, NOW, caps);
     assert!(!has_boundary(inside(&fragment.text)), "{}", fragment.text);
     assert!(is_recalled_fragment(&fragment.text), "{}", fragment.text);
     assert!(fragment.bytes <= caps.bytes);
     // The frame has a handful of lines and names of bounded length.
     assert!(fragment.text.lines().count() <= caps.lines + 9);
     assert!(fragment.text.len() <= caps.bytes + 4 * 3 * LONGEST_NAME + 700);
-    assert_eq!(fragment, render(&memory, NOW, caps));
+    assert_eq!(fragment, render(path, &file, &mark, NOW, caps));
 }
 
 proptest! {

@@ -4,9 +4,9 @@ use super::languages;
 use super::programs::{
     ACTIVITIES, AGENT_TOOLS, ALONE, IN_CODE, TEST_FILES, TESTING, WITH_SUBCOMMANDS,
 };
-use crate::surface::files::{is_file, is_folder};
-use crate::surface::neutral;
-use crate::topic::Triggers;
+use crate::files::{is_file, is_folder};
+use crate::neutral;
+use dormouse_memory::topic::Triggers;
 use dormouse_text::atoms::{Shape, atoms};
 
 /// Triggers of one sort at most: what applies to everything applies to nothing.

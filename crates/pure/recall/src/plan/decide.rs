@@ -1,11 +1,11 @@
 //! Making the plan.
 
-use super::super::triggers;
 use super::{
-    Budgets, Entry, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, documentation,
-    ignore,
+    Budgets, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, documentation, ignore,
 };
+use crate::triggers;
 use dormouse_guard::paths::SafePath;
+use dormouse_memory::card::Card;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What goes in with a prompt, and what the small model may choose from.
@@ -74,7 +74,7 @@ fn is_unspaced(prompt: &str) -> bool {
 
 struct Planner<'a> {
     request: &'a Request<'a>,
-    entries: HashMap<&'a SafePath, &'a Entry>,
+    cards: HashMap<&'a SafePath, &'a Card>,
     budgets: Budgets,
     seen: &'a Seen,
     /// Bytes that the session has left.
@@ -90,11 +90,11 @@ impl<'a> Planner<'a> {
         let wanted: HashSet<&SafePath> = hits.chain(asked).collect();
         Self {
             request,
-            entries: request
-                .entries
+            cards: request
+                .cards
                 .iter()
-                .filter(|entry| entry.is_standing() || wanted.contains(&entry.path))
-                .map(|entry| (&entry.path, entry))
+                .filter(|card| card.is_standing() || wanted.contains(&card.path))
+                .map(|card| (&card.path, card))
                 .collect(),
             budgets: request.budgets,
             seen: request.seen,
@@ -108,32 +108,32 @@ impl<'a> Planner<'a> {
     }
 
     fn triggered(&mut self) {
-        for found in triggers::matching(self.request.work, self.request.entries) {
-            let Some(entry) = self.entries.get(&found.path).copied() else {
+        for found in triggers::matching(self.request.work, self.request.cards) {
+            let Some(card) = self.cards.get(&found.path).copied() else {
                 continue;
             };
-            if self.first_look(&found.path) && self.vet(entry) {
-                self.take(entry, Why::Triggered(found.by));
+            if self.first_look(&found.path) && self.vet(card) {
+                self.take(card, Why::Triggered(found.by));
             }
         }
     }
 
     fn ranked(&mut self, hit: &Hit) {
-        let Some(entry) = self.known(&hit.path) else {
+        let Some(card) = self.known(&hit.path) else {
             return;
         };
-        if !self.vet(entry) {
+        if !self.vet(card) {
             return;
         }
         let confidence = hit.confidence;
         // Written so that a confidence that is no number is not enough.
-        if confidence >= self.budgets.confidence && self.has_room(entry).is_ok() {
-            self.take(entry, Why::Ranked { confidence });
-        } else if self.out.candidates.len() < self.budgets.candidates && self.fits(entry) {
+        if confidence >= self.budgets.confidence && self.has_room(card).is_ok() {
+            self.take(card, Why::Ranked { confidence });
+        } else if self.out.candidates.len() < self.budgets.candidates && self.fits(card) {
             self.out.candidates.push(hit.path.clone());
         } else {
             let reason = self
-                .has_room(entry)
+                .has_room(card)
                 .err()
                 .unwrap_or(Reason::Unsure { confidence });
             self.leave(&hit.path, reason);
@@ -141,23 +141,23 @@ impl<'a> Planner<'a> {
     }
 
     fn selected(&mut self, path: &SafePath) {
-        if let Some(entry) = self.known(path)
-            && self.vet(entry)
+        if let Some(card) = self.known(path)
+            && self.vet(card)
         {
-            self.take(entry, Why::Selected);
+            self.take(card, Why::Selected);
         }
     }
 
-    /// The entry of a path that was not decided on yet.
-    fn known(&mut self, path: &SafePath) -> Option<&'a Entry> {
+    /// The card of a path that was not decided on yet.
+    fn known(&mut self, path: &SafePath) -> Option<&'a Card> {
         if !self.first_look(path) {
             return None;
         }
-        let entry = self.entries.get(path).copied();
-        if entry.is_none() {
+        let card = self.cards.get(path).copied();
+        if card.is_none() {
             self.leave(path, Reason::Unknown);
         }
-        entry
+        card
     }
 
     fn first_look(&mut self, path: &SafePath) -> bool {
@@ -165,66 +165,66 @@ impl<'a> Planner<'a> {
     }
 
     /// Whether a memory may go in at all; otherwise it is left out.
-    fn vet(&mut self, entry: &Entry) -> bool {
-        let reason = self.objection(entry);
+    fn vet(&mut self, card: &Card) -> bool {
+        let reason = self.objection(card);
         let fine = reason.is_none();
         if let Some(reason) = reason {
-            self.leave(&entry.path, reason);
+            self.leave(&card.path, reason);
         }
         fine
     }
 
-    fn objection(&self, entry: &Entry) -> Option<Reason> {
-        if let Some(trust) = entry.trust.filter(|_| !entry.is_trusted()) {
+    fn objection(&self, card: &Card) -> Option<Reason> {
+        if let Some(trust) = card.trust.filter(|_| !card.is_trusted()) {
             return Some(Reason::Untrusted(trust));
         }
-        if entry.over {
+        if card.is_over(self.request.today) {
             return Some(Reason::Over);
         }
-        if self.seen.surfaced.contains(&entry.path) {
+        if self.seen.surfaced.contains(&card.path) {
             return Some(Reason::Surfaced);
         }
-        if self.seen.read.contains(&entry.path) {
+        if self.seen.read.contains(&card.path) {
             return Some(Reason::ReadByAgent);
         }
-        documentation::of_tool_in_use(entry, self.request.work)
+        documentation::of_tool_in_use(card, self.request.work)
             .map(|tool| Reason::Documentation { tool })
     }
 
-    fn take(&mut self, entry: &Entry, why: Why) {
-        match self.has_room(entry) {
+    fn take(&mut self, card: &Card, why: Why) {
+        match self.has_room(card) {
             Ok(bytes) => {
                 self.left -= bytes;
                 self.out.now.push(Pick {
-                    path: entry.path.clone(),
+                    path: card.path.clone(),
                     why,
                     bytes,
                 });
             }
-            Err(reason) => self.leave(&entry.path, reason),
+            Err(reason) => self.leave(&card.path, reason),
         }
     }
 
     /// What a memory takes of the budget, or why it cannot have it.
-    fn has_room(&self, entry: &Entry) -> Result<u64, Reason> {
+    fn has_room(&self, card: &Card) -> Result<u64, Reason> {
         if self.out.now.len() >= self.budgets.files {
             return Err(Reason::TooMany);
         }
-        if !self.fits(entry) {
+        if !self.fits(card) {
             return Err(Reason::NoRoom);
         }
-        Ok(self.cost(entry))
+        Ok(self.cost(card))
     }
 
-    fn fits(&self, entry: &Entry) -> bool {
-        self.cost(entry) <= self.left
+    fn fits(&self, card: &Card) -> bool {
+        self.cost(card) <= self.left
     }
 
     /// What of a memory is shown at most. A `<` that is taken apart makes a text longer than its
     /// file, so that only the limit is sure to hold; but a small file stays small.
-    fn cost(&self, entry: &Entry) -> u64 {
+    fn cost(&self, card: &Card) -> u64 {
         let most = u64::try_from(self.budgets.file_bytes).unwrap_or(u64::MAX);
-        entry.bytes.min(most)
+        card.bytes.min(most)
     }
 
     fn leave(&mut self, path: &SafePath, reason: Reason) {

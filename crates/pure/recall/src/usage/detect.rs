@@ -1,8 +1,8 @@
 //! Telling from an answer whether a memory was of use.
 
 use super::Event;
-use crate::topic::Topic;
 use dormouse_guard::paths::SafePath;
+use dormouse_memory::topic::Topic;
 use dormouse_text::atoms::atoms;
 use dormouse_text::words::Tokeniser;
 use std::collections::BTreeSet;

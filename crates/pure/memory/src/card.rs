@@ -1,0 +1,144 @@
+//! A memory without its text.
+//!
+//! # Model
+//! A [`Card`] is everything that lists, searches and plans need to know of a memory file, so that the
+//! file itself is opened only when its text is shown. A store may keep cards beside its index of words.
+//!
+//! # Not here
+//! The text and its edits ([`crate::topic`]); whether and why a memory is shown (`dormouse-recall`).
+
+use crate::manual;
+use crate::topic::{Kind, Topic, Triggers};
+use crate::trust::Trust;
+use dormouse_core::units::Millis;
+use dormouse_guard::paths::SafePath;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+/// Weight of a rule or of a fact about the user in ranking. A little more than [`PRIOR`], because a
+/// rule that is missed costs more than a fact that is missed; much more would drown what was asked for.
+const STANDING_PRIOR: f32 = 0.6;
+
+/// Weight of any other memory: the middle of the ranker's scale from 0 to 1.
+const PRIOR: f32 = 0.5;
+
+/// A memory as lists, rankers and plans know it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Card {
+    /// The file, relative to its memory directory.
+    pub path: SafePath,
+    /// The `name` of the front matter; empty if there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The `description` of the front matter; empty if there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// The `type` of the front matter; `None` for files of other tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// Trust that the file claims; `None` for a file that the user wrote by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// Time of the last change.
+    #[serde(default)]
+    pub modified: Millis,
+    /// Length of the whole file, front matter included.
+    #[serde(default)]
+    pub bytes: u64,
+    /// Work that calls for this memory, whatever the words of a prompt.
+    #[serde(default, skip_serializing_if = "Triggers::is_empty")]
+    pub triggers: Triggers,
+    /// File that replaced this one; such a memory is not recalled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
+    /// Last day on which it holds, as the file spells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_until: Option<String>,
+    /// Time at which its claims were last checked against the working tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Millis>,
+    /// Set if it explains how to use something and warns of nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub manual: bool,
+}
+
+impl Card {
+    /// The card of a file with this text.
+    pub fn read(path: SafePath, text: &str, modified: Millis) -> Self {
+        Self::of(path, Topic::read(text), text, modified)
+    }
+
+    /// The card of a file whose front matter was read already.
+    pub fn of(path: SafePath, topic: Topic, text: &str, modified: Millis) -> Self {
+        Self {
+            manual: manual::is_manual(&path, &topic, text),
+            path,
+            name: topic.name,
+            description: topic.description,
+            kind: topic.kind,
+            trust: topic.trust,
+            modified,
+            bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+            triggers: topic.triggers,
+            superseded_by: topic.superseded_by,
+            valid_until: topic.valid_until,
+            verified: topic.verified,
+        }
+    }
+
+    /// Whether another memory or the calendar has overtaken it.
+    pub fn is_over(&self, today: Date) -> bool {
+        crate::topic::is_over(
+            self.superseded_by.as_deref(),
+            self.valid_until.as_deref(),
+            today,
+        )
+    }
+
+    /// Whether it is a standing rule or a fact about the user, which needs no similarity.
+    pub const fn is_standing(&self) -> bool {
+        matches!(self.kind, Some(Kind::Feedback | Kind::User))
+    }
+
+    /// Whether it may be brought in without the user's approval.
+    pub fn is_trusted(&self) -> bool {
+        self.trust.is_none_or(Trust::is_recalled)
+    }
+
+    /// Weight in ranking for reasons other than the query, from 0 to 1.
+    pub const fn prior(&self) -> f32 {
+        if self.is_standing() {
+            STANDING_PRIOR
+        } else {
+            PRIOR
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+    use pretty_assertions::assert_eq;
+
+    const TEXT: &str = "---\nname: Tests\ndescription: how to test\ntype: feedback\ntrust: user\nvalid_until: 2026-01-31\ntriggers:\n  tools: [Bash]\n---\nNever mock the database.\n";
+
+    fn card() -> Card {
+        Card::read(SafePath::parse("sub/a.md").unwrap(), TEXT, Millis(7))
+    }
+
+    #[test]
+    fn a_memory_is_over_after_its_last_day() {
+        assert!(!card().is_over(date(2026, 1, 31)));
+        assert!(card().is_over(date(2026, 2, 1)));
+    }
+
+    #[test]
+    fn a_card_survives_json_and_needs_only_its_path() {
+        let json = serde_json::to_string(&card()).unwrap();
+        assert_eq!(serde_json::from_str::<Card>(&json).unwrap(), card());
+        let least: Card = serde_json::from_str(r#"{"path": "a.md"}"#).unwrap();
+        assert!(least.is_trusted() && !least.is_standing());
+        assert!(serde_json::from_str::<Card>(r#"{"path": "../a.md"}"#).is_err());
+    }
+}
