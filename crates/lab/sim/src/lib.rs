@@ -65,6 +65,6 @@ pub use error::{ApiError, ErrorKind};
 pub use fault::{Fault, FaultParseError};
 pub use http::{Body, Frame, Piece, SimRequest, SimResponse};
 #[cfg(feature = "server")]
-pub use server::{ServeError, Server, serve};
+pub use server::{InProcess, ServeError, Server, serve};
 pub use simulator::{PositionReport, Report, Simulator};
 pub use tokens::UsageOverride;

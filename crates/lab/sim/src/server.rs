@@ -38,7 +38,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Sleep;
@@ -47,6 +48,8 @@ use tokio::time::Sleep;
 const HEAD_TIME: Duration = Duration::from_secs(30);
 /// Time a client has to send a body.
 const BODY_TIME: Duration = Duration::from_mins(2);
+/// Bytes a pipe holds before its writer waits: as much as a socket's buffer commonly holds.
+const PIPE: usize = 64 * 1024;
 /// A stalled stream is given up after this.
 const STALL_TIME: Duration = Duration::from_mins(10);
 /// A cut waits until what comes before it has left: a broken body takes what is buffered with it.
@@ -114,14 +117,7 @@ pub fn serve(
     clock: Arc<dyn Clock>,
 ) -> Result<Server, ServeError> {
     let address = listener.local_addr().map_err(ServeError::Socket)?;
-    let simulator = Simulator::new(config).map_err(ServeError::Config)?;
-    let (rules, state) = simulator.into_parts();
-    let shared = Arc::new(Shared {
-        rules,
-        state: Mutex::new(state),
-        clock,
-        virtual_now: Mutex::new(Millis(0)),
-    });
+    let shared = Shared::new(config, clock)?;
     let (stop, stopped) = watch::channel(false);
     let task = tokio::spawn(accept(shared, listener, stopped));
     Ok(Server {
@@ -129,6 +125,30 @@ pub fn serve(
         stop,
         task,
     })
+}
+
+/// A simulator without a socket: each connection is a pipe within this process.
+#[derive(Debug)]
+pub struct InProcess(Arc<Shared>);
+
+impl InProcess {
+    /// A simulator that reads the time from a clock.
+    ///
+    /// # Errors
+    /// When the configuration is not sound.
+    pub fn new(config: SimConfig, clock: Arc<dyn Clock>) -> Result<Self, ServeError> {
+        Shared::new(config, clock).map(Self)
+    }
+
+    /// The client's end of a new connection. Must be called within a tokio runtime, which serves the
+    /// other end until the client drops this one.
+    pub fn connect(&self) -> DuplexStream {
+        let (ours, theirs) = tokio::io::duplex(PIPE);
+        // A pipe ends with its client; there is nothing to stop.
+        let (_, never) = watch::channel(false);
+        tokio::spawn(connection(Arc::clone(&self.0), theirs, never));
+        ours
+    }
 }
 
 async fn accept(shared: Arc<Shared>, listener: TcpListener, mut stopped: watch::Receiver<bool>) {
@@ -139,6 +159,8 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener, mut stopped: watch::
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
+                    // Small answers should not wait for more of them; failing that costs only speed.
+                    drop(stream.set_nodelay(true));
                     connections.spawn(connection(Arc::clone(&shared), stream, stopped.clone()));
                 }
                 // Out of descriptors, or the peer is gone already: not a reason to stop. A short
@@ -159,9 +181,11 @@ async fn is_set(stopped: &mut watch::Receiver<bool>) {
     }
 }
 
-async fn connection(shared: Arc<Shared>, stream: TcpStream, mut stopped: watch::Receiver<bool>) {
-    // Small answers should not wait for more of them; failing that costs only speed.
-    drop(stream.set_nodelay(true));
+async fn connection(
+    shared: Arc<Shared>,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    mut stopped: watch::Receiver<bool>,
+) {
     let service = service_fn(move |request| {
         let shared = Arc::clone(&shared);
         async move { Ok::<_, Infallible>(shared.answer(request).await) }
@@ -185,6 +209,17 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, mut stopped: watch::
 }
 
 impl Shared {
+    fn new(config: SimConfig, clock: Arc<dyn Clock>) -> Result<Arc<Self>, ServeError> {
+        let simulator = Simulator::new(config).map_err(ServeError::Config)?;
+        let (rules, state) = simulator.into_parts();
+        Ok(Arc::new(Self {
+            rules,
+            state: Mutex::new(state),
+            clock,
+            virtual_now: Mutex::new(Millis(0)),
+        }))
+    }
+
     async fn answer(&self, request: Request<Incoming>) -> Response<Playback> {
         let started = self.clock.now();
         let (parts, body) = request.into_parts();

@@ -202,6 +202,32 @@ pub struct Response {
     pub warnings: Vec<Warning>,
 }
 
+impl Response {
+    /// An answer with nothing remarkable about it: complete, billed for what it used.
+    pub fn new(id: MessageId, model: &str, blocks: Vec<Block>, usage: TokenUsage) -> Self {
+        let calls = blocks
+            .iter()
+            .any(|block| block.kind() == BlockKind::ToolUse);
+        Self {
+            id,
+            model: model.into(),
+            blocks,
+            cut_off: Vec::new(),
+            stop_reason: if calls {
+                StopReason::ToolUse
+            } else {
+                StopReason::EndTurn
+            },
+            usage,
+            billed: usage,
+            extras: Extras::default(),
+            request_id: None,
+            rate_limits: RateLimits::default(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// Reports of the provider, as they came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extras {

@@ -74,6 +74,16 @@ pub trait ToolCatalog: fmt::Debug + Send + Sync {
     fn traits(&self, tool: &str) -> ToolTraits;
 }
 
+/// Tools of which nothing is known: each runs alone and has the settings' limits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoTraits;
+
+impl ToolCatalog for NoTraits {
+    fn traits(&self, _: &str) -> ToolTraits {
+        ToolTraits::default()
+    }
+}
+
 /// The future of a result.
 pub type ToolFuture = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
 

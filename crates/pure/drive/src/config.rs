@@ -1,6 +1,6 @@
 //! Configuration of a driver, and the settings as it uses them.
 
-use crate::calls::{Judge, ToolCatalog};
+use crate::calls::{Judge, NoTraits, RunsAll, ToolCatalog};
 use crate::command::SwitchModel;
 use bytes::Bytes;
 use dormouse_ask::retry::RetryPolicy;
@@ -18,6 +18,9 @@ use dormouse_core::units::Tokens;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Times an answer that a limit cut off is continued within one turn: what the spec allows.
+pub const CONTINUATIONS: u32 = 3;
 
 /// A policy, as a host passes it on.
 pub type PolicyChoice = Arc<dyn Policy>;
@@ -112,6 +115,43 @@ pub struct Config {
     pub explain: bool,
     /// Makes ids and jitter differ between two openings of the same log.
     pub seed: u64,
+}
+
+impl Config {
+    /// A conversation of its own with a model of the built-in table: no tools, no hooks, no recall, the
+    /// settings' word on window and policy, and paths below the session's name.
+    pub fn new(session: SessionId, params: Params, model: &str) -> Self {
+        let models = ModelTable::builtin().clone();
+        let folder = PathBuf::from(session.as_str());
+        Self {
+            place: Place {
+                log: folder.with_extension("jsonl"),
+                folder,
+                project: String::new(),
+            },
+            session,
+            line: LineContext::default(),
+            model: model.to_owned(),
+            capabilities: Capabilities::of_messages(&models, model),
+            models: Arc::new(models),
+            params,
+            prefix: Arc::new(RenderedPrefix::default()),
+            policy: None,
+            window: None,
+            tools: Arc::new(NoTraits),
+            judge: Arc::new(RunsAll),
+            role: Role::Main,
+            most_requests: usize::MAX,
+            continuations: CONTINUATIONS,
+            retry: RetryPolicy::default(),
+            fallback: None,
+            hooks: false,
+            recall: false,
+            lessons: None,
+            explain: false,
+            seed: 0,
+        }
+    }
 }
 
 /// The settings in use, read once per change.

@@ -59,10 +59,10 @@ mod tidy;
 mod turn;
 
 pub use calls::{
-    Judge, Judgement, RunsAll, ToolCall, ToolCatalog, ToolFuture, ToolHost, ToolTraits,
+    Judge, Judgement, NoTraits, RunsAll, ToolCall, ToolCatalog, ToolFuture, ToolHost, ToolTraits,
 };
 pub use command::{Command, CommandId, CompactWish, Reply, SwitchModel, When};
-pub use config::{Config, Current, Place, PolicyChoice, Role};
+pub use config::{CONTINUATIONS, Config, Current, Place, PolicyChoice, Role};
 pub use driver::Driver;
 pub use effect::{
     Ask, Effect, EffectId, HookPoint, NotesFiles, RecallMoment, SaveFile, SavePlace, Seen, Work,

@@ -10,7 +10,7 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::record::LineContext;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
-use dormouse_drive::{Judge, PolicyChoice, RunsAll, SwitchModel, ToolHost};
+use dormouse_drive::{CONTINUATIONS, Judge, PolicyChoice, RunsAll, SwitchModel, ToolHost};
 use dormouse_store::Blobs;
 use dormouse_system::System;
 use std::fmt;
@@ -20,9 +20,6 @@ use std::sync::Arc;
 /// Gives the settings as they are now. They may change while a session runs; a change is noticed
 /// because the value is another one.
 pub type SettingsSource = Arc<dyn Fn() -> Arc<Settings> + Send + Sync>;
-
-/// Times an answer that a limit cut off is continued within one turn: what the spec allows.
-const CONTINUATIONS: u32 = 3;
 
 /// Where a session's things lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
