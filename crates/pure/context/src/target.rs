@@ -45,8 +45,8 @@ impl Target {
         self.binding == ThinkingBinding::Prefix
     }
 
-    /// Whether the model accepts thinking written by `maker`. A message that names no model is taken
-    /// as the target's own.
+    /// Whether the model accepts thinking written by `maker`. A message that names no model is
+    /// taken as the target's own.
     pub(crate) fn accepts_thinking_of(&self, maker: Option<&str>) -> bool {
         let Some(maker) = maker.filter(|maker| **maker != *self.model) else {
             return true;
