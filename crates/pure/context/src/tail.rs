@@ -6,7 +6,7 @@
 //! of a response that was cut off. Settling is pure: it can be repeated at any time and becomes
 //! final when a request is recorded.
 //!
-//! Not here: repairs of the frozen part after a rewrite ([`crate::normalise`]).
+//! Not here: repairs of the frozen part after a rewrite (`normalise`).
 
 use crate::category::Category;
 use crate::derive;

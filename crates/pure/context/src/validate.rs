@@ -3,7 +3,7 @@
 //! Written independently of the code that builds views, so that the property tests compare two
 //! implementations.
 //!
-//! Not here: repairs ([`crate::normalise`], [`crate::tail`]).
+//! Not here: repairs (`normalise`, [`crate::tail`]).
 
 use crate::segment::Segment;
 use dormouse_core::block::BlockKind;

@@ -10,8 +10,8 @@ use dormouse_core::models::BytesPerToken;
 use dormouse_core::units::Tokens;
 use dormouse_text::summary::{Budget, Passage, Voice, summarise};
 
-/// Most bytes read of one text, from its beginning. Bounds the time of the ranking, which compares
-/// sentences with each other, if a whole file was pasted.
+/// Most bytes read of one text, from its beginning, so that a single pasted file neither dominates
+/// the extract nor costs a scan of megabytes.
 const MOST_OF_ONE: usize = 16 * 1024;
 
 /// Most bytes read of one tool result: its beginning names the command or error; the rest would
