@@ -1,4 +1,4 @@
-//! Notes of three sections, and what is done to them.
+//! Tests of the notes, on a template of three sections.
 
 mod answers;
 mod lengths;
@@ -51,7 +51,7 @@ fn limits(section: u64, total: u64) -> Limits {
     }
 }
 
-/// At four bytes a token.
+/// Four bytes a token for text, the default.
 fn bytes() -> BytesPerToken {
     BytesPerToken::default()
 }
