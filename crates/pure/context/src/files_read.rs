@@ -91,7 +91,7 @@ pub struct FilesRead {
     looked: HashMap<BlockKey, Looked>,
     /// Parsed calls in the open tail; a response may still be cut off or replaced.
     open: HashMap<BlockKey, Looked>,
-    /// Paths of `looked`.
+    /// Paths of the calls in `looked`.
     frozen: FilePaths,
     /// Paths of `looked` and `open` as of the last update.
     all: FilePaths,

@@ -23,7 +23,7 @@ use dormouse_core::record::{Body, Marker, Message, MessageOrigin, Request, Role}
 use dormouse_core::units::{Millis, Tokens};
 use std::sync::Arc;
 
-/// Inputs of [`plan_request`].
+/// Inputs of the planner ([`plan_request`]).
 #[derive(Clone, Debug)]
 pub struct RequestInputs<'a> {
     /// Session whose next request is planned.
@@ -72,7 +72,7 @@ pub enum Ending {
 /// Answer to whether the request can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Send it now.
+    /// Send the request now.
     Send,
     /// The last message is the assistant's.
     NothingToSend,
@@ -99,7 +99,7 @@ pub struct RequestPlan {
     pub gauge: Gauge,
     /// Cache markers of the request.
     pub markers: Vec<Marker>,
-    /// Expected cache hit.
+    /// Expected cache hit of the request.
     pub prediction: Prediction,
     /// Decisions with their reasons, for the request record.
     pub reasons: Vec<String>,

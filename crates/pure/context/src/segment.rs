@@ -129,7 +129,7 @@ pub struct SegmentList {
 }
 
 impl SegmentList {
-    /// Number of segments.
+    /// Number of segments, sealed and open.
     pub fn len(&self) -> usize {
         self.sealed.len() * CHUNK + self.open.len()
     }

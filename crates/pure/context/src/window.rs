@@ -208,7 +208,7 @@ impl Thresholds {
     }
 }
 
-/// Result of [`Thresholds::check_floor`].
+/// Answer of [`Thresholds::check_floor`]: whether compaction can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloorCheck {
     /// The floor fits below the target: compaction can help.

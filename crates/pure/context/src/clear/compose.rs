@@ -23,7 +23,7 @@ pub struct SavedResult {
 /// A clearing, ready to be carried out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composed {
-    /// Record to append.
+    /// Record to append once `saved` is on disk.
     pub clearing: Clearing,
     /// Texts that must be on disk before the record is appended.
     pub saved: Vec<SavedResult>,

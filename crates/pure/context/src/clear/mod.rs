@@ -133,9 +133,9 @@ pub struct Selection {
 /// Answer of the planner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClearVerdict {
-    /// Clear this batch.
+    /// Clear this batch now, in one record.
     Clear(Selection),
-    /// Clear nothing.
+    /// Clear nothing before the next request.
     Leave {
         /// Reason shown in explanations.
         reason: String,

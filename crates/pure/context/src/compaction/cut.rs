@@ -106,7 +106,7 @@ pub struct NotesTail {
     pub tokens: Tokens,
     /// Least number of messages with text (`notes.keep_messages`), as far as `limit` allows.
     pub messages: usize,
-    /// Most tokens (`notes.keep_limit`).
+    /// Most tokens that may stay (`notes.keep_limit`); wins over both minimums.
     pub limit: Tokens,
 }
 

@@ -23,7 +23,7 @@ pub const REQUIRED_SECTIONS: [&str; 7] = [
 /// Part of the conversation that a summary covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The whole conversation.
+    /// The whole conversation, without exceptions.
     Whole,
     /// Everything behind a message that stays.
     FromHere {

@@ -41,13 +41,13 @@ pub struct Request {
 /// Read-only inputs of a job, the same for all its steps.
 #[derive(Clone, Copy, Debug)]
 pub struct JobContext<'a> {
-    /// Session to compact.
+    /// Session to compact, as of the job's start.
     pub conversation: &'a Conversation,
     /// Weight of the rendered prefix.
     pub prefix: &'a Weight,
     /// Conversion from weights to calibrated tokens.
     pub measure: Measure,
-    /// Settings of compactions.
+    /// Limits and retry counts of compactions.
     pub settings: &'a CompactSettings,
     /// Shape of the compaction under the policy in force.
     pub rule: &'a CompactRule,
@@ -106,7 +106,7 @@ pub enum AskFailure {
     Failed(String),
 }
 
-/// Outcomes of effects.
+/// Outcomes of effects, one per [`Effect`].
 #[derive(Clone, Debug)]
 pub enum Event {
     /// PreCompact hooks have run.
@@ -168,7 +168,7 @@ pub enum Outcome {
     Nothing(String),
     /// Every composition was at least as large as what it replaces.
     NoProgress {
-        /// Last reason.
+        /// Reason of the last composition that failed.
         why: String,
         /// Whether a model was asked; decides whether the breaker counts a failure.
         asked: bool,

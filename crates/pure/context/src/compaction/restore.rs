@@ -14,7 +14,7 @@ pub enum RestoredKind {
     Skill,
     /// The plan of the session.
     Plan,
-    /// The to-do list.
+    /// To-do list of the session.
     Todos,
     /// Agents running in the background.
     Agents,

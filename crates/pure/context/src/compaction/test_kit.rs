@@ -28,7 +28,7 @@ pub(super) fn complete_summary() -> String {
     format!("<summary>\n{}\n</summary>", sections.join("\n"))
 }
 
-/// Estimates without calibration.
+/// Conversion without calibration, so that sizes are exact.
 pub(super) fn measure() -> Measure {
     Measure {
         bytes: BytesPerToken::default(),

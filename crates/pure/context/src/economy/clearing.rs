@@ -9,7 +9,7 @@
 use super::{ClearingFigures, Decision, Rates, Reason, figure, tokens};
 use dormouse_core::units::Tokens;
 
-/// A possible clearing.
+/// A clearing that a policy considers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clearing {
     /// Tokens removed from the prompt, net of the markers.

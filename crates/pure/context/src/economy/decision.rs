@@ -10,12 +10,12 @@ use std::fmt;
 /// Answer to one of the questions, with the size at which it changes and the figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
-    /// Whether to act.
+    /// Whether the action is worth its cost.
     pub act: bool,
     /// Size from which the answer is yes, other things being equal; each question defines which
     /// size is meant.
     pub threshold: Tokens,
-    /// Figures that decided.
+    /// Figures that decided, for [`Self::explain`].
     pub reason: Reason,
 }
 
@@ -51,7 +51,7 @@ pub enum Reason {
     Notes(NotesFigures),
     /// Clearing of tool results.
     Clearing(ClearingFigures),
-    /// Keep-alive request.
+    /// Request that keeps the cache alive.
     KeepAlive(KeepAliveFigures),
 }
 

@@ -68,7 +68,7 @@ impl Order {
         self.fixed + self.per_token * size
     }
 
-    /// Best size, `W*`.
+    /// Best size, `W*`, in tokens.
     pub fn best(&self) -> f64 {
         let least = self.fixed + self.per_token * self.base;
         self.base + (2.0 * self.growth * least / self.read).sqrt()

@@ -57,9 +57,9 @@ pub struct Outlook {
     pub between_rounds: Tokens,
     /// Measured figures of the session.
     pub figures: Figures,
-    /// Prices in force.
+    /// Prices that the outlook was computed with.
     pub rates: Rates,
-    /// Estimates in force.
+    /// Estimates that the outlook was computed with.
     pub known: Estimators,
     /// Number of requests that the session is expected to continue for.
     pub remaining: f64,

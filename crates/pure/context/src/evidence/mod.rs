@@ -54,13 +54,13 @@ pub struct EvidenceLimits {
     pub tail: usize,
     /// Most files read or changed.
     pub files: usize,
-    /// Most distinct commands.
+    /// Most distinct commands, with their outcomes.
     pub commands: usize,
-    /// Most distinct searches.
+    /// Most distinct searches, with their outcomes.
     pub searches: usize,
     /// Most lines with test results.
     pub tests: usize,
-    /// Most error lines.
+    /// Most distinct error lines.
     pub errors: usize,
     /// Most URLs fetched or mentioned.
     pub urls: usize,
@@ -84,8 +84,8 @@ pub struct EvidenceLimits {
 
 impl Default for EvidenceLimits {
     fn default() -> Self {
-        // A full chronicle takes about a megabyte of JSON, small enough for every manifest; sessions
-        // of several days fit. What the prompt shows of it is limited apart (`compact.*_limit`).
+        // A full chronicle takes about a megabyte of JSON, small enough for every manifest, and a
+        // session of several days fits. The prompt shows less of it (`compact.*_limit`).
         Self {
             user_messages: 1_000,
             user_bytes: 128 * 1024,

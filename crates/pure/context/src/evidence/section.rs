@@ -57,7 +57,7 @@ pub struct Accounted {
 /// Forms in which a message is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Word for word.
+    /// Word for word, in a fence.
     Exact,
     /// Beginning and end, with a reference into the log.
     Shortened,

@@ -10,9 +10,9 @@ use dormouse_core::units::Tokens;
 /// Next action for the session to carry out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Clear these results.
+    /// Clear these results in one record.
     Clear(Selection),
-    /// Compact the conversation.
+    /// Run a compaction job.
     Compact {
         /// Cause to record in the boundary.
         trigger: Trigger,

@@ -85,7 +85,7 @@ pub struct NotesStatus {
     pub updates: u32,
 }
 
-/// Inputs of [`plan`].
+/// Inputs of the planner ([`plan`]).
 #[derive(Clone, Copy, Debug)]
 pub struct LayerInputs<'a> {
     /// Session with its view, state and estimators.

@@ -16,7 +16,7 @@ pub struct LayerSettings {
     pub server: ServerSettings,
     /// Layer 3, session notes.
     pub notes: NotesSettings,
-    /// Layer 4, compaction.
+    /// Layer 4, compaction with its restoration.
     pub compact: CompactSettings,
     /// Whether compaction of any kind is allowed, manual ones included (`compact`).
     pub compaction: bool,

@@ -19,21 +19,21 @@ pub enum Difference {
     Tool {
         /// Name of the tool.
         name: String,
-        /// Kind of change.
+        /// Change that lost the cache.
         what: PartChange,
     },
-    /// System block.
+    /// System block that was added, removed or changed.
     System {
         /// Number of the block, from one.
         block: usize,
-        /// Kind of change.
+        /// Change that lost the cache.
         what: PartChange,
     },
-    /// Instruction fragment.
+    /// Instruction fragment that was added, removed or changed.
     Instructions {
         /// Name of the fragment.
         name: String,
-        /// Kind of change.
+        /// Change that lost the cache.
         what: PartChange,
     },
     /// Parameter that is part of the cache key: thinking, effort, tool choice or speed.
@@ -60,14 +60,14 @@ pub enum PartChange {
     },
     /// New, or in the place of another part.
     Added,
-    /// No longer there.
+    /// Missing from the later request.
     Removed,
 }
 
 /// Reason why less was read than was cached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BreakCause {
-    /// The prompt changed.
+    /// The prompt differs from the cached one.
     Changed(Difference),
     /// The entries had expired.
     Expired {

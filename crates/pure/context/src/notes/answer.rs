@@ -25,21 +25,21 @@ pub enum Edit {
     Section {
         /// Title of the section.
         title: String,
-        /// New body.
+        /// New body, which may be empty.
         body: String,
     },
     /// Appends to the body of a section.
     Append {
         /// Title of the section.
         title: String,
-        /// Text to append.
+        /// Lines to append behind the present body.
         lines: String,
     },
     /// Replaces text anywhere in the file.
     Replace {
-        /// Text to find.
+        /// Text to find, frame included.
         old: String,
-        /// Replacement.
+        /// Text to put in its place.
         new: String,
         /// Whether to replace every occurrence; otherwise `old` must be unique.
         all: bool,
@@ -81,7 +81,7 @@ pub enum AnswerError {
         /// Input field that is missing or has the wrong type.
         argument: &'static str,
     },
-    /// Incomplete tag.
+    /// Tag that is incomplete or closes nothing.
     #[error("the answer contains a broken tag: `{text}`")]
     BrokenTag {
         /// Beginning of the line that holds it.

@@ -23,7 +23,7 @@ const NOT_TOO_LONG: &str = "No section is too long at present.";
 /// Inputs of the directive.
 #[derive(Clone, Copy, Debug)]
 pub struct Directive<'a> {
-    /// Current notes.
+    /// Current notes, quoted in full.
     pub notes: &'a Notes,
     /// Path of the notes file as the model is told.
     pub path: &'a str,

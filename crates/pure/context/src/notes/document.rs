@@ -42,7 +42,7 @@ pub enum NotesError {
     /// Italic line that does not follow its heading.
     #[error("the italic line below `{heading}` is missing or changed")]
     MissingItalic {
-        /// Heading above it.
+        /// Heading above it, as in the template.
         heading: String,
     },
     /// Heading or italic line of the template inside a body.

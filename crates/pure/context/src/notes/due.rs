@@ -51,12 +51,12 @@ impl From<&NotesSettings> for Rule {
 /// Answer to whether an update is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Not due.
+    /// No update is due.
     No {
         /// Reason with the figures.
         reason: String,
     },
-    /// Due now.
+    /// An update is due now.
     Yes {
         /// Reason with the figures.
         reason: String,

@@ -46,7 +46,7 @@ enum Start<'a> {
     Opening(Tag, &'a str, &'a str),
     /// A fragment of a tag, such as a closing tag without an opening one.
     Broken,
-    /// Ordinary text.
+    /// Ordinary text, to be skipped up to the line's end.
     Words,
 }
 

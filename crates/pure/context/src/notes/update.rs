@@ -12,7 +12,7 @@ use super::template::plain_lines;
 /// the default token limit.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// A rejected update.
+/// An update that was rejected as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("edit {edit} of {of} was rejected")]
 pub struct Rejected {
@@ -43,7 +43,7 @@ pub enum EditError {
     /// Text to replace that occurs more than once, without `replace_all`.
     #[error("the text to be replaced is in the notes {times} times; it must be unique")]
     NotUnique {
-        /// Number of occurrences.
+        /// Number of occurrences found.
         times: usize,
     },
     /// Result larger than 1 MiB.

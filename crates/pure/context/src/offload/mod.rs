@@ -143,13 +143,13 @@ pub struct OffloadPlan {
 /// Reason of a decision, for the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Within every limit.
+    /// Shorter than every limit that applies.
     Fits,
     /// No text and no media.
     Empty,
     /// Longer than its own limit.
     OwnLimit {
-        /// Limit in characters.
+        /// Limit of the tool in characters.
         limit: u64,
     },
     /// Largest result left in a round that was too long.

@@ -97,7 +97,7 @@ pub enum CompactVerdict {
         /// Figures that made it due, for the log and for explanations.
         reason: String,
     },
-    /// Not due.
+    /// No compaction is due.
     Leave {
         /// Figures that it was compared with.
         reason: String,
