@@ -56,6 +56,7 @@ pub fn local_rewrite(view: &View, first: usize) -> RewriteVerdict {
 fn between_turns(view: &View) -> bool {
     let tail = view.tail();
     let result = |segment: &Segment| segment.block.kind() == BlockKind::ToolResult;
+    // Open calls, or results that no response has answered: the turn goes on.
     if tail.open_calls().next().is_some() || tail.incoming.iter().any(result) {
         return false;
     }

@@ -129,6 +129,7 @@ impl Breaker {
             ..self.closed()
         };
         match (self.unproven, self.stuck_at) {
+            // A compaction was made and did not help: another one would not either.
             (true, _) if prompt >= target => Some(Self {
                 unproven: false,
                 stuck_at: Some(prompt),

@@ -64,6 +64,7 @@ impl Category {
     /// Category of a block, from the record that carries it.
     pub(crate) fn of(body: &Body, block: &Block) -> Self {
         match (body, block.kind()) {
+            // Calls and results are counted as such, in whatever record they are.
             (_, BlockKind::ToolUse) => Self::ToolRequests,
             (_, BlockKind::ToolResult) => Self::ToolResults,
             (Body::Message(message), kind) => match (message.role, message.origin, kind) {

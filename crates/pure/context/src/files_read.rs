@@ -109,6 +109,7 @@ impl FilesRead {
         let frozen = view.frozen();
         let mut tools = self.tools.iter();
         let same_tools = tools.all(|(tool, reads)| reads_files(tool) == *reads);
+        // The hash chain shows that the indexed part is unchanged, without comparing segments.
         let is_continued = self.seen <= frozen.len() && self.chain == frozen.chain(self.seen);
         // Known calls are moved, not dropped: parsing their inputs again is the expensive part.
         let mut known = std::mem::take(&mut self.open);

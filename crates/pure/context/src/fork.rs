@@ -78,6 +78,7 @@ impl Fork {
         params: &RawJson,
         moment: (Millis, MarkerTtls),
     ) -> Self {
+        // The empty directive is cut off again by the truncation.
         let mut fork = Self::new(conversation, ledger, prefix, params, "", moment);
         fork.segments.truncate(fork.shared);
         fork
@@ -112,6 +113,7 @@ impl Fork {
             return all;
         }
         let mut shape = plan::shape(conversation, prefix, params);
+        // Markers are placed anew, because the last one of the whole prompt lies behind the cut.
         shape.segments.truncate(history);
         let (now, ttls) = moment;
         let markers = ledger.markers(&shape, now, ttls);
@@ -138,6 +140,7 @@ impl Fork {
         text: &str,
         directive: &str,
     ) -> Self {
+        // Without tools the model cannot go on working instead of answering.
         let prefix = RenderedPrefix::new(Vec::new(), prefix.system().to_vec(), Vec::new());
         let mut segments = SegmentList::default();
         let all = conversation.view().segments();
@@ -168,6 +171,7 @@ impl Fork {
         let Some(last) = self.segments.last().cloned() else {
             return self;
         };
+        // Empty text or unsigned thinking in an answer would be refused when sent back.
         let said = answer
             .iter()
             .filter(|block| !block.is_unsendable())

@@ -86,6 +86,7 @@ impl<F: FnMut(Segment)> Repair<F> {
             return;
         }
         let is_call = segment.block.kind() == BlockKind::ToolUse;
+        // Only within a turn: a later turn may reuse an id.
         if is_call && self.side == Side::Assistant && self.calls.repeats(&segment) {
             return;
         }
@@ -140,6 +141,7 @@ impl<F: FnMut(Segment)> Repair<F> {
         let words_end = rest.iter().rposition(|segment| segment.role == Role::User);
         for (index, mut segment) in rest.drain(..).enumerate() {
             let after_words = words_end.is_none_or(|end| index > end);
+            // The API refuses a system message right behind an assistant turn.
             let user_before = self.last.is_some_and(|last| last != Role::Assistant);
             if segment.role == Role::System && !(after_words && user_before) {
                 segment.role = Role::User;
@@ -153,6 +155,7 @@ impl<F: FnMut(Segment)> Repair<F> {
         match self.side {
             Side::User => self.end_user_turn(),
             Side::Assistant => {
+                // The sequence ends in calls; without results the next request would be refused.
                 for call in std::mem::take(&mut self.calls.made) {
                     self.out(missing_result(&call.segment));
                 }

@@ -214,6 +214,7 @@ pub fn rebuild(view: &View, request: &Request, prefix: &RenderedPrefix) -> Vec<u
         prefix,
         markers: &request.markers,
     };
+    // At its request record the frozen part is exactly what was sent.
     let segments = view.frozen();
     body.assemble(
         segments.iter(),

@@ -137,6 +137,7 @@ impl RenderedPrefix {
                         blob: part.blob,
                     };
                     let bytes = blob(&part.blob).ok_or_else(missing)?;
+                    // Tools are plain JSON objects; the other parts are content blocks.
                     if json {
                         return Ok(Part::of_json(part.name.clone(), bytes));
                     }

@@ -216,6 +216,7 @@ fn foreign_boundary(view: &mut View, boundary: &Boundary) {
         let last = all
             .iter()
             .rposition(|segment| *segment.record() == preserved.tail);
+        // An interval that is not in view, or reversed, keeps nothing: the log is another tool's.
         if let Some((first, last)) = first.zip(last).filter(|(first, last)| first <= last) {
             kept.extend_from_slice(&all[first..=last]);
         }

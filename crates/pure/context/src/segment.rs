@@ -142,6 +142,7 @@ impl SegmentList {
     fn entry(&self, index: usize) -> Option<&Entry> {
         match self.sealed.get(index / CHUNK) {
             Some(chunk) => chunk.get(index % CHUNK),
+            // Sealed chunks are always full, so the index into the open one is a subtraction.
             None => self.open.get(index - self.sealed.len() * CHUNK),
         }
     }

@@ -58,6 +58,7 @@ pub fn count(state: &FoldedState, all: &Weight, bytes: BytesPerToken) -> Count {
     let since = calibration.correct(estimate(&last.since, bytes));
     let rewritten = last.removed != Tokens::ZERO || last.added != Tokens::ZERO;
     Count {
+        // Added first, because token subtraction saturates at zero.
         tokens: last.usage.total() + since + last.added - last.removed,
         basis: if rewritten {
             Basis::Estimated

@@ -136,6 +136,7 @@ impl View {
             .response
             .iter()
             .any(|segment| segment.block.kind() == BlockKind::ToolUse);
+        // A finished response is history: a compaction may summarise it.
         let response = calls.then_some(&self.tail.response);
         response.into_iter().flatten().chain(&self.tail.incoming)
     }
@@ -145,6 +146,7 @@ impl View {
     pub fn history_len(&self) -> usize {
         let unsent: HashSet<BlockKey> = self.unsent().map(|segment| segment.origin).collect();
         let settled = self.settled_tail();
+        // Unsent segments follow a finished response, so the history is the leading run.
         let is_history = |segment: &&Segment| !unsent.contains(&segment.origin);
         let finished = settled.iter().take_while(is_history).count();
         self.frozen.len() - self.unanswered() + finished
@@ -179,6 +181,7 @@ impl View {
         let tail = self.tail.response.iter().chain(&self.tail.incoming);
         let mut messages: Vec<Seq> = Vec::new();
         for segment in self.frozen.iter().chain(tail) {
+            // Several blocks of one record are one message.
             if messages.last() != Some(&segment.origin.record) {
                 messages.push(segment.origin.record);
             }
@@ -237,6 +240,7 @@ impl View {
                 }
             }
             Body::Cleared(_) | Body::Snip(_) | Body::Fold(_) | Body::Boundary(_) => {
+                // A clearing by the provider is an observation: local bytes stay.
                 if record.body.is_rewrite() {
                     rewrite::apply(self, record, &place);
                 }
@@ -260,6 +264,7 @@ impl View {
     }
 
     fn place(&mut self, record: &Record, session: Option<&SessionId>) -> Arc<Place> {
+        // A gap may hold records of other branches; a layout's range must not span them.
         let contiguous = self
             .cursor
             .last
@@ -293,6 +298,7 @@ impl View {
             let segment = segment_of(record, place, index, block);
             match (message.role, block.kind()) {
                 (Role::Assistant, kind) => {
+                    // Thinking is signed by the model that wrote it; most others refuse it.
                     let foreign_thinking = kind.is_thinking()
                         && !self.target.accepts_thinking_of(message.model.as_deref());
                     // A second call with the same id could never be matched with its own result.
@@ -346,6 +352,7 @@ impl View {
     fn request(&mut self, record: &Record, request: &Request) {
         self.freeze();
         self.awaiting = true;
+        // A mismatch is reported, not repaired: the request has left and cannot be changed.
         let found = self.frozen.len() as u64;
         if found != request.segments || self.frozen.chain(self.frozen.len()) != request.chain {
             self.issues.push(ViewIssue::RequestMismatch {
@@ -436,6 +443,7 @@ impl View {
             let place = view.place(record, session);
             shelf.add_record(record, &place);
         }
+        // The carrier's own blocks (summary, restored parts) are part of the layout too.
         let place = view.place(carrier, None);
         shelf.add_record(carrier, &place);
         let missing = view.build(&shelf, manifest);
@@ -458,6 +466,7 @@ impl View {
         let response = build(&manifest.response);
         let incoming = build(&manifest.incoming);
         let tail = Tail::new(response, manifest.response_id.clone(), incoming);
+        // Chunks before the first difference stay shared with forks.
         self.frozen.become_like(frozen);
         self.retail(tail);
         missing

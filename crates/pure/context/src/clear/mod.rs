@@ -186,6 +186,7 @@ pub fn economic(
     worth: impl FnOnce(Tokens, Tokens) -> Result<String, String>,
 ) -> ClearVerdict {
     let settings = inputs.settings;
+    // The switches of `classic` apply here too, by the state of the cache.
     if inputs.cold && !settings.idle {
         return leave("clearing on a lapsed cache is switched off");
     }
@@ -220,6 +221,7 @@ impl<'a> ClearInputs<'a> {
         batch: Batch<'a>,
         worth: impl FnOnce(Tokens, Tokens) -> Result<String, String>,
     ) -> ClearVerdict {
+        // Recalled memories of the same age are cleared in the same rewrite.
         let batch = self.with_memories(batch);
         let Some(first) = batch.first() else {
             return leave("no old result is worth a marker");

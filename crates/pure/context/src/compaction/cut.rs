@@ -136,6 +136,7 @@ pub fn notes_tail(
 ) -> Result<usize, NotesTailError> {
     let covered = segments
         .iter()
+        // `rposition` needs an exact length, which the chunked iterator lacks.
         .collect::<Vec<_>>()
         .into_iter()
         .rposition(|segment| segment.origin.record == last);

@@ -64,8 +64,10 @@ pub fn directive(part: &Part, instructions: &[String]) -> String {
         if at == 0 {
             text.push_str("\n\nWishes for this summary:");
         }
+        // The limit is shared, so a long instruction leaves less for those behind it.
         let wish = &wish[..wish.floor_char_boundary(left)];
         left -= wish.len();
+        // Indented, so that further lines stay in the same list item.
         let _ = write!(text, "\n- {}", wish.replace('\n', "\n  "));
     }
     text

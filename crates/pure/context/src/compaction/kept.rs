@@ -76,6 +76,7 @@ impl Kept {
             Scope::UpTo(seq) => {
                 let first = position(&segments, seq, false)?;
                 let cut = cut::cut_at_or_before(&cut::cuts(&segments), first);
+                // A cut at the beginning would summarise nothing.
                 let cut = cut.filter(|cut| *cut > 0);
                 let cut = cut.ok_or("nothing comes before that message")?;
                 (
@@ -114,6 +115,7 @@ impl Kept {
         for (segment, kept) in segments.iter().zip(&mut keep) {
             *kept |= records.contains(&segment.origin.record);
         }
+        // Thinking in front of the first removed segment stays valid.
         if let Some(first) = keep.iter().position(|kept| !kept)
             && let RewriteVerdict::Wait { reason } = local_rewrite(view, first)
         {

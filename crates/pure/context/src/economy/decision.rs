@@ -135,6 +135,7 @@ impl fmt::Display for WarmFigures {
             kilo(in_use),
             Kilo(cost),
             Kilo(saves),
+            // At least one token, so that a compaction without savings divides by something.
             cost / saves.max(1.0),
         )
     }

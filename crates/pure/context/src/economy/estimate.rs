@@ -71,6 +71,7 @@ impl Estimate {
     /// Adds an observation that counts for `share` ordinary ones.
     fn observe_share(&mut self, seen: f64, share: f64, remembered: f64) {
         let seen = seen.min(OUTLIER * self.value.max(SMALL));
+        // With the weight capped, old observations fade at a constant rate.
         self.weight = (self.weight.max(0.0) + share).min(remembered);
         if self.weight > 0.0 {
             self.value += (seen - self.value) * share / self.weight;
@@ -143,6 +144,7 @@ impl Estimators {
         // A shorter prompt was cleared or undone and says nothing about growth.
         if now >= before {
             let grown = (figure(now - before) - unseen).max(0.0);
+            // Clipped like the growth, or one huge paste would dominate the overshoot.
             let lump = 0.5 * grown.min(OUTLIER * self.growth.value());
             self.growth.observe(grown, REQUESTS_REMEMBERED);
             // Thresholds are crossed by tokens, not by requests: weigh each lump by its size.

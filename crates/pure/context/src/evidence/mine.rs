@@ -196,6 +196,7 @@ fn values(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimi
 /// Whether a word is a number or identifier worth keeping; the number of a list item is not.
 fn is_value(text: &str, word: &str, start: usize, shape: Shape) -> bool {
     let line = text[..start].rsplit('\n').next().unwrap_or_default();
+    // "1." at the beginning of a line numbers a list item.
     let counts_items = line.trim().is_empty()
         && word.len() <= 3
         && text[start + word.len()..].starts_with(['.', ')', ':']);
@@ -203,6 +204,7 @@ fn is_value(text: &str, word: &str, start: usize, shape: Shape) -> bool {
         && word.bytes().any(|byte| byte.is_ascii_alphabetic());
     match shape {
         Shape::Number => !counts_items,
+        // Digits and letters together make an identifier ("v2"); other words are prose.
         Shape::Word => mixed,
         _ => true,
     }
@@ -243,6 +245,7 @@ fn decisions(
     if !cues.stand_in(text) {
         return;
     }
+    // Code and tables contain the cue words without deciding anything.
     let prose = |kind| matches!(kind, Kind::Prose | Kind::ListItem | Kind::Quote);
     let sentences = segment(text);
     let telling = sentences
@@ -312,6 +315,7 @@ fn test_lines<'t>(text: &'t str, limits: &EvidenceLimits) -> Vec<&'t str> {
         }
         let line = line_at(text, place);
         lines_from = line.start;
+        // A longer line is data that happens to contain such words.
         if line.len() <= limits.line_chars && is_test_result(&text[line.clone()]) {
             found.push(&text[line]);
         }
@@ -336,6 +340,7 @@ fn is_test_result(line: &str) -> bool {
         .collect();
     let count = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
     let verdict = |word: &String| VERDICTS.contains(&word.trim_matches(['.', ':']));
+    // The colon tells "Failed: 2" from prose such as "failed 2 days ago".
     words.windows(2).any(|pair| {
         (count(&pair[0]) && verdict(&pair[1]))
             || (verdict(&pair[0]) && count(&pair[1]) && line.contains(':'))
@@ -385,6 +390,7 @@ fn error_line<'t>(text: &'t str, failed: bool, limits: &EvidenceLimits) -> Optio
         let line = text[around.clone()].trim();
         let indent = text[around.clone()].len() - text[around.clone()].trim_start().len();
         let shown = clean::head(line, limits.line_chars).len();
+        // The word must lie in the part of the line that will be shown.
         (place.end <= around.start + indent + shown && !is_code(line)).then_some(line)
     };
     IN_ERRORS.places(text).find_map(telling).or_else(|| {

@@ -26,6 +26,7 @@ pub(super) fn seen<'a, T: Default>(
     limit: usize,
 ) -> &'a mut T {
     if shelf.entries.len() >= limit.max(1) && !shelf.entries.contains_key(text) {
+        // A limit lowered since may leave more than one entry too many.
         let excess = shelf.entries.len() + 1 - limit.max(1);
         drop_oldest(shelf, excess.max(limit / 8));
     }

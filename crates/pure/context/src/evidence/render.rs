@@ -85,6 +85,7 @@ fn sections(chronicle: &Chronicle, quoted: &dyn Fn(Seq) -> bool) -> Vec<Section>
         dropped,
     };
     let changed = |fact: &FileFact| fact.changes > 0;
+    // Only the user's messages are quoted elsewhere; the assistant's words are not.
     let repeats = |by: Speaker, seen: &Sighting| by == Speaker::User && quoted(seen.seq);
     let mentions = |shelf: &Shelf<dormouse_core::record::Mention>| {
         some_lines(shelf, |text, entry| {
@@ -255,6 +256,7 @@ fn allot(sections: &[Section], room: Tokens, bytes: BytesPerToken) -> Vec<Tokens
         sections.iter().map(need).collect()
     };
     let (short, long) = (needs(true), needs(false));
+    // Shares are capped by the need; the rest is redistributed below.
     let mut allotted: Vec<Tokens> = sections
         .iter()
         .zip(&long)
@@ -305,6 +307,7 @@ impl Section {
         if shown.is_empty() {
             return String::new();
         }
+        // Room that is left goes to the most recent entries.
         for (short, line) in shown.iter_mut().zip(&self.lines) {
             let more = line_cost(line, bytes) - line_cost(short, bytes);
             if more > left {

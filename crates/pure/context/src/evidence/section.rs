@@ -74,6 +74,7 @@ pub fn user_messages(
     skip: impl Fn(Seq) -> bool,
 ) -> UserSection {
     let mut plan = Plan::new(&chronicle.user, bytes, skip);
+    // Least loss first: pasted bulk, then every message, then whole messages.
     plan.shorten(limit, |message| message.text.len() >= BULK);
     plan.shorten(limit, |_| true);
     plan.leave_out(limit);
@@ -107,6 +108,7 @@ impl<'a> Plan<'a> {
             .map(|(index, message)| {
                 let skipped = skip(message.seq);
                 let (form, text) = match &message.text {
+                    // A skipped message costs nothing here but keeps its number.
                     _ if skipped => (Form::Exact, String::new()),
                     MessageText::Whole(text) => (Form::Exact, exact(user, index, text)),
                     MessageText::Cut { .. } => (Form::Shortened, shortened(user, index)),
@@ -120,6 +122,7 @@ impl<'a> Plan<'a> {
                 }
             })
             .collect();
+        // Messages no longer listed always need their range line.
         let earlier = cost(&range_line(user, 0).unwrap_or_default(), bytes);
         let total = earlier + items.iter().map(|item| item.cost).sum();
         Self {

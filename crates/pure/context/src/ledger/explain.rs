@@ -140,6 +140,7 @@ fn parts(before: &[Part], now: &[Part]) -> Option<(usize, String, PartChange)> {
 fn segments(before: &Shape, now: &Shape) -> Option<Difference> {
     let common = before.segments.len().min(now.segments.len());
     let same = |count: usize| before.segments.chain(count) == now.segments.chain(count);
+    // The common part is equal: the conversation was continued, or cut at its end.
     if same(common) {
         let cut = now.segments.len() < before.segments.len();
         return cut.then_some(Difference::Shortened {

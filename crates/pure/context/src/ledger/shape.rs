@@ -35,6 +35,7 @@ impl CacheKeys {
             thinking: Value,
             output_config: Value,
         }
+        // Unreadable parameters get a default key: the provider refuses such a request anyway.
         let keyed: Keyed = serde_json::from_slice(params.bytes()).unwrap_or_default();
         let effort = keyed
             .output_config
@@ -48,6 +49,8 @@ impl CacheKeys {
         };
         Self {
             model: keyed.model,
+            // The levels are the provider's: speed invalidates from the system on, the others from
+            // the messages on.
             system: hash(&[&keyed.speed]),
             messages: hash(&[&keyed.tool_choice, &keyed.thinking, &effort]),
         }
@@ -112,6 +115,7 @@ impl Shape {
     /// exist.
     pub fn identity(&self, place: MarkerPlace) -> Option<(u64, Hash)> {
         let prefix = &self.prefix;
+        // A marker of an earlier request may name a part that no longer exists.
         let within = |index: u32, parts: usize| Some(index as usize).filter(|index| *index < parts);
         let position = match place {
             MarkerPlace::Tool(index) => within(index, prefix.tools().len())?,
@@ -140,6 +144,7 @@ impl Shape {
         let model = Hash::of(self.keys.model.as_bytes());
         let tools = prefix.tools().len();
         let system = tools + prefix.system().len();
+        // Messages depend on the whole prefix and on every keyed parameter.
         if count > prefix.len() {
             let segments = count - prefix.len();
             if segments > self.segments.len() {

@@ -126,6 +126,7 @@ pub fn edits_of(blocks: &[Block], notes_path: &str) -> Result<Vec<Edit>, AnswerE
             _ => {}
         }
     }
+    // Accepting an empty answer would mark the notes as covering what they do not.
     if edits.is_empty() {
         return Err(AnswerError::NoEdits);
     }
@@ -143,6 +144,7 @@ fn edits_of_call(call: &Block, tool: &str, notes_path: &str) -> Result<Vec<Edit>
         return Err(other_tool(tool));
     }
     let path: String = argument(call, tool, "file_path")?;
+    // Compared literally: resolving paths needs the disk, and a wrong spelling costs one update.
     if path != notes_path {
         let tool = tool.to_owned();
         return Err(AnswerError::OtherFile { tool, path });

@@ -83,6 +83,7 @@ enum Piece<'a> {
 
 /// Text to append to the conversation.
 pub fn directive(directive: &Directive<'_>) -> String {
+    // An empty prompt file counts as absent, or the fork would get no instructions.
     let custom = directive.custom.filter(|text| !text.trim().is_empty());
     let Some(custom) = custom else {
         return rendered(BUILTIN, directive);
@@ -135,6 +136,7 @@ fn rendered(prompt: &str, directive: &Directive<'_>) -> String {
             Piece::Words(words) => text.push_str(words),
             Piece::Name(name) => match Placeholder::named(name) {
                 Some(placeholder) => text.push_str(&placeholder.value(directive)),
+                // Unknown names stay visible, so that a typing error shows.
                 None => text.extend(["{{", name, "}}"]),
             },
         }

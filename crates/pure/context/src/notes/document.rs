@@ -73,9 +73,11 @@ impl Notes {
         let mut lines = (1_usize..).zip(text.lines());
         let mut bodies: Vec<Vec<&str>> = Vec::new();
         while let Some((line, content)) = lines.next() {
+            // Headings with other titles or levels belong to the body.
             let Some(found) = template.headed_by(content) else {
                 match bodies.last_mut() {
                     Some(body) if !template.has_italic(content) => body.push(content),
+                    // An italic line without its heading means that the heading was deleted.
                     Some(_) => return Err(stray_italic(template, bodies.len(), (line, content))),
                     None if content.trim().is_empty() => {}
                     None => return Err(NotesError::BeforeFirst { line }),
@@ -83,6 +85,7 @@ impl Notes {
                 continue;
             };
             check_heading(template, bodies.len(), found, (line, content))?;
+            // Blank lines between heading and italic line are harmless.
             let below = lines.find(|(_, content)| !content.trim().is_empty());
             let italic = template.sections().get(found).map(Section::italic);
             if below.map(|(_, content)| content.trim()) != italic {
@@ -91,6 +94,7 @@ impl Notes {
             }
             bodies.push(Vec::new());
         }
+        // Fewer headings than sections: the end of the file was cut off.
         if let Some(section) = template.sections().get(bodies.len()) {
             let heading = section.heading().to_owned();
             return Err(NotesError::MissingHeading { heading });
@@ -157,6 +161,7 @@ impl Notes {
         lines.next_if(|(_, line)| Some(line.trim()) == italic);
         let mut kept = Vec::new();
         for (line, content) in lines {
+            // A frame line inside a body would be read as a section of its own next time.
             if template.headed_by(content).is_some() || template.has_italic(content) {
                 return Err(repeated(line, content));
             }
@@ -178,6 +183,7 @@ fn check_heading(
     (line, content): (usize, &str),
 ) -> Result<(), NotesError> {
     let sections = template.sections();
+    // A heading seen before is repeated; one that comes too early shows that others are missing.
     if found < expected {
         return Err(repeated(line, content));
     }

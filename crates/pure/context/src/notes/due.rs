@@ -92,6 +92,7 @@ pub fn due(progress: &Progress, rule: &Rule) -> Verdict {
         let figures = of(progress.tokens_now.get(), rule.start.get());
         return Verdict::new(reached, format!("never written, at {figures} tokens"));
     };
+    // Saturating: a clearing may leave less than there was at the last update.
     let grown = progress.tokens_now - last;
     let growth = format!("grown by {} tokens", of(grown.get(), rule.growth.get()));
     if grown < rule.growth {

@@ -48,6 +48,7 @@ pub fn over_limit(notes: &Notes, limits: Limits, bytes: BytesPerToken) -> Vec<Ex
         .sections()
         .map(|(_, body)| tokens_of(body, bytes))
         .collect();
+    // The frame cannot be shortened, so only the rest is shared out.
     let frame = tokens_of(&notes.template().render(), bytes);
     let limit = shared(&sizes, limits.total - frame).min(limits.section);
     let titles = notes.sections().map(|(title, _)| title);
@@ -74,6 +75,7 @@ pub(super) fn shared(sizes: &[Tokens], room: Tokens) -> Tokens {
     let mut left = room;
     for (index, &size) in sizes.iter().enumerate() {
         let share = left.get() / (sizes.len() - index) as u64;
+        // Sizes ascend: from the first that exceeds its share on, all are held to it.
         if size.get() > share {
             return Tokens(share);
         }

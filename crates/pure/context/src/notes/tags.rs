@@ -74,6 +74,7 @@ pub(super) fn edits_in(text: &str) -> Result<Vec<Edit>, AnswerError> {
 
 fn start_of(text: &str) -> Start<'_> {
     for tag in Tag::ALL {
+        // A closing tag without an opening one: the opening tag was misspelled or lost.
         if text.starts_with(tag.closing()) {
             return Start::Broken;
         }

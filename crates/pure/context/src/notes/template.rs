@@ -246,6 +246,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     let line = line.trim();
     let title = line.trim_start_matches('#');
     let level = line.len() - title.len();
+    // `#tag` without a blank is no heading in Markdown.
     let is_heading =
         (1..=6).contains(&level) && (title.is_empty() || title.starts_with([' ', '\t']));
     if !is_heading {

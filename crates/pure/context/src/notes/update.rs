@@ -79,6 +79,7 @@ fn apply_one(notes: &Notes, edit: &Edit) -> Result<Notes, EditError> {
         Edit::Append { title, lines } => {
             let (at, body) = find(notes, title)?;
             let lines = plain_lines(lines);
+            // Tags usually stand on lines of their own, whose line ends are not content.
             let lines = lines.trim_matches('\n');
             let body = if body.is_empty() {
                 lines.to_owned()
@@ -88,6 +89,7 @@ fn apply_one(notes: &Notes, edit: &Edit) -> Result<Notes, EditError> {
             Ok(notes.with_body(at, &body)?)
         }
         Edit::Replace { old, new, all } => {
+            // Parsed again, because a replacement may hit a heading or italic line.
             let text = replaced(&notes.text(), &plain_lines(old), &plain_lines(new), *all)?;
             Ok(Notes::parse(&text, notes.template())?)
         }

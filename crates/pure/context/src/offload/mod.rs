@@ -184,6 +184,7 @@ pub fn plan(results: &[Candidate<'_>], already: u64, limits: RoundLimits) -> Vec
             fate.chars
         }
     };
+    // The limit holds per request, so results that already wait for it count.
     let mut total = already + fates.iter().map(cost).sum::<u64>();
     while total > limits.round {
         let largest = fates
