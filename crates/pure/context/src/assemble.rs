@@ -88,6 +88,7 @@ impl RequestBody<'_> {
         if parts.is_empty() {
             return;
         }
+        // Names and order of the members are fixed, so that equal prompts give equal bytes.
         out.push(b'"');
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b"\":[");

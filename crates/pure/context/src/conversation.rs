@@ -96,8 +96,7 @@ impl Conversation {
         &self.economy
     }
 
-    /// State change that starts a new session with the estimates learnt in the project's earlier
-    /// ones.
+    /// State change that starts a new session with the estimates of the project's earlier ones.
     pub fn prior(prior: &Prior) -> StateChange {
         let known = Estimators::starting_from(prior);
         StateChange::Fact {
@@ -216,6 +215,7 @@ impl Conversation {
         }
     }
 
+    /// Folds a record into the state. `before` is the weight of the view before a rewrite.
     fn apply_state(&mut self, record: &Record, before: Option<Weight>) {
         self.observe_rereading(record);
         evidence::observe(&mut self.state.chronicle, record, &self.limits);
@@ -295,8 +295,7 @@ impl Conversation {
         }
     }
 
-    /// Counts files and commands fetched again after a compaction: their tokens are part of its
-    /// price.
+    /// Counts tokens fetched again after a compaction, which are part of its price.
     fn observe_rereading(&mut self, record: &Record) {
         let until = self.state.forgotten_until;
         // Zero: no compaction yet, so nothing can be a repetition caused by one.
@@ -336,6 +335,7 @@ impl Conversation {
         }
     }
 
+    /// Accounts for a message: measured if a model answered, else estimated.
     fn message(&mut self, record: &Record, message: &Message) {
         let sendable = message
             .content
@@ -458,6 +458,7 @@ impl Conversation {
         });
     }
 
+    /// Folds a state change. A null value removes the entry, so that facts can be withdrawn.
     fn change(&mut self, change: &StateChange) {
         let state = &mut self.state;
         match change {
@@ -489,8 +490,7 @@ impl Conversation {
     }
 }
 
-/// Weight of the frozen segments and the unsettled tail. Stand-ins that settling would add are left
-/// out; they are a few tokens each.
+/// Weight of frozen segments and unsettled tail, without the stand-ins that settling adds.
 fn view_weight(view: &View) -> Weight {
     let tail = view.tail();
     let parts = tail.response.iter().chain(&tail.incoming);

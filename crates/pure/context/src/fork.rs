@@ -53,6 +53,7 @@ impl Fork {
         let markers = ledger.markers(&shape, now, ttls);
         let prediction = ledger.predict(&shape, &markers, now);
         let mut segments = shape.segments;
+        // Markers and prediction cover the parent's part; the directive comes on top.
         let shared = segments.len();
         if let Some(last) = segments.last() {
             let directive = directive_segment(last, directive);

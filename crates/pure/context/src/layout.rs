@@ -103,6 +103,7 @@ pub(crate) fn ranges<'a>(
     let mut places: BTreeMap<(Option<SessionId>, Seq), &Place> = BTreeMap::new();
     for segment in segments {
         let session = segment.place.session.as_ref().or(own_session).cloned();
+        // The carrier of the manifest is read in any case.
         if segment.place.seq != not {
             places.insert((session, segment.place.seq), &segment.place);
         }
@@ -151,6 +152,7 @@ impl Shelf {
     /// Adds all blocks of a record.
     pub(crate) fn add_record(&mut self, record: &Record, place: &Arc<Place>) {
         let blocks = record.body.blocks();
+        // Records without blocks cannot be named by a layout.
         if blocks.is_empty() {
             return;
         }
@@ -177,6 +179,7 @@ impl Shelf {
                 .records
                 .entry(segment.place.seq)
                 .or_insert_with(|| (Arc::clone(&segment.place), BTreeMap::new()));
+            // The source's slot stays free: its own block may be on the shelf, or gone.
             if let Some(derived) = segment.derived {
                 self.derived
                     .insert((segment.source(), derived), segment.clone());

@@ -45,6 +45,7 @@ impl<K: Ord> Keyed<K> {
     /// hashing or bisecting would touch cache lines all over the index.
     fn lower_bound(&self, key: &K) -> usize {
         let is_before = |at: usize| self.entries.get(at).is_some_and(|(k, _)| k < key);
+        // Doubling steps bracket the key; the bisection below finds it inside the bracket.
         let mut step = 1;
         let (mut low, mut high) = (self.near, self.near);
         if is_before(high) {

@@ -37,6 +37,7 @@ pub(crate) fn normalise_into(
     let mut repair = Repair {
         put,
         last: None,
+        // As if a user turn had just ended, so that a leading assistant turn is noticed.
         side: Side::User,
         thinking: Vec::new(),
         calls: Calls::default(),

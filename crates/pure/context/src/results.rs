@@ -58,6 +58,7 @@ impl ResultIndex {
     /// rewrite or a change of the arguments.
     pub fn update(&mut self, view: &View, tools: &[String], bytes: BytesPerToken) {
         let frozen = view.frozen();
+        // A rewrite changes the hash chain of the indexed part, even if its length stays.
         let changed = self.seen > frozen.len() || self.chain != frozen.chain(self.seen);
         if changed || self.tools != tools || self.bytes != bytes {
             *self = Self {

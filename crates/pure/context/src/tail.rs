@@ -47,6 +47,7 @@ impl Tail {
             incoming: Vec::with_capacity(incoming.len()),
             answers: HashMap::new(),
         };
+        // The response first: results are matched with its calls.
         for segment in response {
             tail.answer(segment);
         }

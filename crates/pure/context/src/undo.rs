@@ -114,6 +114,7 @@ fn targets(path: &[&Record], target: Option<&RecordId>) -> Result<Vec<RecordId>,
             .position(|record| record.id == *target)
             .ok_or_else(|| UndoError::NotInForce(target.clone()))?,
     };
+    // Later rewrites were made on top of the target and make no sense without it.
     Ok(rewrites[from..]
         .iter()
         .map(|record| record.id.clone())

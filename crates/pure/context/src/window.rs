@@ -56,6 +56,7 @@ impl Window {
         betas: impl IntoIterator<Item = &'b str>,
         settings: &WindowSettings,
     ) -> Self {
+        // The suffix comes first: the user wrote it for this model.
         let (tokens, rule) = if model.million_suffix {
             (MILLION, WindowRule::MillionSuffix)
         } else if model.is_known() {

@@ -62,6 +62,7 @@ pub fn compose(view: &View, selection: &Selection, folder: &str) -> Composed {
             thinking: selection.thinking.clone(),
             reason: selection.reason.clone(),
             freed: selection.freed,
+            // Each text has a file of its own, named by its marker.
             blob: None,
         },
         saved,

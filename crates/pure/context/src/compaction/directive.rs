@@ -87,6 +87,7 @@ pub fn compact_instructions(markdown: &str) -> Option<String> {
     })?;
     let depth = level(heading);
     let body: Vec<&str> = lines
+        // Deeper headings belong to the section; one of the same level ends it.
         .take_while(|line| level(line) == 0 || level(line) > depth)
         .collect();
     let body = body.join("\n");

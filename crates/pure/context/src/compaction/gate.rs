@@ -45,6 +45,7 @@ pub(super) fn accepted(answer: &Answer) -> Result<String, GateError> {
         .filter(|block| block.kind() == BlockKind::Text)
         .filter_map(Block::readable_text)
         .collect();
+    // Text beside a call is the beginning of work, not a summary.
     if answer.blocks.iter().any(called) {
         return Err(GateError::ToolCall);
     }

@@ -182,6 +182,7 @@ pub(super) fn beginning(view: &View, seq: Seq) -> String {
         .iter()
         .filter(|segment| segment.origin.record == seq && !segment.block.kind().is_thinking());
     let text = parts.find_map(|segment| match segment.block.kind() {
+        // A call has no text; its tool's name is what the model can recognise.
         BlockKind::ToolUse => segment.block.tool().map(|tool| format!("a call of {tool}")),
         _ => segment.block.readable_text(),
     });

@@ -64,6 +64,7 @@ impl Rounds {
             Some(gap) => before - tokens(next) > gap,
             None => next as u64 >= least,
         };
+        // At least one round more each time, and never the last one.
         (dropped + 1..self.cuts.len()).find(|next| enough(*next))
     }
 

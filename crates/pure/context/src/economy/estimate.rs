@@ -241,6 +241,8 @@ impl Default for Prior {
     fn default() -> Self {
         let compactions = |value| Estimate::prior(value, BUILT_IN_COMPACTIONS);
         Self(Estimators {
+            // Round figures of an ordinary coding session. Their weight is small, so the first
+            // observations correct them.
             growth: Estimate::prior(3_000.0, BUILT_IN_REQUESTS),
             overshoot: Estimate::prior(1_500.0, BUILT_IN_REQUESTS),
             kept: compactions(10_000.0),

@@ -107,6 +107,7 @@ impl Session {
             ..
         } = self.rates;
         let mut wobbles = self.wobble.iter().cycle();
+        // The first request writes the static prefix; everything else is in the loop.
         let mut prompt = self.static_prefix;
         let mut bill = Bill {
             cost: write_prefix * prompt,

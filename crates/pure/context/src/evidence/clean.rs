@@ -39,6 +39,7 @@ pub(super) fn command(text: &str, most: usize) -> String {
     let mut out = Line::new(most);
     for letter in letters(text.trim()) {
         let fits = match letter {
+            // A here-document or script must not look like one command.
             '\n' => LINE_END.chars().all(|part| out.push(part)),
             _ if letter.is_whitespace() => out.push(' '),
             _ => out.push(letter),

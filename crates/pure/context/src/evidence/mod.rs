@@ -117,6 +117,7 @@ pub fn observe(chronicle: &mut Chronicle, record: &Record, limits: &EvidenceLimi
             chronicle.project = Some(clean::line(&start.project, limits.path_chars));
         }
         Body::Message(message) if message.reaches_the_model() => {
+            // Messages are counted instead of record numbers, which differ between writers.
             chronicle.clock += 1;
             match message.role {
                 Role::Assistant => assistant(chronicle, record, message, limits),

@@ -110,6 +110,7 @@ fn next_to_cut<'a>(
     listed: &'a mut [UserMessage],
     limits: &EvidenceLimits,
 ) -> Option<&'a mut UserMessage> {
+    // A message shorter than both ends would not get shorter by cutting.
     let kept = (limits.head + limits.tail) as u64;
     let can_be = |message: &&UserMessage| {
         matches!(message.text, MessageText::Whole(_)) && message.chars > kept

@@ -50,6 +50,7 @@ pub fn render_beside(
         .zip(allotted)
         .map(|(section, room)| section.write(room, bytes))
         .collect();
+    // An introduction without entries would only cost tokens.
     if body.is_empty() { body } else { intro + &body }
 }
 
@@ -199,6 +200,7 @@ fn file(path: &str, fact: &FileFact, project: Option<&str>) -> String {
         .unwrap_or(path);
     let mut notes = Vec::new();
     match fact.changes {
+        // One change is implied by the section's title.
         0 | 1 => {}
         changes => notes.push(format!("{changes} changes")),
     }

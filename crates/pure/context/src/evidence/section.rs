@@ -175,6 +175,7 @@ impl<'a> Plan<'a> {
         for item in &self.items[self.out..] {
             text.push_str(&item.text);
         }
+        // Skipped messages are accounted for by staying in the prompt.
         let accounted = self.items.into_iter().filter(|item| !item.skipped);
         let accounted = accounted.map(|item| Accounted {
             seq: item.message.seq,

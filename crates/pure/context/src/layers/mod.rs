@@ -187,6 +187,8 @@ impl<'a> LayerInputs<'a> {
             in_use: state.in_use,
             measure,
             used: self.conversation.count(self.prefix).tokens,
+            // An estimate even after measurements: the provider reports no figure for the prefix
+            // alone.
             static_prefix: measure.tokens(self.prefix),
         }
     }

@@ -42,6 +42,7 @@ pub struct NotesSettings {
 impl LayerSettings {
     /// Reads the values from the settings table.
     pub fn new(settings: &Settings) -> Self {
+        // The name of the setting is kept, so that the reason can tell which one to change.
         let off = match settings.switch(keys::NOTES) {
             Switch::On => None,
             Switch::Off { because } => Some(because),

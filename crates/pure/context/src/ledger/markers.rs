@@ -75,6 +75,7 @@ pub fn message_ttl(gaps: &Gaps, prompt: Tokens, growth: Tokens, prices: &PriceSe
     if requests < EVIDENCE {
         return Ttl::FiveMinutes;
     }
+    // A pause of five minutes to an hour loses the short entry and keeps the long one.
     let rewritten = prices.write_5m.of(prompt) - prices.read.of(prompt);
     let dearer = prices.write_1h.of(growth) - prices.write_5m.of(growth);
     let saved = rewritten.pico().saturating_mul(i128::from(gaps.middle));

@@ -155,6 +155,7 @@ fn pieces(prompt: &str) -> impl Iterator<Item = Piece<'_>> {
             rest = behind;
             return Some(Piece::Name(name));
         }
+        // A single brace, or braces around other text, is not a placeholder.
         let next = rest
             .match_indices('{')
             .map(|(at, _)| at)

@@ -82,6 +82,7 @@ fn prefix(body: &str, room: Tokens, bytes: BytesPerToken) -> &str {
     };
     let ends_of =
         |pattern: fn(char) -> bool| body.match_indices(pattern).map(|(at, _)| at).collect();
+    // Prefer whole lines, then whole words, then whole characters.
     let end = last_with_room(ends_of(|c| c == '\n'))
         .or_else(|| last_with_room(ends_of(char::is_whitespace)))
         .or_else(|| last_with_room(body.char_indices().map(|(at, _)| at).collect()))

@@ -55,6 +55,7 @@ pub(super) fn edits_in(text: &str) -> Result<Vec<Edit>, AnswerError> {
     let mut edits = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
+        // A tag counts only at the beginning of a line, so text is skipped line by line.
         rest = match start_of(rest) {
             Start::Opening(tag, title, behind) => {
                 let (body, behind) = split_body(tag, title, behind)?;

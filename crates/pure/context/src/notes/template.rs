@@ -220,10 +220,12 @@ fn new_section(
     if title.is_empty() {
         return Err(TemplateError::NoTitle { line });
     }
+    // An answer names the section in a quoted attribute.
     if title.contains('"') {
         let title = named();
         return Err(TemplateError::Quote { line, title });
     }
+    // An edit names a section by its title, which must therefore be unique.
     if earlier.iter().any(|section| section.title() == title) {
         let title = named();
         return Err(TemplateError::Twice { line, title });

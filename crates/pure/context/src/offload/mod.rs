@@ -213,6 +213,7 @@ pub fn plan(results: &[Candidate<'_>], already: u64, limits: RoundLimits) -> Vec
 /// Decision by the result's own limit alone.
 fn own_fate(candidate: &Candidate<'_>) -> Fate {
     let text = &candidate.output.text;
+    // Characters, not bytes: the limit must not depend on the script.
     let chars = text.chars().count() as u64;
     let over = chars > candidate.limit;
     let reason = if text.trim().is_empty() && candidate.output.media.is_empty() {

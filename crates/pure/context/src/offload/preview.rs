@@ -98,6 +98,7 @@ pub fn result_block(call: &CallId, text: &str, media: &[Block], is_error: bool) 
         return Block::tool_result(call, text, is_error);
     }
     let mut content = Vec::with_capacity(media.len() + 1);
+    // The API refuses empty text blocks.
     if !text.is_empty() {
         content.push(Block::text(text));
     }
@@ -123,6 +124,7 @@ pub(super) fn media_of(result: &Block) -> Vec<Block> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum OneOrMany {
+        // The content of a result is a string or a list of blocks.
         Many(Vec<Block>),
         One(IgnoredAny),
     }
