@@ -188,6 +188,7 @@ fn typed(fixture: &Fixture) -> TypedBody {
     }
 }
 
+/// Shared by all benchmarks: building a million tokens takes longer than measuring them.
 static MILLION: LazyLock<Fixture> =
     LazyLock::new(|| Fixture::new(Shape::MILLION_TOKENS).after_a_request());
 

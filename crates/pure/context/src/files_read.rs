@@ -65,7 +65,7 @@ impl FilePaths {
         if layer.is_empty() {
             return;
         }
-        // Merge every layer that the new one outweighs: this keeps their number logarithmic.
+        // Merge layers up to twice the size of the new one: this keeps their number logarithmic.
         while let Some(smaller) = self.layers.pop_if(|before| before.len() <= 2 * layer.len()) {
             layer.extend(smaller.iter().cloned());
         }

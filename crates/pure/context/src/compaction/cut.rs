@@ -114,10 +114,10 @@ pub struct NotesTail {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotesTailError {
     /// A compaction or snip has removed the last message they cover.
-    #[error("the last message they cover is no longer in the prompt")]
+    #[error("the last message that the notes cover is no longer in the prompt")]
     NotInView,
     /// The part that the notes do not cover exceeds the limit.
-    #[error("{tokens} tokens follow the last message they cover; at most {limit} may stay")]
+    #[error("{tokens} tokens follow the last message that the notes cover; the limit is {limit}")]
     TooMuch {
         /// Tokens behind the last message covered.
         tokens: Tokens,

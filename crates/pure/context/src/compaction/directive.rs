@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+/// Prompt text, to which the scope and any instructions are appended.
 const DIRECTIVE: &str = include_str!("directive.md");
 
 /// Most bytes of instructions from the user, instruction files and hooks, about 2,000 tokens.

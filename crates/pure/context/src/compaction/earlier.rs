@@ -8,6 +8,7 @@ use super::protocol::JobContext;
 /// earlier notes; a summary that a model wrote in between would be lost and is carried along,
 /// condensed.
 pub(super) fn with_earlier(cx: &JobContext<'_>, summary: String) -> String {
+    /// Heading that separates the carried summary from the notes, and by which it is found again.
     const EARLIER: &str = "# Earlier summary\n\n";
     let bytes = cx.conversation.bytes_per_token();
     // Notes begin with the same title line every time: an earlier summary with it was notes.

@@ -4,7 +4,9 @@ use crate::category::Category;
 use crate::segment::Segment;
 use dormouse_core::block::Block;
 
+/// Prompt text around a summary, with a placeholder each for summary and history.
 const FRAME: &str = include_str!("frame.md");
+// The tags of `frame.md`; by them a summary is found again in the prompt.
 const OPEN: &str = "<conversation-summary>";
 const CLOSE: &str = "</conversation-summary>";
 

@@ -113,6 +113,7 @@ const ASSISTANT_DECISIONS: [&str; 16] = [
     "ursache",
 ];
 
+// Automata are built on first use: sessions without such texts never pay for them.
 static IN_RULES: LazyLock<Words> = LazyLock::new(|| Words::new(&USER_RULES));
 static IN_DECISIONS: LazyLock<Words> = LazyLock::new(|| Words::new(&ASSISTANT_DECISIONS));
 static IN_VERDICTS: LazyLock<Words> = LazyLock::new(|| Words::new(&VERDICT_STEMS));

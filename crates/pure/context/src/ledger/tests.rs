@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// Milliseconds of a minute.
 const MINUTE: i64 = 60_000;
+/// The settings' defaults: an hour on the prefix, five minutes on messages.
 const TTLS: MarkerTtls = MarkerTtls {
     prefix: Ttl::OneHour,
     messages: Ttl::FiveMinutes,

@@ -13,6 +13,7 @@ use super::document::Notes;
 use super::limits::{Excess, Limits};
 use crate::figures::Grouped;
 
+// Prompt texts; snapshot-tested in `tests/it/notes.rs`.
 const BUILTIN: &str = include_str!("directive.md");
 const ANSWER_FORMAT: &str = include_str!("answer_format.md");
 

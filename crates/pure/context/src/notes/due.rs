@@ -119,6 +119,7 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
+    /// Defaults of the settings.
     const RULE: Rule = Rule {
         start: Tokens(10_000),
         growth: Tokens(5_000),

@@ -15,6 +15,7 @@ enum Tag {
 }
 
 impl Tag {
+    /// All kinds, for trying each at a position.
     const ALL: [Self; 2] = [Self::Section, Self::Append];
 
     fn name(self) -> &'static str {

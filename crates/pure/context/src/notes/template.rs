@@ -9,6 +9,7 @@
 use super::document::Notes;
 use std::sync::{Arc, LazyLock};
 
+/// Template of ten sections that comes with the program.
 const BUILTIN: &str = include_str!("default_template.md");
 
 /// Sections of the notes, in order. Cloning copies a pointer.
@@ -273,6 +274,7 @@ fn is_italic(line: &str) -> bool {
 
 /// Text with the predefined XML entities decoded.
 fn unescaped(text: &str) -> String {
+    /// The five predefined entities of XML, the apostrophe in both spellings.
     const NAMED: [(&str, &str); 6] = [
         ("&lt;", "<"),
         ("&gt;", ">"),
