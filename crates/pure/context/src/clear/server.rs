@@ -4,7 +4,7 @@
 //! *Cache edits* delete single spans from a cached prefix: results carry a reference from the
 //! start, and a block in the conversation names the deleted ones.
 //!
-//! Not here: sending the parameters, and local clearing ([`super`]).
+//! Not here: sending the parameters, and local clearing ([`crate::clear`]).
 
 use crate::results::ResultIndex;
 use crate::view::View;

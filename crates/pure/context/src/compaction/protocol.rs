@@ -106,7 +106,7 @@ pub enum AskFailure {
     Failed(String),
 }
 
-/// Outcomes of effects, one per [`Effect`].
+/// Outcomes of effects; every [`Effect`] except `Done` ends in one.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// PreCompact hooks have run.

@@ -21,8 +21,8 @@ const OUTLIER: f64 = 8.0;
 /// Mean assumed for clipping if the estimate is smaller, in tokens: about one ordinary request, so
 /// that an estimate of zero can grow.
 const SMALL: f64 = 2_000.0;
-/// Number of requests that the growth estimate averages over: enough to include the rare large ones,
-/// few enough to follow a change of work within a session.
+/// Number of requests that the growth estimate averages over: enough to include the rare large
+/// ones, few enough to follow a change of work within a session.
 const REQUESTS_REMEMBERED: f64 = 128.0;
 /// Number of compactions after which their figures are forgotten. They are rare, so few are kept.
 const COMPACTIONS_REMEMBERED: f64 = 12.0;

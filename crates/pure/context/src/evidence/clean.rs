@@ -153,8 +153,8 @@ fn untag(text: &str) -> String {
     out
 }
 
-/// Whether the text behind a `<` is a tag name followed by its end, a blank, or the end of the text:
-/// a blank may precede attributes, and a cut may have removed the `>`.
+/// Whether the text behind a `<` is a tag name followed by its end, a blank, or the end of the
+/// text: a blank may precede attributes, and a cut may have removed the `>`.
 fn is_tag(rest: &str) -> bool {
     let name = rest.strip_prefix('/').unwrap_or(rest);
     let end = name
