@@ -167,10 +167,10 @@ impl View {
         let (count, results) = said.fold((0, false), |(count, results), segment| {
             (count + 1, results || result(segment))
         });
-        // Unanswered results need the calls they belong to, so these stay too.
         if !results {
             return count;
         }
+        // Unanswered results need the calls they belong to, so these stay too.
         let before = self.frozen.iter().rev().skip(count);
         let calls = before.take_while(|segment| segment.role == Role::Assistant);
         count + calls.count()

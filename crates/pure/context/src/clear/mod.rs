@@ -147,7 +147,7 @@ pub fn classic(inputs: &ClearInputs<'_>) -> ClearVerdict {
     let settings = inputs.settings;
     if inputs.cold && settings.idle {
         let batch = inputs.all_but(settings.idle_keep);
-        // Too few results for the idle rule: a tight window may still clear the large ones.
+        // An empty batch falls through: a tight window may still clear a few large results.
         if !batch.is_empty() {
             return inputs.clear(batch);
         }

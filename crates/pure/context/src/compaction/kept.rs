@@ -105,7 +105,7 @@ impl Kept {
         place: SummaryPlace,
         measure: Measure,
     ) -> Result<Self, NothingGoes> {
-        // Unsent and unanswered segments stay, with the calls they answer: no model has seen them.
+        // Unsent and unanswered segments stay, with their calls: the model has yet to react to them.
         for kept in keep.iter_mut().skip(view.history_len()) {
             *kept = true;
         }

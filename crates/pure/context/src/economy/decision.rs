@@ -135,7 +135,7 @@ impl fmt::Display for WarmFigures {
             kilo(in_use),
             Kilo(cost),
             Kilo(saves),
-            // At least one token, so that a compaction without savings divides by something.
+            // At least one token: a compaction without savings would divide by zero.
             cost / saves.max(1.0),
         )
     }

@@ -113,7 +113,7 @@ const ASSISTANT_DECISIONS: [&str; 16] = [
     "ursache",
 ];
 
-// Automata are built on first use: sessions without such texts never pay for them.
+// Automata are built on first use and shared by all sessions of the process.
 static IN_RULES: LazyLock<Words> = LazyLock::new(|| Words::new(&USER_RULES));
 static IN_DECISIONS: LazyLock<Words> = LazyLock::new(|| Words::new(&ASSISTANT_DECISIONS));
 static IN_VERDICTS: LazyLock<Words> = LazyLock::new(|| Words::new(&VERDICT_STEMS));

@@ -329,7 +329,7 @@ fn shortened(line: &str) -> String {
     format!("{}…", clean::head(line, SHORT - 1))
 }
 
-// One token more for the line end.
+/// Tokens of a line, with one more for its end.
 fn line_cost(line: &str, bytes: BytesPerToken) -> Tokens {
     cost(line, bytes) + Tokens(1)
 }

@@ -267,10 +267,9 @@ impl Question<'_> {
                 .breaker
                 .irreducible(floor, thresholds.autocompact_target);
             let why = format!("what must stay is {excess} tokens above the target");
-            // The provider's block replaces unsent messages too, so their size does not matter
-            // there.
             return Ok((Action::OpenBreaker(breaker), why));
         }
+        // The provider's block replaces unsent messages too, so their size is not checked here.
         if waits.is_some() {
             return Ok((Action::CompactByProvider { trigger }, why));
         }
