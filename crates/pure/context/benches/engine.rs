@@ -1,9 +1,9 @@
-//! What a turn costs the engine, next to the physical floor of the same run.
+//! Engine time per turn, compared with memory copies measured in the same run.
 //!
-//! `cargo bench -p dormouse-context` prints divan's table and then the ratios the project promises:
-//! joining the body against copying the same bytes and against serialising typed blocks, planning
-//! at 10,000 messages against 100, asking all layers in a nearly full window, bytes serialised in a turn against what is new, what a fork
-//! copies.
+//! `cargo bench -p dormouse-context` prints divan's table and then the ratios that the project
+//! promises: joining the body against copying the same bytes and against serialising typed blocks,
+//! planning at 10,000 messages against 100, asking all layers in a nearly full window, bytes
+//! serialised in a turn against bytes of new content, chunks copied by a fork.
 
 #![expect(clippy::expect_used, reason = "a benchmark fails by panicking")]
 #![expect(
@@ -40,6 +40,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
+/// A model with prices, a window and a cache minimum in the table.
 const MODEL: &str = "claude-opus-4-6";
 
 struct Fixture {
@@ -103,7 +104,7 @@ impl Fixture {
         })
     }
 
-    /// Sends the conversation as it is, so that the ledger knows a previous request.
+    /// Sends the conversation as it is, so that the ledger has a previous request to predict from.
     fn after_a_request(mut self) -> Self {
         let plan = self.plan();
         let markers = plan.markers.clone();
@@ -113,7 +114,7 @@ impl Fixture {
     }
 }
 
-/// The same content as typed values, the way most clients hold it.
+/// The same content as typed values, as most clients hold it; the baseline for serialising.
 #[derive(Serialize)]
 struct TypedBody {
     model: &'static str,
@@ -187,6 +188,7 @@ fn typed(fixture: &Fixture) -> TypedBody {
     }
 }
 
+/// Shared by all benchmarks: building a million tokens takes longer than measuring them.
 static MILLION: LazyLock<Fixture> =
     LazyLock::new(|| Fixture::new(Shape::MILLION_TOKENS).after_a_request());
 
@@ -219,7 +221,7 @@ fn plan_next_request(bencher: Bencher<'_, '_>, messages: usize) {
     bencher.bench_local(|| black_box(&fixture).plan());
 }
 
-/// The layers' own question, asked before every request.
+/// Inputs of the layers' planner, as before every request.
 struct Layers {
     policy: &'static dyn Policy,
     settings: LayerSettings,
@@ -229,8 +231,8 @@ struct Layers {
 }
 
 impl Layers {
-    /// A window that is nearly full, so that no layer can answer at a glance. The first question
-    /// is asked here: what it learns of the conversation is not asked for again.
+    /// A nearly full window, in which no layer can decide at once. The first plan is made here, so
+    /// that the benchmark measures the incremental one.
     fn new(policy: &'static dyn Policy, fixture: &Fixture) -> Self {
         let mut layers = Self {
             policy,
@@ -297,8 +299,7 @@ fn fold_the_whole_log(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| Conversation::fold(black_box(&records), target.clone()));
 }
 
-/// As many tokens, but every result is the output of a command: all of it is mined for test results
-/// and errors.
+/// As many tokens, all of them output of commands: every byte is mined for test results and errors.
 fn commands() -> LogBuilder {
     let shape = Shape::MILLION_TOKENS;
     let mut log = LogBuilder::new();
@@ -332,14 +333,14 @@ fn timed<T>(mut run: impl FnMut() -> T) -> Duration {
     start.elapsed()
 }
 
-/// The median of many runs.
+/// Median time of many runs.
 fn median<T>(runs: usize, mut run: impl FnMut() -> T) -> Duration {
     let mut times: Vec<Duration> = (0..runs).map(|_| timed(&mut run)).collect();
     times.sort_unstable();
     times[runs / 2]
 }
 
-/// The medians of two that are measured in turns, so that both meet the same machine.
+/// Median times of two functions measured in turns, so that both meet the same load.
 fn medians<A, B>(
     runs: usize,
     mut first: impl FnMut() -> A,
@@ -357,8 +358,8 @@ fn ratio(what: &str, a: Duration, b: Duration, promise: &str) {
     println!("{what:<58} {figure:>8.2}×   (promised {promise}; {a:?} to {b:?})");
 }
 
-/// An answer of two blocks and a result come in, the next request goes out: bytes serialised on
-/// the way, and bytes of what is new.
+/// Bytes serialised in one turn (an answer of two blocks and a result arrive, the next request
+/// leaves), and bytes of new content.
 fn one_turn(fixture: &Fixture) -> (u64, usize) {
     let mut log = fixture.log.clone();
     let mut conversation = fixture.conversation.clone();
@@ -392,8 +393,8 @@ fn main() {
     );
     let join = || plan.body();
     let (copying, joining) = medians(401, || body.clone(), join);
-    // Copying in one piece is faster than any copy of thousands of blocks can be: the processor
-    // need not read what it overwrites, and knows what comes next.
+    // A copy in one piece beats any gather of thousands of blocks: the processor skips reading what
+    // it overwrites, and prefetches perfectly.
     let gather = || {
         let mut out = Vec::with_capacity(body.len());
         for segment in segments.iter() {

@@ -1,8 +1,8 @@
-//! Work on very long conversations, for two lengths in one run.
+//! Work on very long conversations, at two lengths in one run.
 //!
-//! `cargo bench -p dormouse-context --bench long` prints divan's table and then the figures that the
-//! project promises: clearing ten times the results may cost about ten times as much, not a hundred;
-//! telling which files were read costs what a round brought.
+//! `cargo bench -p dormouse-context --bench long` prints divan's table and then the figures that
+//! the project promises: clearing ten times the results takes about ten times as long, not a
+//! hundred; updating the list of files read costs what a round brought.
 
 #![expect(clippy::expect_used, reason = "a benchmark fails by panicking")]
 #![expect(
@@ -27,10 +27,10 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The length the issue names: a conversation that clears fifty thousand results at once.
+/// Results cleared at once: the length at which the quadratic version took seconds.
 const MANY: usize = 50_000;
 
-/// A tenth of it: far enough apart that linear and quadratic cost cannot be confused.
+/// A tenth of it: far enough apart to tell linear from quadratic cost.
 const FEW: usize = MANY / 10;
 
 /// A conversation of so many tool rounds, and the record that clears every result in it.
@@ -43,7 +43,7 @@ impl Fixture {
     fn new(results: usize) -> Self {
         let mut log = session(Shape {
             messages: results * 2,
-            // Short texts: a rewrite handles blocks by pointer, so their length plays no part.
+            // Short texts: a rewrite moves blocks by pointer, so their length has no effect.
             result_chars: 100,
             text_chars: 20,
         });
@@ -73,7 +73,7 @@ impl Fixture {
         }
     }
 
-    /// The conversation behind the clearing. The clone is part of the figure: it copies pointers.
+    /// Conversation after the clearing. The clone is part of the figure: it copies pointers.
     fn clear(&self) -> Conversation {
         let mut conversation = self.conversation.clone();
         conversation.apply(black_box(&self.clearing));
@@ -87,7 +87,7 @@ fn clear_results(bencher: Bencher<'_, '_>, results: usize) {
     bencher.bench_local(|| fixture.clear());
 }
 
-/// One round more: the view behind it, and the index as it was before.
+/// One more round: the view behind it, and the index before it.
 fn round(fixture: &Fixture) -> (View, FilesRead) {
     let mut index = FilesRead::default();
     let mut view = fixture.conversation.view().clone();
@@ -102,7 +102,7 @@ fn reads_files(tool: &str) -> bool {
     tool == "Read"
 }
 
-/// The paths by looking at every segment, as it was done before there was an index.
+/// Paths by a scan of every segment, the baseline for the index.
 fn walk(view: &View) -> Vec<String> {
     let segments = view.segments();
     let calls = segments.iter().map(|segment| &segment.block);
@@ -131,8 +131,8 @@ fn files_read_by_a_walk(bencher: Bencher<'_, '_>, results: usize) {
     bencher.bench_local(|| walk(&view));
 }
 
-/// The median of many runs; `given` is made before, and what comes out is dropped after the clock
-/// has stopped.
+/// Median time of many runs; `given` is made before the clock starts, and the result dropped after
+/// it has stopped.
 fn median<G, T>(runs: usize, given: impl Fn() -> G, run: impl Fn(G) -> T) -> Duration {
     let mut times: Vec<Duration> = (0..runs)
         .map(|_| {

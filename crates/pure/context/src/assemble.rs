@@ -1,33 +1,37 @@
 //! The bytes of a request body.
 //!
-//! A body is the request's parameters followed by tools, system and messages. All content is
-//! copied from bytes that were made once; brackets, commas, role wrappers and cache markers are
-//! added here and nowhere else. Neighbours with the same role become one message.
+//! A body is the request's parameters followed by tools, system and messages. All content is copied
+//! from bytes that were made once; brackets, commas, role wrappers and cache markers are added here
+//! and nowhere else. Adjacent segments with the same role become one message.
+//!
+//! Not here: which markers are set ([`crate::ledger`]) and validity ([`crate::validate`]).
 
 use crate::prefix::{Part, RenderedPrefix};
 use crate::segment::Segment;
 use dormouse_core::json::RawJson;
 use dormouse_core::record::{Marker, MarkerPlace, Role, Ttl};
 
-/// Everything a body is made of.
+/// Parts of a body except its segments.
 #[derive(Clone, Debug)]
 pub struct RequestBody<'a> {
-    /// Every member but tools, system and messages, as one JSON object.
+    /// All members but tools, system and messages, as one JSON object.
     pub params: &'a RawJson,
-    /// Tools, system, instruction fragments.
+    /// Tools, system blocks and instruction fragments.
     pub prefix: &'a RenderedPrefix,
-    /// Cache markers.
+    /// Cache markers to splice in; at most four per request.
     pub markers: &'a [Marker],
 }
 
+// Each marker ends with the closing brace of the block it is spliced into.
 const MARKER_5M: &[u8] = br#","cache_control":{"type":"ephemeral"}}"#;
 const MARKER_1H: &[u8] = br#","cache_control":{"type":"ephemeral","ttl":"1h"}}"#;
+/// Upper bound of the bytes around a segment that begins a message:
 /// `{"role":"assistant","content":[` and `]},`.
 const WRAPPER: usize = 40;
 
 impl RequestBody<'_> {
-    /// Joins the body. `content` is the number of bytes of the segments' blocks: the buffer is
-    /// allocated once.
+    /// Joins the body. `content` is the sum of the segments' block bytes and `count` their number:
+    /// with them the buffer is allocated once.
     pub fn assemble<'a>(
         &self,
         segments: impl Iterator<Item = &'a Segment>,
@@ -36,6 +40,7 @@ impl RequestBody<'_> {
     ) -> Vec<u8> {
         let prefix: usize = self.prefix.parts().map(|part| part.bytes.len() + 1).sum();
         let content = usize::try_from(content).unwrap_or(0);
+        // 128 covers the fixed names and brackets (`"tools":[`, `"system":[`, `"messages":[`).
         let capacity = self.params.bytes().len()
             + prefix
             + content
@@ -56,6 +61,7 @@ impl RequestBody<'_> {
         out
     }
 
+    /// Writes the parameters without their closing brace, so that further members can follow.
     fn write_params(&self, out: &mut Vec<u8>) {
         let params = self.params.bytes();
         out.extend_from_slice(params.strip_suffix(b"}").unwrap_or(b"{"));
@@ -64,6 +70,7 @@ impl RequestBody<'_> {
         }
     }
 
+    /// Lifetime of the marker at a place, if there is one.
     fn ttl(&self, place: MarkerPlace) -> Option<Ttl> {
         self.markers
             .iter()
@@ -81,6 +88,7 @@ impl RequestBody<'_> {
         if parts.is_empty() {
             return;
         }
+        // Names and order of the members are fixed, so that equal prompts give equal bytes.
         out.push(b'"');
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b"\":[");
@@ -103,7 +111,7 @@ impl RequestBody<'_> {
                 self.ttl(MarkerPlace::Fragment(index)),
             );
         }
-        // Few segments carry a marker; comparing with the next one keeps the loop to copying.
+        // At most four segments carry a marker; comparing with the next one keeps the loop a copy.
         let mut marked: Vec<(u64, Ttl)> = self
             .markers
             .iter()
@@ -115,7 +123,8 @@ impl RequestBody<'_> {
         marked.sort_unstable();
         let mut marked = marked.into_iter();
         let mut next = marked.next();
-        // Internal iteration: the list walks its chunks in two plain loops.
+        // Internal iteration compiles to two plain loops over chunks and entries; `for` would check
+        // for the end of a chunk at every step.
         segments.enumerate().for_each(|(at, segment)| {
             let is_marked = next.is_some_and(|(place, _)| place == at as u64);
             let ttl = next.filter(|_| is_marked).map(|(_, ttl)| ttl);
@@ -128,7 +137,7 @@ impl RequestBody<'_> {
     }
 }
 
-/// Writes blocks as messages, joining neighbours with the same role.
+/// Writes blocks as messages and joins neighbours with the same role.
 struct Turns<'a> {
     out: &'a mut Vec<u8>,
     role: Option<Role>,
@@ -136,8 +145,8 @@ struct Turns<'a> {
 
 impl Turns<'_> {
     fn block(&mut self, role: Role, bytes: &[u8], ttl: Option<Ttl>) {
-        // Each wrapper is a constant of its own: the compiler knows its length and writes it without
-        // a call, which would take as long as copying a short block.
+        // Each wrapper is a literal of its own: the compiler then knows the length and inlines the
+        // copy. A call would take as long as copying a short block.
         let out = &mut *self.out;
         match (self.role, role) {
             (Some(before), _) if before == role => out.push(b','),
@@ -162,7 +171,8 @@ impl Turns<'_> {
     }
 }
 
-/// Copies an object and splices the marker in before its closing brace.
+/// Copies an object and splices the marker in before its closing brace. An empty object takes no
+/// marker: the leading comma would make it invalid JSON.
 fn write_marked(out: &mut Vec<u8>, bytes: &[u8], ttl: Option<Ttl>) {
     let Some(ttl) = ttl else {
         out.extend_from_slice(bytes);

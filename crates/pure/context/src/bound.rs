@@ -1,9 +1,11 @@
-//! Rewrites and thinking that is bound to the prompt in front of it.
+//! Rewrites on models that bind thinking to the prompt in front of it.
 //!
-//! Some models refuse a thinking block when anything before it has changed. A local rewrite must
-//! then take all thinking behind it along, and may be made only where no turn is under way:
-//! within a turn the provider wants its thinking back. A turn is over when its response calls
-//! nothing; words of the user that wait behind it begin the next one.
+//! Some models refuse a thinking block if anything before it has changed. A local rewrite then has
+//! to remove all thinking behind it, and is allowed only between turns: within a turn the provider
+//! requires the thinking back. A turn is over when its response makes no calls; user messages
+//! waiting behind it begin the next one.
+//!
+//! Not here: the provider's own compaction, which is allowed within a turn ([`crate::compaction`]).
 
 use crate::segment::Segment;
 use crate::view::View;
@@ -11,23 +13,23 @@ use dormouse_core::block::BlockKind;
 use dormouse_core::id::BlockKey;
 use dormouse_core::record::Role;
 
-/// Whether a local rewrite may be made now.
+/// Answer to whether a local rewrite is allowed now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RewriteVerdict {
-    /// It may; these thinking blocks must go with it.
+    /// Allowed, with these thinking blocks removed along with it.
     Allowed {
-        /// The blocks, in order.
+        /// Keys of the blocks, in prompt order; empty if thinking is not bound.
         thinking: Vec<BlockKey>,
     },
-    /// It must wait for the end of the turn, or be made by the provider.
+    /// Not before the end of the turn, unless the provider makes it.
     Wait {
-        /// Why.
+        /// Reason for screens and logs.
         reason: &'static str,
     },
 }
 
-/// Decides about a rewrite whose first change is at position `first` of the segments. Asked
-/// between requests: while a response is on its way nothing is rewritten on any model.
+/// Decides about a rewrite whose first change is at position `first` of the segments. Called
+/// between requests only: during a response nothing is rewritten, whatever the model.
 pub fn local_rewrite(view: &View, first: usize) -> RewriteVerdict {
     if !view.target().binds_to_prefix() {
         return RewriteVerdict::Allowed {
@@ -35,6 +37,7 @@ pub fn local_rewrite(view: &View, first: usize) -> RewriteVerdict {
         };
     }
     let thinking = thinking_behind(view, first);
+    // Nothing behind the change is bound, so it is safe within a turn too.
     if thinking.is_empty() {
         return RewriteVerdict::Allowed { thinking };
     }
@@ -47,12 +50,13 @@ pub fn local_rewrite(view: &View, first: usize) -> RewriteVerdict {
     }
 }
 
-/// Whether the turn before is over: its response calls nothing, and what came in since are words,
-/// not results. Words that were sent and not answered (the request was refused, or broke off)
-/// wait like those that were not sent.
+/// Whether the last turn is over: its response makes no calls, and only user messages arrived
+/// since, no results. User messages that were sent and not answered (the request was refused or
+/// broke off) count like unsent ones.
 fn between_turns(view: &View) -> bool {
     let tail = view.tail();
     let result = |segment: &Segment| segment.block.kind() == BlockKind::ToolResult;
+    // Open calls, or results that no response has answered: the turn goes on.
     if tail.open_calls().next().is_some() || tail.incoming.iter().any(result) {
         return false;
     }
@@ -64,6 +68,7 @@ fn between_turns(view: &View) -> bool {
     !tail.response.is_empty() || !unanswered.any(result)
 }
 
+/// Thinking blocks at or behind a position, in the frozen part and in the response.
 fn thinking_behind(view: &View, first: usize) -> Vec<BlockKey> {
     let response = view.tail().response.iter();
     let is_thinking = |segment: &&Segment| segment.block.kind().is_thinking();

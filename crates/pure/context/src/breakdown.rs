@@ -1,10 +1,10 @@
-//! Where the window went, by category.
+//! The window by category, for display.
 //!
-//! The parts are estimates; their sum is made to agree with the count, which is mostly measured.
-//! Where the log does not hold the prefix (other tools do not write it down), what the messages
-//! cannot explain is the system prompt and the tools.
+//! The parts are estimates, scaled so that their sum equals the token count, which is mostly
+//! measured. If the log does not hold the prefix (other tools do not record it), the tokens that
+//! the messages cannot explain are shown as system prompt.
 //!
-//! This looks at every segment: it is for people who ask, not for every turn.
+//! The function visits every segment: call it when a user asks, not in every turn.
 
 use crate::category::Category;
 use crate::conversation::Conversation;
@@ -16,23 +16,23 @@ use dormouse_core::id::CallId;
 use dormouse_core::units::Tokens;
 use std::collections::{BTreeMap, HashMap};
 
-/// Tools that read a file, and what they call its path.
+/// Tools that read a file, under the names that known clients give them.
 const READ_TOOLS: [&str; 3] = ["Read", "read_file", "View"];
+/// Input fields for the path, in the order they are tried.
 const PATH_INPUTS: [&str; 2] = ["file_path", "path"];
 
-/// The window by category.
+/// Tokens in the window by category.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breakdown {
-    /// Tokens by category; they add up to the count.
+    /// Tokens by category; the sum is the count. Empty categories are left out.
     pub categories: BTreeMap<Category, Tokens>,
-    /// Whether system and tools are what was left over, because the log does not hold them.
+    /// Whether `System` holds the unexplained rest, because the log does not hold the prefix.
     pub prefix_inferred: bool,
-    /// What earlier copies of files that were read again still cost. They are part of the tool
-    /// results.
+    /// Tokens of earlier copies of files that were read again; contained in the tool results.
     pub duplicate_reads: Tokens,
 }
 
-/// Takes the window apart. `used` is the count it must add up to.
+/// Computes the breakdown. `used` is the count that the parts must add up to.
 pub fn breakdown(
     conversation: &Conversation,
     prefix: Option<&RenderedPrefix>,
@@ -65,6 +65,7 @@ pub fn breakdown(
         .map(|segment| estimate(segment.block.weight()))
         .sum();
     let sum: Tokens = categories.values().copied().sum();
+    // The measured count includes a prefix that the log does not hold: the gap is its size.
     let prefix_inferred = prefix.is_none() && sum < used;
     if prefix_inferred {
         *categories.entry(Category::System).or_default() += used - sum;
@@ -79,7 +80,7 @@ pub fn breakdown(
     }
 }
 
-/// Makes estimates add up to a measured sum; the largest category takes the rounding.
+/// Scales estimates to a measured sum; the largest category takes the rounding error.
 fn scale(categories: &mut BTreeMap<Category, Tokens>, sum: Tokens, used: Tokens) {
     if sum == Tokens::ZERO {
         return;
@@ -94,7 +95,7 @@ fn scale(categories: &mut BTreeMap<Category, Tokens>, sum: Tokens, used: Tokens)
     }
 }
 
-/// Results of reads that were made again later with the same arguments.
+/// Results of reads that were repeated later with the same path, offset and limit.
 fn duplicate_reads<'a>(segments: impl Iterator<Item = &'a Segment>) -> Vec<&'a Segment> {
     let mut reads: HashMap<&CallId, String> = HashMap::new();
     let mut newest: HashMap<String, &Segment> = HashMap::new();
@@ -113,11 +114,13 @@ fn duplicate_reads<'a>(segments: impl Iterator<Item = &'a Segment>) -> Vec<&'a S
                 let path = PATH_INPUTS
                     .iter()
                     .find_map(|name| segment.block.input_text(name));
+                // Another part of the same file is no duplicate.
                 let part = ["offset", "limit"].map(|name| segment.block.input_json(name));
                 if let Some(path) = path {
                     reads.insert(call, format!("{path}\n{part:?}"));
                 }
             }
+            // A cleared or replaced copy costs next to nothing and must not count.
             BlockKind::ToolResult if !segment.is_rewritten() && segment.derived.is_none() => {
                 if let Some(what) = reads.get(call)
                     && let Some(before) = newest.insert(what.clone(), segment)

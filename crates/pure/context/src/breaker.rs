@@ -1,62 +1,62 @@
 //! The circuit breaker of automatic compaction.
 //!
 //! # Model
-//! Two ways to open it. *Failures*: after so many model calls in a row that gave no summary, the
-//! model is not asked again by itself; the engine without a model still works. *No progress*: the
-//! first prompt measured after a compaction was still above the target, or what can never be
-//! removed is above it already; then nothing is tried any more until that floor falls. A
-//! compaction by hand that works closes both.
+//! Two conditions open it. *Failures*: after a number of consecutive model calls without a usable
+//! summary, automatic compaction no longer asks the model; the offline engine still runs. *No
+//! progress*: the first prompt measured after a compaction is still above the target, or what can
+//! never be removed already is; then nothing is tried until the floor falls. A successful manual
+//! compaction closes both.
 //!
 //! # Not here
-//! The gauge, and telling the user: this is only the state, kept as a fact of the session.
+//! The gauge, and telling the user: this is only the state, stored as a fact of the session.
 
 use dormouse_core::record::{FoldedState, StateChange};
 use dormouse_core::units::Tokens;
 use serde::{Deserialize, Serialize};
 
-/// The name of the fact.
+/// Name of the fact in the session's state.
 const FACT: &str = "breaker";
 
-/// The state of the breaker.
+/// State of the breaker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Breaker {
-    /// Model calls in a row that gave no summary.
+    /// Consecutive model calls without a usable summary; reset by one that works.
     pub failures: u64,
-    /// A compaction was made and the next measurement will tell what it was worth.
+    /// Set by a compaction until the next measured prompt shows its effect.
     pub unproven: bool,
-    /// The prompt that compaction could not bring below the target, when it was found out.
+    /// Size of the prompt that compaction could not bring below the target. `Some` means open.
     pub stuck_at: Option<Tokens>,
-    /// What could not be brought down was the floor: what no compaction may remove.
+    /// Whether the floor alone opened it: prefix and content that no compaction may remove.
     pub floor: bool,
-    /// The target it was compared with.
+    /// Target that `stuck_at` was compared with, for the message.
     pub target: Tokens,
 }
 
-/// What may be tried.
+/// Means that an automatic compaction may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
-    /// Everything.
+    /// A model call, with the offline engine as fallback.
     Model,
-    /// Only the engine without a model.
+    /// The offline engine only.
     Offline,
-    /// Nothing.
+    /// None: compaction cannot help.
     Nothing,
 }
 
-/// What a model had to do with a compaction.
+/// Part that a model had in a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelPart {
-    /// Its summary stands there.
+    /// The model's summary was used.
     Summarised,
-    /// It was asked, and its summary could not be used.
+    /// The model was asked and its summary could not be used.
     Failed,
-    /// It was not asked.
+    /// No model was asked (notes, or the breaker forbade it).
     NotAsked,
 }
 
 impl Breaker {
-    /// The breaker of a session.
+    /// Breaker of a session; closed if nothing was recorded.
     pub fn of(state: &FoldedState) -> Self {
         state
             .facts
@@ -65,7 +65,7 @@ impl Breaker {
             .unwrap_or_default()
     }
 
-    /// The record that keeps it.
+    /// State change that records it.
     pub fn record(self) -> StateChange {
         StateChange::Fact {
             name: FACT.to_owned(),
@@ -73,7 +73,8 @@ impl Breaker {
         }
     }
 
-    /// What an automatic compaction may try.
+    /// Means that an automatic compaction may use; `most_failures` is the setting
+    /// `compact.breaker`.
     pub fn allows(self, most_failures: u64) -> Allowed {
         if self.stuck_at.is_some() {
             Allowed::Nothing
@@ -84,22 +85,24 @@ impl Breaker {
         }
     }
 
-    /// A compaction was written down. One that did without asking a model says nothing about
-    /// the model.
+    /// Updates after a boundary was written. A compaction without a model call leaves the failures
+    /// as they are.
     #[must_use]
     pub fn compacted(self, manual: bool, model: ModelPart) -> Self {
         Self {
             failures: self.failures_after(model),
             unproven: true,
+            // A manual success closes the breaker, and so does any if only the floor had opened it.
+            // After another automatic one the next measured prompt decides.
             stuck_at: self.stuck_at.filter(|_| !manual && !self.floor),
             floor: false,
             ..self
         }
     }
 
-    /// A compaction was tried and could not make anything smaller. At the target that means that
-    /// compaction cannot help; below it (the economic policy tries earlier) it only counts as a
-    /// failure of the model, if that was asked.
+    /// Updates after an attempt that made nothing smaller. At the target this opens the breaker;
+    /// below it (the economic policy tries earlier) it counts only as a failure of the model, if
+    /// asked.
     #[must_use]
     pub fn no_progress(self, used: Tokens, target: Tokens, model: ModelPart) -> Self {
         Self {
@@ -119,13 +122,14 @@ impl Breaker {
         }
     }
 
-    /// A prompt was measured. Returns the breaker if that changes it.
+    /// Updates after a measured prompt. Returns the new state if it differs.
     pub fn measured(self, prompt: Tokens, target: Tokens) -> Option<Self> {
         let closed = Self {
             unproven: false,
             ..self.closed()
         };
         match (self.unproven, self.stuck_at) {
+            // A compaction was made and did not help: another one would not either.
             (true, _) if prompt >= target => Some(Self {
                 unproven: false,
                 stuck_at: Some(prompt),
@@ -140,7 +144,7 @@ impl Breaker {
         }
     }
 
-    /// What can never be removed is above the target already.
+    /// Opens the breaker because the floor alone exceeds the target.
     #[must_use]
     pub fn irreducible(self, floor: Tokens, target: Tokens) -> Self {
         Self {
@@ -151,8 +155,7 @@ impl Breaker {
         }
     }
 
-    /// The breaker in view of the floor as it is now: one that only the floor had opened closes
-    /// when that has fallen.
+    /// Closes a breaker that only the floor had opened, once the floor fits below the target.
     #[must_use]
     pub fn with_floor(self, floor: Tokens, target: Tokens) -> Self {
         if self.floor && floor <= target {
@@ -175,6 +178,7 @@ impl Breaker {
 mod tests {
     use super::*;
 
+    /// Classic target of a 200,000-token window.
     const TARGET: Tokens = Tokens(167_000);
 
     #[test]
@@ -195,7 +199,7 @@ mod tests {
             breaker = breaker.measured(Tokens(10_000), TARGET).unwrap();
         }
         assert_eq!(breaker.allows(3), Allowed::Offline);
-        // What was done without the model says nothing about it.
+        // A compaction without the model leaves its failures as they are.
         let breaker = breaker.compacted(false, ModelPart::NotAsked);
         assert_eq!(breaker.allows(3), Allowed::Offline);
         let closed = breaker.compacted(true, ModelPart::Summarised);
@@ -217,7 +221,7 @@ mod tests {
         assert_eq!(open.with_floor(Tokens(167_001), TARGET), open);
         let fallen = open.with_floor(TARGET, TARGET);
         assert_eq!(fallen.allows(3), Allowed::Model);
-        // A prompt that stayed full is no matter of the floor.
+        // A prompt that stayed full does not depend on the floor.
         let full = Breaker::default().compacted(false, ModelPart::Summarised);
         let full = full.measured(Tokens(199_000), TARGET).unwrap();
         assert_eq!(full.with_floor(Tokens(1_000), TARGET), full);

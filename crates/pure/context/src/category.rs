@@ -1,4 +1,4 @@
-//! What a segment is, for people who ask where the window went.
+//! Categories of prompt content, for the breakdown of the window.
 
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::{Body, FragmentKind, MessageOrigin, Role};
@@ -8,30 +8,30 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
-    /// The system prompt.
+    /// System prompt, from the prefix.
     System,
-    /// Tool definitions.
+    /// Tool definitions, from the prefix.
     Tools,
-    /// Instruction files.
+    /// Instruction files, from the prefix or as fragments.
     Instructions,
-    /// The memory index and recalled memories.
+    /// Memory index and recalled memories.
     Memory,
-    /// Session notes and summaries of what was compacted.
+    /// Session notes, and summaries of compacted parts.
     Summary,
-    /// What the person wrote.
+    /// Messages written by the user.
     Human,
-    /// What the model wrote, thinking included.
+    /// Messages written by the model, thinking included.
     Assistant,
-    /// Tool calls.
+    /// Tool calls of the model.
     ToolRequests,
-    /// Tool results.
+    /// Tool results, previews and stand-ins included.
     ToolResults,
-    /// Everything else that was put into the conversation.
+    /// Images, documents, status lines, hook output, mail and other insertions.
     Attachments,
 }
 
 impl Category {
-    /// All categories, in the order of the prompt.
+    /// All categories, in prompt order.
     pub const ALL: [Self; 10] = [
         Self::System,
         Self::Tools,
@@ -45,7 +45,7 @@ impl Category {
         Self::Attachments,
     ];
 
-    /// A name for people.
+    /// Display name of the category.
     pub const fn label(self) -> &'static str {
         match self {
             Self::System => "system prompt",
@@ -61,9 +61,10 @@ impl Category {
         }
     }
 
-    /// The category of a block that a record brings along.
+    /// Category of a block, from the record that carries it.
     pub(crate) fn of(body: &Body, block: &Block) -> Self {
         match (body, block.kind()) {
+            // Calls and results are counted as such, in whatever record they are.
             (_, BlockKind::ToolUse) => Self::ToolRequests,
             (_, BlockKind::ToolResult) => Self::ToolResults,
             (Body::Message(message), kind) => match (message.role, message.origin, kind) {

@@ -1,8 +1,11 @@
-//! Composing the manifest of a boundary.
+//! The manifest of a boundary record.
 //!
 //! The layers decide what is summarised and what is kept; this module turns the decision into the
-//! complete list of what the prompt will be, and takes along whatever must go with it (results
-//! without calls, thinking bound to what was changed).
+//! complete layout of the new prompt, and removes what can no longer stand in it: results without
+//! calls, thinking bound to changed content.
+//!
+//! Not here: the session's state in the manifest
+//! ([`crate::conversation::Conversation::compacted`]).
 
 use crate::category::Category;
 use crate::layout;
@@ -16,38 +19,38 @@ use dormouse_core::record::{Manifest, Role, SeqRange};
 use dormouse_core::weight::Weight;
 use std::sync::Arc;
 
-/// On which side of what is kept the summary stands.
+/// Position of the summary relative to the kept segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SummaryPlace {
-    /// In front: the beginning was summarised.
+    /// In front: the beginning of the conversation was summarised.
     Front,
     /// Behind: the end was summarised, and the cached prefix survives.
     Back,
-    /// In front, as the provider's own block: it stands for all there is, what was not answered
-    /// yet included.
+    /// In front, as the provider's own signed block. It stands for the whole conversation,
+    /// including messages not answered yet.
     Provider,
 }
 
-/// What a compaction keeps and adds.
+/// Content of a boundary: the blocks it adds and the records it keeps.
 #[derive(Clone, Debug)]
 pub struct Compaction<'a> {
-    /// The sequence the boundary record will have.
+    /// Sequence number that the boundary record will have; segments refer to it.
     pub seq: Seq,
-    /// The id it will have.
+    /// Id that the boundary record will have.
     pub id: RecordId,
-    /// The summary.
+    /// Blocks of the summary, its user messages and evidence.
     pub summary: &'a [Block],
-    /// What is put back after it.
+    /// Blocks restored behind the summary: files, skills, plan, to-dos.
     pub restored: &'a [Block],
-    /// The records whose segments are kept. What has come in and was not sent yet is always kept,
-    /// with the calls it answers.
+    /// Records whose segments are kept. Unsent segments are always kept, with the calls they
+    /// answer.
     pub keep: &'a [SeqRange],
-    /// Where the summary stands.
+    /// Position of the summary.
     pub place: SummaryPlace,
 }
 
 impl Compaction<'_> {
-    /// The manifest of the boundary, without the session's state, and what the new view weighs.
+    /// Manifest of the boundary, without the session's state, and the weight of the new view.
     pub fn manifest(&self, view: &View) -> (Manifest, Weight) {
         let blocks = u32::try_from(self.summary.len() + self.restored.len()).unwrap_or(u32::MAX);
         let place = Arc::new(Place {
@@ -63,6 +66,8 @@ impl Compaction<'_> {
             (0_u32..)
                 .zip(self.summary.iter().chain(self.restored))
                 .map(|(index, block)| Segment {
+                    // The provider's compaction block is an assistant block; everything else speaks
+                    // as the user.
                     role: match block.kind() {
                         BlockKind::Compaction => Role::Assistant,
                         _ => Role::User,
@@ -79,8 +84,7 @@ impl Compaction<'_> {
         }
         let keep = Spans::new(self.keep.iter().copied());
         let is_kept = |segment: &&Segment| keep.has(segment.origin.record);
-        // A response whose calls are being answered cannot be taken apart; a finished one is
-        // history like the rest.
+        // A response whose calls are being answered has to stay whole; a finished one is history.
         let tail = view.tail();
         let calls = |segment: &Segment| segment.block.kind() == BlockKind::ToolUse;
         let (finished, mut response) = if tail.response.iter().any(calls) {
@@ -95,6 +99,7 @@ impl Compaction<'_> {
             SummaryPlace::Front | SummaryPlace::Provider => added.chain(kept).collect(),
             SummaryPlace::Back => kept.chain(added).collect(),
         };
+        // From the first changed segment on, bound thinking would be refused.
         let frozen = if view.target().binds_to_prefix() {
             let unchanged = frozen
                 .iter()
@@ -126,7 +131,7 @@ impl Compaction<'_> {
         (manifest, weight)
     }
 
-    /// The provider's block, and behind it what the engine adds, as words that wait to be sent.
+    /// Manifest for the provider's block. The blocks the engine adds follow it as unsent messages.
     fn of_provider(&self, added: &[Segment]) -> (Manifest, Weight) {
         let (frozen, incoming) = added.split_at(self.summary.len().min(added.len()));
         let weight = added.iter().fold(Weight::default(), |sum, segment| {

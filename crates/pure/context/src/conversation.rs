@@ -1,10 +1,10 @@
-//! A session as the engine holds it: the view, the folded state, the count.
+//! A session as the engine holds it: view, folded state and token count.
 //!
-//! Records go in one by one; everything else is read off. The same value comes out whether the
-//! whole path is folded, or the session is resumed from a manifest and the records behind it.
+//! Records are applied one by one; all other methods only read. Folding the whole path and resuming
+//! from a manifest plus the records behind it give the same value (property-tested).
 //!
-//! Not here: reading and writing logs, deciding anything. How a session comes out of its records is
-//! in `conversation/from_log.rs`.
+//! Not here: reading and writing logs, and any decision. `conversation/from_log.rs` builds a
+//! session from its records.
 
 mod from_log;
 
@@ -28,25 +28,28 @@ use dormouse_core::weight::Weight;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The fact under which manifests carry the estimates of the economic policy.
+/// Name of the fact under which manifests carry the estimators of the economic policy.
 const ECONOMY: &str = "economy";
 
-/// The name a client gives to answers that no model made.
+/// Model name that Claude Code writes on assistant messages it made up itself (errors, interrupts).
+/// Their usage is zero and must not become the token count.
 const SYNTHETIC_MODEL: &str = "<synthetic>";
 
-/// A session: what its records fold into.
+/// A session: the fold of the records on its path.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     view: View,
     state: FoldedState,
+    /// Bytes per token of the target model, looked up once.
     bytes: BytesPerToken,
     limits: EvidenceLimits,
     economy: Estimators,
+    /// Newest record applied; the head that an append must expect.
     head: Option<RecordId>,
 }
 
 impl Conversation {
-    /// A session without records.
+    /// An empty session for a target model.
     pub fn new(target: Target) -> Self {
         let bytes = target.models.lookup(&target.model).info.bytes_per_token;
         Self {
@@ -59,40 +62,41 @@ impl Conversation {
         }
     }
 
-    /// Applies the next record of the path.
+    /// Applies the next record of the path to view, state and head.
     pub fn apply(&mut self, record: &Record) {
+        // The weight before a rewrite is gone once the view has applied it.
         let before = record.body.is_rewrite().then(|| self.weight());
         self.view.apply(record);
         self.apply_state(record, before);
         self.head = Some(record.id.clone());
     }
 
-    /// The view.
+    /// View of the prompt at the newest record.
     pub fn view(&self) -> &View {
         &self.view
     }
 
-    /// The newest record: what plans are made for and commits are checked against.
+    /// Newest record. Plans name it, and an append fails if the log's head is another one.
     pub fn head(&self) -> Option<&RecordId> {
         self.head.as_ref()
     }
 
-    /// The folded state.
+    /// Folded state: totals, last usage, cursors, chronicle, facts.
     pub fn state(&self) -> &FoldedState {
         &self.state
     }
 
-    /// What the conversation weighs, prefix not included.
+    /// Weight of the conversation, without the prefix.
     pub fn weight(&self) -> Weight {
         view_weight(&self.view)
     }
 
-    /// What is known of the session's figures for the economic policy.
+    /// Estimators of the economic policy: growth, base size, summary size and cost of re-reading.
     pub fn economy(&self) -> &Estimators {
         &self.economy
     }
 
-    /// The record that gives a new session what earlier ones of its project taught.
+    /// State change that starts a new session with the estimates of the project's earlier ones.
     pub fn prior(prior: &Prior) -> StateChange {
         let known = Estimators::starting_from(prior);
         StateChange::Fact {
@@ -101,18 +105,18 @@ impl Conversation {
         }
     }
 
-    /// The canonical count. `prefix` is the weight of system, tools and instructions: it matters
-    /// only until the first response was measured.
+    /// Canonical token count. `prefix` is the weight of system, tools and instructions; it is used
+    /// only until a response was measured, because measurements include it.
     pub fn count(&self, prefix: &Weight) -> Count {
         tokens::count(&self.state, &(self.weight() + *prefix), self.bytes)
     }
 
-    /// Bytes per token of the model the session talks to.
+    /// Bytes per token of the target model, for estimates.
     pub fn bytes_per_token(&self) -> BytesPerToken {
         self.bytes
     }
 
-    /// The manifest of the session as it is, for a checkpoint.
+    /// Manifest of the session as it is, for a checkpoint.
     pub fn manifest(&self) -> Manifest {
         Manifest {
             state: self.carried(self.state.clone()),
@@ -120,7 +124,7 @@ impl Conversation {
         }
     }
 
-    /// The estimates travel with manifests as a fact of the state.
+    /// Adds the estimators to the state as a fact, so that a manifest carries them.
     fn carried(&self, mut state: FoldedState) -> FoldedState {
         if let Ok(economy) = serde_json::to_value(self.economy) {
             state.facts.insert(ECONOMY.to_owned(), economy);
@@ -128,6 +132,7 @@ impl Conversation {
         state
     }
 
+    /// Inverse of [`Self::carried`]: estimators of another version are dropped, not an error.
     fn take_state(&mut self, state: &FoldedState) {
         self.state = state.clone();
         let economy = self.state.facts.remove(ECONOMY);
@@ -136,22 +141,24 @@ impl Conversation {
             .unwrap_or_default();
     }
 
-    /// The complete manifest of a boundary.
+    /// Complete manifest of a boundary record.
     pub fn compacted(&self, compaction: &Compaction<'_>) -> Manifest {
         let (manifest, after) = compaction.manifest(&self.view);
         let mut state = self.state.clone();
         tokens::rewritten(&mut state, &self.weight(), &after, self.bytes);
-        // The model no longer sees what it read; recall may show again what it had shown.
+        // The compaction removes file contents and recalled memories from the prompt: a stale entry
+        // here would stop recall and restoration from showing them again.
         state.read_files.clear();
         state.surfaced.clear();
         state.forgotten_until = state.chronicle.clock;
         state.undone = false;
-        // A compaction settles what was spent on the notes before it.
+        // The break-even of the notes is counted per compaction cycle.
         state.notes_usage = TokenUsage::default();
         state.notes_updates = 0;
         let left = tokens::calibration(&state, &self.view.target().model);
         if let Some(notes) = &mut state.notes {
-            // Growth counts from what is left.
+            // Growth since the last update is measured from the compacted size; from the old size
+            // it would be negative and the notes would not be due for a long time.
             notes.conversation = left.correct(tokens::estimate(&after, self.bytes));
         }
         Manifest {
@@ -160,11 +167,12 @@ impl Conversation {
         }
     }
 
-    /// Plans the undo of a rewrite (or else of the newest) with all newer ones. `path` is the
-    /// session's whole path: what comes back is no longer in memory.
+    /// Plans the undo of `target` (the newest rewrite if `None`) with all newer ones. `path` is the
+    /// session's whole path, because the view no longer holds the content that comes back.
     ///
     /// # Errors
-    /// When there is nothing to undo, the moment is wrong, or the result would not fit.
+    /// When no such rewrite is in force, bound thinking forbids it now, or the result exceeds
+    /// `limit`.
     pub fn plan_undo(
         &self,
         path: &[&Record],
@@ -191,7 +199,7 @@ impl Conversation {
         })
     }
 
-    /// What a fork needs to begin: a reference to this log, and a copy of the state.
+    /// Lineage record of a fork: a reference into this log and a copy of the state.
     pub fn lineage(&self, session: &SessionId, head: (&RecordId, Seq), directive: &str) -> Lineage {
         let manifest = Manifest {
             ranges: self.view.ranges(Some(session), Seq::default()),
@@ -207,6 +215,7 @@ impl Conversation {
         }
     }
 
+    /// Folds a record into the state. `before` is the weight of the view before a rewrite.
     fn apply_state(&mut self, record: &Record, before: Option<Weight>) {
         self.observe_rereading(record);
         evidence::observe(&mut self.state.chronicle, record, &self.limits);
@@ -268,13 +277,15 @@ impl Conversation {
         }
     }
 
-    /// Remembers the boundary or the lineage that a manifest came with.
+    /// Records which boundary or lineage the current manifest came with.
     fn mark(&mut self, record: &Record) {
         match &record.body {
             Body::Boundary(_) => self.state.boundary = Some(record.id.clone()),
             Body::Session(start) => {
                 self.state.lineage = start.lineage.as_ref().map(|lineage| {
                     Box::new(Lineage {
+                        // The manifest has been applied; keeping it would copy the layout into
+                        // every checkpoint.
                         manifest: Manifest::default(),
                         ..lineage.clone()
                     })
@@ -284,9 +295,10 @@ impl Conversation {
         }
     }
 
-    /// What is fetched again after a compaction is a part of its price.
+    /// Counts tokens fetched again after a compaction, which are part of its price.
     fn observe_rereading(&mut self, record: &Record) {
         let until = self.state.forgotten_until;
+        // Zero: no compaction yet, so nothing can be a repetition caused by one.
         if until == 0 {
             return;
         }
@@ -297,6 +309,7 @@ impl Conversation {
         }
     }
 
+    /// Teaches the estimators the sizes that a compaction reached.
     fn compacted_to(&mut self, boundary: &Boundary) {
         if let Some((after, static_prefix)) = boundary.post_tokens.zip(boundary.fixed_tokens) {
             self.economy.observe_compaction(&Compacted {
@@ -307,12 +320,14 @@ impl Conversation {
         }
     }
 
+    /// Corrects the token count for a rewrite that carries no state of its own.
     fn reweigh(&mut self, before: Option<Weight>) {
         if let Some(before) = before {
             let after = self.weight();
             tokens::rewritten(&mut self.state, &before, &after, self.bytes);
             if let Some(notes) = &mut self.state.notes {
-                // What was cleared no longer counts as covered: growth goes on from what is left.
+                // Content that was cleared must not count as growth covered by the notes, or the
+                // next update comes too late.
                 let gone =
                     tokens::estimate(&before, self.bytes) - tokens::estimate(&after, self.bytes);
                 notes.conversation = notes.conversation - gone;
@@ -320,6 +335,7 @@ impl Conversation {
         }
     }
 
+    /// Accounts for a message: measured if a model answered, else estimated.
     fn message(&mut self, record: &Record, message: &Message) {
         let sendable = message
             .content
@@ -342,13 +358,15 @@ impl Conversation {
         }
     }
 
+    /// Adds to the estimate of everything appended since the last measured response.
     fn appended(&mut self, weight: Weight) {
         if let Some(last) = &mut self.state.last_usage {
             last.since += weight;
         }
     }
 
-    /// A response, or a part of one, or its figures: whatever comes, it counts once.
+    /// Takes a response, a part of one, or its usage report. Several records of one response share
+    /// a message id and count once.
     fn measured(
         &mut self,
         record: &Record,
@@ -357,8 +375,8 @@ impl Conversation {
         usage: Option<TokenUsage>,
         answer: Weight,
     ) {
-        // An alias is answered under the model's dated name: the request's own name counts, where
-        // one is recorded.
+        // The response to an alias carries the dated model name. The name in the request wins
+        // where one is recorded: it is the one that was configured.
         if self.state.last_request.is_none() {
             self.state.model = Some(model.to_owned());
         }
@@ -367,6 +385,7 @@ impl Conversation {
         if let Some(last) = &mut self.state.last_usage
             && last.message.as_ref() == Some(message)
         {
+            // A further block of the same response: later usage figures replace earlier ones.
             last.answer += answer;
             last.usage = usage.unwrap_or(last.usage);
         } else if let Some(usage) = usage {
@@ -379,6 +398,8 @@ impl Conversation {
                 removed: Tokens::ZERO,
                 added: Tokens::ZERO,
             };
+            // Growth is measured against the last prompt as rewritten since, or a compaction would
+            // look like negative growth.
             if let Some(before) = &self.state.last_usage {
                 let continued = before.usage.prompt() + before.added - before.removed;
                 self.economy.observe_request(continued, usage.prompt());
@@ -386,6 +407,7 @@ impl Conversation {
             tokens::calibrate(&mut self.state, &last, self.bytes);
             self.state.last_usage = Some(last);
         } else {
+            // A response without figures (interrupted, or another tool's log) is only estimated.
             self.appended(answer);
         }
         if let Some(usage) = usage {
@@ -394,7 +416,8 @@ impl Conversation {
         }
     }
 
-    /// A response to a request beside the conversation: it is paid for, and measures nothing.
+    /// Takes the usage of a request beside the conversation (notes, summary, fork): it adds to the
+    /// bill and never to the token count.
     fn beside(&mut self, record: &Record, report: &UsageReport) {
         let by_record = MessageId::new(record.id.as_str());
         let message = report.message.as_ref().unwrap_or(&by_record);
@@ -409,6 +432,7 @@ impl Conversation {
         }
     }
 
+    /// Takes a request record: model, effort, time since the last request, cache markers.
     fn request(&mut self, record: &Record, request: &Request) {
         #[derive(Deserialize)]
         struct Params {
@@ -434,6 +458,7 @@ impl Conversation {
         });
     }
 
+    /// Folds a state change. A null value removes the entry, so that facts can be withdrawn.
     fn change(&mut self, change: &StateChange) {
         let state = &mut self.state;
         match change {
@@ -465,6 +490,7 @@ impl Conversation {
     }
 }
 
+/// Weight of frozen segments and unsettled tail, without the stand-ins that settling adds.
 fn view_weight(view: &View) -> Weight {
     let tail = view.tail();
     let parts = tail.response.iter().chain(&tail.incoming);

@@ -1,8 +1,8 @@
-//! Numbers in reasons and prompts, as people read them.
+//! Number formatting for reasons and prompts.
 
 use std::fmt;
 
-/// A number with its thousands apart: `12,345`.
+/// A number with thousands separators: `12,345`.
 pub(crate) struct Grouped(pub(crate) u64);
 
 impl fmt::Display for Grouped {

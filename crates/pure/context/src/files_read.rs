@@ -1,15 +1,14 @@
-//! Files whose reading is in the prompt.
+//! Files whose content the model has read and still has in its prompt.
 //!
-//! Recall asks before every round which files the model has read itself, so that no memory repeats
-//! them. [`FilesRead`] is kept beside the view and follows it: a call that was looked at once is
-//! not looked at again, and an update costs what is new. A rewrite makes it walk the calls once
-//! more, without parsing those it knows.
+//! Recall asks before every round, so that no memory repeats such a file. [`FilesRead`] follows the
+//! view incrementally: each call's input is parsed once and an update costs what is new. After a
+//! rewrite it walks all calls again, without parsing those it knows.
 //!
-//! [`FilePaths`] is what it hands out: a set that does not change any more, shared by pointers, so
-//! that a task beside the session can keep it for as long as it likes.
+//! [`FilePaths`] is the result: an immutable set, shared by pointers, so that a background task can
+//! keep it as long as it runs.
 //!
-//! Not here: which tools read files (the caller says), and files that were read outside of tool
-//! calls (the session's state).
+//! Not here: which tools read files (the caller decides), and files read outside of tool calls (in
+//! the session's state).
 
 use crate::segment::Segment;
 use crate::view::View;
@@ -19,25 +18,25 @@ use dormouse_core::id::BlockKey;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Names that file tools give to the path in their input, the most usual first.
+/// Input fields that file tools use for the path, the most common first.
 const PATH_INPUTS: [&str; 2] = ["file_path", "path"];
 
-/// The path that a file tool was called with.
+/// Path in the input of a file tool's call.
 fn path_of(call: &Block) -> Option<Arc<str>> {
     let path = PATH_INPUTS.iter().find_map(|name| call.input_text(name));
     path.map(Arc::from)
 }
 
-/// A set of paths. Cloning it copies a few pointers.
+/// A persistent set of paths. Cloning copies one pointer per layer.
 #[derive(Clone, Debug, Default)]
 pub struct FilePaths {
-    /// Disjoint sets, each more than twice as large as the next: adding a path copies it a number
-    /// of times that is logarithmic in the size of the set, however many clones there are.
+    /// Disjoint sets, each more than twice as large as the next: adding n paths copies each O(log
+    /// n) times, however many clones are alive.
     layers: Vec<Arc<BTreeSet<Arc<str>>>>,
 }
 
 impl FilePaths {
-    /// Whether the path is in the set.
+    /// Whether the path is in the set; one lookup per layer.
     pub fn contains(&self, path: &str) -> bool {
         self.layers.iter().any(|layer| layer.contains(path))
     }
@@ -49,23 +48,24 @@ impl FilePaths {
             .flat_map(|layer| layer.iter().map(|path| &**path))
     }
 
-    /// Number of paths.
+    /// Number of paths in the set.
     pub fn len(&self) -> usize {
         self.layers.iter().map(|layer| layer.len()).sum()
     }
 
-    /// Whether there are none.
+    /// Whether the set has no paths.
     pub fn is_empty(&self) -> bool {
         self.layers.is_empty()
     }
 
-    /// Adds what is new among `paths`.
+    /// Adds the paths that are not in the set yet.
     fn add(&mut self, paths: impl IntoIterator<Item = Arc<str>>) {
         let new = paths.into_iter().filter(|path| !self.contains(path));
         let mut layer: BTreeSet<Arc<str>> = new.collect();
         if layer.is_empty() {
             return;
         }
+        // Merge layers up to twice the size of the new one: this keeps their number logarithmic.
         while let Some(smaller) = self.layers.pop_if(|before| before.len() <= 2 * layer.len()) {
             layer.extend(smaller.iter().cloned());
         }
@@ -73,38 +73,45 @@ impl FilePaths {
     }
 }
 
-/// A call of a file tool that was looked at.
+/// A parsed call of a file tool.
 #[derive(Clone, Debug)]
 struct Looked {
+    /// Block that was parsed; another block under the same key is parsed again.
     call: Block,
+    /// Path in its input; `None` if it names none.
     path: Option<Arc<str>>,
 }
 
-/// Files whose reading is in the prompt, as a view grows.
+/// An incremental index of the files that a view's calls have read.
 #[derive(Clone, Debug, Default)]
 pub struct FilesRead {
-    /// Tools met so far, and whether they read files.
+    /// Tools seen so far, with the caller's answer whether they read files.
     tools: BTreeMap<Arc<str>, bool>,
-    /// Calls of those that do, in the frozen part of the view.
+    /// Parsed calls in the frozen part of the view.
     looked: HashMap<BlockKey, Looked>,
-    /// The same for its open tail.
+    /// Parsed calls in the open tail; a response may still be cut off or replaced.
     open: HashMap<BlockKey, Looked>,
+    /// Paths of the calls in `looked`.
     frozen: FilePaths,
+    /// Paths of `looked` and `open` as of the last update.
     all: FilePaths,
+    /// Frozen segments already indexed.
     seen: usize,
+    /// Hash chain over these segments; another value means that a rewrite changed them.
     chain: Hash,
     parsed: u64,
 }
 
 impl FilesRead {
-    /// Follows the view. `reads_files` says of a tool whether it reads the file its input names;
-    /// where it says something else than before, everything is looked at again.
+    /// Follows the view. `reads_files` tells whether a tool reads the file that its input names; if
+    /// its answer for a known tool changes, the index is rebuilt.
     pub fn update(&mut self, view: &View, reads_files: impl Fn(&str) -> bool) {
         let frozen = view.frozen();
         let mut tools = self.tools.iter();
         let same_tools = tools.all(|(tool, reads)| reads_files(tool) == *reads);
+        // The hash chain shows that the indexed part is unchanged, without comparing segments.
         let is_continued = self.seen <= frozen.len() && self.chain == frozen.chain(self.seen);
-        // Calls keep their paths where they are still in view.
+        // Known calls are moved, not dropped: parsing their inputs again is the expensive part.
         let mut known = std::mem::take(&mut self.open);
         if !(same_tools && is_continued) {
             known.extend(std::mem::take(&mut self.looked));
@@ -135,17 +142,17 @@ impl FilesRead {
         self.all.add(open);
     }
 
-    /// Inputs of calls parsed so far. Each call is parsed once, whatever happens around it.
+    /// Number of inputs parsed so far; tests use it to show that each call is parsed once.
     pub fn parsed(&self) -> u64 {
         self.parsed
     }
 
-    /// The paths, as of the last update. Takes no longer for more files.
+    /// Paths as of the last update, in constant time.
     pub fn paths(&self) -> FilePaths {
         self.all.clone()
     }
 
-    /// Whether the block is a call that reads a file.
+    /// Whether the block is a call of a tool that reads files.
     fn reads(&mut self, block: &Block, reads_files: &impl Fn(&str) -> bool) -> bool {
         let tool = block.tool().filter(|_| block.kind() == BlockKind::ToolUse);
         tool.is_some_and(|tool| {
@@ -157,9 +164,11 @@ impl FilesRead {
         })
     }
 
+    /// Takes the parsed call from `known`, or parses it.
     fn look(&mut self, segment: &Segment, known: &mut HashMap<BlockKey, Looked>) -> Looked {
         let before = known.remove(&segment.origin);
         before
+            // A rewrite may put another block under the same key.
             .filter(|looked| looked.call == segment.block)
             .unwrap_or_else(|| {
                 self.parsed += 1;
@@ -183,6 +192,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    /// Rounds of the test session: enough that parsing all of them again would be noticed.
     const ROUNDS: u64 = 500;
 
     fn followed() -> (LogBuilder, View, FilesRead) {

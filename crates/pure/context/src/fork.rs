@@ -1,14 +1,14 @@
-//! A fork of the conversation: the same bytes, one directive more.
+//! A fork of the conversation: the parent's prompt, followed by one directive.
 //!
 //! # Model
-//! A fork is a value: the prompt as it is (shared, not copied), the same prefix and parameters, a
-//! directive behind everything, and a copy of the session's state. Nothing in front of the
-//! directive differs from what the conversation itself would send, so the provider's cache is
-//! read up to there. The directive carries no marker: nobody will read it again.
+//! A fork is a value: the parent's segments (shared, not copied), the same prefix and parameters, a
+//! directive behind everything, and a copy of the session's state. All bytes in front of the
+//! directive equal those of the parent's own request, so the provider reads them from the cache.
+//! The directive carries no cache marker, because no later request repeats it.
 //!
 //! # Not here
-//! Sending it, and what is done with the answer. A fork never writes back: what comes of it is a
-//! record of the parent's own.
+//! Sending the request and using the answer. A fork never writes to the log: its results become
+//! records of the parent.
 
 use crate::assemble::RequestBody;
 use crate::conversation::Conversation;
@@ -25,11 +25,11 @@ use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::weight::Weight;
 use std::sync::Arc;
 
-/// A fork of a conversation.
+/// A request derived from a conversation that leaves the conversation unchanged.
 #[derive(Clone, Debug)]
 pub struct Fork {
     segments: SegmentList,
-    /// Segments that are the parent's.
+    /// Length of the beginning that is the parent's; the directive follows.
     shared: usize,
     prefix: Arc<RenderedPrefix>,
     params: RawJson,
@@ -40,7 +40,7 @@ pub struct Fork {
 }
 
 impl Fork {
-    /// Forks the conversation as it is now.
+    /// Forks the conversation as it would be sent now.
     pub fn new(
         conversation: &Conversation,
         ledger: &Ledger,
@@ -53,6 +53,7 @@ impl Fork {
         let markers = ledger.markers(&shape, now, ttls);
         let prediction = ledger.predict(&shape, &markers, now);
         let mut segments = shape.segments;
+        // Markers and prediction cover the parent's part; the directive comes on top.
         let shared = segments.len();
         if let Some(last) = segments.last() {
             let directive = directive_segment(last, directive);
@@ -70,7 +71,7 @@ impl Fork {
         }
     }
 
-    /// The conversation as it is, with other parameters and no directive.
+    /// Forks the conversation with other parameters and no directive.
     pub fn plain(
         conversation: &Conversation,
         ledger: &Ledger,
@@ -78,12 +79,13 @@ impl Fork {
         params: &RawJson,
         moment: (Millis, MarkerTtls),
     ) -> Self {
+        // The empty directive is cut off again by the truncation.
         let mut fork = Self::new(conversation, ledger, prefix, params, "", moment);
         fork.segments.truncate(fork.shared);
         fork
     }
 
-    /// The fork with a directive behind everything else.
+    /// Appends a directive behind everything else.
     #[must_use]
     pub fn directed(mut self, directive: &str) -> Self {
         if let Some(last) = self.segments.last() {
@@ -93,8 +95,9 @@ impl Fork {
         self
     }
 
-    /// Forks the history: what came in and was not sent yet is left out. Everything in front of
-    /// the directive was sent before, or was the answer to it.
+    /// Forks the history: segments received and not sent yet are left out. Everything in front of
+    /// the directive was part of the last request or of its answer, so the call reads the whole
+    /// cache entry.
     pub fn of_history(
         conversation: &Conversation,
         ledger: &Ledger,
@@ -105,10 +108,13 @@ impl Fork {
     ) -> Self {
         let all = Self::new(conversation, ledger, prefix, params, directive, moment);
         let history = conversation.view().history_len();
+        // An empty history has no segment to hang the directive on; an equal one needs no second
+        // shape.
         if history == 0 || history == all.shared {
             return all;
         }
         let mut shape = plan::shape(conversation, prefix, params);
+        // Markers are placed anew, because the last one of the whole prompt lies behind the cut.
         shape.segments.truncate(history);
         let (now, ttls) = moment;
         let markers = ledger.markers(&shape, now, ttls);
@@ -127,7 +133,7 @@ impl Fork {
         }
     }
 
-    /// A call that shares nothing with the conversation but its system prompt: one text, no tools.
+    /// A call outside the cache: the system prompt, one text and the directive, without tools.
     pub fn cold(
         conversation: &Conversation,
         prefix: &RenderedPrefix,
@@ -135,6 +141,7 @@ impl Fork {
         text: &str,
         directive: &str,
     ) -> Self {
+        // Without tools the model cannot go on working instead of answering.
         let prefix = RenderedPrefix::new(Vec::new(), prefix.system().to_vec(), Vec::new());
         let mut segments = SegmentList::default();
         let all = conversation.view().segments();
@@ -159,12 +166,13 @@ impl Fork {
         }
     }
 
-    /// The fork after an answer whose calls have their results.
+    /// Appends an answer and the results of its calls, for the fork's next round.
     #[must_use]
     pub fn answered(mut self, answer: &[Block], results: Vec<Block>) -> Self {
         let Some(last) = self.segments.last().cloned() else {
             return self;
         };
+        // Empty text or unsigned thinking in an answer would be refused when sent back.
         let said = answer
             .iter()
             .filter(|block| !block.is_unsendable())
@@ -179,7 +187,7 @@ impl Fork {
         self
     }
 
-    /// The bytes to send.
+    /// Request body, with the parent's cache markers.
     pub fn body(&self) -> Vec<u8> {
         let body = RequestBody {
             params: &self.params,
@@ -190,43 +198,43 @@ impl Fork {
         body.assemble(self.segments.iter(), self.segments.bytes(count), count)
     }
 
-    /// The parent's segments and the directive.
+    /// The parent's segments, followed by the directive and any rounds of the fork itself.
     pub fn segments(&self) -> &SegmentList {
         &self.segments
     }
 
-    /// How many of the segments are the parent's.
+    /// Number of segments that are the parent's.
     pub fn shared(&self) -> usize {
         self.shared
     }
 
-    /// The parent's parameters.
+    /// Request parameters; the parent's unless the fork is cold.
     pub fn params(&self) -> &RawJson {
         &self.params
     }
 
-    /// The parent's prefix.
+    /// Prefix; the parent's unless the fork is cold, which sends no tools.
     pub fn prefix(&self) -> &Arc<RenderedPrefix> {
         &self.prefix
     }
 
-    /// What the parent's part will read from the cache.
+    /// Expected cache hit on the parent's part.
     pub fn prediction(&self) -> Prediction {
         self.prediction
     }
 
-    /// The size of the parent's part.
+    /// Token count of the parent's part.
     pub fn tokens(&self) -> Tokens {
         self.count.tokens
     }
 
-    /// The copy of the parent's state.
+    /// Copy of the parent's state at the time of the fork.
     pub fn state(&self) -> &FoldedState {
         &self.state
     }
 
-    /// Takes segments away from the front of the conversation, where the whole does not fit. What
-    /// is left reads nothing of the messages from the cache.
+    /// Replaces the parent's part by `segments`, a shortened one, where the whole does not fit. The
+    /// messages then miss the cache, so their markers are removed.
     #[must_use]
     pub fn without_front(mut self, segments: Vec<Segment>) -> Self {
         let directive = self.segments.get(self.shared).cloned();
@@ -240,7 +248,7 @@ impl Fork {
     }
 }
 
-/// A choice among tools makes no sense where there are none.
+/// Parameters without `tool_choice`, which the API refuses in a request without tools.
 fn without_tool_choice(params: &RawJson) -> RawJson {
     let value: Option<serde_json::Value> = serde_json::from_slice(params.bytes()).ok();
     let stripped = value.and_then(|mut value| {
@@ -250,8 +258,8 @@ fn without_tool_choice(params: &RawJson) -> RawJson {
     stripped.unwrap_or_else(|| params.clone())
 }
 
-/// The directive as a segment. It belongs to no record: its place is lent by the last segment.
-/// A system message can only be followed by more of itself or by the assistant.
+/// The directive as a segment. It belongs to no record and borrows the place of the last segment.
+/// Behind a system message it is a system message too, because the API allows no user turn there.
 fn directive_segment(last: &Segment, directive: &str) -> Segment {
     let role = match last.role {
         Role::System => Role::System,

@@ -1,8 +1,11 @@
-//! Views as layouts: writing one down without its bytes, and building one from the records.
+//! Layouts: a view described without its bytes, and rebuilt from records.
 //!
-//! [`describe`] compresses segments into runs that name records and blocks; [`Shelf::build`] is
-//! its inverse. A shelf holds the blocks to choose from. It is filled from records when a session
-//! is resumed, and from the live segments when an unbroken session meets a boundary.
+//! [`describe`] compresses segments into runs that name records and blocks; [`Shelf::build`] is its
+//! inverse. A shelf holds the blocks that runs may name. It is filled from records when a session
+//! is resumed, and from the live segments when an unbroken session applies a boundary; both then
+//! build the same view from the same description.
+//!
+//! Not here: the state in a manifest ([`crate::conversation`]).
 
 use crate::category::Category;
 use crate::derive;
@@ -13,8 +16,8 @@ use dormouse_core::record::{Body, Derived, KeptRange, LayoutRun, Record, Role};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// The role a record's blocks have by nature. Fragments count as system messages until the view
-/// decides what the model takes.
+/// Role of a record's blocks before settling. Fragments are system messages until the view knows
+/// whether the model accepts these.
 pub(crate) fn natural_role(body: &Body) -> Role {
     match body {
         Body::Message(message) => message.role,
@@ -23,7 +26,7 @@ pub(crate) fn natural_role(body: &Body) -> Role {
     }
 }
 
-/// Compresses segments into runs: first block by block within a record, then whole messages that
+/// Compresses segments into runs: consecutive blocks of one record first, then whole messages that
 /// follow each other in the log.
 pub(crate) fn describe<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Vec<LayoutRun> {
     let mut parts: Vec<(LayoutRun, &Segment)> = Vec::new();
@@ -39,6 +42,8 @@ pub(crate) fn describe<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> V
     let mut runs: Vec<LayoutRun> = Vec::with_capacity(parts.len());
     let mut previous: Option<&Segment> = None;
     for (run, last) in parts {
+        // Only complete, unchanged records may be named as a range: the range stores no block
+        // indices.
         let whole = is_plain(last) && run.index == 0 && run.count == last.place.blocks;
         match (runs.last_mut(), previous) {
             (Some(joined), Some(before)) if whole && adjacent(&before.place, &last.place) => {
@@ -51,6 +56,7 @@ pub(crate) fn describe<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> V
     runs
 }
 
+/// A run of one segment.
 fn single(segment: &Segment) -> LayoutRun {
     let plain_role = segment.place.ordinal.is_some() && segment.derived.is_none();
     LayoutRun {
@@ -58,18 +64,19 @@ fn single(segment: &Segment) -> LayoutRun {
         last_record: None,
         index: segment.index,
         count: 1,
-        // Messages have the role they were written with; everything else says its role.
+        // A message's role is in its record; for every other segment the layout has to store it.
         role: (!plain_role).then_some(segment.role),
         origin: segment.is_rewritten().then_some(segment.origin),
         derived: segment.derived,
     }
 }
 
-/// Whether the segment is a message's block as it was written.
+/// Whether the segment is a message's block as recorded: not derived, not rewritten.
 fn is_plain(segment: &Segment) -> bool {
     segment.place.ordinal.is_some() && segment.derived.is_none() && !segment.is_rewritten()
 }
 
+/// Whether `next` is the next plain block of the same record.
 fn continues(last: &Segment, next: &Segment) -> bool {
     is_plain(last)
         && is_plain(next)
@@ -77,24 +84,26 @@ fn continues(last: &Segment, next: &Segment) -> bool {
         && next.index == last.index + 1
 }
 
-/// Whether nothing but records without blocks of their own lies between two messages.
+/// Whether two messages follow each other in the log with only records without blocks between them.
 fn adjacent(last: &Place, next: &Place) -> bool {
     last.run == next.run
         && last.session == next.session
         && last.ordinal.map(|ordinal| ordinal + 1) == next.ordinal
 }
 
-/// The records that the segments' bytes are in, as few ranges as is sensible.
+/// Log ranges of the records that hold the segments' bytes, merged where that saves a read.
 pub(crate) fn ranges<'a>(
     segments: impl IntoIterator<Item = &'a Segment>,
     own_session: Option<&SessionId>,
     not: Seq,
 ) -> Vec<KeptRange> {
-    /// Reading this much more is cheaper than another read.
+    /// Largest gap to read over, in bytes: 64 KiB take less time to read than another seek and
+    /// call.
     const GAP: u64 = 64 * 1024;
     let mut places: BTreeMap<(Option<SessionId>, Seq), &Place> = BTreeMap::new();
     for segment in segments {
         let session = segment.place.session.as_ref().or(own_session).cloned();
+        // The carrier of the manifest is read in any case.
         if segment.place.seq != not {
             places.insert((session, segment.place.seq), &segment.place);
         }
@@ -123,7 +132,7 @@ pub(crate) fn ranges<'a>(
     ranges
 }
 
-/// A block to choose from.
+/// A block on the shelf, with the role and category of its segment.
 #[derive(Clone, Debug)]
 struct Shelved {
     block: Block,
@@ -131,18 +140,19 @@ struct Shelved {
     category: Category,
 }
 
-/// Blocks by record and position.
+/// The blocks that runs may name, by record and index.
 #[derive(Debug, Default)]
 pub(crate) struct Shelf {
     records: BTreeMap<Seq, (Arc<Place>, BTreeMap<u32, Shelved>)>,
-    /// Derived segments that are live: their sources need not be.
+    /// Live derived segments. Their source block may be gone, so they are kept whole.
     derived: HashMap<(BlockKey, Derived), Segment>,
 }
 
 impl Shelf {
-    /// Adds the blocks of a record.
+    /// Adds all blocks of a record.
     pub(crate) fn add_record(&mut self, record: &Record, place: &Arc<Place>) {
         let blocks = record.body.blocks();
+        // Records without blocks cannot be named by a layout.
         if blocks.is_empty() {
             return;
         }
@@ -162,13 +172,14 @@ impl Shelf {
             .insert(record.seq, (Arc::clone(place), shelved.collect()));
     }
 
-    /// Adds the blocks of live segments.
+    /// Adds the blocks of live segments, under the records that hold their bytes.
     pub(crate) fn add_segments<'a>(&mut self, segments: impl IntoIterator<Item = &'a Segment>) {
         for segment in segments {
             let (_, blocks) = self
                 .records
                 .entry(segment.place.seq)
                 .or_insert_with(|| (Arc::clone(&segment.place), BTreeMap::new()));
+            // The source's slot stays free: its own block may be on the shelf, or gone.
             if let Some(derived) = segment.derived {
                 self.derived
                     .insert((segment.source(), derived), segment.clone());
@@ -183,7 +194,7 @@ impl Shelf {
         }
     }
 
-    /// Builds the segments that runs describe. What the shelf lacks is counted in `missing`.
+    /// Builds the segments that runs describe. Blocks not on the shelf are counted in `missing`.
     pub(crate) fn build(&self, runs: &[LayoutRun], missing: &mut usize) -> Vec<Segment> {
         let mut out = Vec::new();
         for run in runs {
@@ -191,6 +202,8 @@ impl Shelf {
                 Some(last) => {
                     let before = out.len();
                     for (place, blocks) in self.records.range(run.record..=last).map(|(_, v)| v) {
+                        // A range also covers records that are no messages (fragments, notes); runs
+                        // name those apart.
                         if place.ordinal.is_some() {
                             out.extend(
                                 blocks
@@ -199,6 +212,7 @@ impl Shelf {
                             );
                         }
                     }
+                    // The length of a range is not stored, so an empty one counts as a single loss.
                     *missing += usize::from(out.len() == before);
                 }
                 None => {
@@ -214,6 +228,7 @@ impl Shelf {
         out
     }
 
+    /// Builds one segment of a run, derived ones from the live copy if there is one.
     fn one(&self, run: &LayoutRun, index: u32) -> Option<Segment> {
         let live = run.derived.and_then(|derived| {
             let key = (BlockKey::new(run.record, index), derived);
@@ -223,7 +238,8 @@ impl Shelf {
             let (place, blocks) = self.records.get(&run.record)?;
             match (blocks.get(&index), run.derived) {
                 (Some(shelved), _) => Some(segment(place, index, shelved, run)),
-                // What only keeps the turns in order needs a place, not a block.
+                // Derived blocks that only keep turns in order have a fixed text and need no
+                // source.
                 (None, Some(derived)) => {
                     let block = derive::without_source(derived)?;
                     let role = derive::role(derived);

@@ -1,7 +1,7 @@
-//! The pure context engine: from the log to the view to the bytes of a request.
+//! The pure context engine: log → path → view → token count → plan → bytes of a request.
 //!
-//! Nothing here does IO, reads a clock or looks at the environment: records, settings and the time
-//! come in as values, plans and bytes go out.
+//! All functions are pure: records, settings and the time come in as values, plans and bytes go
+//! out. Reading and writing logs, sending requests and running tools belong to the callers.
 
 pub mod assemble;
 pub mod bound;

@@ -1,50 +1,51 @@
-//! Lookups that a rewrite makes once for every segment.
+//! Indexes for rewrites, which look up every segment of a conversation in a list.
 //!
-//! A rewrite names blocks and ranges in lists, and meets every segment of the conversation. Walking
-//! the list for each segment is quadratic: clearing 50,000 results took seconds. [`Keyed`] and
-//! [`Spans`] are built once from the list; a lookup then costs a few comparisons.
+//! Scanning the list for each segment is quadratic: clearing 50,000 results took seconds. [`Keyed`]
+//! and [`Spans`] are built once from the list; a lookup then costs a few comparisons.
 //!
-//! Where the list names something twice, its first entry wins, as it does in a walk.
+//! If the list names something twice, its first entry wins, as in a scan.
 
 use dormouse_core::id::Seq;
 use dormouse_core::record::SeqRange;
 use std::collections::BTreeSet;
 
-/// Positions in a list, by key.
+/// An index from key to position in a list, for lookups in nearly sorted order.
 #[derive(Debug)]
 pub(crate) struct Keyed<K> {
-    /// In order of the keys, each once.
+    /// Keys in ascending order, each once, with their positions.
     entries: Vec<(K, u32)>,
-    /// The entry where the last lookup ended.
+    /// Entry at which the last lookup ended; the next search starts there.
     near: usize,
 }
 
 impl<K: Ord> Keyed<K> {
-    /// Indexes the keys of a list.
+    /// Indexes the keys of a list by position.
     pub(crate) fn new(keys: impl IntoIterator<Item = K>) -> Self {
         let mut entries: Vec<(K, u32)> = keys.into_iter().zip(0..).collect();
         entries.sort_unstable();
+        // Sorted by key, then position: dropping the later duplicate keeps the first entry.
         entries.dedup_by(|later, first| later.0 == first.0);
         Self { entries, near: 0 }
     }
 
-    /// Position of the first entry with this key.
+    /// Position of the first list entry with this key.
     pub(crate) fn find(&mut self, key: &K) -> Option<u32> {
         self.near = self.lower_bound(key);
         let (found, at) = self.entries.get(self.near)?;
         (found == key).then_some(*at)
     }
 
-    /// Whether the list has this key.
+    /// Whether the list contains this key.
     pub(crate) fn has(&mut self, key: &K) -> bool {
         self.find(key).is_some()
     }
 
-    /// The first entry that is not before `key`, searched outwards from the last one found, in
-    /// steps that double. Segments come in the order of the log, or nearly: the next key is then
-    /// one or two comparisons away, where hashing or halving would visit all of memory.
+    /// First entry not before `key`, by galloping search outwards from the last entry found.
+    /// Segments come in log order, or nearly, so the next key is one or two comparisons away;
+    /// hashing or bisecting would touch cache lines all over the index.
     fn lower_bound(&self, key: &K) -> usize {
         let is_before = |at: usize| self.entries.get(at).is_some_and(|(k, _)| k < key);
+        // Doubling steps bracket the key; the bisection below finds it inside the bracket.
         let mut step = 1;
         let (mut low, mut high) = (self.near, self.near);
         if is_before(high) {
@@ -65,21 +66,22 @@ impl<K: Ord> Keyed<K> {
     }
 }
 
-/// Positions in a list of ranges, by record.
+/// An index from record to position in a list of ranges.
 #[derive(Debug)]
 pub(crate) struct Spans {
-    /// Disjoint runs in order: first record, last record, position in the list.
+    /// Disjoint ranges in ascending order: first record, last record, position in the list.
     runs: Vec<(Seq, Seq, u32)>,
 }
 
 impl Spans {
-    /// Indexes a list of ranges. They may overlap, be empty, and come in any order.
+    /// Indexes a list of ranges, which may overlap, be empty, and come in any order.
     pub(crate) fn new(ranges: impl IntoIterator<Item = SeqRange>) -> Self {
-        // A sweep over the ends: between two of them the set of open ranges does not change.
+        // Sweep line over the range ends: between two ends the set of open ranges is constant.
         let mut ends: Vec<(u64, Edge)> = Vec::new();
         for (at, range) in (0_u32..).zip(ranges) {
             if range.first <= range.last {
                 ends.push((range.first.get(), Edge::Opens(at)));
+                // A range that reaches to the largest number never closes.
                 if let Some(behind) = range.last.get().checked_add(1) {
                     ends.push((behind, Edge::Closes(at)));
                 }
@@ -95,6 +97,7 @@ impl Spans {
                 Edge::Opens(at) => open.insert(at),
             };
             let next = ends.peek().map(|(next, _)| *next);
+            // Several ends at one position give one run, made at the last of them.
             if let Some(first) = open.first().filter(|_| next != Some(from)) {
                 let until = next.map_or(u64::MAX, |next| next - 1);
                 runs.push((Seq::new(from), Seq::new(until), *first));
@@ -103,20 +106,20 @@ impl Spans {
         Self { runs }
     }
 
-    /// Position of the first range that holds this record.
+    /// Position of the first range in the list that contains this record.
     pub(crate) fn find(&self, record: Seq) -> Option<u32> {
         let behind = self.runs.partition_point(|(first, ..)| *first <= record);
         let (_, last, at) = self.runs.get(behind.checked_sub(1)?)?;
         (record <= *last).then_some(*at)
     }
 
-    /// Whether any range holds this record.
+    /// Whether any range contains this record.
     pub(crate) fn has(&self, record: Seq) -> bool {
         self.find(record).is_some()
     }
 }
 
-/// An end of a range, with the range's position in the list.
+/// One end of a range, with the range's position in the list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Edge {
     Closes(u32),
@@ -131,7 +134,7 @@ mod tests {
     use std::cmp::Ordering;
     use std::rc::Rc;
 
-    /// A key that counts how often keys are compared.
+    /// A key that counts its comparisons.
     #[derive(Clone, Debug)]
     struct Counted(u64, Rc<Cell<u64>>);
 
@@ -156,8 +159,8 @@ mod tests {
 
     impl Eq for Counted {}
 
-    /// Comparisons per lookup of every number up to twice the length of a list of even numbers, in
-    /// the order that `nth` gives.
+    /// Mean comparisons per lookup in a list of `keys` even numbers; `nth` gives the order in which
+    /// all numbers up to twice that are looked up.
     fn comparisons(keys: u64, nth: impl Fn(u64) -> u64) -> u64 {
         let compared = Rc::new(Cell::new(0));
         let key = |n| Counted(n, Rc::clone(&compared));
@@ -171,11 +174,11 @@ mod tests {
 
     #[test]
     fn a_lookup_compares_a_few_keys_however_long_the_list_is() {
-        // In the order of the log: the neighbours of the last entry decide.
+        // In log order the neighbours of the last entry decide.
         let in_order: Vec<u64> = [2_000, 20_000].map(|keys| comparisons(keys, |n| n)).into();
         assert!(in_order.iter().all(|count| *count <= 4), "{in_order:?}");
-        // All over the place: at most twice the logarithm, which is 15 for 20,000 keys. A walk of
-        // the list would make 15,000 comparisons for each.
+        // In random order: at most twice the logarithm, which is 15 for 20,000 keys. A scan would
+        // make 15,000 comparisons for each.
         let scattered = comparisons(20_000, |n| n * 7_919 % 40_000);
         assert!(scattered <= 30, "{scattered}");
     }

@@ -1,9 +1,11 @@
-//! Makes a rewritten sequence acceptable again.
+//! Repair of a rewritten sequence.
 //!
-//! A rewrite takes segments away. What it leaves may begin with the assistant, hold a result
-//! without its call or a call without its result, name a call twice in one turn, end a turn in
-//! thinking, or put a system message where none may stand. Planners avoid that; this pass makes sure. It only looks at the
-//! segments, so every later view comes to the same sequence.
+//! A rewrite removes segments. The rest may begin with the assistant, hold a result without its
+//! call or a call without its result, name a call twice in one turn, end a turn in thinking, or
+//! have a system message in a forbidden place. Planners avoid that; this pass guarantees it. It
+//! depends on the segments only, so every later view repeats the same repair.
+//!
+//! Not here: ordering and repair of the open tail ([`crate::tail`]).
 
 use crate::segment::Segment;
 use crate::tail::{inserted, missing_result};
@@ -12,20 +14,22 @@ use dormouse_core::id::CallId;
 use dormouse_core::record::{Derived, Role};
 use std::collections::HashMap;
 
-/// The provider's own summary may begin a conversation.
+/// Whether a segment may begin a conversation on the assistant's side: the provider's own
+/// compaction block may.
 pub(crate) fn opens(first: &Segment) -> bool {
     first.block.kind() == BlockKind::Compaction
 }
 
-/// Repairs the sequence.
+/// Repairs the sequence and collects the result.
 pub(crate) fn normalise(segments: Vec<Segment>) -> Vec<Segment> {
+    // Two more: an opening turn and a missing result are the usual additions.
     let mut out = Vec::with_capacity(segments.len() + 2);
     normalise_into(segments, |segment| out.push(segment));
     out
 }
 
-/// Repairs a sequence while it goes by. A rewrite meets every segment of a conversation, and most
-/// of its time is spent fetching them from memory: each is handed on while it is at hand.
+/// Repairs a sequence as a stream. A rewrite visits every segment of a conversation and spends most
+/// of its time on cache misses, so each segment is passed on while it is in the cache.
 pub(crate) fn normalise_into(
     segments: impl IntoIterator<Item = Segment>,
     put: impl FnMut(Segment),
@@ -33,6 +37,7 @@ pub(crate) fn normalise_into(
     let mut repair = Repair {
         put,
         last: None,
+        // As if a user turn had just ended, so that a leading assistant turn is noticed.
         side: Side::User,
         thinking: Vec::new(),
         calls: Calls::default(),
@@ -48,25 +53,25 @@ pub(crate) fn normalise_into(
     repair.finish();
 }
 
-/// Whose turn it is.
+/// Side whose turn is being read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Assistant,
     User,
 }
 
-/// A repair under way. Turns share its buffers: a long conversation has a hundred thousand turns,
+/// State of a repair. Turns share its buffers: a long conversation has a hundred thousand turns,
 /// and allocating for each took longer than the repair.
 struct Repair<F> {
     put: F,
-    /// The role of the last segment put out.
+    /// Role of the last segment put out.
     last: Option<Role>,
     side: Side,
-    /// Thinking that ends its turn unless the assistant goes on.
+    /// Thinking held back: dropped unless another block of the same turn follows it.
     thinking: Vec<Segment>,
-    /// Calls of the last assistant turn.
+    /// Calls of the last assistant turn, with their answers.
     calls: Calls,
-    /// Segments of this user turn that stand behind its results.
+    /// Segments of this user turn other than results; they are put out behind the results.
     rest: Vec<Segment>,
 }
 
@@ -82,6 +87,7 @@ impl<F: FnMut(Segment)> Repair<F> {
             return;
         }
         let is_call = segment.block.kind() == BlockKind::ToolUse;
+        // Only within a turn: a later turn may reuse an id.
         if is_call && self.side == Side::Assistant && self.calls.repeats(&segment) {
             return;
         }
@@ -90,6 +96,7 @@ impl<F: FnMut(Segment)> Repair<F> {
             self.calls.clear();
             self.side = Side::Assistant;
         }
+        // The held-back thinking comes first if there is any, and lends the opening its place.
         if self.last.is_none() {
             let first = self.thinking.first().unwrap_or(&segment);
             if !opens(first) {
@@ -108,10 +115,10 @@ impl<F: FnMut(Segment)> Repair<F> {
         self.out(segment);
     }
 
-    /// The first result for a call goes out at once, any other is dropped; the rest waits.
+    /// Puts out the first result for each call at once, drops any other result, and holds back the
+    /// rest of the turn.
     fn user(&mut self, segment: Segment) {
-        // An assistant turn that held nothing but thinking disappears, and its neighbours become
-        // one.
+        // An assistant turn of thinking only disappears, and the user turns around it become one.
         self.thinking.clear();
         self.side = Side::User;
         if segment.block.kind() != BlockKind::ToolResult {
@@ -125,8 +132,8 @@ impl<F: FnMut(Segment)> Repair<F> {
         }
     }
 
-    /// Answers the calls that got no result, and puts out the rest. System messages stay only at
-    /// the end.
+    /// Answers open calls and puts out the rest of the turn. System messages keep their role only
+    /// at the end, where the API allows them.
     fn end_user_turn(&mut self) {
         for missing in self.calls.unanswered() {
             self.out(missing_result(&missing));
@@ -135,6 +142,7 @@ impl<F: FnMut(Segment)> Repair<F> {
         let words_end = rest.iter().rposition(|segment| segment.role == Role::User);
         for (index, mut segment) in rest.drain(..).enumerate() {
             let after_words = words_end.is_none_or(|end| index > end);
+            // The API refuses a system message right behind an assistant turn.
             let user_before = self.last.is_some_and(|last| last != Role::Assistant);
             if segment.role == Role::System && !(after_words && user_before) {
                 segment.role = Role::User;
@@ -148,6 +156,7 @@ impl<F: FnMut(Segment)> Repair<F> {
         match self.side {
             Side::User => self.end_user_turn(),
             Side::Assistant => {
+                // The sequence ends in calls; without results the next request would be refused.
                 for call in std::mem::take(&mut self.calls.made) {
                     self.out(missing_result(&call.segment));
                 }
@@ -156,15 +165,15 @@ impl<F: FnMut(Segment)> Repair<F> {
     }
 }
 
-/// Above this many calls in a turn they are indexed. Below it, comparing ids is cheaper than hashing
-/// them; above it, searching the list for every result would be quadratic.
+/// Number of calls up to which the list is scanned. Below it comparing ids is cheaper than hashing
+/// them; above it a scan per result would be quadratic in a turn of thousands of calls.
 const SCANNED: usize = 8;
 
-/// The calls of an assistant turn, and which of them were answered.
+/// Calls of an assistant turn and whether each was answered.
 #[derive(Default)]
 struct Calls {
     made: Vec<Call>,
-    /// Their positions by id; empty up to [`SCANNED`] calls.
+    /// Positions by call id; empty up to [`SCANNED`] calls.
     index: HashMap<CallId, usize>,
 }
 
@@ -186,7 +195,7 @@ impl Calls {
         });
         let new = match self.made.len() {
             ..=SCANNED => return,
-            // The index begins with all calls there are.
+            // The threshold was just crossed: index all calls so far.
             len if self.index.is_empty() => 0..len,
             len => len - 1..len,
         };
@@ -205,14 +214,14 @@ impl Calls {
         made.position(|call| call.segment.block.call() == Some(id))
     }
 
-    /// Whether a call has no id, or one that the turn used already: ids repeat within a turn where
-    /// a rewrite took away all that stood between two responses. As in a view, the first counts.
+    /// Whether a call has no id, or one already used in this turn. Ids repeat within a turn if a
+    /// rewrite removed everything between two responses; the first call wins, as in a view.
     fn repeats(&self, segment: &Segment) -> bool {
         let id = segment.block.call();
         id.is_none_or(|id| self.find(id).is_some())
     }
 
-    /// Takes a result; false when it answers no call, or is not the first to do so.
+    /// Takes a result; false if it answers no call or is not the first to do so.
     fn answer(&mut self, id: &CallId) -> bool {
         let call = self.find(id).map(|at| &mut self.made[at]);
         call.is_some_and(|call| !std::mem::replace(&mut call.answered, true))

@@ -1,4 +1,4 @@
-//! The repair that goes by once, against one that is written turn by turn.
+//! The streaming repair against a reference implementation that works turn by turn.
 
 use super::*;
 use crate::category::Category;
@@ -91,7 +91,7 @@ fn user_turn(segments: Vec<Segment>, calls: &[Segment], out: &mut Vec<Segment>) 
 fn turn_by_turn(segments: Vec<Segment>) -> Vec<Segment> {
     let mut out: Vec<Segment> = Vec::new();
     let mut calls: Vec<Segment> = Vec::new();
-    // A turn of thinking is none: what is around it is one turn, in which no call may repeat.
+    // A turn of thinking only disappears: the turns around it become one, without repeated calls.
     let segments = without_trailing_thinking(segments);
     let segments = without_repeated_calls(segments);
     for turn in turns(without_trailing_thinking(segments)) {
@@ -111,7 +111,7 @@ fn turn_by_turn(segments: Vec<Segment>) -> Vec<Segment> {
     out
 }
 
-/// Ids repeat, so that calls and results meet, twice over at times.
+/// Few ids, so that calls and results match, sometimes twice.
 fn piece() -> impl Strategy<Value = (Role, Block)> {
     let id = || (0_u8..4).prop_map(|n| format!("call_{n}"));
     prop_oneof![
@@ -150,7 +150,7 @@ fn segments(pieces: Vec<(Role, Block)>) -> Vec<Segment> {
     pieces.map(segment).collect()
 }
 
-/// Everything that a repair can decide about a segment.
+/// Everything that a repair decides about a segment.
 fn outcome(segments: &[Segment]) -> Vec<(Role, Block, BlockKey, Option<Derived>)> {
     let parts = |s: &Segment| (s.role, s.block.clone(), s.origin, s.derived);
     segments.iter().map(parts).collect()

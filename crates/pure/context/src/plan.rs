@@ -1,9 +1,12 @@
 //! Planning the next request.
 //!
-//! A plan is a value: what would be sent, what must be appended first, what it will read from the
-//! cache, and why. It names the head it was made for; committing it means appending its records
-//! with that head expected, and planning again if the log has moved on. Making a plan costs what
-//! is new since the last request, whatever the length of the conversation.
+//! A plan is a value: the request, the records to append before it, the expected cache hit, and the
+//! reasons. It names the head it was made for; committing it means appending its records with that
+//! head expected, and planning again if the log has moved on. Planning costs what is new since the
+//! last request, independent of the length of the conversation.
+//!
+//! Not here: clearing, compaction and notes, which are planned before ([`crate::layers`]), and
+//! sending.
 
 use crate::assemble::RequestBody;
 use crate::conversation::Conversation;
@@ -20,85 +23,85 @@ use dormouse_core::record::{Body, Marker, Message, MessageOrigin, Request, Role}
 use dormouse_core::units::{Millis, Tokens};
 use std::sync::Arc;
 
-/// What a plan is made from.
+/// Inputs of the planner ([`plan_request`]).
 #[derive(Clone, Debug)]
 pub struct RequestInputs<'a> {
-    /// The session.
+    /// Session whose next request is planned.
     pub conversation: &'a Conversation,
-    /// The cache ledger.
+    /// Cache ledger of the session.
     pub ledger: &'a Ledger,
-    /// The rendered prefix.
+    /// Rendered prefix to send.
     pub prefix: &'a Arc<RenderedPrefix>,
-    /// Every other member of the body, the model included.
+    /// Every member of the body but tools, system and messages; contains the model.
     pub params: &'a RawJson,
-    /// The window's figures.
+    /// Thresholds of the window.
     pub thresholds: &'a Thresholds,
-    /// Whether compaction can still help.
+    /// Whether compaction can still make room, from the layers' plan.
     pub relief: Relief,
-    /// How long cache entries should live.
+    /// Lifetimes to request for new cache entries.
     pub ttls: MarkerTtls,
-    /// The time.
+    /// Current time, by which cache entries have expired or not.
     pub now: Millis,
-    /// The part of the prompt that may carry cache markers.
+    /// Part of the prompt that may carry cache markers.
     pub cached: CachedPart,
-    /// The kind of last message the prompt may have.
+    /// Kind of last message that the prompt may have.
     pub ending: Ending,
 }
 
-/// The part of a prompt that may carry cache markers.
+/// Part of a prompt that may carry cache markers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CachedPart {
-    /// All of it: the next request of the conversation reads it again.
+    /// The whole prompt: the conversation's next request reads it again.
     #[default]
     Whole,
-    /// The first so many segments. A fork marks only what it shares with its parent: its directive
-    /// is read by no other request.
+    /// The first so many segments. A fork marks only what it shares with its parent, because no
+    /// later request repeats its directive.
     Shared(usize),
 }
 
-/// The kind of last message a prompt may have.
+/// Kind of last message that a prompt may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// One of the user's side.
+    /// A message of the user's side.
     #[default]
     User,
-    /// Any: the provider paused its own turn and goes on when it is sent the same again.
+    /// Any message: the provider paused its own turn and continues when it receives the same again.
     PausedTurn,
 }
 
-/// Whether a request can be made.
+/// Answer to whether the request can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It can.
+    /// Send the request now.
     Send,
-    /// The user's side has said nothing since the last answer.
+    /// The last message is the assistant's.
     NothingToSend,
-    /// A response is still on its way.
+    /// A request was recorded and its response has not begun.
     InFlight,
-    /// Compaction comes first.
+    /// The compaction target is reached: compact before sending.
     CompactFirst,
     /// The window is full and compaction cannot help.
     Blocked,
 }
 
-/// A planned request.
+/// A planned request, with everything its bytes are made of.
 #[derive(Clone, Debug)]
 pub struct RequestPlan {
-    /// The head it was made for.
+    /// Head of the log that the plan was made for; an append checks it.
     pub head: Option<RecordId>,
-    /// Whether it can be made.
+    /// Whether the request can be sent.
     pub verdict: Verdict,
-    /// Results to append first, for calls that never got theirs.
+    /// Results to append first, for calls that never got one.
     pub repairs: Option<Message>,
-    /// The size of the prompt.
+    /// Size of the prompt.
     pub count: Count,
-    /// What the gauge shows.
+    /// Fill level of the window at that size.
     pub gauge: Gauge,
-    /// Cache markers.
+    /// Cache markers of the request.
     pub markers: Vec<Marker>,
-    /// What will be read from the cache.
+    /// Expected cache hit of the request.
     pub prediction: Prediction,
-    /// What was decided, and why.
+    /// Decisions with their reasons, for the request record.
     pub reasons: Vec<String>,
     model: String,
     params: RawJson,
@@ -108,8 +111,8 @@ pub struct RequestPlan {
     shape: Shape,
 }
 
-/// The results that have to be appended before a request leaves: one for each call that never got
-/// its own.
+/// Results to append before a request leaves, one for each open call. They are recorded, because a
+/// late real result would otherwise change what was sent.
 pub fn repairs(view: &View) -> Option<Message> {
     let calls = view.tail().open_calls();
     let results: Vec<Block> = calls
@@ -122,7 +125,7 @@ pub fn repairs(view: &View) -> Option<Message> {
     })
 }
 
-/// Plans the next request.
+/// Plans the next request of a conversation.
 pub fn plan_request(inputs: &RequestInputs<'_>) -> RequestPlan {
     let conversation = inputs.conversation;
     let view = conversation.view();
@@ -130,6 +133,8 @@ pub fn plan_request(inputs: &RequestInputs<'_>) -> RequestPlan {
     let markers = match inputs.cached {
         CachedPart::Whole => inputs.ledger.markers(&shape, inputs.now, inputs.ttls),
         CachedPart::Shared(segments) => {
+            // The markers are chosen for the shared part only; the prediction is for the whole
+            // prompt.
             let mut shared = shape.clone();
             shared.segments.truncate(segments);
             inputs.ledger.markers(&shared, inputs.now, inputs.ttls)
@@ -144,6 +149,8 @@ pub fn plan_request(inputs: &RequestInputs<'_>) -> RequestPlan {
         .segments
         .last()
         .is_some_and(|last| last.role != Role::Assistant || inputs.ending == Ending::PausedTurn);
+    // New segments behind a request without a response mean that it was interrupted: the next one
+    // may follow.
     let verdict = if view.is_awaiting_response() && view.tail().is_empty() {
         Verdict::InFlight
     } else if !ends_with_user {
@@ -187,7 +194,7 @@ pub fn plan_request(inputs: &RequestInputs<'_>) -> RequestPlan {
     }
 }
 
-/// The session as the cache sees it.
+/// Shape of the session's next request, as the cache ledger sees it.
 pub fn shape(conversation: &Conversation, prefix: &Arc<RenderedPrefix>, params: &RawJson) -> Shape {
     let target = conversation.view().target();
     let minimum = target.models.lookup(&target.model).info.cache_minimum;
@@ -200,13 +207,14 @@ pub fn shape(conversation: &Conversation, prefix: &Arc<RenderedPrefix>, params: 
     )
 }
 
-/// The bytes of a recorded request, given the view at its record and its prefix.
+/// Body of a recorded request, given the view at its record and its prefix.
 pub fn rebuild(view: &View, request: &Request, prefix: &RenderedPrefix) -> Vec<u8> {
     let body = RequestBody {
         params: &request.params,
         prefix,
         markers: &request.markers,
     };
+    // At its request record the frozen part is exactly what was sent.
     let segments = view.frozen();
     body.assemble(
         segments.iter(),
@@ -216,9 +224,10 @@ pub fn rebuild(view: &View, request: &Request, prefix: &RenderedPrefix) -> Vec<u
 }
 
 impl RequestPlan {
-    /// The record to append before the request leaves.
+    /// Record to append before the request leaves.
     pub fn record(&self) -> Body {
-        /// Decisions kept in the log.
+        /// Most reasons stored in a request record: several times what one plan gives, and bounded
+        /// because such a record is written every round.
         const MOST_DECISIONS: usize = 16;
         Body::Request(Box::new(Request {
             prefix: (!self.prefix.is_empty()).then(|| self.prefix.id()),
@@ -231,7 +240,7 @@ impl RequestPlan {
         }))
     }
 
-    /// The bytes to send.
+    /// Body of the request; the bytes to send.
     pub fn body(&self) -> Vec<u8> {
         let body = RequestBody {
             params: &self.params,
@@ -246,12 +255,12 @@ impl RequestPlan {
         )
     }
 
-    /// The request as the cache sees it, for the ledger.
+    /// Shape of the request, for the ledger's record of what was sent.
     pub fn into_shape(self) -> Shape {
         self.shape
     }
 
-    /// Tokens that will be written or sent uncached.
+    /// Tokens expected to miss the cache.
     pub fn uncached(&self) -> Tokens {
         self.count.tokens - self.prediction.tokens
     }

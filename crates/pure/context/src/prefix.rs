@@ -1,7 +1,10 @@
-//! The rendered prefix: tools, system blocks, instruction fragments.
+//! The rendered prefix of a prompt: tools, system blocks, instruction fragments.
 //!
-//! It is rendered once and kept as bytes, like every block. A log refers to it by hash, and the
-//! blobs hold the parts, so that any earlier request can be rebuilt.
+//! It is rendered once and kept as bytes, like every block. A log refers to each part by hash and
+//! the blob store holds its bytes, so that any earlier request can be rebuilt byte for byte.
+//!
+//! Not here: when a prefix is rendered anew (the driver decides) and cache markers
+//! ([`crate::ledger`]).
 
 use bytes::Bytes;
 use dormouse_core::block::{Block, BlockError};
@@ -11,34 +14,34 @@ use dormouse_core::record::{Prefix, PrefixPart};
 use dormouse_core::weight::Weight;
 use serde_json::Value;
 
-/// A part of the prefix that cannot be found.
+/// A part that a log names and the blob store does not hold, or holds in unreadable form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the blob {blob} of `{name}` is missing, so the request cannot be rebuilt")]
 pub struct MissingPart {
-    /// The part.
+    /// Name of the part, as in the log.
     pub name: String,
-    /// Its blob.
+    /// Hash under which the blob was looked up.
     pub blob: Hash,
 }
 
-/// One rendered part.
+/// One rendered part of the prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// A name for people.
+    /// Display name: the tool's name, or a label given by the caller. Not sent.
     pub name: String,
-    /// Its canonical bytes.
+    /// Canonical JSON, without cache markers.
     pub bytes: Bytes,
-    /// Their hash.
+    /// Hash of `bytes`; the key of the blob.
     pub hash: Hash,
-    /// What it weighs.
+    /// Size figures from which tokens are estimated.
     pub weight: Weight,
 }
 
 impl Part {
-    /// A tool definition.
+    /// Renders a tool definition.
     ///
     /// # Errors
-    /// When the value refuses to be serialised.
+    /// When the value cannot be serialised.
     pub fn tool(definition: &Value) -> Result<Self, serde_json::Error> {
         let name = definition
             .get("name")
@@ -48,7 +51,7 @@ impl Part {
         Ok(Self::of_json(name.to_owned(), bytes))
     }
 
-    /// A system block or fragment.
+    /// Takes a system block or an instruction fragment as it is.
     pub fn block(name: &str, block: &Block) -> Self {
         Self {
             name: name.to_owned(),
@@ -59,6 +62,7 @@ impl Part {
     }
 
     fn of_json(name: String, bytes: Bytes) -> Self {
+        // A definition is JSON throughout, so all its bytes count at the JSON rate.
         let weight = Weight {
             json_bytes: bytes.len() as u64,
             ..Weight::default()
@@ -81,20 +85,21 @@ impl Part {
     }
 }
 
-/// The rendered prefix.
+/// The complete prefix, with its hash chain in cache order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenderedPrefix {
     tools: Vec<Part>,
     system: Vec<Part>,
     fragments: Vec<Part>,
-    /// The chain after each part, in cache order.
+    /// Hash chain after each part, in cache order: tools, system, fragments.
     chain: Vec<Hash>,
     weight: Weight,
 }
 
 impl RenderedPrefix {
-    /// Puts the parts together.
+    /// Joins the parts and computes chain and weight.
     pub fn new(tools: Vec<Part>, system: Vec<Part>, fragments: Vec<Part>) -> Self {
+        // The tag is part of the hash: the same bytes in another place are another prefix.
         let tagged = [(b't', &tools), (b's', &system), (b'f', &fragments)];
         let mut chain = Vec::new();
         let mut weight = Weight::default();
@@ -115,10 +120,10 @@ impl RenderedPrefix {
         }
     }
 
-    /// Finds the parts a log names.
+    /// Rebuilds the prefix that a log names, with `blob` as the lookup.
     ///
     /// # Errors
-    /// When a blob is missing.
+    /// When a blob is missing or does not parse as a block.
     pub fn from_record(
         prefix: &Prefix,
         blob: impl Fn(&Hash) -> Option<Bytes>,
@@ -132,6 +137,7 @@ impl RenderedPrefix {
                         blob: part.blob,
                     };
                     let bytes = blob(&part.blob).ok_or_else(missing)?;
+                    // Tools are plain JSON objects; the other parts are content blocks.
                     if json {
                         return Ok(Part::of_json(part.name.clone(), bytes));
                     }
@@ -149,7 +155,7 @@ impl RenderedPrefix {
         ))
     }
 
-    /// The record that names the parts.
+    /// Record that names the parts by hash.
     pub fn to_record(&self) -> Prefix {
         let parts = |parts: &[Part]| parts.iter().map(Part::to_record).collect();
         Prefix {
@@ -160,47 +166,47 @@ impl RenderedPrefix {
         }
     }
 
-    /// The blobs that the record refers to.
+    /// Blobs to store before [`Self::to_record`] is appended.
     pub fn blobs(&self) -> impl Iterator<Item = (Hash, &Bytes)> {
         self.parts().map(|part| (part.hash, &part.bytes))
     }
 
-    /// Its identity.
+    /// Identity of the prefix: the hash chain over all parts.
     pub fn id(&self) -> Hash {
         self.chain.last().copied().unwrap_or(Hash::START)
     }
 
-    /// Tool definitions.
+    /// Tool definitions, in the order they are sent.
     pub fn tools(&self) -> &[Part] {
         &self.tools
     }
 
-    /// System blocks.
+    /// System blocks, in the order they are sent.
     pub fn system(&self) -> &[Part] {
         &self.system
     }
 
-    /// Fragments at the head of the first user turn.
+    /// Instruction fragments, sent at the head of the first user turn.
     pub fn fragments(&self) -> &[Part] {
         &self.fragments
     }
 
-    /// All parts in cache order.
+    /// All parts in cache order: tools, system, fragments.
     pub fn parts(&self) -> impl Iterator<Item = &Part> {
         self.tools.iter().chain(&self.system).chain(&self.fragments)
     }
 
-    /// How many parts there are.
+    /// Number of parts of all three kinds.
     pub fn len(&self) -> usize {
         self.chain.len()
     }
 
-    /// Whether there are none.
+    /// Whether the prefix has no parts at all.
     pub fn is_empty(&self) -> bool {
         self.chain.is_empty()
     }
 
-    /// The chain over the first `count` parts.
+    /// Hash chain over the first `count` parts in cache order.
     pub fn chain(&self, count: usize) -> Hash {
         count
             .checked_sub(1)
@@ -208,12 +214,12 @@ impl RenderedPrefix {
             .unwrap_or(Hash::START)
     }
 
-    /// What it weighs.
+    /// Sum of the weights of all parts.
     pub fn weight(&self) -> &Weight {
         &self.weight
     }
 
-    /// What the first `count` parts weigh.
+    /// Sum of the weights of the first `count` parts in cache order.
     pub fn weight_of(&self, count: usize) -> Weight {
         self.parts()
             .take(count)

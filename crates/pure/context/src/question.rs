@@ -1,15 +1,15 @@
-//! One question that belongs to no conversation: a system prompt, a text, an answer.
+//! A single question outside any conversation: a system prompt, a text, an answer.
 //!
-//! Small models are asked this way (which of these memories help?). There is nothing to cache and
-//! nothing to remember, so there are no segments, no markers and no records.
+//! Small models are asked this way (for example: which of these memories help?). The prompt is
+//! never repeated, so there are no segments, cache markers or records.
 
 use dormouse_core::json::RawJson;
 use serde_json::{Map, Value, json};
 
-/// The bytes of a request with the parameters given.
+/// Body of a request with these parameters.
 ///
 /// # Errors
-/// When the parameters are no JSON object.
+/// When the parameters are not a JSON object.
 pub fn body(params: &RawJson, system: &str, text: &str) -> Result<Vec<u8>, serde_json::Error> {
     let mut body: Map<String, Value> = serde_json::from_slice(params.bytes())?;
     body.insert("system".to_owned(), json!(system));

@@ -1,9 +1,11 @@
-//! The tool results in a prompt that may be cleared: where they are and what they weigh.
+//! Index of the tool results in a prompt that may be cleared: positions and sizes.
 //!
-//! Clearing has to know how much old results hold before every request. The index is kept beside
-//! the view and follows it: what was looked at once is not looked at again until a rewrite
-//! changes it. Beside each entry stands the sum up to it, so that what a run of results holds is a
-//! subtraction. What is cleared already is not in it.
+//! Clearing needs to know before every request how much old results hold. The index follows the
+//! view incrementally and visits each segment once, until a rewrite changes it. Each entry stores
+//! the running sum, so that the size of a range of results is a subtraction. Results that are
+//! already cleared are not in the index.
+//!
+//! Not here: which of them are cleared ([`crate::clear`]).
 
 use crate::category::Category;
 use crate::clear::is_marker;
@@ -18,39 +20,45 @@ use dormouse_core::models::BytesPerToken;
 use dormouse_core::units::Tokens;
 use std::collections::HashSet;
 
-/// One result or recalled memory in the fixed part of a view.
+/// One result or recalled memory in the frozen part of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultEntry {
-    /// Its position among the segments.
+    /// Position among the frozen segments.
     pub position: usize,
-    /// Its place in the conversation.
+    /// Key of the block in the conversation.
     pub key: BlockKey,
-    /// Its size as estimated, not corrected by what was measured.
+    /// Estimated tokens, not calibrated.
     pub estimate: Tokens,
-    /// The estimates of all entries up to this one.
+    /// Sum of the estimates of all entries up to and including this one.
     pub estimate_upto: Tokens,
-    /// Its bytes.
+    /// Length of the block in bytes.
     pub bytes: u64,
 }
 
-/// Results of certain tools, and recalled memories, in the order of the prompt.
+/// Results of certain tools, and recalled memories, in prompt order.
 #[derive(Clone, Debug, Default)]
 pub struct ResultIndex {
+    /// Names of the tools whose results may be cleared, from the settings.
     tools: Vec<String>,
     bytes: BytesPerToken,
     results: Vec<ResultEntry>,
     memories: Vec<ResultEntry>,
+    /// Ids of calls of these tools seen so far.
     calls: HashSet<CallId>,
+    /// Frozen segments already indexed.
     seen: usize,
+    /// Hash chain over these segments; another value means that a rewrite changed them.
     chain: Hash,
+    /// Position of the newest call; results behind it belong to the newest round.
     last_round: usize,
 }
 
 impl ResultIndex {
-    /// Follows the view; only results of these tools count. Costs what is new, or everything after
-    /// a rewrite or a change of what is asked.
+    /// Follows the view; only results of `tools` count. Costs what is new, or everything after a
+    /// rewrite or a change of the arguments.
     pub fn update(&mut self, view: &View, tools: &[String], bytes: BytesPerToken) {
         let frozen = view.frozen();
+        // A rewrite changes the hash chain of the indexed part, even if its length stays.
         let changed = self.seen > frozen.len() || self.chain != frozen.chain(self.seen);
         if changed || self.tools != tools || self.bytes != bytes {
             *self = Self {
@@ -68,17 +76,19 @@ impl ResultIndex {
         self.chain = frozen.chain(self.seen);
     }
 
-    /// The results.
+    /// All results, the newest round included.
     pub fn results(&self) -> &[ResultEntry] {
         &self.results
     }
 
-    /// The results before the newest round: those the model has had time to use.
+    /// Results before the newest round. The newest is never cleared: the model has not answered it,
+    /// or only just.
     pub fn old_results(&self, tail: &Tail) -> &[ResultEntry] {
         let answering = tail
             .incoming
             .iter()
             .any(|segment| segment.block.kind() == BlockKind::ToolResult);
+        // The newest round is still in the tail, so every frozen result is older.
         if answering {
             return &self.results;
         }
@@ -88,12 +98,12 @@ impl ResultIndex {
         &self.results[..old]
     }
 
-    /// Recalled memories.
+    /// Recalled memories, oldest first.
     pub fn memories(&self) -> &[ResultEntry] {
         &self.memories
     }
 
-    /// How many results of these tools wait for the next request.
+    /// Number of results of these tools in the tail; they count among the newest that stay.
     pub fn waiting(&self, tail: &Tail) -> usize {
         let calls = tail.response.iter().map(|segment| &segment.block);
         let of_tools: HashSet<&CallId> = calls
@@ -121,13 +131,14 @@ impl ResultIndex {
             BlockKind::ToolUse => {
                 self.last_round = position;
                 match block.call() {
-                    // Ids repeat: what counts is the call before the result.
+                    // Call ids repeat in some logs: the latest call before a result decides its
+                    // tool.
                     Some(call) if self.is_of_tools(block) => self.calls.insert(call.clone()),
                     Some(call) => self.calls.remove(call),
                     None => false,
                 };
             }
-            // What a clearing left is a marker: there is nothing more to take from it.
+            // A cleared result is a marker; clearing it again frees nothing.
             _ if segment.is_rewritten() => {}
             BlockKind::ToolResult => {
                 let wanted = block.call().is_some_and(|call| self.calls.contains(call));
@@ -151,6 +162,7 @@ fn is_cleared(segment: &Segment) -> bool {
             .is_some_and(|text| is_marker(&text))
 }
 
+/// Appends an entry with its running sum.
 fn push(entries: &mut Vec<ResultEntry>, position: usize, segment: &Segment, bytes: BytesPerToken) {
     let estimate = tokens::estimate(segment.block.weight(), bytes);
     let before = entries.last().map(|before| before.estimate_upto);

@@ -1,10 +1,12 @@
-//! The open tail: what came after the last request and may still be put in order.
+//! The open tail: everything after the last request, whose order is not final.
 //!
-//! It holds the blocks of the response that is being answered and, apart from them, what came in
-//! on the user's side since. Settling turns both into segments that an API accepts: tool
-//! results first, then fragments, then the user's words; a stand-in for every result that is
-//! missing; no thinking at the end of a response that was cut off. Settling is pure: it can be
-//! asked at any time, and becomes final when a request is recorded.
+//! It holds the blocks of the response being answered and, separately, what was received on the
+//! user's side since. Settling turns both into segments that the API accepts: tool results first,
+//! then fragments, then user messages; a stand-in for every missing result; no thinking at the end
+//! of a response that was cut off. Settling is pure: it can be repeated at any time and becomes
+//! final when a request is recorded.
+//!
+//! Not here: repairs of the frozen part after a rewrite (`normalise`).
 
 use crate::category::Category;
 use crate::derive;
@@ -17,23 +19,23 @@ use dormouse_core::record::{Derived, Role};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The open tail of a view.
+/// Open tail of a view.
 #[derive(Clone, Debug, Default)]
 pub struct Tail {
-    /// Blocks of the latest response.
+    /// Blocks of the latest response, complete ones only.
     pub(crate) response: Vec<Segment>,
-    /// Its id.
+    /// Message id of that response; further lines with the same id continue it.
     pub(crate) response_id: Option<MessageId>,
-    /// What came in since, in order of arrival. Fragments have the role `System` here; what they
-    /// become is decided when the tail is settled.
+    /// Segments received since, in order of arrival. Fragments have the role `System` here;
+    /// settling decides the role they are sent with.
     pub(crate) incoming: Vec<Segment>,
     /// Calls of the response, each with the position of its first result in `incoming`. A response
-    /// may call thousands of times: searching the lists for every result would be quadratic.
+    /// may make thousands of calls: scanning the lists for every result would be quadratic.
     answers: HashMap<CallId, Option<usize>>,
 }
 
 impl Tail {
-    /// A tail of these segments.
+    /// A tail of these segments, with its index of calls.
     pub(crate) fn new(
         response: Vec<Segment>,
         response_id: Option<MessageId>,
@@ -45,6 +47,7 @@ impl Tail {
             incoming: Vec::with_capacity(incoming.len()),
             answers: HashMap::new(),
         };
+        // The response first: results are matched with its calls.
         for segment in response {
             tail.answer(segment);
         }
@@ -54,7 +57,7 @@ impl Tail {
         tail
     }
 
-    /// Appends a block of the response.
+    /// Appends a block of the response and indexes its call.
     pub(crate) fn answer(&mut self, segment: Segment) {
         if segment.block.kind() == BlockKind::ToolUse
             && let Some(call) = segment.block.call()
@@ -64,7 +67,7 @@ impl Tail {
         self.response.push(segment);
     }
 
-    /// Appends a segment of the user's side.
+    /// Appends a segment of the user's side and notes the first result of each call.
     pub(crate) fn receive(&mut self, segment: Segment) {
         let call = segment.block.call().filter(|_| is_result(&segment));
         if let Some(first) = call.and_then(|call| self.answers.get_mut(call)) {
@@ -73,7 +76,7 @@ impl Tail {
         self.incoming.push(segment);
     }
 
-    /// Replaces the bytes of a result that has come in; false when there is none with this key.
+    /// Replaces the bytes of a received result by a preview; false if no segment has this key.
     pub(crate) fn preview(&mut self, key: BlockKey, place: &Arc<Place>, preview: &Block) -> bool {
         let mut incoming = self.incoming.iter_mut();
         let Some(segment) = incoming.find(|segment| segment.origin == key) else {
@@ -87,7 +90,7 @@ impl Tail {
         segment.place = Arc::clone(place);
         segment.index = 0;
         if segment.block.call() != before.as_ref() {
-            // A record may name any block as the preview; the index follows what now stands there.
+            // A preview block may name another call than the result did: rebuild the index.
             *self = Self::new(
                 std::mem::take(&mut self.response),
                 self.response_id.take(),
@@ -97,28 +100,28 @@ impl Tail {
         true
     }
 
-    /// Whether there is nothing in it.
+    /// Whether neither response nor received segments are there.
     pub fn is_empty(&self) -> bool {
         self.response.is_empty() && self.incoming.is_empty()
     }
 
-    /// Blocks of the latest response.
+    /// Blocks of the latest response, in order.
     pub fn response(&self) -> &[Segment] {
         &self.response
     }
 
-    /// Whether the response made this call.
+    /// Whether the response contains a call with this id.
     pub(crate) fn has_call(&self, call: &CallId) -> bool {
         self.answers.contains_key(call)
     }
 
-    /// The first result that has come in for a call of the response.
+    /// First result received for a call of the response.
     pub(crate) fn result(&self, call: &CallId) -> Option<&Segment> {
         let at = self.answers.get(call).copied().flatten()?;
         self.incoming.get(at)
     }
 
-    /// Calls of the response that have no result yet.
+    /// Calls of the response without a result yet.
     pub fn open_calls(&self) -> impl Iterator<Item = &Segment> {
         self.response.iter().filter(|segment| {
             segment.block.kind() == BlockKind::ToolUse
@@ -129,9 +132,11 @@ impl Tail {
         })
     }
 
-    /// The segments that follow `last`, the last fixed segment.
+    /// Settled segments behind `last`, the last frozen segment.
     pub(crate) fn settle(&self, last: Option<&Segment>, target: &Target) -> Vec<Segment> {
         let mut out = Vec::with_capacity(self.response.len() + self.incoming.len() + 2);
+        // A response that was cut off may end in thinking, which the API refuses at the end of a
+        // turn.
         let answered = self
             .response
             .iter()
@@ -147,6 +152,7 @@ impl Tail {
                 Role::Assistant
             };
             match (last.map(|last| last.role), role) {
+                // The API wants a user turn first, and no user turn right behind a system message.
                 (None, Role::Assistant) if !opens(first) => {
                     out.push(inserted(Derived::Opening, first));
                 }
@@ -165,7 +171,7 @@ impl Tail {
                 .iter()
                 .filter(|segment| !is_result(segment) && segment.role == Role::User)
         };
-        // A system message may not be the first thing the user's side says.
+        // A system message may not begin the user's side of a turn.
         let user_side = out
             .last()
             .or(last)
@@ -190,7 +196,7 @@ fn is_result(segment: &Segment) -> bool {
     segment.block.kind() == BlockKind::ToolResult
 }
 
-/// The stand-in for the result of a call.
+/// Stand-in for the missing result of a call.
 pub(crate) fn missing_result(call: &Segment) -> Segment {
     Segment {
         block: derive::derive(Derived::MissingResult, &call.block),
@@ -201,7 +207,7 @@ pub(crate) fn missing_result(call: &Segment) -> Segment {
     }
 }
 
-/// A segment that only keeps the turns in order; `near` lends it a place.
+/// A segment that only keeps the turns in order; `near` lends it a place in the log.
 pub(crate) fn inserted(derived: Derived, near: &Segment) -> Segment {
     Segment {
         block: derive::derive(derived, &near.block),

@@ -1,24 +1,24 @@
-//! What the view must know of the model it is made for.
+//! Properties of the target model that shape a view.
 
 use dormouse_core::models::{ModelTable, ThinkingBinding};
 use std::fmt;
 use std::sync::Arc;
 
-/// The model a view is made for.
+/// The model that a view is made for.
 #[derive(Clone)]
 pub struct Target {
-    /// Its name.
+    /// Model name as sent in requests.
     pub model: Arc<str>,
-    /// Whether it takes system messages inside the conversation.
+    /// Whether the model accepts system messages inside the conversation.
     pub system_messages: bool,
-    /// What it binds thinking to.
+    /// Content that the model binds thinking to; decides when rewrites are allowed.
     pub binding: ThinkingBinding,
-    /// The table that knows which models can read each other's thinking.
+    /// Table that knows which models accept each other's thinking.
     pub models: Arc<ModelTable>,
 }
 
 impl fmt::Debug for Target {
-    /// Without the table, which would drown everything else.
+    /// Omits the table, whose hundreds of lines would hide the rest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Target")
             .field("model", &self.model)
@@ -29,7 +29,7 @@ impl fmt::Debug for Target {
 }
 
 impl Target {
-    /// A model as the table describes it.
+    /// Looks up a model in the table.
     pub fn new(models: &Arc<ModelTable>, model: &str) -> Self {
         let info = models.lookup(model).info;
         Self {
@@ -40,12 +40,13 @@ impl Target {
         }
     }
 
-    /// Whether an edit in front of thinking makes the thinking invalid.
+    /// Whether a change in front of a thinking block makes that block invalid.
     pub fn binds_to_prefix(&self) -> bool {
         self.binding == ThinkingBinding::Prefix
     }
 
-    /// Whether the model accepts thinking that `maker` wrote.
+    /// Whether the model accepts thinking written by `maker`. A message that names no model is
+    /// taken as the target's own.
     pub(crate) fn accepts_thinking_of(&self, maker: Option<&str>) -> bool {
         let Some(maker) = maker.filter(|maker| **maker != *self.model) else {
             return true;

@@ -1,12 +1,11 @@
 //! Token accounting.
 //!
-//! The canonical count of a conversation is what the provider measured for its last response plus
-//! an estimate of what was appended since. Estimates come from the weight of the blocks, the
-//! model's bytes per token, and a correction learnt by comparing what was estimated with what was
-//! measured. Everything is kept as running sums, so counting a turn costs what is new.
+//! The canonical count of a conversation is the provider's measurement of its last response plus an
+//! estimate of everything appended since. Estimates are computed from block weights, the model's
+//! bytes per token, and a calibration factor learnt by comparing earlier estimates with
+//! measurements. All figures are running sums, so accounting a turn costs what is new.
 //!
-//! Not here: which category the tokens belong to ([`crate::breakdown`]) and what the figures mean
-//! for the window ([`crate::window`]).
+//! Not here: categories ([`crate::breakdown`]) and thresholds ([`crate::window`]).
 
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{Calibration, FoldedState, LastUsage};
@@ -14,26 +13,26 @@ use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 use serde::Serialize;
 
-/// What a figure rests on.
+/// Reliability of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// The provider's count, plus an estimate of what was appended since.
+    /// Provider's count, plus an estimate of what was appended since.
     Measured,
-    /// A rewrite or a missing measurement makes it an estimate until the next response.
+    /// Estimate until the next response, because of a rewrite or because nothing was measured yet.
     Estimated,
 }
 
-/// The size of a conversation.
+/// Size of a conversation in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// Tokens.
+    /// Prompt of the last response, its answer, and everything appended since.
     pub tokens: Tokens,
-    /// What the figure rests on.
+    /// Whether the figure is measured or estimated; shown beside it.
     pub basis: Basis,
 }
 
-/// The uncorrected estimate.
+/// Uncalibrated estimate. Wide characters (CJK) count one token each.
 pub fn estimate(weight: &Weight, bytes: BytesPerToken) -> Tokens {
     bytes.text.tokens_of(weight.text_bytes)
         + bytes.json.tokens_of(weight.json_bytes)
@@ -41,12 +40,13 @@ pub fn estimate(weight: &Weight, bytes: BytesPerToken) -> Tokens {
         + Tokens(weight.media_tokens)
 }
 
-/// The estimate of a prompt no part of which was ever measured: a third more, rounded up.
+/// Estimate for a prompt that was never measured: × 4/3, rounded up. An estimate that is too low
+/// would let the first request exceed the window; one that is too high only compacts early.
 pub fn cautious(estimate: Tokens) -> Tokens {
     Tokens(estimate.get().saturating_mul(4).div_ceil(3))
 }
 
-/// The canonical count. `all` is the weight of the whole prompt as far as it is known.
+/// Canonical count. `all` is the weight of the whole prompt, used only before a measurement.
 pub fn count(state: &FoldedState, all: &Weight, bytes: BytesPerToken) -> Count {
     let Some(last) = &state.last_usage else {
         return Count {
@@ -58,6 +58,7 @@ pub fn count(state: &FoldedState, all: &Weight, bytes: BytesPerToken) -> Count {
     let since = calibration.correct(estimate(&last.since, bytes));
     let rewritten = last.removed != Tokens::ZERO || last.added != Tokens::ZERO;
     Count {
+        // Added first, because token subtraction saturates at zero.
         tokens: last.usage.total() + since + last.added - last.removed,
         basis: if rewritten {
             Basis::Estimated
@@ -67,14 +68,15 @@ pub fn count(state: &FoldedState, all: &Weight, bytes: BytesPerToken) -> Count {
     }
 }
 
-/// What is known of a model's estimates.
+/// Calibration of a model's estimates; neutral if nothing was learnt.
 pub fn calibration(state: &FoldedState, model: &str) -> Calibration {
     state.calibration.get(model).copied().unwrap_or_default()
 }
 
-/// Learns from a new measurement: the prompt has grown by the last answer and what followed it.
+/// Learns from a new measurement. Between two prompts the growth consists of the last answer and
+/// everything appended since, so measured and estimated growth are comparable.
 pub(crate) fn calibrate(state: &mut FoldedState, new: &LastUsage, bytes: BytesPerToken) {
-    /// Below this the rounding of estimates says more than the text.
+    /// Smallest growth to learn from: below 100 tokens the rounding of the estimate dominates.
     const LEAST: Tokens = Tokens(100);
     let Some(last) = &state.last_usage else {
         return;
@@ -82,6 +84,7 @@ pub(crate) fn calibrate(state: &mut FoldedState, new: &LastUsage, bytes: BytesPe
     let rewritten = last.removed != Tokens::ZERO || last.added != Tokens::ZERO;
     let measured = new.usage.prompt() - last.usage.prompt();
     let estimated = estimate(&(last.answer + last.since), bytes);
+    // A rewrite mixes estimates into the difference, and another model has another tokenizer.
     if rewritten || last.model != new.model || measured < LEAST || estimated < LEAST {
         return;
     }
@@ -90,7 +93,7 @@ pub(crate) fn calibrate(state: &mut FoldedState, new: &LastUsage, bytes: BytesPe
     known.estimated += estimated;
 }
 
-/// Notes that a rewrite changed the weight of the prompt.
+/// Records the estimated effect of a rewrite on the count, until the next measurement.
 pub(crate) fn rewritten(
     state: &mut FoldedState,
     before: &Weight,
@@ -102,7 +105,7 @@ pub(crate) fn rewritten(
     };
     let calibration = calibration(state, &model);
     if let Some(last) = &mut state.last_usage {
-        // The part appended since the measurement is in both; it leaves the sum unchanged.
+        // Content appended since the measurement is in both weights and cancels out.
         last.removed += calibration.correct(estimate(before, bytes));
         last.added += calibration.correct(estimate(after, bytes));
     }

@@ -1,8 +1,10 @@
 //! Undo: the view without certain rewrites.
 //!
-//! Rewrites are undone newest first; undoing an older one takes all newer ones with it. The view
-//! that results is the fold of the path without the rewrites undone and without what they caused.
-//! It is written into the undo record as a manifest, so that nobody has to fold twice.
+//! Rewrites are undone newest first; undoing an older one also undoes all newer ones. The result is
+//! the fold of the path without these rewrites and without the records they caused. The undo record
+//! stores it as a manifest, so that resuming does not have to fold twice.
+//!
+//! Not here: the token limit and the state after an undo ([`crate::conversation`]).
 
 use crate::bound::{RewriteVerdict, local_rewrite};
 use crate::rewrite;
@@ -13,43 +15,43 @@ use dormouse_core::record::{Body, Record};
 use dormouse_core::units::Tokens;
 use std::collections::HashSet;
 
-/// Why nothing can be undone.
+/// Reasons why an undo is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UndoError {
-    /// There is no rewrite on this path.
+    /// No rewrite is in force on this path.
     #[error("there is nothing to undo: no rewrite is in force")]
     NothingToUndo,
-    /// The record is not a rewrite that is in force on this path.
+    /// The record named is not a rewrite, or is undone already, or lies on another branch.
     #[error("record {0} is not a rewrite that is in force here")]
     NotInForce(RecordId),
-    /// The model's thinking is bound to the prompt and the turn is not over.
-    #[error("it must wait: {0}")]
+    /// Thinking is bound to the prompt and the turn is not over.
+    #[error("undo has to wait: {0}")]
     Wait(&'static str),
-    /// What comes back is more than the window holds.
+    /// The restored prompt would exceed the limit.
     #[error("undoing would need {needed} tokens, and the limit is {limit}")]
     DoesNotFit {
-        /// Tokens of the restored prompt.
+        /// Tokens of the restored prompt, estimated.
         needed: Tokens,
-        /// The limit.
+        /// Limit given by the caller: the blocking limit of the window.
         limit: Tokens,
     },
 }
 
-/// What undoing gives.
+/// Result of an undo, not yet recorded.
 #[derive(Clone, Debug)]
 pub struct Restored {
-    /// The rewrites taken back, oldest first.
+    /// Rewrites undone, oldest first.
     pub targets: Vec<RecordId>,
-    /// Thinking that has to go, because it was bound to the rewritten prompt.
+    /// Thinking blocks to remove, because they are bound to the rewritten prompt.
     pub thinking: Vec<BlockKey>,
-    /// The view without them.
+    /// View without the rewrites undone.
     pub view: View,
 }
 
-/// Takes back a rewrite (or else the newest) with all newer ones.
+/// Undoes `target` (the newest rewrite if `None`) with all newer ones.
 ///
 /// # Errors
-/// When there is none, the target is not in force, or the moment is wrong.
+/// When there is none, the target is not in force, or bound thinking forbids it now.
 pub fn restore(
     path: &[&Record],
     target: Option<&RecordId>,
@@ -60,7 +62,7 @@ pub fn restore(
     let mut view = fold_without(path, &targets, model.clone());
     let mut thinking = Vec::new();
     if model.binds_to_prefix() {
-        // Targets are in the order of the path: the first was rewritten first.
+        // Targets are in path order, so the first is the oldest rewrite.
         let oldest = targets.first();
         let rewritten_at = path.iter().find(|record| Some(&record.id) == oldest);
         let rewritten_at = rewritten_at.map(|record| record.seq).unwrap_or_default();
@@ -73,7 +75,8 @@ pub fn restore(
         if let RewriteVerdict::Wait { reason } = local_rewrite(&now, same) {
             return Err(UndoError::Wait(reason));
         }
-        // Older thinking is bound to the prompt that comes back; newer thinking never saw it.
+        // Thinking older than the rewrite is bound to the prompt that comes back and stays valid;
+        // newer thinking is bound to the rewritten one and would be refused.
         let newer = after.iter().skip(same).filter(|segment| {
             segment.block.kind().is_thinking() && segment.origin.record > rewritten_at
         });
@@ -87,7 +90,7 @@ pub fn restore(
     })
 }
 
-/// Rewrites in force on a path, oldest first.
+/// Rewrites in force on a path, oldest first; undo records are not among them.
 pub fn in_force<'a>(path: &[&'a Record]) -> Vec<&'a Record> {
     let undone = undone(path);
     let rewrites = path.iter().filter(|record| {
@@ -98,7 +101,7 @@ pub fn in_force<'a>(path: &[&'a Record]) -> Vec<&'a Record> {
     rewrites.copied().collect()
 }
 
-/// The rewrites that undoing `target` (or else the newest) takes back, oldest first.
+/// Rewrites that an undo of `target` (the newest if `None`) takes back, oldest first.
 fn targets(path: &[&Record], target: Option<&RecordId>) -> Result<Vec<RecordId>, UndoError> {
     let rewrites = in_force(path);
     let from = match target {
@@ -111,21 +114,22 @@ fn targets(path: &[&Record], target: Option<&RecordId>) -> Result<Vec<RecordId>,
             .position(|record| record.id == *target)
             .ok_or_else(|| UndoError::NotInForce(target.clone()))?,
     };
+    // Later rewrites were made on top of the target and make no sense without it.
     Ok(rewrites[from..]
         .iter()
         .map(|record| record.id.clone())
         .collect())
 }
 
-/// The view of a path without some rewrites and what they caused, on top of what the path itself
-/// undoes.
+/// View of a path without certain rewrites and what they caused, in addition to those the path
+/// itself undoes.
 fn fold_without(path: &[&Record], without: &[RecordId], target: Target) -> View {
     let mut undone = undone(path);
     undone.extend(without.iter().cloned());
     fold(path, &undone, target)
 }
 
-/// The view of a path, its undo records followed.
+/// View of a path, with its undo records followed.
 pub fn fold_path(path: &[&Record], target: Target) -> View {
     fold(path, &undone(path), target)
 }
@@ -138,12 +142,13 @@ fn fold(path: &[&Record], undone: &HashSet<RecordId>, target: Target) -> View {
     view
 }
 
-/// Applies a record of a path whose undone rewrites are left out: of an undo, only the thinking it
-/// takes away is left to do.
+/// Applies a record of a path from which undone rewrites are already removed. Of an undo only the
+/// removal of thinking is left to do.
 pub(crate) fn apply(view: &mut View, record: &Record) {
     match &record.body {
         Body::Undo(undo) => {
-            // Requests made under the rewrite were other than what the path gives without it.
+            // Requests made under the rewrite differ from this fold; that is no inconsistency of
+            // the log.
             view.forget_mismatches();
             rewrite::drop_blocks(view, &undo.thinking);
         }
@@ -151,8 +156,8 @@ pub(crate) fn apply(view: &mut View, record: &Record) {
     }
 }
 
-/// The records of a path that count, with their positions on it: not undone, not caused by what is
-/// undone.
+/// Records of a path that count, with their positions: neither undone nor caused, directly or
+/// indirectly, by an undone record.
 pub(crate) fn kept<'a>(
     path: &[&'a Record],
     undone: &HashSet<RecordId>,
@@ -165,6 +170,7 @@ pub(crate) fn kept<'a>(
             .as_ref()
             .is_some_and(|cause| gone.contains(cause));
         if caused || gone.contains(&record.id) {
+            // Causes come before their effects, so marking on the way covers chains of them.
             gone.insert(record.id.clone());
         } else {
             kept.push((at, *record));
@@ -173,8 +179,9 @@ pub(crate) fn kept<'a>(
     kept
 }
 
-/// What the undo records of a path take back. An undo that is itself undone takes nothing back.
+/// Rewrites that the undo records of a path take back. An undo that is itself undone has no effect.
 pub(crate) fn undone(path: &[&Record]) -> HashSet<RecordId> {
+    // Newest first: a later undo decides whether an earlier one counts.
     let mut undone = HashSet::new();
     for record in path.iter().rev() {
         if let Body::Undo(undo) = &record.body

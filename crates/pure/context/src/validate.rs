@@ -1,62 +1,66 @@
-//! Whether a provider would accept a sequence of segments.
+//! Validity of a sequence of segments under the rules of the Messages API.
 //!
-//! Written apart from the code that builds views, so that the two check each other.
+//! Written independently of the code that builds views, so that the property tests compare two
+//! implementations.
+//!
+//! Not here: repairs (`normalise`, [`crate::tail`]).
 
 use crate::segment::Segment;
 use dormouse_core::block::BlockKind;
 use dormouse_core::id::CallId;
 use dormouse_core::record::Role;
 
-/// Why a sequence would be refused. Positions count segments from zero.
+/// The first rule that a sequence breaks. Positions count segments from zero.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
-    /// The first turn is not the user's.
+    /// The first segment is neither the user's nor the provider's compaction block.
     #[error("segment 0: the conversation does not begin with a user turn")]
     FirstTurn,
-    /// The last turn is not the user's.
+    /// The last segment is the assistant's, or there is none.
     #[error("the conversation does not end with a user turn")]
     LastTurn,
-    /// Empty text or unsigned thinking.
-    #[error("segment {at}: a block that is refused by itself")]
+    /// Empty text, or thinking without a signature.
+    #[error("segment {at}: empty text or unsigned thinking")]
     Refused {
-        /// Where.
+        /// Position of the block.
         at: usize,
     },
-    /// A call without its result in the next turn.
+    /// A call without a result in the next user turn.
     #[error("segment {at}: call {call} has no result in the next user turn")]
     Unanswered {
-        /// Where.
+        /// Position of the call.
         at: usize,
-        /// Which.
+        /// Id of the call.
         call: CallId,
     },
-    /// A result without its call in the turn before, or a second one.
+    /// A result without its call in the turn before, a second result for a call, or a call without
+    /// an id or with a repeated one.
     #[error("segment {at}: a tool result without its call in the turn before")]
     Orphan {
-        /// Where.
+        /// Position of the result or call.
         at: usize,
     },
-    /// A result behind something else in its turn.
+    /// A result behind text or a fragment in its turn.
     #[error("segment {at}: a tool result that is not at the head of its turn")]
     ResultNotFirst {
-        /// Where.
+        /// Position of the result.
         at: usize,
     },
-    /// An assistant turn that ends in thinking.
+    /// An assistant turn whose last block is thinking.
     #[error("segment {at}: an assistant turn that ends in thinking")]
     EndsInThinking {
-        /// Where.
+        /// Position of the thinking block.
         at: usize,
     },
-    /// A system message in a place where none may stand.
+    /// A system message right behind an assistant turn, or in front of a user turn.
     #[error("segment {at}: a system message may only stand between a user and an assistant turn")]
     SystemPlacement {
-        /// Where.
+        /// Position of the system message.
         at: usize,
     },
 }
 
-/// Checks all rules, the last turn's included.
+/// Checks all rules, including that the last turn is the user's.
 ///
 /// # Errors
 /// The first rule that is broken.
@@ -69,7 +73,7 @@ pub fn sendable<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Result<(
     }
 }
 
-/// Checks all rules but the one about the last turn.
+/// Checks all rules except the one about the last turn, for a view between requests.
 ///
 /// # Errors
 /// The first rule that is broken.
@@ -84,7 +88,7 @@ fn check(segments: &[&Segment]) -> Result<(), Invalid> {
     }) {
         return Err(Invalid::FirstTurn);
     }
-    // Calls of the last assistant turn that are still to be answered, and where they were made.
+    // Calls of the last assistant turn that are not answered yet, with their positions.
     let mut open: Vec<(usize, &CallId)> = Vec::new();
     let mut in_results = false;
     for (at, segment) in segments.iter().enumerate() {
@@ -94,6 +98,7 @@ fn check(segments: &[&Segment]) -> Result<(), Invalid> {
             return Err(Invalid::Refused { at });
         }
         if segment.role == Role::Assistant {
+            // A new assistant turn: the user turn before it has ended with calls still open.
             if before != Some(Role::Assistant)
                 && let Some((at, call)) = open.first()
             {
@@ -137,6 +142,7 @@ fn check(segments: &[&Segment]) -> Result<(), Invalid> {
             }
             open.remove(asked);
         } else {
+            // Results come first, so anything else ends their part of the turn.
             in_results = false;
             if let Some((at, call)) = open.first() {
                 return Err(Invalid::Unanswered {

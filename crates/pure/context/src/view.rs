@@ -1,12 +1,13 @@
-//! The view: what the model sees, as a pure function of the records on one path.
+//! The view: the prompt's messages, as a pure function of the records on one path.
 //!
 //! A view has two parts. The *frozen* segments are those of the last request and of everything
-//! before it: no record but a rewrite can change them. The *tail* holds what came since. Records
-//! are applied one by one; each costs what it brings, not what is already there. A [`View`] is a
-//! value: cloning it shares all chunks and all bytes.
+//! before it: only a rewrite can change them. The *tail* holds what arrived since. Records are
+//! applied one by one; each costs what it brings, independent of the length of the conversation. A
+//! [`View`] is a value: cloning it shares all chunks and all bytes.
 //!
 //! Responsibilities: the effect of every record on the prompt, the order inside a turn, repairs
-//! that make each prompt acceptable, layouts for manifests.
+//! that make each prompt acceptable to the API, layouts for manifests.
+//!
 //! Not here: which records lie on the path ([`crate::path`]), tokens, cache markers and the bytes
 //! of the request body.
 
@@ -28,56 +29,56 @@ use dormouse_core::record::{
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Something in the log that the view could not follow to the letter.
+/// A record that the view could not apply as written. The fold goes on without it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ViewIssue {
-    /// The recorded request does not match what the records give.
+    /// The view at a request record is not the prompt that was sent.
     #[error(
-        "request {request}: the log gives {found} segments where {recorded} were sent, or other bytes"
+        "request {request}: rebuilt prompt ({found} segments) differs from that sent ({recorded})"
     )]
     RequestMismatch {
-        /// The request.
+        /// Request record whose hash chain or length differs.
         request: RecordId,
-        /// Segments as recorded.
+        /// Number of segments in the request record.
         recorded: u64,
-        /// Segments as rebuilt.
+        /// Number of segments rebuilt from the log.
         found: u64,
     },
-    /// A record refers to blocks that are not there.
+    /// A rewrite or manifest names blocks that the view does not hold.
     #[error("record {record} refers to {missing} blocks that are not in the view")]
     MissingBlocks {
-        /// The record.
+        /// Rewrite or carrier of the manifest.
         record: RecordId,
-        /// How many.
+        /// Number of blocks (or spans) not found.
         missing: usize,
     },
-    /// A preview came too late: the model has already seen the result.
+    /// A preview came after the request that contained the whole result.
     #[error("record {record} replaces a result that was already sent; it is left as it was")]
     TooLate {
-        /// The record.
+        /// Replacement record that is ignored.
         record: RecordId,
     },
-    /// An undo without the records it brings back.
+    /// An undo met by a fold that no longer holds the records it brings back.
     #[error("record {record} undoes a rewrite; the session must be read again to follow it")]
     NeedsHistory {
-        /// The record.
+        /// Undo record; [`crate::undo::fold_path`] follows it.
         record: RecordId,
     },
 }
 
-/// The prompt's messages at one point of a path.
+/// The prompt's messages at one record of a path.
 #[derive(Clone, Debug)]
 pub struct View {
     target: Target,
     frozen: SegmentList,
     tail: Tail,
-    /// A request has left and no response has come.
+    /// Set from a request record until the first block of its response.
     awaiting: bool,
     cursor: Cursor,
     issues: Vec<ViewIssue>,
 }
 
-/// Where the path is in its log, to number places.
+/// Position of the path in its log, from which places are numbered.
 #[derive(Clone, Debug, Default)]
 struct Cursor {
     last: Option<Seq>,
@@ -86,7 +87,7 @@ struct Cursor {
 }
 
 impl View {
-    /// The view of an empty log.
+    /// An empty view for a target model.
     pub fn new(target: Target) -> Self {
         Self {
             target,
@@ -98,7 +99,7 @@ impl View {
         }
     }
 
-    /// Folds the records of a path.
+    /// Folds the records of a path, oldest first.
     pub fn fold<'a>(records: impl IntoIterator<Item = &'a Record>, target: Target) -> Self {
         let mut view = Self::new(target);
         for record in records {
@@ -107,51 +108,53 @@ impl View {
         view
     }
 
-    /// The model it is made for.
+    /// Model that the view is made for.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Segments that only a rewrite can change.
+    /// Segments of the last request and everything before it; only a rewrite changes them.
     pub fn frozen(&self) -> &SegmentList {
         &self.frozen
     }
 
-    /// What came since the last request.
+    /// Response being answered, and everything received since.
     pub fn tail(&self) -> &Tail {
         &self.tail
     }
 
-    /// What came in and was not sent yet, in order of arrival.
+    /// Segments received since the last response and not sent yet, in order of arrival.
     pub fn waiting(&self) -> impl Iterator<Item = &Segment> {
         self.tail.incoming.iter()
     }
 
-    /// What no request contained yet and no compaction may take: what came in since the last
-    /// response, and that response if its calls are being answered.
+    /// Segments that no request has contained and no compaction may remove: everything received
+    /// since the last response, and that response if its calls are still being answered.
     pub fn unsent(&self) -> impl Iterator<Item = &Segment> {
         let calls = self
             .tail
             .response
             .iter()
             .any(|segment| segment.block.kind() == BlockKind::ToolUse);
+        // A finished response is history: a compaction may summarise it.
         let response = calls.then_some(&self.tail.response);
         response.into_iter().flatten().chain(&self.tail.incoming)
     }
 
-    /// How many of the segments, as they would be sent now, are history: everything but
-    /// [`View::unsent`] and what was sent and not answered.
+    /// Length of the history within the segments that would be sent now: everything but
+    /// [`View::unsent`] and segments that were sent and not answered.
     pub fn history_len(&self) -> usize {
         let unsent: HashSet<BlockKey> = self.unsent().map(|segment| segment.origin).collect();
         let settled = self.settled_tail();
+        // Unsent segments follow a finished response, so the history is the leading run.
         let is_history = |segment: &&Segment| !unsent.contains(&segment.origin);
         let finished = settled.iter().take_while(is_history).count();
         self.frozen.len() - self.unanswered() + finished
     }
 
-    /// Segments at the end of what was sent that no response has answered: the request was
-    /// refused, or broke off. They are as new to the model as what was not sent. A summary waits
-    /// for nothing.
+    /// Number of segments at the end of the frozen part that no response has answered, because the
+    /// request was refused or broke off. The model has not reacted to them, so they count as
+    /// unsent. A summary is not a question and ends the count.
     fn unanswered(&self) -> usize {
         if !self.tail.response.is_empty() {
             return 0;
@@ -167,16 +170,18 @@ impl View {
         if !results {
             return count;
         }
+        // Unanswered results need the calls they belong to, so these stay too.
         let before = self.frozen.iter().rev().skip(count);
         let calls = before.take_while(|segment| segment.role == Role::Assistant);
         count + calls.count()
     }
 
-    /// The records that are in view, in the order of the prompt.
+    /// Sequence numbers of the records in view, in prompt order.
     pub fn messages(&self) -> Vec<Seq> {
         let tail = self.tail.response.iter().chain(&self.tail.incoming);
         let mut messages: Vec<Seq> = Vec::new();
         for segment in self.frozen.iter().chain(tail) {
+            // Several blocks of one record are one message.
             if messages.last() != Some(&segment.origin.record) {
                 messages.push(segment.origin.record);
             }
@@ -184,29 +189,29 @@ impl View {
         messages
     }
 
-    /// Whether a request has left and no response has come.
+    /// Whether a request was recorded and no block of its response yet.
     pub fn is_awaiting_response(&self) -> bool {
         self.awaiting
     }
 
-    /// What could not be followed to the letter.
+    /// Records that could not be applied as written.
     pub fn issues(&self) -> &[ViewIssue] {
         &self.issues
     }
 
-    /// The tail as it would be sent now.
+    /// The tail, ordered and repaired as it would be sent now.
     pub fn settled_tail(&self) -> Vec<Segment> {
         self.tail.settle(self.frozen.last(), &self.target)
     }
 
-    /// All segments as they would be sent now.
+    /// All segments as they would be sent now: frozen part and settled tail.
     pub fn segments(&self) -> SegmentList {
         let mut list = self.frozen.clone();
         list.extend(self.settled_tail());
         list
     }
 
-    /// How many segments would be sent now, and the chain over them.
+    /// Number of segments that would be sent now, and the hash chain over them.
     pub fn extent(&self) -> (u64, Hash) {
         let tail = self.settled_tail();
         let count = self.frozen.len() + tail.len();
@@ -216,7 +221,8 @@ impl View {
         )
     }
 
-    /// Applies the next record of the path.
+    /// Applies the next record of the path to the prompt. Records without an effect on it are
+    /// listed explicitly, so that a new kind has to be decided here.
     pub fn apply(&mut self, record: &Record) {
         let place = self.place(record, None);
         match &record.body {
@@ -234,6 +240,7 @@ impl View {
                 }
             }
             Body::Cleared(_) | Body::Snip(_) | Body::Fold(_) | Body::Boundary(_) => {
+                // A clearing by the provider is an observation: local bytes stay.
                 if record.body.is_rewrite() {
                     rewrite::apply(self, record, &place);
                 }
@@ -257,6 +264,7 @@ impl View {
     }
 
     fn place(&mut self, record: &Record, session: Option<&SessionId>) -> Arc<Place> {
+        // A gap may hold records of other branches; a layout's range must not span them.
         let contiguous = self
             .cursor
             .last
@@ -290,8 +298,10 @@ impl View {
             let segment = segment_of(record, place, index, block);
             match (message.role, block.kind()) {
                 (Role::Assistant, kind) => {
+                    // Thinking is signed by the model that wrote it; most others refuse it.
                     let foreign_thinking = kind.is_thinking()
                         && !self.target.accepts_thinking_of(message.model.as_deref());
+                    // A second call with the same id could never be matched with its own result.
                     let repeated = kind == BlockKind::ToolUse
                         && block.call().is_none_or(|call| self.tail.has_call(call));
                     if !foreign_thinking && !repeated {
@@ -304,8 +314,9 @@ impl View {
         }
     }
 
-    /// Lines that share an id are one response, even with results between them. A new response
-    /// means that everything before it had been sent.
+    /// Begins a response unless the message continues the current one: lines with the same id are
+    /// one response, even with results between them. A new response implies that everything before
+    /// it was sent, so the tail is frozen.
     fn start_response(&mut self, message: &Message) {
         let continues = !self.tail.response.is_empty()
             && message.id.is_some()
@@ -313,6 +324,7 @@ impl View {
         if continues {
             return;
         }
+        // With a request record the tail was frozen there; other tools' logs have none.
         let answers_request = self.awaiting && self.tail.response.is_empty();
         if !answers_request {
             self.freeze();
@@ -321,7 +333,8 @@ impl View {
         self.tail.response_id.clone_from(&message.id);
     }
 
-    /// The first result for a call wins; anything else becomes text.
+    /// Takes a tool result. The first one for a call wins, an identical copy is dropped, and any
+    /// other becomes text, because the API refuses a second or orphaned result.
     fn result(&mut self, segment: Segment) {
         let call = segment.block.call().filter(|call| self.tail.has_call(call));
         match call.map(|call| self.tail.result(call)) {
@@ -339,6 +352,7 @@ impl View {
     fn request(&mut self, record: &Record, request: &Request) {
         self.freeze();
         self.awaiting = true;
+        // A mismatch is reported, not repaired: the request has left and cannot be changed.
         let found = self.frozen.len() as u64;
         if found != request.segments || self.frozen.chain(self.frozen.len()) != request.chain {
             self.issues.push(ViewIssue::RequestMismatch {
@@ -349,7 +363,7 @@ impl View {
         }
     }
 
-    /// Fixes the tail as it would be sent now.
+    /// Settles the tail and moves it to the frozen part.
     pub(crate) fn freeze(&mut self) {
         let settled = self.settled_tail();
         self.frozen.extend(settled);
@@ -357,8 +371,8 @@ impl View {
     }
 
     fn replace(&mut self, record: &Record, place: &Arc<Place>, key: BlockKey, preview: &Block) {
-        // Layer 1 writes its decision before the message, which then has the preview in it. Such a
-        // record changes nothing, and must not cost a walk over everything that was sent.
+        // Layer 1 writes its decision before the message, which then holds the preview already.
+        // Such a record changes nothing and must not cost a walk over all frozen segments.
         let numbered = !key.record.is_offset() && !record.seq.is_offset();
         let precedes = numbered && record.seq < key.record;
         if precedes || self.tail.preview(key, place, preview) {
@@ -371,20 +385,21 @@ impl View {
         }
     }
 
-    /// Puts a rewritten sequence in place of what was sent, repaired.
+    /// Replaces the frozen part by a rewritten sequence, repaired on the way.
     pub(crate) fn refreeze(&mut self, frozen: impl IntoIterator<Item = Segment>) {
         let mut becoming = self.frozen.becoming();
         normalise_into(frozen, |segment| becoming.push(segment));
         becoming.finish();
     }
 
-    /// Puts a rewritten tail in place. The response to a request made before would not fit it.
+    /// Replaces the tail by a rewritten one. A response still on its way answers a prompt that no
+    /// longer exists, so it is not awaited any more.
     pub(crate) fn retail(&mut self, tail: Tail) {
         self.tail = tail;
         self.awaiting = false;
     }
 
-    /// Takes back what was said of requests that an undone rewrite explains.
+    /// Drops mismatches reported for requests that were made under a rewrite now undone.
     pub(crate) fn forget_mismatches(&mut self) {
         self.issues
             .retain(|issue| !matches!(issue, ViewIssue::RequestMismatch { .. }));
@@ -394,7 +409,7 @@ impl View {
         self.issues.push(issue);
     }
 
-    /// The layout of the view as a manifest names it: everything but the session's state.
+    /// Layout of the view for a manifest, without the session's state.
     pub fn layout(&self) -> Manifest {
         Manifest {
             ranges: self.ranges(None, Seq::default()),
@@ -407,15 +422,15 @@ impl View {
         }
     }
 
-    /// The records that hold the view's bytes. `own_session` names this log where a fork refers
-    /// to it; the record `not` needs no range, because it carries the manifest itself.
+    /// Ranges of the records that hold the view's bytes. `own_session` names this log where a fork
+    /// refers to it; the record `not` needs no range, because it carries the manifest itself.
     pub fn ranges(&self, own_session: Option<&SessionId>, not: Seq) -> Vec<KeptRange> {
         let tail = self.tail.response.iter().chain(&self.tail.incoming);
         layout::ranges(self.frozen.iter().chain(tail), own_session, not)
     }
 
-    /// Rebuilds a view from a manifest and the records its ranges name (the record that carries
-    /// the manifest included).
+    /// Rebuilds a view from a manifest and the records its ranges name; `carrier` is the record
+    /// with the manifest and supplies blocks too.
     pub fn resume<'a>(
         carrier: &Record,
         manifest: &Manifest,
@@ -428,6 +443,7 @@ impl View {
             let place = view.place(record, session);
             shelf.add_record(record, &place);
         }
+        // The carrier's own blocks (summary, restored parts) are part of the layout too.
         let place = view.place(carrier, None);
         shelf.add_record(carrier, &place);
         let missing = view.build(&shelf, manifest);
@@ -441,7 +457,8 @@ impl View {
         view
     }
 
-    /// Takes the segments a manifest lists from the shelf; returns how many were not there.
+    /// Builds frozen part and tail from a manifest's layout. Returns the number of blocks not
+    /// found.
     pub(crate) fn build(&mut self, shelf: &Shelf, manifest: &Manifest) -> usize {
         let mut missing = 0;
         let mut build = |runs: &[LayoutRun]| shelf.build(runs, &mut missing);
@@ -449,6 +466,7 @@ impl View {
         let response = build(&manifest.response);
         let incoming = build(&manifest.incoming);
         let tail = Tail::new(response, manifest.response_id.clone(), incoming);
+        // Chunks before the first difference stay shared with forks.
         self.frozen.become_like(frozen);
         self.retail(tail);
         missing

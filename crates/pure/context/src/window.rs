@@ -1,16 +1,16 @@
-//! How large the window is, and what happens as it fills.
+//! Size of the window, and the thresholds on the way to its end.
 //!
-//! Model: a window has an effective part (what is left beside an answer), a target where automatic
-//! compaction begins, and a point where requests are refused. The gauge compares what is used with
-//! these, and people are shown what is left up to the first of them that matters.
+//! Model: a window has an effective part (what remains beside an answer), a target at which
+//! automatic compaction begins, and a limit at which requests are refused. The gauge compares the
+//! tokens in use with these; screens show the rest up to the first one that matters.
 //!
-//! For every window from 2,000 to 2,000,000 tokens and every percentage:
-//! warning ≤ error ≤ limit shown ≤ effective window, and while compaction is automatic
-//! warning ≤ target ≤ blocking limit. Reserves shrink with windows below a certain size so that
-//! this holds there too; settings that contradict each other are bent, not refused.
+//! For every window from 2,000 to 2,000,000 tokens and every percentage: warning ≤ error ≤ limit
+//! shown ≤ effective window, and with automatic compaction warning ≤ target ≤ blocking limit.
+//! Reserves shrink in proportion on small windows so that this holds there too; contradictory
+//! settings are clamped, not refused.
 //!
-//! Not here: counting what is used, deciding how to compact, and policies that compact earlier for
-//! economy. The gauges always show these classic figures.
+//! Not here: counting tokens, deciding how to compact, and policies that compact earlier to save
+//! cost. The gauges always show these classic figures.
 
 use dormouse_core::models::Resolved;
 use dormouse_core::settings::WindowSettings;
@@ -20,42 +20,43 @@ use dormouse_core::units::Tokens;
 #[path = "window_tests.rs"]
 mod tests;
 
-/// The window that a `[1m]` suffix or the beta header stands for.
+/// Window of a `[1m]` suffix and of the beta header, as their names say.
 const MILLION: Tokens = Tokens(1_000_000);
-/// Beginning of the beta name that asked for a million tokens before models had it by themselves.
+/// Prefix of the beta name that requests a million tokens on models without it; a date follows.
 const MILLION_BETA: &str = "context-1m-";
 
-/// Which rule gave the window.
+/// Rule that determined the window, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowRule {
-    /// The model name ended in `[1m]`.
+    /// Suffix `[1m]` of the model name.
     MillionSuffix,
-    /// The model table lists the model.
+    /// Entry of the model table.
     ModelTable,
-    /// The request asks for the beta of a million tokens.
+    /// Beta header of the request, for a model that the table does not list.
     MillionBeta,
-    /// The settings say so.
+    /// Setting for models that the table does not list.
     Configured,
-    /// Nothing told it.
+    /// Default of the settings, if no other rule applies.
     Default,
 }
 
-/// A window and why it is that large.
+/// A window and the rule that determined it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its size.
+    /// Size in tokens, prompt and answer together.
     pub tokens: Tokens,
-    /// The rule that gave it.
+    /// Rule for the reason shown beside the size.
     pub rule: WindowRule,
 }
 
 impl Window {
-    /// The first rule that applies. `betas` are the beta names sent with requests.
+    /// Applies the rules in order. `betas` are the beta names sent with requests.
     pub fn resolve<'b>(
         model: Resolved<'_>,
         betas: impl IntoIterator<Item = &'b str>,
         settings: &WindowSettings,
     ) -> Self {
+        // The suffix comes first: the user wrote it for this model.
         let (tokens, rule) = if model.million_suffix {
             (MILLION, WindowRule::MillionSuffix)
         } else if model.is_known() {
@@ -74,55 +75,56 @@ impl Window {
     }
 }
 
-/// Whether compaction, where it is automatic, can still make room.
+/// Whether automatic compaction can still make room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relief {
-    /// As far as known.
+    /// Nothing is known to prevent it.
     Available,
-    /// No: it failed too often, or what must be kept is too much already.
+    /// The breaker is open: it failed too often, or what must be kept exceeds the target.
     Exhausted,
 }
 
-/// How full the window is, in words.
+/// Fill level of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gauge {
-    /// Room enough.
+    /// Below the warning threshold.
     Ok,
-    /// Getting full.
+    /// At or above the warning threshold.
     Warning,
-    /// Nearly full.
+    /// At or above the error threshold.
     Error,
-    /// Compaction is due.
+    /// At or above the target: compact before the next request.
     Compact,
-    /// No request can be made.
+    /// At or above the blocking limit with compaction off or exhausted: no request is made.
     Blocked,
 }
 
-/// The figures a gauge compares with.
+/// Thresholds of a window, in tokens of the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
-    /// The whole window.
+    /// Whole window, prompt and answer together.
     pub window: Tokens,
-    /// What is left of it beside an answer.
+    /// Window minus the reserve for an answer: the longest prompt that can be answered.
     pub effective_window: Tokens,
-    /// Where automatic compaction begins, whether or not it is on.
+    /// Start of automatic compaction; computed even if it is off.
     pub autocompact_target: Tokens,
-    /// What people are shown as full: the target, or the effective window without automation.
+    /// 100 % on screens: the target, or the effective window if compaction is not automatic.
     pub limit_shown: Tokens,
-    /// Where the warning begins.
+    /// Start of [`Gauge::Warning`]; never below half of the limit shown.
     pub warning: Tokens,
-    /// Where the error begins.
+    /// Start of [`Gauge::Error`]; never below the warning.
     pub error: Tokens,
-    /// Where requests are refused, if compaction cannot help.
+    /// Start of [`Gauge::Blocked`]; applies only if compaction cannot help.
     pub blocking_limit: Tokens,
-    /// Compaction is automatic.
+    /// Whether compaction is automatic, from the settings.
     pub auto_compact: bool,
 }
 
 impl Thresholds {
-    /// The figures for a window and a model's longest answer.
+    /// Computes the thresholds. `max_output` is the longest answer the model can give.
     pub fn new(window: Tokens, max_output: Tokens, settings: &WindowSettings) -> Self {
         let scaled = |figure: Tokens| scaled(figure, window, settings.small_window);
+        // A model with short answers needs less than the full reserve.
         let effective_window = window - max_output.min(scaled(settings.output_reserve));
         let latest_target = effective_window - scaled(settings.compact_reserve);
         let autocompact_target = settings.compact_percent.map_or(latest_target, |percent| {
@@ -134,13 +136,13 @@ impl Thresholds {
             effective_window
         };
 
+        // The clamps keep the order in the module docs for every combination of settings.
         let half = Tokens(limit_shown.get().div_ceil(2));
         let warning = (limit_shown - scaled(settings.warning_margin)).max(half);
-        // Where someone sets the error's margin wider than the warning's, the warning still comes
-        // first.
+        // If the error margin is set wider than the warning margin, the warning still comes first.
         let error = (limit_shown - scaled(settings.error_margin)).max(warning);
-        // A reserve for blocking that is wider than the one for compaction must not block before
-        // compaction had its chance, nor before the error was shown.
+        // A blocking reserve wider than the compaction reserve would otherwise refuse requests
+        // before compaction was tried, or before the error was shown.
         let first_help = if settings.auto_compact {
             autocompact_target
         } else {
@@ -159,23 +161,24 @@ impl Thresholds {
         }
     }
 
-    /// Per cent left up to the limit shown, rounded; zero at and beyond it.
+    /// Percentage left up to the limit shown, rounded; zero at and beyond it.
     pub fn percent_left(&self, used: Tokens) -> u8 {
         let limit = u128::from(self.limit_shown.get());
         let left = u128::from((self.limit_shown - used).get());
         if limit == 0 {
             return 0;
         }
-        // Half a per cent rounds up.
+        // Integer rounding, half up.
         u8::try_from((left * 200 + limit) / (limit * 2)).unwrap_or(100)
     }
 
-    /// Automatic compaction is due.
+    /// Whether automatic compaction is on and the target reached.
     pub fn compaction_due(&self, used: Tokens) -> bool {
         self.auto_compact && used >= self.autocompact_target
     }
 
-    /// The state of the gauge.
+    /// Fill level at this use. Compaction and blocking exclude each other: as long as compaction
+    /// can help, requests are not refused.
     pub fn gauge(&self, used: Tokens, relief: Relief) -> Gauge {
         let can_compact = self.auto_compact && relief == Relief::Available;
         if can_compact && self.compaction_due(used) {
@@ -191,8 +194,8 @@ impl Thresholds {
         }
     }
 
-    /// Whether compaction can get below the target, given what it can never remove: system prompt,
-    /// tools, instructions and what must be kept.
+    /// Whether compaction can get below the target. `floor` is what it can never remove: system
+    /// prompt, tools, instructions and the part that must be kept.
     pub fn check_floor(&self, floor: Tokens) -> FloorCheck {
         if floor > self.autocompact_target {
             FloorCheck::Irreducible {
@@ -206,27 +209,27 @@ impl Thresholds {
     }
 }
 
-/// Whether what compaction cannot remove fits below the target.
+/// Answer of [`Thresholds::check_floor`]: whether compaction can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloorCheck {
-    /// It does: compaction can help.
+    /// The floor fits below the target: compaction can help.
     Reducible {
-        /// What is left for everything else.
+        /// Tokens between floor and target.
         room: Tokens,
     },
-    /// It does not: compaction cannot help until the floor falls.
+    /// The floor exceeds the target: compaction cannot help until the floor falls.
     Irreducible {
-        /// By how much it is too high.
+        /// Tokens by which the floor exceeds the target.
         excess: Tokens,
     },
 }
 
-/// A reserve or margin, in proportion where the window is small.
+/// A reserve or margin, scaled down in proportion if the window is small.
 fn scaled(figure: Tokens, window: Tokens, small_window: Tokens) -> Tokens {
     if window >= small_window {
         return figure;
     }
-    // `window < small_window`, so the divisor is not zero and the result not above `figure`.
+    // The divisor is not zero, because `window < small_window`; the result is at most `figure`.
     let share =
         u128::from(figure.get()) * u128::from(window.get()) / u128::from(small_window.get());
     Tokens(u64::try_from(share).unwrap_or(figure.get()))

@@ -4,6 +4,7 @@ use dormouse_core::settings::Percent;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
+/// Longer than every output reserve, so that the reserve decides.
 const LONG_ANSWER: Tokens = Tokens(128_000);
 
 fn automatic() -> WindowSettings {
@@ -124,7 +125,7 @@ fn the_figures_of_usual_windows() {
             at_percent(33.3),
             [180_000, 59_940, 59_940, 39_940, 39_940, 177_000],
         ),
-        // Half the limit is as low as the warning goes.
+        // The warning is clamped to half of the limit.
         (
             200_000,
             at_percent(20.0),
@@ -163,7 +164,7 @@ fn a_short_answer_leaves_a_larger_effective_window() {
     let figures = Thresholds::new(Tokens(200_000), Tokens(4_096), &automatic());
     assert_eq!(figures.effective_window, Tokens(195_904));
     assert_eq!(figures.autocompact_target, Tokens(182_904));
-    // Scaled to 2,000, the reserve is already shorter than the answer.
+    // Scaled to 2,000, the reserve is shorter than the answer.
     let figures = Thresholds::new(Tokens(10_000), Tokens(4_096), &automatic());
     assert_eq!(figures.effective_window, Tokens(8_000));
 }
@@ -310,7 +311,7 @@ fn figures_are_in_order_for_every_window_and_percentage() {
         })
         .collect();
     let manual = manual();
-    // All small windows, then every 997th: a prime, so that no remainder is left out.
+    // All small windows, then every 997th: a prime, so that no remainder is skipped.
     let windows = (2_000..=210_000_u64)
         .chain((210_001..2_000_000).step_by(997))
         .chain([2_000_000]);
@@ -325,7 +326,7 @@ fn figures_are_in_order_for_every_window_and_percentage() {
 }
 
 proptest! {
-    /// Also with settings that contradict each other, and far outside the usual windows.
+    /// Including contradictory settings, and windows far outside the usual range.
     #[test]
     fn figures_are_in_order_whatever_is_set(
         window in prop_oneof![0..5_000_u64, 2_000..2_000_001_u64, any::<u64>()],
@@ -351,7 +352,7 @@ proptest! {
         let figures = Thresholds::new(Tokens(window), Tokens(max_output), &settings);
         prop_assert!(in_order(&figures), "{:?}", figures);
         prop_assert!(figures.percent_left(Tokens(used)) <= 100);
-        // More used is never a better state, nor more left.
+        // More tokens in use never improve the gauge or the percentage left.
         let more = Tokens(used.saturating_add(used / 7 + 1));
         for relief in [Relief::Available, Relief::Exhausted] {
             prop_assert!(figures.gauge(Tokens(used), relief) <= figures.gauge(more, relief));

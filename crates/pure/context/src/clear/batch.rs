@@ -1,18 +1,19 @@
-//! Batches of old results: which may be cleared, and what that frees.
+//! Batches of old results: which may be cleared, and the tokens that frees.
 
 use super::ClearInputs;
 use crate::results::ResultEntry;
 use dormouse_core::units::Tokens;
 
-/// Tokens of the marker that takes a result's place: a sentence and the path of a file.
+/// Tokens of the marker that replaces a result: a sentence and the path of a file. A result must be
+/// at least twice as large to be cleared, see [`ClearInputs::least`].
 pub(super) const MARKER_TOKENS: Tokens = Tokens(50);
 
-/// Entries to be cleared, in order. There may be thousands, and most questions are answered "no":
-/// looking at one is a comparison and an addition.
+/// Entries to clear, oldest first. There may be thousands and most requests clear nothing, so each
+/// entry costs one comparison and one addition.
 #[derive(Clone, Debug, Default)]
 pub struct Batch<'a> {
     entries: Vec<&'a ResultEntry>,
-    /// Estimates of all entries up to each.
+    /// Running sums of the estimates, one per entry.
     upto: Vec<Tokens>,
 }
 
@@ -34,23 +35,23 @@ impl<'a> Batch<'a> {
         self.upto.last().copied().unwrap_or_default()
     }
 
-    /// Entries, oldest first.
+    /// Entries of the batch, oldest first.
     pub fn entries(&self) -> impl Iterator<Item = &'a ResultEntry> {
         self.entries.iter().copied()
     }
 
-    /// Whether it has no entry.
+    /// Whether the batch has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Leaves the oldest so many entries in it.
+    /// Keeps the oldest `count` entries.
     pub fn truncate(&mut self, count: usize) {
         self.entries.truncate(count);
         self.upto.truncate(count);
     }
 
-    /// Position of the first segment that a clearing changes.
+    /// Position of the first segment that the clearing changes; the cache is lost from there on.
     pub(super) fn first(&self) -> Option<usize> {
         self.entries.first().map(|entry| entry.position)
     }
@@ -61,31 +62,33 @@ impl<'a> Batch<'a> {
 }
 
 impl<'a> ClearInputs<'a> {
-    /// Tokens of the markers for so many results.
+    /// Tokens of the markers for a number of results.
     fn markers(count: usize) -> Tokens {
         Tokens(MARKER_TOKENS.get() * count as u64)
     }
 
-    /// Tokens that come free when a batch is cleared, net of its markers.
+    /// Tokens freed by clearing a batch, net of its markers.
     pub fn freed(&self, batch: &Batch<'_>) -> Tokens {
         self.measure.correct(batch.estimate()) - Self::markers(batch.entries.len())
     }
 
-    /// Results that may be cleared at all, oldest first.
+    /// Results that may be cleared at all, oldest first: those before the newest round.
     pub fn old(&self) -> &'a [ResultEntry] {
         self.index.old_results(self.view.tail())
     }
 
-    /// Tokens of some of the oldest results: a slice of the index that begins with its first entry.
+    /// Calibrated tokens of a slice of the index that begins with its first entry.
     pub fn held(&self, oldest: &[ResultEntry]) -> Tokens {
         let estimate = oldest.last().map(|last| last.estimate_upto);
         self.measure.correct(estimate.unwrap_or_default())
     }
 
-    /// A result is cleared only if that saves at least as much as the marker takes. This is the
-    /// smallest estimate of which that is true.
+    /// Smallest estimate of a result worth clearing: it must save at least as much as its marker
+    /// takes, that is, hold twice that.
     fn least(&self) -> Tokens {
         let enough = |estimate: u64| self.measure.correct(Tokens(estimate)) >= Self::markers(2);
+        // Bisect instead of inverting the calibration: its rounding would shift the limit by one.
+        // The factor is clamped to 0.5–3, so four times covers every case.
         let (mut low, mut high) = (0, Self::markers(2).get() * 4);
         while low < high {
             let middle = u64::midpoint(low, high);
@@ -98,22 +101,24 @@ impl<'a> ClearInputs<'a> {
         Tokens(low)
     }
 
-    /// All of these that are worth a marker.
+    /// Entries that are large enough to be worth a marker.
     pub fn worthwhile(&self, entries: &'a [ResultEntry]) -> Batch<'a> {
         let least = self.least();
         Batch::of(entries.iter().filter(|entry| entry.estimate >= least))
     }
 
-    /// All old results but the newest of all, whether those are old or not.
+    /// All old results except the newest `keep`; results waiting in the tail count among the
+    /// newest.
     pub fn all_but(&self, keep: usize) -> Batch<'a> {
         let waiting = self.index.waiting(self.view.tail());
         let all = self.index.results().len() + waiting;
+        // At least one result stays, whatever the setting: the model needs its latest input.
         let going = all.saturating_sub(keep.max(1));
         let old = self.old();
         self.worthwhile(&old[..going.min(old.len())])
     }
 
-    /// Oldest first, until what is left holds no more than `leave`.
+    /// Oldest results, until the rest holds at most `leave` tokens.
     pub fn down_to(&self, leave: Tokens) -> Batch<'a> {
         let old = self.old();
         let held = self.held(old);
@@ -122,7 +127,7 @@ impl<'a> ClearInputs<'a> {
             let gone = cleared.checked_sub(1).map(|last| batch.upto[last]);
             held - self.measure.correct(gone.unwrap_or_default()) + Self::markers(cleared)
         };
-        // The more are cleared, the less is left.
+        // The rest shrinks monotonically with the number cleared, so bisect.
         let (mut low, mut high) = (0, batch.entries.len());
         while low < high {
             let middle = usize::midpoint(low, high);
@@ -136,7 +141,8 @@ impl<'a> ClearInputs<'a> {
         batch
     }
 
-    /// Recalled memories that are older than the newest result of a batch go along.
+    /// Adds recalled memories older than the batch's newest result. Alone they never justify a
+    /// clearing.
     pub(super) fn with_memories(&self, batch: Batch<'a>) -> Batch<'a> {
         let newest = batch.entries.last().map_or(0, |entry| entry.position);
         let memories = self.index.memories();
@@ -151,7 +157,7 @@ impl<'a> ClearInputs<'a> {
         Batch::of(entries.into_iter())
     }
 
-    /// Tokens from a position to the end of what was sent.
+    /// Calibrated tokens from a position to the end of the frozen part.
     pub(super) fn behind(&self, position: usize) -> Tokens {
         let frozen = self.view.frozen();
         let all = frozen.weight(frozen.len());

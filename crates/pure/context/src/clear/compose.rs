@@ -1,4 +1,4 @@
-//! From a selection to the record of a clearing.
+//! The record of a clearing, composed from a selection.
 
 use super::Selection;
 use crate::offload;
@@ -8,41 +8,41 @@ use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
 use dormouse_core::record::{ClearedBlock, Clearing, ClearingPlace};
 
-/// What stands for a recalled memory that was cleared.
+/// Replacement of a cleared memory. It names no file: recall can find the memory again.
 const CLEARED_MEMORY: &str = "[Old recalled memory cleared; it can be recalled again.]";
 
-/// The text of a cleared result, to be saved.
+/// Text of a cleared result, to save before the record is appended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedResult {
-    /// The name of its file.
+    /// File name inside the session's folder of results.
     pub name: String,
-    /// Its text.
+    /// Whole text of the result.
     pub text: String,
 }
 
 /// A clearing, ready to be carried out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composed {
-    /// The record.
+    /// Record to append once `saved` is on disk.
     pub clearing: Clearing,
-    /// Texts that must be on disk before the record is written.
+    /// Texts that must be on disk before the record is appended.
     pub saved: Vec<SavedResult>,
 }
 
-/// How every marker begins.
+/// Beginning of every marker; [`is_marker`] recognises it, so existing logs depend on it.
 const MARKER: &str = "[Old tool result content cleared; full text: ";
 
-/// What stands for a cleared result.
+/// Replacement of a cleared result, with the path of its full text.
 pub fn marker(path: &str) -> String {
     format!("{MARKER}{path}]")
 }
 
-/// Whether a result is nothing but a marker.
+/// Whether a result consists of a marker.
 pub(crate) fn is_marker(text: &str) -> bool {
     text.starts_with(MARKER)
 }
 
-/// Makes the record. `folder` is where the texts will lie, as the model is shown it.
+/// Composes the record. `folder` is the folder of results as the model is shown it.
 pub fn compose(view: &View, selection: &Selection, folder: &str) -> Composed {
     let mut saved = Vec::new();
     let segments = selection
@@ -62,12 +62,14 @@ pub fn compose(view: &View, selection: &Selection, folder: &str) -> Composed {
             thinking: selection.thinking.clone(),
             reason: selection.reason.clone(),
             freed: selection.freed,
+            // Each text has a file of its own, named by its marker.
             blob: None,
         },
         saved,
     }
 }
 
+/// Replacement for a segment; the text of a result is added to `saved`.
 fn cleared(segment: &Segment, folder: &str, saved: &mut Vec<SavedResult>) -> Block {
     let Some(call) = segment
         .block
@@ -77,7 +79,8 @@ fn cleared(segment: &Segment, folder: &str, saved: &mut Vec<SavedResult>) -> Blo
         return Block::text(CLEARED_MEMORY);
     };
     let text = segment.block.readable_text().unwrap_or_default();
-    // Of a preview, the whole text lies in a file already.
+    // The whole text of a preview is in a file already; name that one instead of saving the
+    // preview.
     if let Some(path) = offload::saved_at(&text, folder) {
         return Block::tool_result(call, &marker(path), segment.block.is_error());
     }

@@ -1,13 +1,14 @@
 //! Layer 2: clearing the content of old tool results.
 //!
 //! # Model
-//! A clearing is a batch: it takes many results at once, so that the prefix is written again
-//! rarely, and never slides along. The planner looks at the index of results and either selects a
-//! batch or says why not. Composing a selection makes the record and the texts to be saved.
+//! Results are cleared in batches and never by a sliding window, because each clearing makes the
+//! provider write the cached prefix again. The planner reads the index of results and selects a
+//! batch, or returns the reason why not. Composing a selection makes the record and the texts to
+//! save.
 //!
 //! # Responsibilities
-//! Batches that a policy can choose from ([`ClearInputs`]), what is never cleared, the triggers of
-//! the policies `classic` and `economic`, the bytes that stand there afterwards.
+//! Batches that a policy can choose from ([`ClearInputs`]), results that are never cleared, the
+//! triggers of the policies `classic` and `economic`, the markers that replace cleared content.
 //!
 //! # Not here
 //! Whether clearing pays (`economy`), saving the texts, appending the record. Clearing by the
@@ -36,29 +37,29 @@ use dormouse_core::record::Calibration;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Tokens;
 
-/// Figures and switches of the fixed triggers.
+/// Settings of the fixed triggers (`microcompact.*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClearSettings {
-    /// Tools whose results may be cleared.
+    /// Names of the tools whose results may be cleared.
     pub tools: Vec<String>,
-    /// Clearing when the cache has lapsed.
+    /// Whether results are cleared once the cache has expired.
     pub idle: bool,
-    /// Newest results that stay then.
+    /// Number of newest results that stay in that case.
     pub idle_keep: usize,
-    /// Clearing when the window gets tight.
+    /// Whether results are cleared above the warning threshold.
     pub pressure: bool,
-    /// Newest results that stay then.
+    /// Number of newest results that stay in that case.
     pub pressure_keep: usize,
-    /// It takes more than this.
+    /// Tokens that old results must hold before pressure clears them; below it, little is gained.
     pub pressure_held: Tokens,
-    /// And at least this must come free.
+    /// Least tokens that a clearing under pressure must free, to be worth the new cache write.
     pub pressure_freed: Tokens,
-    /// Where a batch of the economic policy ends.
+    /// Tokens of old results that a batch of the economic policy leaves in the prompt.
     pub leave: Tokens,
 }
 
 impl ClearSettings {
-    /// Reads them from the settings.
+    /// Reads the values from the settings table.
     pub fn new(settings: &Settings) -> Self {
         let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         Self {
@@ -74,78 +75,79 @@ impl ClearSettings {
     }
 }
 
-/// How weights become tokens in this session.
+/// Conversion from weights to tokens in this session.
 #[derive(Clone, Copy, Debug)]
 pub struct Measure {
-    /// The model's bytes per token.
+    /// Bytes per token of the model.
     pub bytes: BytesPerToken,
-    /// The correction learnt.
+    /// Correction factor learnt from measurements.
     pub calibration: Calibration,
 }
 
 impl Measure {
-    /// Corrected tokens of a weight.
+    /// Calibrated tokens of a weight.
     pub fn tokens(&self, weight: &dormouse_core::weight::Weight) -> Tokens {
         self.correct(tokens::estimate(weight, self.bytes))
     }
 
-    /// An estimate, corrected.
+    /// An estimate with the calibration applied.
     pub fn correct(&self, estimate: Tokens) -> Tokens {
         self.calibration.correct(estimate)
     }
 }
 
-/// Facts that a batch is chosen by.
+/// Inputs for choosing a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct ClearInputs<'a> {
-    /// The view.
+    /// View whose frozen part is cleared.
     pub view: &'a View,
-    /// Its results.
+    /// Index of its results.
     pub index: &'a ResultIndex,
-    /// Figures of the triggers.
+    /// Settings of the triggers.
     pub settings: &'a ClearSettings,
-    /// Weights to tokens.
+    /// Conversion from weights to tokens.
     pub measure: Measure,
-    /// Tokens in use.
+    /// Tokens of the prompt that would be sent now.
     pub used: Tokens,
-    /// Where the window counts as tight.
+    /// Warning threshold of the window; pressure begins here.
     pub warning: Tokens,
-    /// The cache has lapsed: the prefix is written again whatever happens.
+    /// Whether the cache has expired, so that the prefix is written again in any case.
     pub cold: bool,
 }
 
-/// A batch to be cleared.
+/// A batch to clear.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// Positions of the segments, in order.
+    /// Positions among the frozen segments, ascending.
     pub positions: Vec<usize>,
-    /// Tokens that come free.
+    /// Tokens freed, net of the markers.
     pub freed: Tokens,
-    /// Tokens behind the first cleared result that stay, and are written again on a warm cache.
+    /// Tokens behind the first cleared result that stay and, on a warm cache, are written again.
     pub behind: Tokens,
-    /// Thinking that has to go with them.
+    /// Bound thinking that has to be removed with the results.
     pub thinking: Vec<BlockKey>,
-    /// Why.
+    /// Figures that decided, for the record.
     pub reason: String,
 }
 
-/// What the planner says.
+/// Answer of the planner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClearVerdict {
-    /// Clear these.
+    /// Clear this batch now, in one record.
     Clear(Selection),
-    /// Nothing is cleared.
+    /// Clear nothing before the next request.
     Leave {
-        /// Why not.
+        /// Reason shown in explanations.
         reason: String,
     },
 }
 
-/// Clears when the cache has lapsed, and when the window gets tight.
+/// Rule of the policy `classic`: clear once the cache has expired, and above the warning threshold.
 pub fn classic(inputs: &ClearInputs<'_>) -> ClearVerdict {
     let settings = inputs.settings;
     if inputs.cold && settings.idle {
         let batch = inputs.all_but(settings.idle_keep);
+        // An empty batch falls through: a tight window may still clear a few large results.
         if !batch.is_empty() {
             return inputs.clear(batch);
         }
@@ -177,13 +179,14 @@ pub fn classic(inputs: &ClearInputs<'_>) -> ClearVerdict {
     inputs.clear(batch)
 }
 
-/// Clears down to the mark of the settings if that pays. `worth` is asked with the tokens that come
-/// free and those that stay behind the first cleared result.
+/// Rule of the policy `economic`: clear down to `microcompact.pressure.leave` if that pays. `worth`
+/// is called with the tokens freed and the tokens that stay behind the first cleared result.
 pub fn economic(
     inputs: &ClearInputs<'_>,
     worth: impl FnOnce(Tokens, Tokens) -> Result<String, String>,
 ) -> ClearVerdict {
     let settings = inputs.settings;
+    // The switches of `classic` apply here too, by the state of the cache.
     if inputs.cold && !settings.idle {
         return leave("clearing on a lapsed cache is switched off");
     }
@@ -200,7 +203,7 @@ fn leave(reason: impl Into<String>) -> ClearVerdict {
 }
 
 impl<'a> ClearInputs<'a> {
-    /// Verdict for a batch that a policy has chosen, whether it pays or not.
+    /// Verdict for a chosen batch, without asking whether it pays.
     pub fn clear(&self, batch: Batch<'a>) -> ClearVerdict {
         self.clear_if(batch, |_, _| {
             Ok(if self.cold {
@@ -211,13 +214,14 @@ impl<'a> ClearInputs<'a> {
         })
     }
 
-    /// Verdict for a batch that is cleared only where `worth` says yes. It is asked with the tokens
-    /// that come free and those that stay behind the first cleared result.
+    /// Verdict for a chosen batch, cleared only if `worth` returns `Ok`. It is called with the
+    /// tokens freed and the tokens that stay behind the first cleared result.
     pub fn clear_if(
         &self,
         batch: Batch<'a>,
         worth: impl FnOnce(Tokens, Tokens) -> Result<String, String>,
     ) -> ClearVerdict {
+        // Recalled memories of the same age are cleared in the same rewrite.
         let batch = self.with_memories(batch);
         let Some(first) = batch.first() else {
             return leave("no old result is worth a marker");
@@ -228,6 +232,7 @@ impl<'a> ClearInputs<'a> {
             Ok(reason) => reason,
             Err(reason) => return leave(reason),
         };
+        // Checked last: the reason that clearing does not pay is the more useful one.
         match local_rewrite(self.view, first) {
             RewriteVerdict::Wait { reason } => leave(reason),
             RewriteVerdict::Allowed { thinking } => ClearVerdict::Clear(Selection {

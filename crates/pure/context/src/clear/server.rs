@@ -1,8 +1,10 @@
-//! Clearing that the provider does: the conversation's own bytes stay as they are.
+//! Clearing by the provider: the conversation's own bytes stay as they are.
 //!
-//! Two forms. *Context editing* is asked for with parameters that every later request repeats.
+//! Two forms. *Context editing* is requested with parameters that every later request repeats.
 //! *Cache edits* delete single spans from a cached prefix: results carry a reference from the
-//! start, and a block of the conversation names those that go.
+//! start, and a block in the conversation names the deleted ones.
+//!
+//! Not here: sending the parameters, and local clearing ([`crate::clear`]).
 
 use crate::results::ResultIndex;
 use crate::view::View;
@@ -12,29 +14,29 @@ use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Tokens;
 use serde_json::json;
 
-/// Figures and switches of both forms.
+/// Settings of both forms (`microcompact.api.*`, `microcompact.cache_edits.*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
-    /// Context editing is wished for.
+    /// Whether context editing is switched on.
     pub api: bool,
-    /// Prompt length from which the provider clears results.
+    /// Prompt length in tokens from which the provider clears results.
     pub trigger: Tokens,
-    /// The least it clears at once.
+    /// Least tokens the provider is asked to clear at once, so that the cache is rewritten rarely.
     pub at_least: Tokens,
-    /// Turns whose thinking stays after an idle gap.
+    /// Number of turns whose thinking stays after the cache has expired.
     pub idle_thinking: u64,
-    /// Windows above this are large.
+    /// Window in tokens above which context editing is used beside automatic compaction.
     pub large_window: Tokens,
-    /// Cache edits are wished for.
+    /// Whether cache edits are switched on.
     pub cache_edits: bool,
-    /// Live results above which the oldest are deleted.
+    /// Number of live results above which the oldest are deleted.
     pub live: usize,
-    /// Newest results that stay.
+    /// Number of newest results that stay.
     pub keep: usize,
 }
 
 impl ServerSettings {
-    /// Reads them from the settings.
+    /// Reads the values from the settings table.
     pub fn new(settings: &Settings) -> Self {
         let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         Self {
@@ -50,31 +52,31 @@ impl ServerSettings {
     }
 }
 
-/// What the provider is asked to clear.
+/// Parameters of context editing for the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApiEdits {
-    /// Turns whose thinking stays; `None` keeps all.
+    /// Number of turns whose thinking stays; `None` keeps all.
     pub thinking_turns: Option<u64>,
-    /// Prompt length from which results are cleared.
+    /// Prompt length in tokens from which results are cleared.
     pub trigger: Tokens,
-    /// The least cleared at once.
+    /// Least tokens cleared at once.
     pub at_least: Tokens,
 }
 
-/// What is known of provider and session.
+/// Facts about provider and session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerInputs {
-    /// The provider offers it.
+    /// Whether the provider offers context editing.
     pub offered: bool,
-    /// Compaction is automatic.
+    /// Whether compaction is automatic.
     pub auto_compact: bool,
-    /// The model's window.
+    /// Window of the model.
     pub window: Tokens,
-    /// The cache has lapsed.
+    /// Whether the cache has expired.
     pub cold: bool,
 }
 
-/// Whether the next request asks for context editing, and if not, why.
+/// Parameters of context editing for the next request, or the reason for none.
 pub fn api_edits(settings: &ServerSettings, inputs: ServerInputs) -> Result<ApiEdits, String> {
     if !settings.api {
         return Err("clearing by the provider is switched off".to_owned());
@@ -82,6 +84,7 @@ pub fn api_edits(settings: &ServerSettings, inputs: ServerInputs) -> Result<ApiE
     if !inputs.offered {
         return Err("the provider offers no context editing".to_owned());
     }
+    // In a small window automatic compaction comes first, and both would rewrite the prefix.
     if inputs.auto_compact && inputs.window <= settings.large_window {
         return Err(format!(
             "compaction is automatic and the window of {} is not large",
@@ -89,6 +92,7 @@ pub fn api_edits(settings: &ServerSettings, inputs: ServerInputs) -> Result<ApiE
         ));
     }
     Ok(ApiEdits {
+        // On a warm cache removing thinking would break the prefix; on a cold one it is free.
         thinking_turns: inputs.cold.then_some(settings.idle_thinking),
         trigger: settings.trigger,
         at_least: settings.at_least,
@@ -98,14 +102,15 @@ pub fn api_edits(settings: &ServerSettings, inputs: ServerInputs) -> Result<ApiE
 /// Results to delete from the provider's cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheEdit {
-    /// Their calls, which are also their references.
+    /// Ids of their calls, which are also their cache references.
     pub calls: Vec<CallId>,
-    /// Their places.
+    /// Keys of the results, for the record.
     pub keys: Vec<BlockKey>,
 }
 
 impl CacheEdit {
-    /// The block that deletes them. It stays in the conversation: later requests repeat it.
+    /// Block that deletes them. It stays in the conversation, because later requests must repeat
+    /// it.
     ///
     /// # Errors
     /// Never in practice: the value is an object with a type.
@@ -119,7 +124,7 @@ impl CacheEdit {
     }
 }
 
-/// Whether results are deleted from the cache now. `gone` says which were deleted
+/// Results to delete from the cache now, or the reason for none. `gone` tells which were deleted
 /// before.
 pub fn cache_edit(
     settings: &ServerSettings,
@@ -147,6 +152,7 @@ pub fn cache_edit(
         ));
     }
     let newest_round = index.results().len() - index.old_results(view.tail()).len();
+    // The model has not answered the newest round yet, so all of it stays.
     let staying = settings.keep.max(1).max(newest_round);
     let going = &live[..live.len().saturating_sub(staying)];
     if going.is_empty() {

@@ -82,7 +82,7 @@ fn more_than_twelve_live_results_leave_five() {
     let bytes = String::from_utf8(block.bytes().to_vec()).unwrap();
     let first = r#"{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"call_1_0"},"#;
     assert!(bytes.starts_with(first), "{bytes}");
-    // What is gone is not live.
+    // Deleted results are not live.
     let gone: HashSet<BlockKey> = found.keys.into_iter().collect();
     assert!(edit(&with(13), &gone).is_err());
     assert!(edit(&with(20), &gone).is_err());

@@ -17,7 +17,7 @@ fn text(tokens: usize) -> String {
     "word".repeat(tokens)
 }
 
-/// One round after the other, each with one call; the last has its results but no answer yet.
+/// Rounds with one call each; the last has its results but no answer yet.
 pub(super) struct Fixture {
     log: LogBuilder,
     target: Target,
@@ -57,7 +57,7 @@ impl Fixture {
         self.log.user_blocks(results.collect());
     }
 
-    /// The model answers without a call: everything before is fixed.
+    /// Appends an answer without a call, which freezes everything before it.
     pub(super) fn answered(mut self) -> Self {
         self.log.assistant("msg_end", vec![Block::text("done")]);
         self
@@ -115,7 +115,7 @@ impl Fixture {
 enum Rule {
     Classic,
     Economic,
-    /// Everything that may be cleared at all.
+    /// Every result that may be cleared at all.
     All,
 }
 
@@ -175,7 +175,7 @@ fn what_waits_for_the_next_request_counts_as_newest() {
     // The last round is not answered: its result is in the tail.
     let fixture = Fixture::of(&[("Read", 500); 7]);
     assert_eq!(fixture.cleared(&idle()), 2);
-    // A tool whose results stay does not take a place.
+    // Results of tools that are never cleared do not count among the newest.
     let mut fixture = Fixture::of(&[("Read", 500); 7]);
     fixture.round(&[("mcp__x__y", 500)]);
     assert_eq!(fixture.cleared(&idle()), 2);
@@ -199,7 +199,7 @@ fn pressure_begins_at_the_warning() {
 
 #[test]
 fn pressure_takes_more_than_forty_thousand_held() {
-    // The newest round is not counted among what is held.
+    // The newest round does not count as held.
     let at = |tokens: usize| {
         Fixture::of(&[
             ("Bash", 35_000),
@@ -234,7 +234,7 @@ fn pressure_takes_at_least_twenty_thousand_freed() {
 
 #[test]
 fn few_large_results_are_cleared_under_pressure_on_a_lapsed_cache_too() {
-    // Five results: a lapsed cache alone would leave them all.
+    // Five results: the idle rule alone would keep all of them.
     let fixture = Fixture::of(&[("Bash", 30_000); 5]).answered();
     let both = Question {
         used: Tokens(150_000),
@@ -274,7 +274,7 @@ fn the_economic_rule_acts_only_where_it_pays() {
     let ClearVerdict::Leave { reason } = fixture.ask(&no) else {
         panic!("cleared");
     };
-    // Behind the first cleared result: two results, their words and calls, and the markers.
+    // Behind the first cleared result: two results, their texts and calls, and the markers.
     assert!(reason.starts_with("39800 against 20"), "{reason}");
     for (cold, idle, pressure) in [(true, false, true), (false, true, false)] {
         let off = Question {
@@ -298,7 +298,7 @@ fn some_things_are_never_cleared() {
     fixture.round(&[("Read", 30_000), ("Bash", 30_000), ("Grep", 30_000)]);
     let fixture = fixture.answered();
     let selection = fixture.selection(&question(Rule::All));
-    // Only the one old result of a file: not other tools', not small ones, not the newest round.
+    // Only one old file read: not other tools, not small results, not the newest round.
     assert_eq!(selection.positions.len(), 1);
     let conversation = fixture.conversation();
     let composed = compose(conversation.view(), &selection, "/s/tool-results");
@@ -360,7 +360,7 @@ fn recalled_memories_go_along_but_never_alone() {
 fn a_batch_is_cleared_once() {
     let mut fixture = Fixture::of(&[("Read", 500); 12]).answered();
     let selection = fixture.selection(&idle());
-    // A long path must not make a marker look worth clearing.
+    // A marker with a long path must not look worth clearing again.
     let folder = format!("/{}", "folder/".repeat(80));
     let composed = compose(fixture.conversation().view(), &selection, &folder);
     fixture.log.push(Body::Cleared(composed.clearing));
@@ -386,7 +386,7 @@ fn of_a_preview_the_marker_names_the_file_with_the_whole_text() {
     let marker = composed.clearing.blocks[0].block.readable_text().unwrap();
     assert_eq!(marker, super::marker("/s/tool-results/ab-cd.txt"));
     assert_eq!(composed.saved.len(), selection.positions.len() - 1);
-    // A text that only looks like one is saved like any other.
+    // A text that only resembles a preview is saved like any other.
     let composed = compose(fixture.conversation().view(), &selection, "/elsewhere");
     assert_eq!(composed.saved.len(), selection.positions.len());
 }
@@ -407,6 +407,6 @@ fn bound_thinking_waits_for_the_end_of_the_turn_and_goes_along() {
     assert!(reason.contains("bound"), "{reason}");
     let finished = bound(Fixture::of(&[("Read", 500); 9]).answered());
     let selection = finished.selection(&idle());
-    // Thinking of the first round stands in front of the first cleared result.
+    // Thinking of the first round stands in front of the first cleared result and stays.
     assert_eq!(selection.thinking.len(), 8);
 }

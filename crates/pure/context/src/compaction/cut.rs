@@ -1,7 +1,7 @@
-//! Where a conversation may be cut, and what stays behind a cut.
+//! Cuts: positions at which a conversation may be divided, and the tail that stays behind one.
 //!
-//! A cut lies in front of an assistant's turn, or in front of words of the user's side: never
-//! between a call and its result.
+//! A cut lies in front of an assistant turn or of a user message, never between a call and its
+//! result.
 
 use crate::category::Category;
 use crate::clear::Measure;
@@ -12,7 +12,7 @@ use dormouse_core::record::{Role, SeqRange};
 use dormouse_core::units::Tokens;
 use std::collections::BTreeMap;
 
-/// Positions at which the sequence may be cut, in order. The first is 0 if there is anything.
+/// Positions of all cuts, ascending. The first is 0 unless there are no segments.
 pub fn cuts(segments: &SegmentList) -> Vec<usize> {
     let mut cuts = Vec::new();
     let mut before: Option<Role> = None;
@@ -20,6 +20,7 @@ pub fn cuts(segments: &SegmentList) -> Vec<usize> {
         let side = side(segment);
         let begins = before.is_none_or(|before| before != side);
         let result = segment.block.kind() == BlockKind::ToolResult;
+        // A user turn that begins with results belongs to the calls before it.
         if begins && !result {
             cuts.push(at);
         }
@@ -28,7 +29,7 @@ pub fn cuts(segments: &SegmentList) -> Vec<usize> {
     cuts
 }
 
-/// Where the rounds behind an earlier summary begin.
+/// Positions at which rounds begin, behind the summaries of earlier compactions.
 pub fn rounds(segments: &SegmentList) -> Vec<usize> {
     let summaries = segments
         .iter()
@@ -38,7 +39,7 @@ pub fn rounds(segments: &SegmentList) -> Vec<usize> {
     behind.collect()
 }
 
-/// System messages stand on the user's side.
+/// Side that a segment belongs to; system messages are on the user's.
 fn side(segment: &Segment) -> Role {
     match segment.role {
         Role::Assistant => Role::Assistant,
@@ -46,26 +47,26 @@ fn side(segment: &Segment) -> Role {
     }
 }
 
-/// The last cut at or before a position.
+/// Last cut at or before a position.
 pub fn cut_at_or_before(cuts: &[usize], position: usize) -> Option<usize> {
     let after = cuts.partition_point(|cut| *cut <= position);
     after.checked_sub(1).map(|at| cuts[at])
 }
 
-/// The first cut at or behind a position.
+/// First cut at or behind a position.
 pub fn cut_at_or_after(cuts: &[usize], position: usize) -> Option<usize> {
     let at = cuts.partition_point(|cut| *cut < position);
     cuts.get(at).copied()
 }
 
-/// Tokens from a position to the end.
+/// Calibrated tokens from a position to the end.
 pub fn tokens_from(segments: &SegmentList, position: usize, measure: Measure) -> Tokens {
     let all = segments.weight(segments.len());
     measure.tokens(&all) - measure.tokens(&segments.weight(position))
 }
 
-/// The cut whose tail holds at most `most` tokens, and at least one round if there is one that
-/// fits.
+/// Cut with the longest tail of at most `most` tokens; the end of the segments if not even the last
+/// round fits.
 pub fn tail_of(segments: &SegmentList, most: Tokens, measure: Measure) -> usize {
     cuts(segments)
         .into_iter()
@@ -73,10 +74,12 @@ pub fn tail_of(segments: &SegmentList, most: Tokens, measure: Measure) -> usize 
         .unwrap_or(segments.len())
 }
 
-/// The records of the segments for which `keep` says yes, as few ranges as name them exactly.
+/// Records of the segments for which `keep` is true, as the fewest ranges that name no other record
+/// of the view.
 pub fn ranges(segments: &SegmentList, keep: impl Fn(usize) -> bool) -> Vec<SeqRange> {
     let mut records: BTreeMap<Seq, bool> = BTreeMap::new();
     for (at, segment) in segments.iter().enumerate() {
+        // One kept block keeps its whole record.
         let kept = records.entry(segment.origin.record).or_default();
         *kept |= keep(at);
     }
@@ -96,34 +99,35 @@ pub fn ranges(segments: &SegmentList, keep: impl Fn(usize) -> bool) -> Vec<SeqRa
     ranges
 }
 
-/// How much stays beside session notes that serve as the summary.
+/// Size of the tail that stays beside session notes used as the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotesTail {
-    /// At least so many tokens.
+    /// Least tokens (`notes.keep_tokens`), as far as `limit` allows.
     pub tokens: Tokens,
-    /// At least so many messages with text.
+    /// Least number of messages with text (`notes.keep_messages`), as far as `limit` allows.
     pub messages: usize,
-    /// At most so many tokens.
+    /// Most tokens that may stay (`notes.keep_limit`); wins over both minimums.
     pub limit: Tokens,
 }
 
-/// Why notes cannot serve as the summary.
+/// Reasons why notes cannot serve as the summary.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotesTailError {
-    /// What they cover last is no longer in the prompt.
-    #[error("the last message they cover is no longer in the prompt")]
+    /// A compaction or snip has removed the last message they cover.
+    #[error("the last message that the notes cover is no longer in the prompt")]
     NotInView,
-    /// Too much follows what they cover.
-    #[error("{tokens} tokens follow the last message they cover; at most {limit} may stay")]
+    /// The part that the notes do not cover exceeds the limit.
+    #[error("{tokens} tokens follow the last message that the notes cover; the limit is {limit}")]
     TooMuch {
-        /// What follows.
+        /// Tokens behind the last message covered.
         tokens: Tokens,
-        /// What may.
+        /// Most tokens that may stay (`notes.keep_limit`).
         limit: Tokens,
     },
 }
 
-/// The cut from which the conversation stays when notes up to `last` replace what is before.
+/// Cut from which the conversation stays if notes covering everything up to `last` replace the
+/// rest.
 pub fn notes_tail(
     segments: &SegmentList,
     last: Seq,
@@ -132,13 +136,14 @@ pub fn notes_tail(
 ) -> Result<usize, NotesTailError> {
     let covered = segments
         .iter()
+        // `rposition` needs an exact length, which the chunked iterator lacks.
         .collect::<Vec<_>>()
         .into_iter()
         .rposition(|segment| segment.origin.record == last);
     let covered = covered.ok_or(NotesTailError::NotInView)?;
     let cuts = cuts(segments);
     let behind = covered + 1;
-    // Where nothing follows, nothing has to stay.
+    // Nothing uncovered: the whole conversation may go, and the minimum is met by extending below.
     let mut cut = if behind == segments.len() {
         behind
     } else {
@@ -160,7 +165,7 @@ pub fn notes_tail(
             .checked_sub(1)
             .and_then(|before| cut_at_or_before(&cuts, before));
         match earlier {
-            // The summary in front is never kept as it is: it becomes part of the new one.
+            // An earlier summary is not kept verbatim: it becomes part of the new one.
             Some(earlier)
                 if tokens_from(segments, earlier, measure) <= rule.limit
                     && !is_summary(segments, earlier) =>

@@ -1,4 +1,4 @@
-//! Where conversations are cut, and what stays.
+//! Cuts, and the part that stays behind them.
 
 use super::cut::*;
 use super::test_kit::{Talk, measure};
@@ -13,6 +13,7 @@ use dormouse_testkit::blocks::call;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
+/// Defaults of the settings.
 const RULE: NotesTail = NotesTail {
     tokens: Tokens(10_000),
     messages: 5,
@@ -64,7 +65,7 @@ fn ranges_name_the_records_that_stay_and_no_other() {
 
 #[test]
 fn beside_notes_stay_ten_thousand_tokens_and_five_messages_with_text() {
-    // Everything is covered: the tail reaches back until both are there.
+    // Everything is covered: the tail extends back until both minimums are met.
     let by_tokens = talk(&[4_000; 6]);
     let segments = by_tokens.segments();
     let last = *by_tokens.messages().last().unwrap();
@@ -89,13 +90,13 @@ fn beside_notes_stay_ten_thousand_tokens_and_five_messages_with_text() {
 
 #[test]
 fn the_tail_beside_notes_never_exceeds_its_limit() {
-    // Two messages with text are there; the next would make it too long.
+    // Two messages with text are there; the next would exceed the limit.
     let talk = talk(&[500, 39_500, 600]);
     let segments = talk.segments();
     let last = *talk.messages().last().unwrap();
     let cut = notes_tail(&segments, last, RULE, measure()).unwrap();
     assert!(tokens_from(&segments, cut, measure()) <= RULE.limit);
-    // What follows what they cover is kept whatever the least is.
+    // An uncovered part above the limit rules the notes out.
     let first = talk.messages()[0];
     let error = notes_tail(&segments, first, RULE, measure()).unwrap_err();
     assert!(matches!(error, NotesTailError::TooMuch { tokens, .. } if tokens > Tokens(40_000)));
@@ -106,7 +107,7 @@ fn the_tail_beside_notes_never_exceeds_its_limit() {
 
 #[test]
 fn a_large_turn_that_is_covered_need_not_stay() {
-    // The last turn alone is larger than the limit, but nothing follows it.
+    // The last turn alone exceeds the limit, but the notes cover it.
     let talk = talk(&[500, 45_000]);
     let segments = talk.segments();
     let last = *talk.messages().last().unwrap();
@@ -132,7 +133,7 @@ fn kept(talk: &Talk, scope: Scope, keep: &dyn Keep) -> Result<Kept, String> {
     Kept::new(talk.conversation().view(), scope, keep, measure()).map_err(|error| error.to_string())
 }
 
-/// Both ends, as a policy of another crate may choose them.
+/// Keeps both ends, as a policy of another crate may.
 #[derive(Debug)]
 struct BothEnds;
 
@@ -187,7 +188,7 @@ fn a_chosen_message_divides_what_stays_from_what_goes() {
     assert!(!from.records().contains(messages.last().unwrap()));
     let up_to = kept(&talk, Scope::UpTo(third), &Unsent).unwrap();
     assert!(up_to.records().contains(&third) && !up_to.records().contains(&messages[0]));
-    // From a call on, its result stays with it.
+    // A cut behind a call moves behind its result.
     let call = messages[9];
     let from = kept(&talk, Scope::From(call), &Unsent).unwrap();
     assert!(from.records().contains(&messages[10]));

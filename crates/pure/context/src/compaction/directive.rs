@@ -1,14 +1,16 @@
-//! The text that asks for a summary.
+//! The directive that asks a model for a summary.
 
 use std::fmt::Write as _;
 
+/// Prompt text, to which the scope and any instructions are appended.
 const DIRECTIVE: &str = include_str!("directive.md");
 
-/// The most of somebody else's instructions that is passed on, in bytes.
+/// Most bytes of instructions from the user, instruction files and hooks, about 2,000 tokens.
+/// Without a limit a hook's output could make the request for the summary too long.
 const MOST_INSTRUCTIONS: usize = 8_000;
 
-/// Sections a summary must have, in order. The one with the user's messages is not asked for: it
-/// is written from the log.
+/// Sections that a summary must have, in order. The one with the user's messages is not asked for:
+/// the engine writes it from the log.
 pub const REQUIRED_SECTIONS: [&str; 7] = [
     "Primary request and intent",
     "Key technical concepts",
@@ -19,24 +21,24 @@ pub const REQUIRED_SECTIONS: [&str; 7] = [
     "Current work",
 ];
 
-/// Which part of the conversation a summary is about.
+/// Part of the conversation that a summary covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
+    /// The whole conversation, without exceptions.
     Whole,
-    /// What follows a message that stays.
+    /// Everything behind a message that stays.
     FromHere {
-        /// How it begins: the model knows no numbers.
+        /// Beginning of that message. The model sees no record numbers, so the directive quotes it.
         begins: String,
     },
-    /// What comes before a message that stays.
+    /// Everything before a message that stays.
     UpToHere {
-        /// How it begins: the model knows no numbers.
+        /// Beginning of that message; see [`Part::FromHere`].
         begins: String,
     },
 }
 
-/// The directive. `instructions` come from the user, from instruction files and from hooks.
+/// Text of the directive. `instructions` come from the user, instruction files and hooks.
 pub fn directive(part: &Part, instructions: &[String]) -> String {
     let mut text = DIRECTIVE.trim_end().to_owned();
     // Writing to a string does not fail.
@@ -63,14 +65,17 @@ pub fn directive(part: &Part, instructions: &[String]) -> String {
         if at == 0 {
             text.push_str("\n\nWishes for this summary:");
         }
+        // The limit is shared, so a long instruction leaves less for those behind it.
         let wish = &wish[..wish.floor_char_boundary(left)];
         left -= wish.len();
+        // Indented, so that further lines stay in the same list item.
         let _ = write!(text, "\n- {}", wish.replace('\n', "\n  "));
     }
     text
 }
 
-/// The "Compact instructions" section of an instruction file, if it has one.
+/// Body of the "Compact instructions" section of an instruction file, up to the next heading of the
+/// same or a higher level.
 pub fn compact_instructions(markdown: &str) -> Option<String> {
     let level = |line: &str| line.chars().take_while(|c| *c == '#').count();
     let mut lines = markdown.lines();
@@ -83,6 +88,7 @@ pub fn compact_instructions(markdown: &str) -> Option<String> {
     })?;
     let depth = level(heading);
     let body: Vec<&str> = lines
+        // Deeper headings belong to the section; one of the same level ends it.
         .take_while(|line| level(line) == 0 || level(line) > depth)
         .collect();
     let body = body.join("\n");

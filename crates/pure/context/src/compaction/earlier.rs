@@ -1,14 +1,17 @@
-//! What an earlier compaction left, when session notes take the place of the conversation.
+//! The summary of an earlier compaction, when session notes serve as the new one.
 
 use super::frame;
 use super::offline;
 use super::protocol::JobContext;
 
-/// Notes cover the session from its beginning, so that they replace the notes before them; a
-/// summary that a model wrote in between is carried along.
+/// Appends the earlier summary to the notes. Notes cover the session from its beginning and replace
+/// earlier notes; a summary that a model wrote in between would be lost and is carried along,
+/// condensed.
 pub(super) fn with_earlier(cx: &JobContext<'_>, summary: String) -> String {
+    /// Heading that separates the carried summary from the notes, and by which it is found again.
     const EARLIER: &str = "# Earlier summary\n\n";
     let bytes = cx.conversation.bytes_per_token();
+    // Notes begin with the same title line every time: an earlier summary with it was notes.
     let first_line = summary.lines().next().unwrap_or_default();
     let carried = |text: String| match text.split_once(EARLIER) {
         Some((_, carried)) => Some(carried.to_owned()),

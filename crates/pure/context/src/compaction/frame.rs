@@ -1,37 +1,42 @@
-//! What stands in the prompt after a compaction, block by block.
+//! The blocks that a boundary puts into the prompt: frame and summary, user messages, evidence.
 
 use crate::category::Category;
 use crate::segment::Segment;
 use dormouse_core::block::Block;
 
+/// Prompt text around a summary, with a placeholder each for summary and history.
 const FRAME: &str = include_str!("frame.md");
+// The tags of `frame.md`; by them a summary is found again in the prompt.
 const OPEN: &str = "<conversation-summary>";
 const CLOSE: &str = "</conversation-summary>";
 
-/// The parts of a compacted prompt that are not kept from the conversation.
+/// Texts of a compacted prompt that are not kept from the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// The summary.
+    /// Summary, without its frame.
     pub summary: String,
-    /// The user's messages, word for word.
+    /// Section of the user's messages, word for word or referenced.
     pub user_messages: Option<String>,
-    /// The evidence ledger.
+    /// Evidence ledger as text.
     pub evidence: Option<String>,
-    /// The file that holds everything, as the model is shown it.
+    /// Path of the log as the model is shown it.
     pub history: String,
 }
 
 impl Parts {
-    /// The blocks, in order.
+    /// Blocks in prompt order.
     pub fn blocks(&self) -> Vec<Block> {
         let history = format!(
             "The full history is in `{}`, one JSON record a line. To look something up, search \
              that file for a word (for example `grep -n WORD` on it) and read the lines found.",
             self.history
         );
+        // History first, then the summary, once: a summary that contains a placeholder is not
+        // expanded.
         let frame = FRAME.trim_end().replace("{{history}}", &history).replacen(
             "{{summary}}",
             self.summary
+                // A closing tag inside the summary would end the frame early.
                 .replace(CLOSE, "<conversation-summary/>")
                 .trim(),
             1,
@@ -49,8 +54,8 @@ impl Parts {
     }
 }
 
-/// The summaries among some segments, in order and without their frames. What the engine itself
-/// puts beside a summary is not among them: it is written anew every time.
+/// Summaries among some segments, in order and without their frames. User messages and evidence
+/// beside them are left out, because every compaction writes them anew.
 pub fn summaries_in<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Vec<String> {
     segments
         .into_iter()
@@ -58,12 +63,13 @@ pub fn summaries_in<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Vec<
         .filter_map(|segment| segment.block.readable_text())
         .filter_map(|text| match text.find(OPEN) {
             Some(start) => Some(unframed(&text[start + OPEN.len()..]).to_owned()),
+            // Blocks that begin with a tag are the engine's own sections or restored parts.
             None => (!text.starts_with('<')).then_some(text),
         })
         .collect()
 }
 
-/// The first paragraph introduces, the last names the history.
+/// Text between the introduction, the first paragraph, and the paragraph that names the history.
 fn unframed(framed: &str) -> &str {
     let body = &framed[..framed.rfind(CLOSE).unwrap_or(framed.len())];
     let body = body.trim();

@@ -1,39 +1,39 @@
-//! Whether a summary may take the place of a conversation.
+//! The gate: conditions under which a summary may replace a conversation.
 
 use super::directive::REQUIRED_SECTIONS;
 use super::protocol::Answer;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::units::Tokens;
 
-/// Why a summary was refused.
+/// Reasons why a summary is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    /// There was nothing in it.
+    /// No text in it, or nothing that would be removed.
     #[error("the summary is empty")]
     Empty,
-    /// The answer was cut off.
+    /// The output limit ended it, or the closing tag is missing.
     #[error("the summary was cut off before its end")]
     CutOff,
-    /// The model tried to work on.
+    /// The model called a tool instead of answering.
     #[error("a tool was called instead of writing a summary")]
     ToolCall,
-    /// Sections are missing.
+    /// Required sections that are missing.
     #[error("the summary lacks {}", .0.join(", "))]
     Sections(Vec<&'static str>),
-    /// It would not make the prompt smaller.
+    /// The prompt would not become smaller.
     #[error("the result of {result} tokens is not smaller than the {replaced} it replaces")]
     NotSmaller {
-        /// What would stand there.
+        /// Tokens of the summary and everything beside it.
         result: Tokens,
-        /// What stands there.
+        /// Tokens of what it replaces.
         replaced: Tokens,
     },
-    /// Words of the user would be gone.
+    /// Number of user messages that neither stay nor are quoted or referenced.
     #[error("{0} messages of the user are not accounted for")]
     UserMessages(usize),
 }
 
-/// The summary in an answer, if it may be taken.
+/// Summary in an answer, if it passes the gate.
 ///
 /// # Errors
 /// When a tool was called, the answer was cut off, or it holds no complete summary.
@@ -45,6 +45,7 @@ pub(super) fn accepted(answer: &Answer) -> Result<String, GateError> {
         .filter(|block| block.kind() == BlockKind::Text)
         .filter_map(Block::readable_text)
         .collect();
+    // Text beside a call is the beginning of work, not a summary.
     if answer.blocks.iter().any(called) {
         return Err(GateError::ToolCall);
     }
@@ -54,7 +55,7 @@ pub(super) fn accepted(answer: &Answer) -> Result<String, GateError> {
     summary_of(&text.join("\n"))
 }
 
-/// Takes the summary out of an answer: without the analysis, within its tags if it has them.
+/// Extracts the summary from an answer: without the analysis, and inside its tags if it has them.
 ///
 /// # Errors
 /// When nothing is left, or a required section is missing.
@@ -63,7 +64,7 @@ pub fn summary_of(answer: &str) -> Result<String, GateError> {
     let inner = match answer.find("<summary>") {
         Some(start) => {
             let body = &answer[start + "<summary>".len()..];
-            // A summary may quote the tag; the last one ends it.
+            // A summary may quote the tag, so the last closing tag counts.
             match body.rfind("</summary>") {
                 Some(end) => &body[..end],
                 None => return Err(GateError::CutOff),
@@ -86,8 +87,9 @@ pub fn summary_of(answer: &str) -> Result<String, GateError> {
     }
 }
 
+/// Removes the scratch part in front of the summary.
 fn without_analysis(answer: &str) -> String {
-    // One that a summary quotes is none.
+    // An analysis tag inside the summary is a quotation.
     let summary = answer.find("<summary>").unwrap_or(answer.len());
     let analysis = answer.find("<analysis>").filter(|start| *start < summary);
     let Some(start) = analysis else {
@@ -98,7 +100,7 @@ fn without_analysis(answer: &str) -> String {
             let rest = &answer[start + end + "</analysis>".len()..];
             format!("{}{rest}", &answer[..start])
         }
-        // An analysis that never ends may still be followed by a summary.
+        // An analysis without a closing tag may still be followed by a summary.
         None => match answer[start..].find("<summary>") {
             Some(summary) => answer[start + summary..].to_owned(),
             None => answer[..start].to_owned(),
@@ -106,10 +108,11 @@ fn without_analysis(answer: &str) -> String {
     }
 }
 
-/// Whether a line consists of the title, whatever numbering and emphasis surrounds it.
+/// Whether a line begins with the title, case-insensitive, after any numbering and emphasis.
 fn has_section(summary: &str, title: &str) -> bool {
     summary.lines().any(|line| {
         let bare = line.trim_start_matches(|c: char| !c.is_alphabetic());
+        // `get`, because the title's length may fall inside a multi-byte character.
         bare.get(..title.len())
             .is_some_and(|begins| begins.eq_ignore_ascii_case(title))
     })

@@ -1,9 +1,11 @@
-//! The compaction as a job without IO.
+//! The compaction as a state machine without IO.
 //!
-//! `start` and `handle` return what is to be done next; whoever runs the job does it and comes
-//! back with what happened. The order: hooks, notes, the model (riding the cache, then cold), the
-//! extract without a model, restoration, the boundary. Every failure on the way has a next step,
-//! and the last step cannot fail, so a job ends in a boundary or in a reason why there is none.
+//! `start` and `handle` return the next effect; the caller carries it out and reports the event.
+//! The order: hooks, notes, model (riding the cache, then cold), extract without a model,
+//! restoration, boundary. Every failure has a next step and the extract cannot fail, so a job ends
+//! in a boundary or in a reason why there is none.
+//!
+//! Not here: the division of the view (`kept`), the gate for summaries (`gate`), running effects.
 
 use super::cut;
 use super::directive::{self, Part};
@@ -29,12 +31,15 @@ use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 use std::collections::HashSet;
 
-/// What the blocks may take that only keep the turns in order once others are gone.
+/// Tokens reserved for stand-ins that the repair may add (an opening turn, missing results); each
+/// takes 10 to 20.
 const STAND_INS: Tokens = Tokens(64);
 
-/// Parts of their room that the user's messages and the evidence get when a result is too large.
+/// Divisors of the limits for user messages and evidence, tried in order while the result is not
+/// smaller. The first drops only the restored files; the last leaves a few hundred tokens.
 const LESS_ROOM: [u64; 4] = [1, 4, 16, 64];
 
+/// Effect that the job waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     Hooks,
@@ -55,21 +60,27 @@ enum Stage {
     Over,
 }
 
-/// A compaction under way.
+/// A compaction in progress.
 #[derive(Clone, Debug)]
 pub struct CompactionJob {
     request: Request,
     stage: Stage,
+    /// Streams that broke; bounded by `compact.stream_retries`.
     broken: u64,
+    /// Requests refused as too long; bounded by `compact.too_long.tries`.
     too_long: u64,
+    /// Oldest rounds left out of the request.
     dropped: usize,
+    /// Set once the provider rejected the request in the form of a fork.
     cold: bool,
+    /// Position from which everything stays, while notes are the summary.
     cut: Option<usize>,
+    /// Last failure of the model; reported with the outcome.
     failure: Option<String>,
 }
 
 impl CompactionJob {
-    /// A job for what is asked.
+    /// A job for a request, before its first step.
     pub fn new(request: Request) -> Self {
         Self {
             request,
@@ -83,7 +94,7 @@ impl CompactionJob {
         }
     }
 
-    /// The first step.
+    /// First effect: the hooks, unless there is nothing to compact.
     pub fn start(&mut self, cx: &JobContext<'_>) -> Effect {
         match self.kept(cx) {
             Ok(_) => Effect::RunHooks,
@@ -91,16 +102,18 @@ impl CompactionJob {
         }
     }
 
+    /// Ends the job because nothing would be removed.
     fn nothing_goes(&mut self, reason: &NothingGoes) -> Effect {
         let why = reason.to_string();
         let asked = self.failure.is_some();
         self.over(match reason {
+            // Only "everything has to stay" counts against the breaker; a wrong moment does not.
             NothingGoes::NotNow(_) => Outcome::Nothing(why),
             NothingGoes::AllStays => Outcome::NoProgress { why, asked },
         })
     }
 
-    /// The next step.
+    /// Takes the outcome of the last effect and returns the next one.
     pub fn handle(&mut self, cx: &JobContext<'_>, event: Event) -> Effect {
         match (self.stage.clone(), event) {
             (
@@ -110,7 +123,7 @@ impl CompactionJob {
                     instructions,
                 },
             ) => {
-                // What the user asked for by hand is done.
+                // A hook blocks automatic compactions only: the user's command takes precedence.
                 if let Some(why) = blocked.filter(|_| self.request.trigger != Trigger::Manual) {
                     return self.over(Outcome::Blocked(why));
                 }
@@ -119,6 +132,7 @@ impl CompactionJob {
             }
             (Stage::Notes, Event::NotesRead(notes)) => self.notes(cx, notes),
             (Stage::Asking, Event::Answered(answer)) => self.answered(cx, answer),
+            // The check may only improve the summary: if it fails, the first one is used.
             (Stage::Verifying { summary }, Event::Answered(answer)) => {
                 let verified = answer.ok().and_then(|answer| gate::accepted(&answer).ok());
                 self.restore(cx, verified.unwrap_or(summary), self.kind())
@@ -145,6 +159,7 @@ impl CompactionJob {
             (Stage::Committing { .. }, Event::NotCommitted(why)) => {
                 self.over(Outcome::NotWritten(why))
             }
+            // A caller's mistake ends the job instead of leaving it waiting for ever.
             (stage, event) => {
                 let why = format!("a compaction in {stage:?} was told {event:?}");
                 self.over(Outcome::NotWritten(why))
@@ -172,6 +187,7 @@ impl CompactionJob {
         }
     }
 
+    /// First source of a summary: notes for an automatic compaction of everything, else the model.
     fn first(&mut self, cx: &JobContext<'_>) -> Effect {
         let automatic = self.request.trigger != Trigger::Manual;
         if cx.rule.notes && automatic && self.request.scope == Scope::All {
@@ -181,6 +197,7 @@ impl CompactionJob {
         self.ask_or_extract(cx)
     }
 
+    /// Uses the notes as the summary if they cover enough and the result is below the target.
     fn notes(&mut self, cx: &JobContext<'_>, notes: Option<(Notes, Seq)>) -> Effect {
         let usable = notes.filter(|(notes, _)| !notes.is_blank());
         let Some((notes, last)) = usable else {
@@ -195,7 +212,7 @@ impl CompactionJob {
         let summary = notes::as_summary(&notes, cx.settings.notes, bytes);
         let summary = earlier::with_earlier(cx, summary);
         self.cut = Some(cut);
-        // Whether the result is small enough is known only once it is put together.
+        // The size of the result is known only after composing it.
         match self.compose(cx, &summary, BoundaryKind::Notes, &[], 1) {
             Ok((_, after)) if after < cx.target => self.restore(cx, summary, BoundaryKind::Notes),
             _ => {
@@ -234,6 +251,7 @@ impl CompactionJob {
         }
     }
 
+    /// Form of the request, from cheapest to most robust.
     fn form(&self, cx: &JobContext<'_>) -> AskForm {
         let segments = Rounds::of(cx.conversation.view()).without(self.dropped);
         if self.cold || !cx.rule.rides {
@@ -245,6 +263,7 @@ impl CompactionJob {
         }
     }
 
+    /// Takes the model's answer: use the summary, retry in another form, or extract.
     fn answered(&mut self, cx: &JobContext<'_>, answer: Result<Answer, AskFailure>) -> Effect {
         let failure = match answer {
             Ok(answer) => match gate::accepted(&answer) {
@@ -254,6 +273,7 @@ impl CompactionJob {
             Err(failure) => failure,
         };
         match failure {
+            // A broken stream is transient: same request again.
             AskFailure::Broken(why) => {
                 self.failure = Some(why);
                 self.broken += 1;
@@ -262,6 +282,7 @@ impl CompactionJob {
                 }
             }
             AskFailure::TooLong { gap } => {
+                // Retrying the same request would fail the same way, so rounds are dropped first.
                 self.failure = Some("the request for the summary is too long".to_owned());
                 self.too_long += 1;
                 if self.too_long <= cx.settings.too_long_tries && self.drop_rounds(cx, gap) {
@@ -269,6 +290,8 @@ impl CompactionJob {
                 }
             }
             AskFailure::Rejected(why) => {
+                // Some providers reject the fork's form (tools, thinking): ask once more as plain
+                // text.
                 self.failure = Some(why);
                 if cx.rule.rides && !std::mem::replace(&mut self.cold, true) {
                     return self.ask(cx);
@@ -279,7 +302,7 @@ impl CompactionJob {
         self.extract(cx)
     }
 
-    /// Drops the oldest rounds until the gap is covered. Says whether anything is left to ask.
+    /// Drops the oldest rounds until the gap is covered. Returns whether a shorter request exists.
     fn drop_rounds(&mut self, cx: &JobContext<'_>, gap: Option<Tokens>) -> bool {
         let share = cx.settings.too_long_drop;
         let next = Rounds::of(cx.conversation.view()).drop(self.dropped, gap, share, cx.measure);
@@ -288,7 +311,7 @@ impl CompactionJob {
     }
 
     fn summarised(&mut self, cx: &JobContext<'_>, summary: String) -> Effect {
-        // Whatever was tried before, this worked.
+        // An earlier failure no longer counts: the breaker must not count a success as one.
         self.failure = None;
         let Some(check) = cx.rule.check else {
             return self.restore(cx, summary, self.kind());
@@ -304,12 +327,14 @@ impl CompactionJob {
         Effect::Ask(Box::new(ask))
     }
 
+    /// Summary without a model: the most telling sentences of what is removed.
     fn extract(&mut self, cx: &JobContext<'_>) -> Effect {
         let bytes = cx.conversation.bytes_per_token();
         let kept = match self.kept(cx) {
             Ok(kept) => kept,
             Err(reason) => return self.nothing_goes(&reason),
         };
+        // At most a quarter of what it replaces, so that even an extract makes clear progress.
         let budget = cx.settings.offline.min(Tokens(kept.replaced.get() / 4));
         let earlier = frame::summaries_in(kept.going()).join("\n\n");
         let extract = offline::extract(kept.going(), Some(&earlier), budget, bytes);
@@ -319,6 +344,7 @@ impl CompactionJob {
         self.restore(cx, summary, BoundaryKind::Offline)
     }
 
+    /// Requests the files to restore and keeps the summary meanwhile.
     fn restore(&mut self, cx: &JobContext<'_>, summary: String, kind: BoundaryKind) -> Effect {
         let most = cx.rule.restore.files;
         let files = evidence::recent_files(&cx.conversation.state().chronicle, most);
@@ -333,8 +359,8 @@ impl CompactionJob {
         kind: BoundaryKind,
         parts: &[RestoredPart],
     ) -> Effect {
-        // What is shown again is the first thing to go when it does not get smaller; then what the
-        // engine puts beside the summary gets less room.
+        // If the result is not smaller, restored files are dropped first, because they can be read
+        // again; then user messages and evidence get less room.
         let mut composed = self.compose(cx, summary, kind, parts, 1);
         for part in LESS_ROOM {
             if !matches!(composed, Err(GateError::NotSmaller { .. })) {
@@ -352,11 +378,13 @@ impl CompactionJob {
                 };
                 Effect::Commit(Box::new(boundary))
             }
+            // The last resort gained nothing: the breaker has to know.
             Err(error) if kind == BoundaryKind::Offline => {
                 let asked = self.failure.is_some();
                 let why = error.to_string();
                 self.over(Outcome::NoProgress { why, asked })
             }
+            // The model's summary or the notes do not fit: extract, with the policy's own division.
             Err(error) => {
                 self.failure = Some(error.to_string());
                 self.cut = None;
@@ -365,7 +393,7 @@ impl CompactionJob {
         }
     }
 
-    /// Puts the boundary together and checks it.
+    /// Composes the boundary and checks that it is smaller and loses no user message.
     fn compose(
         &self,
         cx: &JobContext<'_>,
@@ -385,6 +413,7 @@ impl CompactionJob {
         let section = carry
             .user_messages
             .map(|limit| evidence::user_messages(chronicle, room(limit), bytes, stays));
+        // The ledger quotes only user messages that stand nowhere else word for word.
         let ledger = carry.evidence.map(|limit| {
             let exact = section.iter().flat_map(|section| &section.accounted);
             let exact = exact.filter(|message| message.form == evidence::Form::Exact);
@@ -400,7 +429,8 @@ impl CompactionJob {
             evidence: ledger.filter(|text| !text.is_empty()),
             history: cx.history.to_owned(),
         };
-        // What a model wrote for it is what the economic policy has to reckon with.
+        // Only summaries written by a model teach the estimate of their size; notes and extracts
+        // have other sizes.
         let by_model = matches!(kind, BoundaryKind::Full | BoundaryKind::Partial);
         let written = by_model.then(|| cx.measure.tokens(Block::text(summary).weight()));
         let summary = framed.blocks();
@@ -414,6 +444,7 @@ impl CompactionJob {
                 replaced: kept.replaced,
             });
         }
+        // Checked against the text that becomes the prompt, not against the plan for it.
         if carry.accounts_for_all {
             let section = framed.user_messages.as_deref().unwrap_or_default();
             if let Err(missing) = evidence::accounts_for_all(chronicle, section, stays) {
@@ -435,7 +466,7 @@ impl CompactionJob {
             .sum();
         let fixed = cx.measure.tokens(cx.prefix) + unsent;
         let before = conversation.count(cx.prefix).tokens;
-        // In this order, because an estimate may be larger than what was measured.
+        // Add first: an estimate may exceed the measured count, and token subtraction saturates.
         let after = before + added - kept.replaced;
         Ok((
             Boundary {

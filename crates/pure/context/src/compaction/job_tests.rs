@@ -34,7 +34,7 @@ fn hooks(blocked: Option<&str>) -> Event {
     }
 }
 
-/// Answers restorations and commits; returns at a question or at the end.
+/// Answers restorations and commits; returns at a model call or at the end.
 fn settle(job: &mut CompactionJob, cx: &JobContext<'_>, mut effect: Effect) -> Effect {
     loop {
         effect = match effect {
@@ -185,11 +185,11 @@ fn a_request_that_is_too_long_loses_its_oldest_rounds() {
             assert_eq!(crate::validate::consistent(segments), Ok(()));
             before = segments.len();
         }
-        // Three tries, then without the model.
+        // Three tries, then the extract.
         let effect = job.handle(cx, too_long(None));
         let effect = settle(&mut job, cx, effect);
         assert_eq!(kind_of(&effect), BoundaryKind::Offline);
-        // A gap that nothing covers is not tried for.
+        // No request is made if dropping rounds cannot cover the gap.
         let mut job = CompactionJob::new(request(Trigger::Manual));
         job.start(cx);
         job.handle(cx, hooks(None));
@@ -206,7 +206,7 @@ fn notes_take_the_place_of_the_call_when_they_can() {
     };
     let notes = apply(&Notes::blank(&Template::builtin()), &[edit]).unwrap();
     let blank = Notes::blank(&Template::builtin());
-    // Longer than what stays beside notes at least.
+    // Longer than the least tail beside notes.
     let mut talk = Talk::default();
     for n in 0..20 {
         talk.question(n, 1_500);
@@ -215,7 +215,7 @@ fn notes_take_the_place_of_the_call_when_they_can() {
     let cases = [
         (Some((notes.clone(), last)), true),
         (Some((blank, last)), false),
-        // The last message they cover is not in view.
+        // The last message covered is not in view.
         (Some((notes, dormouse_core::id::Seq::new(9_999))), false),
         (None, false),
     ];

@@ -1,4 +1,4 @@
-//! Which part of the conversation stays.
+//! The part of the conversation that stays verbatim beside a summary.
 
 use super::cut;
 use super::protocol::Scope;
@@ -16,13 +16,13 @@ use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 use std::collections::HashSet;
 
-/// Why there is nothing to be done.
+/// Reasons why a compaction would remove nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NothingGoes {
-    /// Not now, or not like this.
+    /// The scope is wrong, or bound thinking forbids it now.
     #[error("{0}")]
     NotNow(String),
-    /// All there is has to stay.
+    /// Everything in view has to stay.
     #[error("there is nothing to compact")]
     AllStays,
 }
@@ -33,23 +33,24 @@ impl From<&str> for NothingGoes {
     }
 }
 
-/// What stays and what goes.
+/// Division of a view into segments that stay and segments that are summarised.
 #[derive(Clone, Debug)]
 pub struct Kept {
     /// All segments, as they would be sent.
     pub segments: SegmentList,
+    /// Whether each segment stays; as long as `segments`.
     keep: Vec<bool>,
-    /// Where the summary stands.
+    /// Position of the summary.
     pub place: SummaryPlace,
-    /// Tokens of what goes.
+    /// Tokens of the segments that are summarised.
     pub replaced: Tokens,
 }
 
 impl Kept {
-    /// Decides by a rule.
+    /// Divides by scope and by the policy's rule.
     ///
     /// # Errors
-    /// When nothing goes.
+    /// When nothing would be removed, or not now.
     pub fn new(
         view: &View,
         scope: Scope,
@@ -61,7 +62,7 @@ impl Kept {
         let (keep, place): (Vec<bool>, SummaryPlace) = match scope {
             Scope::All => {
                 let Stays { front, tail } = keep.stays(&segments, measure);
-                // An earlier summary is never kept as it is: it becomes part of the new one.
+                // An earlier summary is not kept verbatim: it becomes part of the new one.
                 let tail = tail.max(summaries(&segments));
                 let keep = (0..count).map(|at| at >= tail || at < front);
                 (keep.collect(), SummaryPlace::Front)
@@ -75,6 +76,7 @@ impl Kept {
             Scope::UpTo(seq) => {
                 let first = position(&segments, seq, false)?;
                 let cut = cut::cut_at_or_before(&cut::cuts(&segments), first);
+                // A cut at the beginning would summarise nothing.
                 let cut = cut.filter(|cut| *cut > 0);
                 let cut = cut.ok_or("nothing comes before that message")?;
                 (
@@ -89,7 +91,7 @@ impl Kept {
     /// Keeps everything from a position on.
     ///
     /// # Errors
-    /// When nothing goes.
+    /// When nothing would be removed, or not now.
     pub fn from(view: &View, cut: usize, measure: Measure) -> Result<Self, NothingGoes> {
         let segments = view.segments();
         let keep = (0..segments.len()).map(|at| at >= cut).collect();
@@ -103,16 +105,17 @@ impl Kept {
         place: SummaryPlace,
         measure: Measure,
     ) -> Result<Self, NothingGoes> {
-        // What was not sent or not answered yet stays, with the calls it answers.
+        // Unsent and unanswered segments stay, with their calls: the model has yet to react to them.
         for kept in keep.iter_mut().skip(view.history_len()) {
             *kept = true;
         }
-        // A record stays as a whole, with what was derived from it.
+        // Layouts and the chronicle name whole records, so a record stays complete.
         let kept = segments.iter().zip(&keep).filter(|(_, kept)| **kept);
         let records: HashSet<Seq> = kept.map(|(segment, _)| segment.origin.record).collect();
         for (segment, kept) in segments.iter().zip(&mut keep) {
             *kept |= records.contains(&segment.origin.record);
         }
+        // Thinking in front of the first removed segment stays valid.
         if let Some(first) = keep.iter().position(|kept| !kept)
             && let RewriteVerdict::Wait { reason } = local_rewrite(view, first)
         {
@@ -137,32 +140,32 @@ impl Kept {
         })
     }
 
-    /// The records that stay, as ranges.
+    /// Ranges of the records that stay.
     pub fn ranges(&self) -> Vec<SeqRange> {
         cut::ranges(&self.segments, |at| self.keep[at])
     }
 
-    /// The records that stay.
+    /// Sequence numbers of the records that stay.
     pub fn records(&self) -> HashSet<Seq> {
         self.staying()
             .map(|segment| segment.origin.record)
             .collect()
     }
 
-    /// The segments that stay.
+    /// Segments that stay, in prompt order.
     pub fn staying(&self) -> impl Iterator<Item = &Segment> {
         let both = self.segments.iter().zip(&self.keep);
         both.filter(|(_, kept)| **kept).map(|(segment, _)| segment)
     }
 
-    /// The segments that go.
+    /// Segments that are summarised, in prompt order.
     pub fn going(&self) -> impl Iterator<Item = &Segment> {
         let both = self.segments.iter().zip(&self.keep);
         both.filter(|(_, kept)| !**kept).map(|(segment, _)| segment)
     }
 }
 
-/// Segments of earlier summaries in front.
+/// Number of leading segments that are summaries of earlier compactions.
 fn summaries(segments: &SegmentList) -> usize {
     segments
         .iter()
@@ -170,14 +173,16 @@ fn summaries(segments: &SegmentList) -> usize {
         .count()
 }
 
-/// The first words of a message: enough to know it again.
+/// First line of a message, cut to a length at which it can be recognised in a directive.
 pub(super) fn beginning(view: &View, seq: Seq) -> String {
+    /// Characters quoted: about one line, and too few to carry instructions of its own.
     const CHARS: usize = 80;
     let segments = view.segments();
     let mut parts = segments
         .iter()
         .filter(|segment| segment.origin.record == seq && !segment.block.kind().is_thinking());
     let text = parts.find_map(|segment| match segment.block.kind() {
+        // A call has no text; its tool's name is what the model can recognise.
         BlockKind::ToolUse => segment.block.tool().map(|tool| format!("a call of {tool}")),
         _ => segment.block.readable_text(),
     });
@@ -186,6 +191,7 @@ pub(super) fn beginning(view: &View, seq: Seq) -> String {
     line.chars().take(CHARS).collect()
 }
 
+/// First or last position of a record's segments.
 fn position(segments: &SegmentList, seq: Seq, last: bool) -> Result<usize, NothingGoes> {
     let mut found = None;
     for (at, segment) in segments.iter().enumerate() {

@@ -1,16 +1,16 @@
-//! Layer 4: replacing the conversation by what is needed to go on.
+//! Layer 4: compaction, the replacement of a conversation by a summary.
 //!
 //! # Model
-//! A compaction is a job without IO ([`CompactionJob`]): it is told what happened and answers with
-//! the next thing to do. It asks the hooks, tries the session notes, asks a model for a summary,
-//! falls back to an extract without a model, has files read again, and ends in one record, the
-//! boundary. Until that record is in the log, the old view stands.
+//! A compaction is a job without IO ([`CompactionJob`]): it takes events and returns the next
+//! effect. It runs the hooks, tries the session notes, asks a model for a summary, falls back to an
+//! extract without a model, has files restored, and ends in one record, the boundary. Until that
+//! record is in the log, the old view stands.
 //!
-//! Beside the summary the engine itself puts the user's messages, word for word, and the evidence
-//! ledger ([`crate::evidence`]); a model is not trusted with either.
+//! The engine itself puts the user's messages, word for word, and the evidence ledger
+//! ([`crate::evidence`]) beside the summary; neither is left to a model.
 //!
 //! # Responsibilities
-//! What is asked, what is kept, what is accepted, what the boundary holds.
+//! The directive, the part that is kept, the gate for summaries, the content of the boundary.
 //!
 //! # Not here
 //! When to compact ([`crate::layers`]), the breaker, sending requests, reading files, appending.
@@ -56,37 +56,37 @@ use crate::notes;
 use dormouse_core::settings::{Percent, Settings, keys};
 use dormouse_core::units::Tokens;
 
-/// Figures of a compaction.
+/// Settings of a compaction, read once per change of the settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompactSettings {
-    /// How often a broken stream is asked again.
+    /// Number of times that a summary is requested again after a broken stream.
     pub stream_retries: u64,
-    /// Most that the user's messages take.
+    /// Most tokens of the user's messages beside a summary.
     pub user_messages: Tokens,
-    /// Most that the evidence ledger takes.
+    /// Most tokens of the evidence ledger beside a summary.
     pub evidence: Tokens,
-    /// Most that an extract takes.
+    /// Most tokens of an extract without a model.
     pub offline: Tokens,
-    /// How often a request that is too long is shortened.
+    /// Number of times that a request for a summary is shortened after "prompt too long".
     pub too_long_tries: u64,
-    /// What is dropped each time, where the provider does not say how much is too much.
+    /// Share of the rounds dropped each time, if the provider does not report the excess.
     pub too_long_drop: Percent,
-    /// What stays beside notes.
+    /// Size of the tail that stays beside notes used as the summary.
     pub notes_tail: NotesTail,
-    /// How long notes may be.
+    /// Lengths to which notes are cut when they serve as the summary.
     pub notes: notes::Limits,
-    /// What is shown again.
+    /// Limits for files, skills and other restored parts.
     pub restore: RestoreLimits,
-    /// What stays of the tail under the economic policy.
+    /// Most tokens of the newest rounds that stay under the economic policy.
     pub economic_tail: Tokens,
-    /// What is shown again under the economic policy: files, tokens of one, tokens of all.
+    /// Limits of restored files under the economic policy: number, tokens of one, tokens of all.
     pub economic_restore: (usize, Tokens, Tokens),
-    /// Failures in a row after which the model is not asked by itself.
+    /// Consecutive failures after which automatic compaction no longer asks the model.
     pub breaker: u64,
 }
 
 impl CompactSettings {
-    /// Reads them from the settings.
+    /// Reads the values from the settings table.
     pub fn new(settings: &Settings) -> Self {
         let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         Self {

@@ -1,7 +1,7 @@
-//! A summary without a model: the sentences that say most.
+//! A summary without a model: the sentences ranked highest by extractive summarisation.
 //!
-//! It always succeeds. The earlier summary is one of the sources, with a share of the budget of
-//! its own, so that it is never crowded out by what came later.
+//! It always succeeds. The earlier summary has half of the budget to itself, so that later content
+//! cannot crowd it out.
 
 use crate::category::Category;
 use crate::segment::Segment;
@@ -10,13 +10,15 @@ use dormouse_core::models::BytesPerToken;
 use dormouse_core::units::Tokens;
 use dormouse_text::summary::{Budget, Passage, Voice, summarise};
 
-/// The most that is read of one text, in bytes: what matters stands at its ends.
+/// Most bytes read of one text, from its beginning, so that a single pasted file neither dominates
+/// the extract nor costs a scan of megabytes.
 const MOST_OF_ONE: usize = 16 * 1024;
 
-/// Tool results are read for errors and figures; more than their beginning says little.
+/// Most bytes read of one tool result: its beginning names the command or error; the rest would
+/// crowd out the conversation.
 const MOST_OF_RESULT: usize = 1_024;
 
-/// An extract of the segments, of about `budget` tokens at most.
+/// Extract of the segments, of about `budget` tokens at most. `earlier` is the summary before.
 pub fn extract<'a>(
     segments: impl IntoIterator<Item = &'a Segment>,
     earlier: Option<&str>,
@@ -43,6 +45,7 @@ pub fn extract<'a>(
     match earlier.filter(|text| !text.trim().is_empty()) {
         None => pick(&passages, whole),
         Some(earlier) => {
+            // Unused room of this half goes to the recent part.
             let share = whole / 2;
             let kept = condensed(earlier, Tokens(share as u64), bytes);
             let recent = pick(&passages, whole.saturating_sub(cost(&kept)));
@@ -51,7 +54,7 @@ pub fn extract<'a>(
     }
 }
 
-/// An earlier summary within a budget: whole if it fits, else its best sentences.
+/// Earlier summary within a budget: whole if it fits, else its highest-ranked sentences.
 pub fn condensed(earlier: &str, budget: Tokens, bytes: BytesPerToken) -> String {
     let cost = |text: &str| cost(text, bytes);
     let limit = usize::try_from(budget.get()).unwrap_or(usize::MAX);
@@ -65,12 +68,13 @@ pub fn condensed(earlier: &str, budget: Tokens, bytes: BytesPerToken) -> String 
     summarise(&passages, Budget::Measured { limit, cost: &cost }).text(&passages)
 }
 
-/// What a text takes, about.
+/// Estimated tokens of a text, at least one, so that no passage is free.
 fn cost(text: &str, bytes: BytesPerToken) -> usize {
     let tokens = bytes.text.tokens_of(text.len() as u64).get();
     usize::try_from(tokens).unwrap_or(usize::MAX).max(1)
 }
 
+/// Speaker for the ranking; `None` leaves the segment out.
 fn voice(segment: &Segment) -> Option<Voice> {
     match segment.category {
         Category::Human => Some(Voice::User),
@@ -80,6 +84,7 @@ fn voice(segment: &Segment) -> Option<Voice> {
     }
 }
 
+/// Beginning of a segment's text, up to its limit. Thinking is left out.
 fn readable(segment: &Segment) -> Option<String> {
     if segment.block.kind().is_thinking() {
         return None;

@@ -1,4 +1,4 @@
-//! What passes between a compaction and whoever runs it.
+//! Values passed between a compaction job and its caller.
 
 use super::CompactSettings;
 use super::restore::RestoredPart;
@@ -14,163 +14,163 @@ use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 
-/// Which part of the conversation is compacted.
+/// Part of the conversation that is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All of it, but for what the policy keeps.
+    /// Everything except what the policy keeps.
     All,
-    /// What follows this message.
+    /// Everything behind this message, which stays; the cached prefix survives.
     From(Seq),
-    /// What comes before this message.
+    /// Everything before this message, which stays.
     UpTo(Seq),
 }
 
-/// What is asked for.
+/// A compaction as requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Why.
+    /// Cause, recorded in the boundary. Hooks cannot block a manual one.
     pub trigger: Trigger,
-    /// Which part.
+    /// Part of the conversation to compact.
     pub scope: Scope,
-    /// Wishes of the user and of instruction files.
+    /// Instructions of the user and of instruction files, for the directive.
     pub instructions: Vec<String>,
-    /// What may be tried.
+    /// Means that the breaker allows.
     pub allowed: Allowed,
 }
 
-/// What a job may look at.
+/// Read-only inputs of a job, the same for all its steps.
 #[derive(Clone, Copy, Debug)]
 pub struct JobContext<'a> {
-    /// The session.
+    /// Session to compact, as of the job's start.
     pub conversation: &'a Conversation,
-    /// What the prefix weighs.
+    /// Weight of the rendered prefix.
     pub prefix: &'a Weight,
-    /// Weights to tokens.
+    /// Conversion from weights to calibrated tokens.
     pub measure: Measure,
-    /// Figures.
+    /// Limits and retry counts of compactions.
     pub settings: &'a CompactSettings,
-    /// The policy's part.
+    /// Shape of the compaction under the policy in force.
     pub rule: &'a CompactRule,
-    /// The result must be below this for notes to be used.
+    /// Size that a compaction from notes must stay below; else a summary is asked for.
     pub target: Tokens,
-    /// The log, as the model is shown it.
+    /// Path of the log as the model is shown it.
     pub history: &'a str,
-    /// The sequence the boundary will have.
+    /// Sequence number that the boundary record will have.
     pub seq: Seq,
-    /// The id it will have.
+    /// Id that the boundary record will have.
     pub id: &'a RecordId,
 }
 
-/// How the model is asked.
+/// Form of the request for a summary.
 #[derive(Clone, Debug)]
 pub enum AskForm {
-    /// As a fork of the conversation.
+    /// A fork of the conversation, read from the cache.
     Riding,
-    /// As a fork without its oldest rounds.
+    /// A fork without its oldest rounds; misses the cache behind the prefix.
     Shortened(Vec<Segment>),
-    /// As one text, without tools.
+    /// The conversation as one text, without tools.
     Cold(String),
 }
 
-/// A call to be made.
+/// A model call to make.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// How.
+    /// Form in which the conversation is sent.
     pub form: AskForm,
-    /// What is asked.
+    /// Directive to append behind it.
     pub directive: String,
 }
 
-/// What a model answered.
+/// A complete answer of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Its blocks.
+    /// Blocks of the answer, thinking included.
     pub blocks: Vec<Block>,
-    /// A limit ended it.
+    /// Whether the output limit ended it.
     pub cut_off: bool,
 }
 
-/// Why there is no answer.
+/// Reasons why there is no answer, by remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AskFailure {
-    /// The prompt is too long, by so much if the provider says it.
+    /// The prompt is too long: drop rounds and ask again.
     TooLong {
-        /// Tokens too many.
+        /// Excess in tokens, if the provider reports it.
         gap: Option<Tokens>,
     },
-    /// The stream broke; another try may work.
+    /// The stream broke: ask again.
     Broken(String),
-    /// The provider does not take the request in this form.
+    /// The provider rejects this form of request: ask in another form.
     Rejected(String),
-    /// Nothing can be had from the provider now.
+    /// No answer can be expected now: extract without a model.
     Failed(String),
 }
 
-/// What happened.
+/// Outcomes of effects; every [`Effect`] except `Done` ends in one.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The hooks were asked.
+    /// PreCompact hooks have run.
     HooksRan {
-        /// What they wish.
+        /// Instructions they add to the directive.
         instructions: Vec<String>,
-        /// Which of them says no, and why.
+        /// Name and reason of a hook that blocks the compaction.
         blocked: Option<String>,
     },
-    /// The notes were read, with the last message they cover.
+    /// Notes were read, with the last message they cover; `None` if there are none.
     NotesRead(Option<(Notes, Seq)>),
-    /// The model was asked.
+    /// The model answered or failed.
     Answered(Result<Answer, AskFailure>),
-    /// Files and the like were read.
+    /// Files and other parts were read for restoration.
     Restored(Vec<RestoredPart>),
     /// The boundary is in the log.
     Committed,
-    /// It is not.
+    /// The boundary could not be appended, with the reason.
     NotCommitted(String),
 }
 
-/// What is to be done next.
+/// Actions for the caller, one at a time.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Ask the hooks.
+    /// Run the PreCompact hooks.
     RunHooks,
-    /// Read the notes; wait for an update that is under way.
+    /// Read the notes; wait for an update in progress.
     ReadNotes,
-    /// Ask the model.
+    /// Ask the model for a summary.
     Ask(Box<Ask>),
-    /// Read these files again, newest first, and whatever else is to be shown again.
+    /// Read these files, newest first, and the other parts to restore.
     Restore {
-        /// Paths.
+        /// Paths as the tools recorded them.
         files: Vec<String>,
     },
-    /// Append this record, unless the log has moved on.
+    /// Append this record, expecting the head the job was started at.
     Commit(Box<Boundary>),
-    /// The end.
+    /// The job is over.
     Done(Outcome),
 }
 
-/// How a job ended.
+/// Result of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The conversation is shorter.
+    /// The boundary is in the log.
     Compacted {
-        /// How it was done.
+        /// Source of the summary.
         kind: BoundaryKind,
-        /// Tokens before.
+        /// Tokens of the prompt before.
         before: Tokens,
-        /// Tokens after, as estimated.
+        /// Tokens of the prompt after, estimated until the next response.
         after: Tokens,
-        /// Why the model's summary is not what stands there, if it was asked.
+        /// Reason why a model that was asked did not provide the summary.
         model_failed: Option<String>,
     },
-    /// A hook said no.
+    /// A hook blocked it, with its reason.
     Blocked(String),
-    /// There was nothing to do, or not now.
+    /// Nothing was done because of scope or moment, with the reason.
     Nothing(String),
-    /// Whatever was tried would not have been smaller than what it replaces.
+    /// Every composition was at least as large as what it replaces.
     NoProgress {
-        /// What was tried last.
+        /// Reason of the last composition that failed.
         why: String,
-        /// A model was asked.
+        /// Whether a model was asked; decides whether the breaker counts a failure.
         asked: bool,
     },
     /// The boundary could not be written; the old view stands.

@@ -1,8 +1,10 @@
-//! A compaction that the provider makes: one signed block that stands for the conversation.
+//! Compaction by the provider: one signed block that replaces the conversation.
 //!
-//! Used where thinking is bound to the prompt in front of it and a turn is under way: a local
-//! rewrite would have to wait. The block takes the place of all messages, those not answered yet
-//! included; what the engine keeps without a model follows it as words.
+//! Used within a turn on models that bind thinking to the prompt, where a local rewrite would have
+//! to wait. The block replaces all messages, unanswered ones included; the user's messages and the
+//! evidence follow it as ordinary text.
+//!
+//! Not here: asking the provider for the block.
 
 use super::frame::Parts;
 use super::gate::GateError;
@@ -14,13 +16,13 @@ use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 
-/// What stands in the frame, since the summary stands before it.
+/// Text in the frame's place for the summary, which the provider's block holds.
 const BEFORE: &str = "The summary of the conversation stands before this.";
 
-/// The boundary for the provider's block, and what is left, as estimated.
+/// Boundary for the provider's block, and the estimated tokens left.
 ///
 /// # Errors
-/// When the block holds no summary, or nothing would get smaller.
+/// When the block holds no summary, or the result is not smaller than what it replaces.
 pub fn provider_boundary(
     cx: &JobContext<'_>,
     trigger: Trigger,
@@ -38,6 +40,7 @@ pub fn provider_boundary(
     let conversation = cx.conversation;
     let bytes = conversation.bytes_per_token();
     let chronicle = &conversation.state().chronicle;
+    // No message stays in view, so the section has to hold all of them (`|_| false`).
     let section = evidence::user_messages(chronicle, cx.settings.user_messages, bytes, |_| false);
     let ledger = evidence::render_beside(chronicle, cx.settings.evidence, bytes, |_| true);
     let beside = Parts {
@@ -56,6 +59,7 @@ pub fn provider_boundary(
     let added = cx.measure.tokens(&added);
     let segments = conversation.view().segments();
     let replaced = cx.measure.tokens(&segments.weight(segments.len()));
+    // The prompt would stay as long as it was, and the next request would compact again.
     if added >= replaced {
         return Err(GateError::NotSmaller {
             result: added,

@@ -1,26 +1,26 @@
-//! What is shown again after a compaction.
+//! Parts that are restored into the prompt after a compaction.
 
 use crate::tokens;
 use dormouse_core::block::Block;
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::units::Tokens;
 
-/// What a restored part is.
+/// Kind of a restored part; determines its tag and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RestoredKind {
-    /// A file that was read lately, as it is on disk now.
+    /// A recently read file, with its content on disk now.
     File,
-    /// A skill that was used.
+    /// A skill used in the session.
     Skill,
-    /// The plan.
+    /// The plan of the session.
     Plan,
-    /// The to-do list.
+    /// To-do list of the session.
     Todos,
-    /// Agents that run in the background.
+    /// Agents running in the background.
     Agents,
     /// A listing of tools, agents or servers.
     Listing,
-    /// What a hook had to say at the start of the session.
+    /// Output of a SessionStart hook.
     Hook,
 }
 
@@ -38,41 +38,41 @@ impl RestoredKind {
     }
 }
 
-/// Something to show again.
+/// A part to restore, read by the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredPart {
-    /// What it is.
+    /// Kind, which decides the limit that applies.
     pub kind: RestoredKind,
-    /// Its path or name.
+    /// Path of the file or name of the part; shown in the tag.
     pub name: String,
-    /// Its text.
+    /// Whole text; it is cut to its limit here.
     pub text: String,
 }
 
-/// How much may be shown again.
+/// Limits of restored parts, from the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestoreLimits {
-    /// Files.
+    /// Number of files (`compact.restore.files`).
     pub files: usize,
-    /// Tokens of one file.
+    /// Most tokens of one file.
     pub file: Tokens,
-    /// Tokens of all files.
+    /// Most tokens of all files together.
     pub all_files: Tokens,
-    /// Tokens of one skill; other parts take no more than this either.
+    /// Most tokens of one skill; every other kind of part is held to this too.
     pub skill: Tokens,
-    /// Tokens of all skills.
+    /// Most tokens of all skills together.
     pub all_skills: Tokens,
 }
 
 impl RestoreLimits {
-    /// These limits without files.
+    /// Limits that restore no files and leave the rest as it is.
     #[must_use]
     pub fn without_files(self) -> Self {
         Self { files: 0, ..self }
     }
 
-    /// These limits with narrower ones for files: number, tokens of one, tokens of all. A policy
-    /// never widens what the settings allow.
+    /// Limits with at most these values for files: number, tokens of one, tokens of all. A policy
+    /// can only narrow the settings.
     #[must_use]
     pub fn narrowed(self, files: usize, each: Tokens, all: Tokens) -> Self {
         Self {
@@ -84,7 +84,8 @@ impl RestoreLimits {
     }
 }
 
-/// The blocks for what is shown again, each within its limits; parts come newest first.
+/// Blocks of the restored parts, each within its limits. `parts` come newest first, so the oldest
+/// are left out.
 pub(super) fn blocks(
     parts: &[RestoredPart],
     limits: &RestoreLimits,
@@ -98,6 +99,8 @@ pub(super) fn blocks(
             RestoredKind::File if files >= limits.files => continue,
             RestoredKind::File => (&mut file_room, limits.file),
             RestoredKind::Skill => (&mut skill_room, limits.skill),
+            // Plan, to-dos and listings are few: each has room of its own and takes none from the
+            // skills.
             _ => (&mut Tokens(limits.skill.get()), limits.skill),
         };
         let block = fitting(part, each.min(*room), bytes);
@@ -112,8 +115,8 @@ pub(super) fn blocks(
     blocks
 }
 
-/// The part within a limit. How many bytes make a token depends on what is written; where they
-/// are fewer than usual, less is shown.
+/// Renders a part within a limit. Bytes per token vary with the text, so the room is reduced until
+/// the estimate fits.
 fn fitting(part: &RestoredPart, limit: Tokens, bytes: BytesPerToken) -> Block {
     let mut room = limit;
     loop {
@@ -122,6 +125,7 @@ fn fitting(part: &RestoredPart, limit: Tokens, bytes: BytesPerToken) -> Block {
         if size <= limit || room == Tokens::ZERO {
             return block;
         }
+        // Shrink in proportion, by at least one token so that the loop ends.
         let less = room.get().saturating_mul(limit.get()) / size.get().max(1);
         room = Tokens(less.min(room.get() - 1));
     }
@@ -131,10 +135,11 @@ fn render(part: &RestoredPart, limit: Tokens, bytes: BytesPerToken) -> String {
     let tag = part.kind.tag();
     let name: String = part.name.chars().filter(|c| !c.is_control()).collect();
     let name = name.replace('"', "'");
+    // A file that quotes its own closing tag must not end the frame.
     let text = part
         .text
         .replace(&format!("</{tag}"), &format!("<\\/{tag}"));
-    // The frame takes some of the room.
+    // Tag, name and the note about the cut take about 40 tokens.
     let room = Tokens(limit.get().saturating_sub(40));
     let (text, cut) = head(&text, room, bytes);
     let cut = if cut {
@@ -145,6 +150,7 @@ fn render(part: &RestoredPart, limit: Tokens, bytes: BytesPerToken) -> String {
     format!("<{tag} name=\"{name}\">\n{text}{cut}\n</{tag}>")
 }
 
+/// Beginning of a text within the room, up to a line end, and whether something was cut.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -157,7 +163,7 @@ fn head(text: &str, room: Tokens, bytes: BytesPerToken) -> (&str, bool) {
         return (text, false);
     }
     let end = text.floor_char_boundary(most);
-    // A line that is longer than half of what fits is cut inside.
+    // A line longer than half of the room is cut inside, or too little would be left.
     let line_end = text[..end].rfind('\n').filter(|at| *at >= most / 2);
     (&text[..line_end.unwrap_or(end)], true)
 }

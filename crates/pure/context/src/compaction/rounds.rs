@@ -1,4 +1,4 @@
-//! Dropping the oldest rounds of a request for a summary that does not fit.
+//! Shortening a request for a summary that is too long: the oldest rounds are dropped.
 
 use super::cut;
 use crate::category::Category;
@@ -9,21 +9,21 @@ use crate::view::View;
 use dormouse_core::settings::Percent;
 use dormouse_core::units::Tokens;
 
-/// A conversation as rounds. Earlier summaries are never dropped.
+/// A conversation divided into rounds. Summaries of earlier compactions are never dropped.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
     segments: SegmentList,
-    /// Where each round begins.
+    /// Positions at which rounds begin.
     cuts: Vec<usize>,
-    /// Thinking is bound to all that precedes it.
+    /// Whether thinking is bound to everything in front of it.
     bound: bool,
 }
 
 impl Rounds {
-    /// The rounds of a view.
+    /// Divides the history of a view.
     pub(super) fn of(view: &View) -> Self {
         let mut segments = view.segments();
-        // What was not sent yet stays whatever happens: no summary is asked of it.
+        // Unsent segments stay in any case and need no summary.
         segments.truncate(view.history_len());
         let cuts = cut::rounds(&segments);
         Self {
@@ -33,7 +33,7 @@ impl Rounds {
         }
     }
 
-    /// The conversation without so many of its oldest rounds.
+    /// Segments without the given number of oldest rounds, repaired.
     pub(super) fn without(&self, dropped: usize) -> Vec<Segment> {
         let cut = match dropped {
             0 => 0,
@@ -41,14 +41,14 @@ impl Rounds {
         };
         let kept = self.segments.iter().enumerate();
         let kept = kept.filter(|(at, segment)| segment.category == Category::Summary || *at >= cut);
-        // Behind a gap bound thinking would be refused.
+        // Behind a gap the provider would refuse bound thinking.
         let thinking = |segment: &Segment| segment.block.kind().is_thinking();
         let kept = kept.filter(|(_, segment)| dropped == 0 || !self.bound || !thinking(segment));
         normalise(kept.map(|(_, segment)| segment.clone()).collect())
     }
 
-    /// How many rounds have to go, beyond those dropped already: enough to cover the gap, or a
-    /// share of all where it is not known. None if nothing would be left.
+    /// New number of rounds to drop: enough to cover the reported gap, or a share of all rounds if
+    /// none was reported. `None` if no round would be left.
     pub(super) fn drop(
         &self,
         dropped: usize,
@@ -64,9 +64,11 @@ impl Rounds {
             Some(gap) => before - tokens(next) > gap,
             None => next as u64 >= least,
         };
+        // At least one round more each time, and never the last one.
         (dropped + 1..self.cuts.len()).find(|next| enough(*next))
     }
 
+    /// Position at which a round begins; the end for a round that does not exist.
     fn start(&self, round: usize) -> usize {
         let end = self.segments.len();
         self.cuts.get(round).copied().unwrap_or(end)

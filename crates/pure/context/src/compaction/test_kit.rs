@@ -20,7 +20,7 @@ use dormouse_testkit::conversation::prose;
 use serde_json::json;
 use std::sync::Arc;
 
-/// An answer with all sections.
+/// An answer with all required sections.
 pub(super) fn complete_summary() -> String {
     let titles = REQUIRED_SECTIONS.iter().enumerate();
     let sections = titles.map(|(at, title)| format!("{}. {title}:\nport 8080", at + 1));
@@ -28,7 +28,7 @@ pub(super) fn complete_summary() -> String {
     format!("<summary>\n{}\n</summary>", sections.join("\n"))
 }
 
-/// Estimates as they are.
+/// Conversion without calibration, so that sizes are exact.
 pub(super) fn measure() -> Measure {
     Measure {
         bytes: BytesPerToken::default(),
@@ -36,14 +36,14 @@ pub(super) fn measure() -> Measure {
     }
 }
 
-/// A log that is talked into.
+/// A log under construction.
 #[derive(Clone, Default)]
 pub(super) struct Talk {
     pub(super) log: LogBuilder,
 }
 
 impl Talk {
-    /// Twenty questions, each with a round of tools, the last one answered.
+    /// Twenty questions, each with a round of tools, all answered.
     pub(super) fn long() -> Self {
         let mut talk = Self::default();
         for n in 0..20 {
@@ -79,7 +79,7 @@ impl Talk {
         self.conversation().view().messages()
     }
 
-    /// Calls `ask` with what a job looks at, under the policy `classic`.
+    /// Calls `ask` with the inputs of a job under the policy `classic`.
     pub(super) fn with(&self, ask: impl FnOnce(&JobContext<'_>)) {
         let rule = CompactRule::new(&CompactSettings::new(&Settings::default()));
         self.with_rule(&rule, ask);

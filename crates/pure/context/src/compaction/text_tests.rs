@@ -1,4 +1,4 @@
-//! What is written for a compaction: frames, restored files, transcripts, extracts.
+//! Texts written for a compaction: frames, restored files, transcripts, extracts.
 
 use super::restore::blocks;
 use super::test_kit::{Talk, measure};
@@ -195,12 +195,12 @@ proptest! {
         let earlier = earlier.then(|| prose(seed, 6_000));
         let text = extract(talk.segments().iter(), earlier.as_deref(), Tokens(budget), bytes());
         let size = measure().tokens(Block::text(&text).weight());
-        // The words between the two parts come on top.
+        // The words between the two parts come on top of the budget.
         prop_assert!(size <= Tokens(budget + 20), "{} of {}", size, budget);
     }
 }
 
-/// Frames a summary, puts it in a conversation and reads it back.
+/// Frames a summary, puts it into a conversation and reads it back.
 fn unframed_of(summary: &str) -> String {
     let blocks = parts(summary).blocks();
     let mut talk = Talk::default();

@@ -1,4 +1,4 @@
-//! A conversation as one text, for a call that does not ride the cache.
+//! A conversation as plain text, for a call that does not ride the cache.
 
 use crate::category::Category;
 use crate::segment::Segment;
@@ -6,8 +6,8 @@ use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::Role;
 use std::fmt::Write as _;
 
-/// The segments as text: images and documents named, thinking and listings left out. With
-/// `clamp`, every tool result is cut to so many characters.
+/// Segments as text: images and documents by name, thinking and listings left out. With `clamp`,
+/// every tool result is cut to so many characters.
 pub fn transcript<'a>(
     segments: impl IntoIterator<Item = &'a Segment>,
     clamp: Option<usize>,
@@ -23,6 +23,7 @@ pub fn transcript<'a>(
             (Role::Assistant, _) => "assistant",
             (Role::User | Role::System, _) => "user",
         };
+        // Content that quotes the closing tag must not end the transcript.
         let text = text.replace("</conversation>", "<conversation/>");
         // Writing to a string does not fail.
         let _ = write!(out, "[{who}]\n{text}\n\n");
@@ -48,13 +49,13 @@ fn said(segment: &Segment, clamp: Option<usize>) -> Option<String> {
                 None => text,
             })
         }
-        // Listings are put back after the compaction anyway.
+        // Listings are restored after the compaction; a summary of them is of no use.
         _ if segment.category == Category::Attachments => None,
         _ => block.readable_text(),
     }
 }
 
-/// The text of a result, with its images and documents named where they stand.
+/// Text of a result, with a placeholder such as `[image]` for each part that is not text.
 fn result_text(block: &Block) -> String {
     #[derive(serde::Deserialize)]
     struct Outcome {
@@ -70,6 +71,7 @@ fn result_text(block: &Block) -> String {
     named.collect::<Vec<_>>().join("\n")
 }
 
+/// Input of a call, as the raw JSON that was recorded.
 fn input_of(bytes: &[u8]) -> String {
     #[derive(serde::Deserialize)]
     struct Call<'a> {

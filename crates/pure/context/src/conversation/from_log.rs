@@ -1,8 +1,8 @@
-//! Sessions out of their records: by folding a whole path, or by resuming from a manifest.
+//! Sessions from their records: by folding a whole path, or by resuming from a manifest.
 //!
-//! Both give the same session. A store hands out what it finds behind a manifest in the order of the
-//! file, abandoned branches included; [`Conversation::resumed`] takes the path through it, so that
-//! no caller has to.
+//! Both give the same session. A store returns the records behind a manifest in file order,
+//! abandoned branches included; [`Conversation::resumed`] selects the path among them, so that no
+//! caller has to.
 
 use super::Conversation;
 use crate::path::{Leaf, path};
@@ -13,12 +13,13 @@ use dormouse_core::id::SessionId;
 use dormouse_core::record::{Body, Record};
 
 impl Conversation {
-    /// Folds the records of a path, its undo records followed.
+    /// Folds the records of a path and follows its undo records.
     pub fn fold(path: &[&Record], target: Target) -> Self {
         let mut conversation = Self::new(target);
         let kept = undo::kept(path, &undo::undone(path));
-        // The view before an undo is folded without what it undoes; the state at that point is
-        // the one its manifest gives.
+        // Up to the last undo only the view is folded, without the undone rewrites; the undo's
+        // manifest holds the state at that point. Folding the state too would count the undone
+        // records twice.
         let is_undo = |record: &&Record| matches!(record.body, Body::Undo(_));
         let last_undo = path.iter().rposition(is_undo);
         let (before, after): (Vec<_>, Vec<_>) = kept
@@ -33,17 +34,19 @@ impl Conversation {
         for (_, record) in after {
             conversation.apply(record);
         }
+        // The head is the newest record of the path, even if an undo left that record out of the
+        // fold.
         conversation.head = path.last().map(|record| record.id.clone());
         conversation
     }
 
-    /// Resumes a session from the live part of its log: the record to start from, the earlier
-    /// records it names, and everything behind it in the order of the file. Without a carrier the
-    /// tail is all there is.
+    /// Resumes a session from the live part of its log: the `carrier` (newest record with a
+    /// manifest), the earlier records it names (`kept`), and everything behind it in file order
+    /// (`tail`). Without a carrier the tail is the whole log.
     ///
-    /// The tail may hold abandoned branches, rewrites on them included. The session is the one that
-    /// the newest record of the log ends ([`Leaf::Newest`]), and equals the fold of that record's
-    /// whole path. A carrier that the path does not come to is passed over.
+    /// The tail may hold abandoned branches, rewrites on them included. The session returned ends
+    /// at the log's newest record ([`Leaf::Newest`]) and equals the fold of that record's whole
+    /// path. A carrier that does not lie on this path is ignored.
     pub fn resumed<'a>(
         carrier: Option<&'a Record>,
         kept: impl IntoIterator<Item = (Option<&'a SessionId>, &'a Record)>,
@@ -54,11 +57,13 @@ impl Conversation {
         let mut kept = kept.into_iter();
         let mut first = Vec::new();
         if !is_manifest {
-            // Another tool's boundary says by ids what it kept: those records are on the path.
+            // A boundary of another tool lists the ids of the records it kept; these are part of
+            // the path.
             first.extend(kept.by_ref().map(|(_, record)| record));
         }
         first.extend(carrier);
         let on_path = path(first.into_iter().chain(tail), Leaf::Newest);
+        // After a rewind the newest manifest may lie on an abandoned branch.
         let starts = |carrier: &&Record| on_path.first().is_some_and(|root| root.id == carrier.id);
         match carrier.filter(|_| is_manifest).filter(starts) {
             Some(carrier) => {
@@ -72,15 +77,14 @@ impl Conversation {
         }
     }
 
-    /// The session right behind a record with a manifest: what the records that its ranges name
-    /// give.
+    /// Session right behind a record with a manifest, rebuilt from the records its ranges name.
     pub fn resume<'a>(
         carrier: &Record,
         kept: impl IntoIterator<Item = (Option<&'a SessionId>, &'a Record)>,
         target: Target,
     ) -> Self {
         let Some(manifest) = carrier.body.manifest() else {
-            // Another tool's boundary: it starts with what it says it kept.
+            // A boundary of another tool has no manifest: apply the records it kept, then itself.
             let mut conversation = Self::new(target);
             for (_, record) in kept {
                 conversation.apply(record);

@@ -1,30 +1,30 @@
 //! Whether clearing old tool results pays.
 //!
-//! Clearing shortens every request to come, but everything behind the first cleared result must be
-//! written to the cache again, at `w` instead of being read at `r`. On a cold cache it is written
-//! anyway, and what was cleared need not be.
+//! Clearing shortens every later request, but everything behind the first cleared result is written
+//! to the cache again at `w` instead of being read at `r`. On a cold cache it is written in any
+//! case, and cleared results are not.
 //!
-//! Not here: which results may be cleared.
+//! Not here: which results may be cleared ([`crate::clear`]).
 
 use super::{ClearingFigures, Decision, Rates, Reason, figure, tokens};
 use dormouse_core::units::Tokens;
 
-/// A clearing that could be made.
+/// A clearing that a policy considers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clearing {
-    /// Tokens it takes out of the prompt, net of what it puts in their place.
+    /// Tokens removed from the prompt, net of the markers.
     pub freed: Tokens,
     /// Tokens that remain behind the first cleared result.
     pub behind: Tokens,
-    /// Requests that will be shorter for it: see [`Outlook::requests_ahead`].
+    /// Number of requests that become shorter: see [`Outlook::requests_ahead`].
     ///
     /// [`Outlook::requests_ahead`]: super::Outlook::requests_ahead
     pub remaining: f64,
-    /// The cache is cold.
+    /// Whether the cache is cold.
     pub cold: bool,
 }
 
-/// Whether to clear. The threshold is how much it must free.
+/// Whether to clear. The threshold is the number of tokens it must free.
 pub fn clearing_worth(clearing: &Clearing, rates: &Rates) -> Decision {
     let Clearing {
         freed,
@@ -34,6 +34,7 @@ pub fn clearing_worth(clearing: &Clearing, rates: &Rates) -> Decision {
     } = *clearing;
     let remaining = remaining.max(0.0);
     let per_token = rates.read * remaining;
+    // Per token freed: the reads saved, and on a cold cache the write saved too.
     let (worth, rewritten) = if cold {
         (per_token + rates.write, 0.0)
     } else {
@@ -43,7 +44,7 @@ pub fn clearing_worth(clearing: &Clearing, rates: &Rates) -> Decision {
         )
     };
     let saved = worth * figure(freed);
-    // The least whole number of tokens that saves more than it costs.
+    // Smallest whole number of tokens that saves more than it costs.
     let least = if worth > 0.0 {
         tokens((rewritten / worth).floor()) + Tokens(1)
     } else {

@@ -1,57 +1,57 @@
-//! An answer and its arithmetic.
+//! A decision and its arithmetic.
 //!
-//! A decision keeps figures only; the text is made when somebody asks, so that asking a question
-//! that is answered "no" a thousand times allocates nothing.
+//! A decision holds figures only; the text is formatted on demand, because most questions are
+//! answered "no" on every request and must not allocate.
 
 use super::{Kilo, Moment, figure};
 use dormouse_core::units::Tokens;
 use std::fmt;
 
-/// What to do, from which size on it would be done, and why.
+/// Answer to one of the questions, with the size at which it changes and the figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
-    /// Do it.
+    /// Whether the action is worth its cost.
     pub act: bool,
-    /// The size from which the answer is yes, other things being equal. What size that is, the
-    /// question says.
+    /// Size from which the answer is yes, other things being equal; each question defines which
+    /// size is meant.
     pub threshold: Tokens,
-    /// The figures that decided.
+    /// Figures that decided, for [`Self::explain`].
     pub reason: Reason,
 }
 
 impl Decision {
-    /// The arithmetic as one line of text.
+    /// Arithmetic as one line of text.
     pub fn explain(&self) -> String {
         self.to_string()
     }
 }
 
-/// The figures behind a decision. Costs are in tokens of uncached input.
+/// Figures behind a decision. Costs are in tokens of uncached input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
-    /// The classic policy would compact here.
+    /// The prompt has reached the classic target, which overrides the arithmetic.
     Classic {
-        /// The prompt.
+        /// Tokens of the prompt.
         used: Tokens,
-        /// Where the classic policy compacts.
+        /// Target of the policy `classic`.
         classic: Tokens,
     },
-    /// The prompt is what the current task needs.
+    /// The prompt is no longer than the current task needs; nothing could be removed.
     Floor {
-        /// The prompt.
+        /// Tokens of the prompt.
         used: Tokens,
-        /// What the task needs.
+        /// Tokens that the current task needs.
         floor: Tokens,
     },
-    /// Compacting while the cache is warm.
+    /// Compaction on a warm cache.
     Warm(WarmFigures),
-    /// Compacting while it is cold.
+    /// Compaction on a cold cache.
     Cold(ColdFigures),
-    /// Updating the notes.
+    /// Update of the session notes.
     Notes(NotesFigures),
-    /// Clearing tool results.
+    /// Clearing of tool results.
     Clearing(ClearingFigures),
-    /// Keeping the cache alive.
+    /// Request that keeps the cache alive.
     KeepAlive(KeepAliveFigures),
 }
 
@@ -95,22 +95,22 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The cache is warm: the prompt against a threshold around the best size.
+/// Warm cache: the prompt against a threshold around the best size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WarmFigures {
-    /// The moment.
+    /// Moment of the question.
     pub moment: Moment,
-    /// The prompt.
+    /// Tokens of the prompt, without the unsent part.
     pub used: Tokens,
-    /// The best size in use.
+    /// Best size in use.
     pub in_use: Tokens,
-    /// The threshold of this moment.
+    /// Threshold that applies at this moment.
     pub threshold: Tokens,
-    /// What a compaction costs now.
+    /// Cost of a compaction now.
     pub cost: f64,
-    /// What it saves with each request.
+    /// Saving per later request.
     pub saves: f64,
-    /// Requests within which it has to pay for itself.
+    /// Number of requests within which it has to pay back.
     pub horizon: f64,
 }
 
@@ -135,25 +135,26 @@ impl fmt::Display for WarmFigures {
             kilo(in_use),
             Kilo(cost),
             Kilo(saves),
+            // At least one token: a compaction without savings would divide by zero.
             cost / saves.max(1.0),
         )
     }
 }
 
-/// The cache is cold: carrying on against compacting now.
+/// Cold cache: carrying on against compacting now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ColdFigures {
-    /// The moment.
+    /// Moment of the question.
     pub moment: Moment,
-    /// The prompt.
+    /// Tokens of the prompt.
     pub used: Tokens,
-    /// What carrying on writes again.
+    /// Cost of writing the prompt to the cache again.
     pub carry_on: f64,
-    /// What compacting now costs.
+    /// Cost of compacting now.
     pub compact: f64,
-    /// What the shorter prompt gains later.
+    /// Later saving through the shorter prompt.
     pub later: f64,
-    /// What must be left over at least.
+    /// Least net gain required.
     pub margin: f64,
 }
 
@@ -182,22 +183,22 @@ impl fmt::Display for ColdFigures {
     }
 }
 
-/// What updating the notes costs and saves.
+/// Cost and saving of updating the notes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NotesFigures {
-    /// The prompt.
+    /// Tokens of the prompt.
     pub used: Tokens,
-    /// From here on they are written at this moment.
+    /// Size of the prompt from which notes are written at this moment.
     pub from: Tokens,
-    /// What the updates since the last compaction cost.
+    /// Cost of the updates since the last compaction.
     pub spent: f64,
-    /// What another one costs.
+    /// Cost of this update.
     pub update: f64,
-    /// What the tail costs that stays beside notes.
+    /// Cost of the longer tail that stays beside notes.
     pub tail: f64,
-    /// What one full compaction costs.
+    /// Cost of one full compaction, which the notes would save.
     pub full: f64,
-    /// They are recent enough.
+    /// Whether the notes are recent enough to serve as the summary already.
     pub fresh: bool,
 }
 
@@ -232,16 +233,16 @@ impl fmt::Display for NotesFigures {
     }
 }
 
-/// What clearing tool results costs and saves.
+/// Cost and saving of clearing tool results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClearingFigures {
-    /// What reading less saves.
+    /// Saving through shorter reads.
     pub saved: f64,
-    /// What writing again costs.
+    /// Cost of writing the part behind the first cleared result again.
     pub rewritten: f64,
-    /// Requests the saving is counted for.
+    /// Number of requests that the saving is counted for.
     pub remaining: f64,
-    /// The cache is cold: everything is written again anyway.
+    /// Whether the cache is cold, so that everything is written again anyway.
     pub cold: bool,
 }
 
@@ -267,16 +268,16 @@ impl fmt::Display for ClearingFigures {
     }
 }
 
-/// What keeping the cache alive costs and saves.
+/// Cost and saving of a keep-alive request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeepAliveFigures {
-    /// What the request costs.
+    /// Cost of the request.
     pub cost: f64,
-    /// What a cold cache would cost.
+    /// Cost of a cold cache, which it may save.
     pub at_stake: f64,
-    /// The chance that the session goes on in time.
+    /// Probability that the session continues in time, from 0 to 1.
     pub chance: f64,
-    /// The chance from which it pays.
+    /// Probability from which it pays, from 0 to 1.
     pub break_even: f64,
 }
 

@@ -255,7 +255,7 @@ fn notes_are_written_once_late_and_while_they_are_cheap() {
     let left = full - outlook.notes_update(Tokens(70_000));
     assert!(worth(70_000, Moment::TurnEnd, &again(40_001, left - 1.0)));
     assert!(!worth(70_000, Moment::TurnEnd, &again(40_001, left + 1.0)));
-    // A tail that would stay beside them is part of their price.
+    // The longer tail beside notes is part of their cost.
     let with_tail = NotesState {
         tail: Tokens(10_000),
         ..fresh

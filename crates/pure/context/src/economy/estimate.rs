@@ -1,45 +1,52 @@
-//! What is learnt of a session while it goes on.
+//! Estimates learnt while a session runs.
 //!
-//! Model: each figure is a running mean that starts from a prior worth a few observations, soon
-//! follows what is seen, and from a certain number of observations on forgets old ones at a steady
-//! rate, so that it follows a session whose character changes.
+//! Model: each figure is a running mean. It starts from a prior worth a few observations and,
+//! beyond a number of observations, forgets old ones exponentially, so that it follows a session
+//! whose character changes.
 //!
-//! Means, not medians, because the bill is a sum: where most requests add little and a few add a
-//! lot, the median would miss most of the growth. What makes them robust is that one observation
-//! counts for at most [`OUTLIER`] times the mean so far: a single huge paste moves an estimate a
-//! little, a lasting change moves it within a few observations.
+//! Means, not medians, because the bill is a sum: if most requests add little and a few add a lot,
+//! the median would miss most of the growth. Outliers are clipped: one observation counts for at
+//! most [`OUTLIER`] times the mean so far, so a single huge paste moves an estimate a little and a
+//! lasting change within a few observations.
 //!
-//! Not here: what the figures mean for a decision.
+//! Not here: consequences of the figures for a decision.
 
 use super::{figure, tokens};
 use dormouse_core::units::Tokens;
 use serde::{Deserialize, Serialize};
 
-/// No observation counts for more than this many times the mean so far.
+/// Upper bound of an observation, as a multiple of the mean so far. Smaller values would clip the
+/// large requests that make up most of the growth; larger ones let a single paste dominate.
 const OUTLIER: f64 = 8.0;
-/// Means below this are taken as this when outliers are cut, so that an estimate can leave zero.
+/// Mean assumed for clipping if the estimate is smaller, in tokens: about one ordinary request, so
+/// that an estimate of zero can grow.
 const SMALL: f64 = 2_000.0;
-/// Requests that the growth per request remembers.
+/// Number of requests that the growth estimate averages over: enough to include the rare large
+/// ones, few enough to follow a change of work within a session.
 const REQUESTS_REMEMBERED: f64 = 128.0;
-/// Compactions that what follows from compactions remembers.
+/// Number of compactions after which their figures are forgotten. They are rare, so few are kept.
 const COMPACTIONS_REMEMBERED: f64 = 12.0;
-/// Requests that what an earlier session taught counts for.
+/// Weight of an earlier session's growth in requests: the new session outweighs it within ten.
 const PRIOR_REQUESTS: f64 = 8.0;
-/// Compactions that what an earlier session taught counts for.
+/// Weight of an earlier session's compaction figures: one compaction of the new session equals it.
 const PRIOR_COMPACTIONS: f64 = 1.0;
-/// Requests that the built-in prior counts for: it knows nothing of the project.
+/// Weight of the built-in prior in requests, less than a project's own: it knows nothing of it.
 const BUILT_IN_REQUESTS: f64 = 3.0;
-/// Compactions that the built-in prior counts for: the first real one outweighs it.
+/// Weight of the built-in prior in compactions: the first real one outweighs it five to one.
 const BUILT_IN_COMPACTIONS: f64 = 0.2;
-/// Fewest requests that a session is expected to go on for, whatever it did so far.
+/// Fewest requests a session is expected to continue for. Without a lower bound a session of few
+/// but heavy requests could never compact; a higher one compacts sessions that end first.
 const FEWEST_REMAINING: f64 = 12.0;
-/// Most requests that a session is expected to go on for.
+/// Most requests a session is expected to continue for. Without an upper bound a very long session
+/// would accept compactions that pay back only after hundreds of requests.
 const MOST_REMAINING: f64 = 400.0;
 
-/// A running mean that knows how much evidence is behind it.
+/// A running mean with the weight of the evidence behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
+    /// Mean so far, in tokens.
     value: f64,
+    /// Number of observations it is worth, prior included.
     weight: f64,
 }
 
@@ -48,12 +55,12 @@ impl Estimate {
         Self { value, weight }
     }
 
-    /// The mean, in tokens.
+    /// Mean in tokens, at least zero.
     pub fn value(self) -> f64 {
         self.value.max(0.0)
     }
 
-    /// The mean as whole tokens.
+    /// Mean as whole tokens.
     pub fn tokens(self) -> Tokens {
         tokens(self.value)
     }
@@ -62,55 +69,59 @@ impl Estimate {
         self.observe_share(seen, 1.0, remembered);
     }
 
-    /// An observation that counts for `share` ordinary ones.
+    /// Adds an observation that counts for `share` ordinary ones.
     fn observe_share(&mut self, seen: f64, share: f64, remembered: f64) {
         let seen = seen.min(OUTLIER * self.value.max(SMALL));
+        // With the weight capped, old observations fade at a constant rate.
         self.weight = (self.weight.max(0.0) + share).min(remembered);
         if self.weight > 0.0 {
             self.value += (seen - self.value) * share / self.weight;
         }
     }
 
+    /// The same mean with at most this weight, as a prior for the next session.
     fn fade(self, weight: f64) -> Self {
         Self::prior(self.value(), self.weight.clamp(0.0, weight))
     }
 }
 
-/// A compaction that happened, in figures.
+/// Sizes of a compaction that was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compacted {
-    /// The prompt afterwards.
+    /// Tokens of the prompt afterwards.
     pub after: Tokens,
-    /// The part of it that stays the same and stays cached: tools, system prompt, instructions.
+    /// Tokens of it that stay cached unchanged: tools, system prompt, instructions.
     pub static_prefix: Tokens,
-    /// What a model wrote as a summary; `None` where no model was asked (notes, offline).
+    /// Tokens of the summary a model wrote; `None` without a model (notes, offline).
     pub summary: Option<Tokens>,
 }
 
-/// What is known of a session's figures.
+/// Estimates of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimators {
-    /// Tokens a request adds to the prompt, `g`; what is read again is not counted here.
+    /// Tokens that a request adds to the prompt, `g`, without what is read again.
     pub growth: Estimate,
     /// Tokens by which a prompt that grows in lumps overshoots a threshold on average: half of the
     /// lump that crosses it.
     pub overshoot: Estimate,
-    /// Tokens that follow the static prefix right after a compaction: summary, restored files, kept
+    /// Tokens behind the static prefix right after a compaction: summary, restored files, kept
     /// tail. With the static prefix they are `b`.
     pub kept: Estimate,
-    /// Tokens a model writes for a summary, `s`.
+    /// Tokens of a model's summary, `s`.
     pub summary: Estimate,
-    /// Tokens fetched again after a compaction because it forgot them.
+    /// Tokens fetched again after a compaction because it removed them.
     pub reread: Estimate,
-    /// Tokens of directive and current notes that an update of the notes sends behind the prompt.
+    /// Tokens of directive and current notes that an update sends behind the prompt.
     pub notes_sent: Estimate,
-    /// Tokens a model writes for an update of the notes.
+    /// Tokens that a model writes for an update of the notes.
     pub notes_edits: Estimate,
-    /// The prompt that the last compaction left.
+    /// Prompt size that the last compaction left.
     pub(super) left: Tokens,
     requests: u32,
     compactions: u32,
+    /// Tokens fetched again since the last compaction.
     reread_since: f64,
+    /// Part of these that the next measured request will contain.
     reread_unseen: f64,
 }
 
@@ -121,30 +132,32 @@ impl Default for Estimators {
 }
 
 impl Estimators {
-    /// A new session of which only this is known.
+    /// Estimates of a new session, from a prior.
     pub fn starting_from(prior: &Prior) -> Self {
         prior.0
     }
 
-    /// A request was made; `before` is the prompt it continues: that of the request before it, or
-    /// what a compaction left.
+    /// Takes a measured request; `before` is the prompt it continues: that of the previous request,
+    /// or what a compaction left.
     pub fn observe_request(&mut self, before: Tokens, now: Tokens) {
         self.requests = self.requests.saturating_add(1);
         let unseen = std::mem::take(&mut self.reread_unseen);
-        // A prompt that shrank was cleared or undone: that says nothing about growth.
+        // A shorter prompt was cleared or undone and says nothing about growth.
         if now >= before {
             let grown = (figure(now - before) - unseen).max(0.0);
+            // Clipped like the growth, or one huge paste would dominate the overshoot.
             let lump = 0.5 * grown.min(OUTLIER * self.growth.value());
             self.growth.observe(grown, REQUESTS_REMEMBERED);
-            // Thresholds are crossed by tokens, not by requests: weigh a lump with its size.
+            // Thresholds are crossed by tokens, not by requests: weigh each lump by its size.
             let share = grown / self.growth.value().max(1.0);
             self.overshoot
                 .observe_share(lump, share.min(OUTLIER), REQUESTS_REMEMBERED);
         }
     }
 
-    /// A compaction was made.
+    /// Takes a compaction that was made.
     pub fn observe_compaction(&mut self, compacted: &Compacted) {
+        // Re-reading is known only when the next compaction closes the cycle.
         if self.compactions > 0 {
             self.reread
                 .observe(self.reread_since, COMPACTIONS_REMEMBERED);
@@ -161,8 +174,9 @@ impl Estimators {
         }
     }
 
-    /// Something was fetched again (a search in the history, a file read before) that will be in
-    /// the next request. Before the first compaction nothing was forgotten, so it does not count.
+    /// Takes content that was fetched again (a search in the history, a file read before) and will
+    /// be in the next request. Before the first compaction nothing was forgotten, so it does not
+    /// count.
     pub fn observe_reread(&mut self, fetched: Tokens) {
         if self.compactions > 0 {
             self.reread_since += figure(fetched);
@@ -170,7 +184,7 @@ impl Estimators {
         }
     }
 
-    /// The notes were updated: what was sent behind the prompt, and what the model wrote.
+    /// Takes an update of the notes: tokens sent behind the prompt, tokens the model wrote.
     pub fn observe_notes_update(&mut self, sent: Tokens, edits: Tokens) {
         self.notes_sent
             .observe(figure(sent), COMPACTIONS_REMEMBERED);
@@ -178,32 +192,32 @@ impl Estimators {
             .observe(figure(edits), COMPACTIONS_REMEMBERED);
     }
 
-    /// How many requests this session is expected to go on for: as many as there have been, within
-    /// bounds. Of something whose length is unknown that is the usual guess: on average one looks
-    /// in the middle.
+    /// Expected number of further requests: as many as there have been, within bounds. For a
+    /// duration of unknown length this is the standard estimate, since a random look falls in the
+    /// middle on average.
     pub fn expected_remaining(&self) -> f64 {
         f64::from(self.requests).clamp(FEWEST_REMAINING, MOST_REMAINING)
     }
 
-    /// Requests seen in this session.
+    /// Number of requests observed in this session.
     pub fn requests(&self) -> u32 {
         self.requests
     }
 
-    /// Compactions seen in this session.
+    /// Number of compactions observed in this session.
     pub fn compactions(&self) -> u32 {
         self.compactions
     }
 }
 
-/// What earlier sessions of a project taught, worth a few observations of a new one.
+/// Estimates of a project's earlier sessions, worth a few observations of a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Prior(Estimators);
 
 impl Prior {
-    /// What a session leaves to the next one. It started from a prior itself, so sessions before it
-    /// still count, the less the longer ago.
+    /// Prior that a session leaves to the next one. It started from a prior itself, so earlier
+    /// sessions still count, with decreasing weight.
     pub fn of(session: &Estimators) -> Self {
         let compactions = |estimate: Estimate| estimate.fade(PRIOR_COMPACTIONS);
         Self(Estimators {
@@ -224,15 +238,18 @@ impl Prior {
 }
 
 impl Default for Prior {
-    /// Where there was no earlier session: an ordinary one.
+    /// Prior without an earlier session: an ordinary one.
     fn default() -> Self {
         let compactions = |value| Estimate::prior(value, BUILT_IN_COMPACTIONS);
         Self(Estimators {
+            // Round figures of an ordinary coding session. Their weight is small, so the first
+            // observations correct them.
             growth: Estimate::prior(3_000.0, BUILT_IN_REQUESTS),
             overshoot: Estimate::prior(1_500.0, BUILT_IN_REQUESTS),
             kept: compactions(10_000.0),
             summary: compactions(2_000.0),
-            // Counted from real use only: what nobody fetches again was forgotten rightly.
+            // Counted from real use only: content that is never fetched again was rightly
+            // forgotten.
             reread: compactions(0.0),
             notes_sent: compactions(3_000.0),
             notes_edits: compactions(1_500.0),

@@ -1,20 +1,20 @@
 //! The arithmetic of the policy `economic`: when to forget, and what it costs.
 //!
-//! Model: compacting is an ordering problem. Context is stock that is held at a price per request
-//! (every request reads all of it from the cache), and an order (a compaction) costs a sum of its
-//! own. Ordering too often wastes the sums, ordering too rarely wastes the holding; in between lies
-//! one best size. All costs are in tokens of uncached input.
+//! Model: compaction is an inventory problem (economic order quantity). Context is stock held at a
+//! price per request, because every request reads all of it from the cache; an order (a compaction)
+//! costs a fixed sum. Ordering too often wastes the fixed sums, too rarely the holding cost; the
+//! cheapest size lies in between. All costs are in tokens of uncached input.
 //!
-//! - [`Prices`], [`Rates`]: what reading, writing and answering cost relative to uncached input.
-//! - [`Estimators`], [`Prior`]: growth, base, summary and re-reading, learnt while working.
+//! - [`Prices`], [`Rates`]: cost of reading, writing and output relative to uncached input.
+//! - [`Estimators`], [`Prior`]: growth, base, summary and re-reading, learnt online.
 //! - [`Order`]: the formula itself.
 //! - [`Outlook`]: the formula for this session now, with the size in use and its bounds.
 //! - [`decide`], [`notes_worth`], [`clearing_worth`], [`keep_alive_worth`]: the questions. Each
-//!   answers with a [`Decision`]: figures, whose arithmetic is written out only when asked for.
+//!   returns a [`Decision`]: figures, formatted as text only on demand.
 //!
-//! Responsibilities: figures in, decisions out, in constant time and without allocating.
+//! Responsibilities: figures in, decisions out, in constant time and without allocation.
 //!
-//! Not here: views, records, the clock, who keeps the estimators between sessions, and how a
+//! Not here: views, records, the clock, storage of estimators between sessions, and how a
 //! compaction is made.
 
 mod clearing;
@@ -49,7 +49,7 @@ pub use prices::{Prices, Rates};
 use dormouse_core::units::Tokens;
 use std::fmt;
 
-/// A number of tokens to calculate with.
+/// Tokens as a float for arithmetic.
 #[expect(
     clippy::cast_precision_loss,
     reason = "token counts are far below 2^53"
@@ -58,7 +58,7 @@ fn figure(tokens: Tokens) -> f64 {
     tokens.get() as f64
 }
 
-/// A calculated figure as a number of tokens: below zero none, beyond all bounds the largest.
+/// A computed figure as tokens, rounded; clamped at zero and at the largest integer.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -68,11 +68,13 @@ fn tokens(figure: f64) -> Tokens {
     Tokens(figure.round() as u64)
 }
 
-/// A figure as people read it: `75.3k`; one beyond all prompts is `∞`.
+/// A figure in thousands for display: `75.3k`; `∞` for one larger than any prompt.
 struct Kilo(f64);
 
 impl fmt::Display for Kilo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // 1e15 tokens: only "never" (`u64::MAX`) and results of dividing by almost nothing lie
+        // above.
         if self.0 > 1e15 {
             return f.write_str("∞");
         }

@@ -1,9 +1,9 @@
 //! Whether to compact now.
 //!
-//! Two kinds of moments. While the cache is **warm** a compaction is taken around the best size,
-//! and only if it pays for itself well within what the session can be expected to last. Once the cache is
-//! **cold** the old prompt would have to be written again: then carrying on is compared with
-//! compacting, and what is compared includes what the shorter prompt gains later.
+//! Two kinds of moments. On a **warm** cache a compaction is made around the best size, and only if
+//! it pays back well within the expected rest of the session. On a **cold** cache the old prompt
+//! would have to be written again: carrying on is compared with compacting, including the later
+//! saving through the shorter prompt.
 //!
 //! Not here: whether thinking or open calls forbid a rewrite at this moment, and how it is made.
 
@@ -11,18 +11,18 @@ use super::{ColdFigures, Decision, Outlook, Reason, WarmFigures, figure};
 use dormouse_core::units::Tokens;
 use std::fmt;
 
-/// When the question is asked.
+/// Moment at which the question is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// The user's turn has just ended.
+    /// Warm cache, the user's turn has just ended.
     TurnEnd,
-    /// All calls of a round are answered, the next request is due.
+    /// Warm cache, all calls of a round are answered and the next request is due.
     BetweenRounds,
-    /// The cache has lapsed, or will have before the next request.
+    /// The cache has expired, or will have before the next request.
     ColdCache,
-    /// Another model goes on, whose cache holds nothing of this.
+    /// Another model continues, whose cache holds nothing of this conversation.
     ModelSwitch,
-    /// A session is resumed after its cache lapsed. One resumed in time is at [`Self::TurnEnd`].
+    /// A session is resumed after its cache expired. One resumed in time is at [`Self::TurnEnd`].
     Resume,
 }
 
@@ -38,26 +38,27 @@ impl fmt::Display for Moment {
     }
 }
 
-/// How things stand at that moment.
+/// State of the session at that moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Situation {
-    /// The prompt that would be sent.
+    /// Tokens of the prompt that would be sent.
     pub used: Tokens,
-    /// When the question is asked.
+    /// Moment of the question.
     pub moment: Moment,
-    /// The notes can serve as the summary: no call is needed. Looked at while the cache is cold.
+    /// Whether the notes can serve as the summary without a call. Used on a cold cache only.
     pub notes_ready: bool,
-    /// The static prefix is still cached for the model that goes on, though the messages are not.
+    /// Whether the static prefix is still cached for the model that continues, though the messages
+    /// are not.
     pub prefix_cached: bool,
-    /// A call for a summary would find the conversation cached, though the next request would not:
-    /// at a model switch, with the model that is left.
+    /// Whether a call for a summary would find the conversation cached, though the next request
+    /// would not: at a model switch, with the old model.
     pub call_cached: bool,
-    /// The part of the prompt that was not sent yet: it stays.
+    /// Tokens not sent yet, which no compaction removes.
     pub unsent: Tokens,
 }
 
 impl Situation {
-    /// A moment with nothing special about it.
+    /// A situation without notes, cached parts or unsent tokens.
     pub fn new(used: Tokens, moment: Moment) -> Self {
         Self {
             used,
@@ -70,8 +71,8 @@ impl Situation {
     }
 }
 
-/// Whether to compact now. The threshold is the prompt from which a warm moment of this kind calls
-/// for it; for cold moments it is that of a turn's end.
+/// Whether to compact now. The threshold is the prompt size from which a warm moment of this kind
+/// compacts; for cold moments it is that of a turn's end.
 pub fn decide(outlook: &Outlook, now: &Situation) -> Decision {
     let threshold = match now.moment {
         Moment::BetweenRounds => outlook.between_rounds,
@@ -80,6 +81,7 @@ pub fn decide(outlook: &Outlook, now: &Situation) -> Decision {
         }
     };
     let (used, floor, classic) = (now.used, outlook.figures.floor, outlook.figures.classic);
+    // Beyond the classic target the window, not the cost, decides; below the floor nothing can go.
     let (act, reason) = if used >= classic {
         (true, Reason::Classic { used, classic })
     } else if used <= floor {
@@ -98,7 +100,7 @@ pub fn decide(outlook: &Outlook, now: &Situation) -> Decision {
 }
 
 fn warm(outlook: &Outlook, now: &Situation, threshold: Tokens) -> (bool, Reason) {
-    // What was not sent yet stays whatever is done, and no summary is asked of it.
+    // Unsent tokens stay in any case and are not part of the summary call.
     let carried = now.used - now.unsent;
     let prompt = figure(carried);
     let cost = outlook.order.compaction(prompt);
@@ -116,6 +118,7 @@ fn warm(outlook: &Outlook, now: &Situation, threshold: Tokens) -> (bool, Reason)
     (act, reason)
 }
 
+/// Compares carrying on with the cheapest available compaction.
 fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
     let Outlook {
         order,
@@ -131,6 +134,7 @@ fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
         rates.write_prefix
     };
     let carry_on = prefix_price * prefix + rates.write * (prompt - prefix);
+    // Written after every compaction: what is kept, and what is expected to be read again.
     let follows = rates.write * (known.kept.value() + known.reread.value());
     let compact = follows
         + if now.notes_ready {
@@ -138,12 +142,13 @@ fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
         } else if now.call_cached {
             rates.read * prompt + rates.output * known.summary.value() + prefix_price * prefix
         } else {
-            // The call writes the prompt to the cache, so that the next request finds the prefix.
+            // The call itself writes the prompt to the cache, so the next request reads the prefix.
             carry_on + rates.output * known.summary.value() + rates.read * prefix
         };
+    // The gain is capped by what the session can still save before its expected end.
     let read_less = outlook.horizon * order.read * (prompt - order.base).max(0.0);
     let later = order.gain(prompt, outlook.best).min(read_less);
-    // Forgetting for next to nothing is not worth it: something of a compaction must be gained.
+    // Without a margin, rounding and noise would trigger compactions that gain nothing.
     let margin = outlook.settings.hysteresis * order.compaction(prompt);
     let act = prompt > order.base && carry_on + later - compact >= margin;
     let reason = Reason::Cold(ColdFigures {

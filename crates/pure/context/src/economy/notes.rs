@@ -1,32 +1,33 @@
 //! Whether to update the notes now.
 //!
-//! An update is a call that reads the prompt; it pays because a compaction with notes needs no call
-//! then. So all updates since the last compaction together must stay below one full compaction.
-//! Normally there is one: at a turn's end in the upper part of the way, or, in a long tool loop,
-//! shortly before the best size. Another one follows only when the notes have fallen so far behind
-//! that they could not serve.
+//! An update is a call that reads the prompt; it pays because a compaction with notes needs no
+//! call. All updates since the last compaction together must therefore cost less than one full
+//! compaction. Normally there is one: at a turn's end in the upper part of the cycle, or, in a long
+//! tool loop, shortly before the best size. Another follows only when the notes have fallen too far
+//! behind to serve.
 //!
-//! Not here: whether notes are kept at all, and what is in them.
+//! Not here: whether notes are kept at all, and their content ([`crate::notes`]).
 
 use super::{Decision, Means, Moment, NotesFigures, Order, Outlook, Reason, figure, tokens};
 use dormouse_core::units::Tokens;
 
-/// What was done about notes since the last compaction.
+/// State of the notes since the last compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NotesState {
-    /// What the updates cost, in tokens of uncached input; see [`Outlook::notes_update`].
+    /// Cost of the updates, in tokens of uncached input; see [`Outlook::notes_update`].
     pub spent: f64,
-    /// Updates since the last compaction.
+    /// Number of updates since the last compaction.
     pub updates: u32,
-    /// The end of the conversation that the notes do not cover.
+    /// Tokens at the end of the conversation that the notes do not cover.
     pub uncovered: Tokens,
-    /// Most that may stay uncovered if the notes are to serve as a summary.
+    /// Most uncovered tokens with which the notes can still serve as a summary.
     pub uncovered_limit: Tokens,
-    /// Least of the conversation that stays beside notes, where a summary needs none of it.
+    /// Least tokens that stay beside notes; a model's summary needs no such tail.
     pub tail: Tokens,
 }
 
-/// Whether to update the notes now. The threshold is the prompt from which this moment calls for it.
+/// Whether to update the notes now. The threshold is the prompt size from which this moment calls
+/// for an update.
 pub fn notes_worth(
     outlook: &Outlook,
     used: Tokens,
@@ -36,7 +37,7 @@ pub fn notes_worth(
     let from = match moment {
         Moment::TurnEnd => tokens(outlook.settings.notes_from * figure(outlook.target)),
         Moment::BetweenRounds => outlook.turn_end,
-        // A call that finds no cache costs as much as a compaction and saves none.
+        // A call without a cache costs as much as a compaction and saves none.
         Moment::ColdCache | Moment::ModelSwitch | Moment::Resume => Tokens(u64::MAX),
     };
     let update = outlook.notes_update(used);
@@ -44,7 +45,7 @@ pub fn notes_worth(
     let full = Order::new(Means::Full, &outlook.known, &outlook.rates, static_prefix)
         .compaction(figure(outlook.target));
     let fresh = state.updates > 0 && state.uncovered <= state.uncovered_limit;
-    // The tail that stays beside notes is written once and read until the next compaction.
+    // The tail beside notes is written once and read until the next compaction.
     let until_next = figure(outlook.target).max(outlook.order.base) - outlook.order.base;
     let requests = (until_next / outlook.order.growth).min(outlook.remaining);
     let tail = figure(state.tail) * (outlook.rates.write + outlook.rates.read * requests);

@@ -1,32 +1,33 @@
-//! The ordering formula.
+//! The order-quantity formula.
 //!
 //! With base `b`, growth `g`, read price `r`, write price `w` and a compaction at size W costing
-//! `C(W) = C0 + c·W`, a request costs on average `r·(b + (W−b)/2) + w·g + g·C(W)/(W−b)`. That is
-//! least at `W* = b + sqrt(2·g·(C0 + c·b)/r)`.
+//! `C(W) = C0 + c·W`, a request costs on average `r·(b + (W−b)/2) + w·g + g·C(W)/(W−b)`. The
+//! minimum is at `W* = b + sqrt(2·g·(C0 + c·b)/r)`.
 //!
 //! Not here: where the figures come from, and bounds on the result.
 
 use super::{Estimators, Rates, figure};
 use dormouse_core::units::Tokens;
 
-/// Cheapest read price that is calculated with: free reading would put no bound on the prompt.
+/// Lower bound of the read price: at zero W* would be infinite. A millionth of the input price is
+/// far below any real one.
 const LEAST_READ: f64 = 1e-6;
 
-/// How a compaction is made, as far as its cost goes.
+/// Means of a compaction, as far as its cost depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
     /// A model call that reads the conversation from the cache.
     Full,
     /// A model call that finds the cache cold and writes it again.
     FullCold,
-    /// Notes serve as the summary: no call at that moment, but one update of them before.
+    /// Notes as the summary: no call at that moment, but one update of them before.
     Notes,
 }
 
-/// An ordering problem. All figures are in tokens, costs in tokens of uncached input.
+/// An instance of the problem. Sizes are in tokens, costs in tokens of uncached input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Order {
-    /// What is always there, `b`.
+    /// Size right after a compaction, `b`: static prefix and what is kept.
     pub base: f64,
     /// Growth per request, `g`.
     pub growth: f64,
@@ -34,14 +35,14 @@ pub struct Order {
     pub read: f64,
     /// Price of writing to the cache, `w`.
     pub write: f64,
-    /// The part of a compaction's cost that does not depend on the size, `C0`.
+    /// Part of a compaction's cost that does not depend on the size, `C0`.
     pub fixed: f64,
-    /// What each token of the prompt adds to a compaction's cost, `c`.
+    /// Cost that each token of the prompt adds to a compaction, `c`.
     pub per_token: f64,
 }
 
 impl Order {
-    /// The problem of a session whose compactions are made by these means.
+    /// Instance for a session whose compactions use these means.
     pub fn new(means: Means, known: &Estimators, rates: &Rates, static_prefix: Tokens) -> Self {
         let kept = known.kept.value();
         let rewritten = rates.write * (kept + known.reread.value());
@@ -53,6 +54,7 @@ impl Order {
         };
         Self {
             base: figure(static_prefix) + kept,
+            // A growth of zero would make W* equal to the base and every request a compaction.
             growth: known.growth.value().max(1.0),
             read: rates.read.max(LEAST_READ),
             write: rates.write,
@@ -66,7 +68,7 @@ impl Order {
         self.fixed + self.per_token * size
     }
 
-    /// The best size, `W*`.
+    /// Best size, `W*`, in tokens.
     pub fn best(&self) -> f64 {
         let least = self.fixed + self.per_token * self.base;
         self.base + (2.0 * self.growth * least / self.read).sqrt()
@@ -74,17 +76,18 @@ impl Order {
 
     /// Mean cost of a request if every compaction happens at this size.
     pub fn per_request(&self, size: f64) -> f64 {
+        // Below one request's growth there is no cycle to average over.
         let room = (size - self.base).max(self.growth);
         self.read * (self.base + room / 2.0)
             + self.write * self.growth
             + self.growth * self.compaction(size) / room
     }
 
-    /// What a session gains, in all the future, by standing at the base instead of at this size.
+    /// Total future gain of standing at the base instead of at this size.
     ///
-    /// Beyond the best size that is a whole compaction. Before it the compaction is worth less than
-    /// it costs, by `r·(W*−P)²/2g`: the reading that would have been saved by waiting. At the base
-    /// nothing is left.
+    /// Beyond the best size that is a whole compaction. Below it a compaction is worth less than it
+    /// costs, by `r·(W*−P)²/2g`: the reading that waiting would have saved. At the base nothing is
+    /// left.
     pub fn gain(&self, size: f64, best: f64) -> f64 {
         let early = (best - size).max(0.0);
         let gain = self.compaction(size) - self.read * early * early / (2.0 * self.growth);
@@ -92,7 +95,7 @@ impl Order {
     }
 }
 
-/// What an update of the notes costs beside reading the prompt.
+/// Cost of an update of the notes, without reading the prompt.
 pub(super) fn notes_update(known: &Estimators, rates: &Rates) -> f64 {
     rates.write * known.notes_sent.value() + rates.output * known.notes_edits.value()
 }
@@ -101,7 +104,7 @@ pub(super) fn notes_update(known: &Estimators, rates: &Rates) -> f64 {
 mod tests {
     use super::*;
 
-    /// The worked example: 21k of static prefix, 7k behind it, a summary of 2k.
+    /// The worked example: 21k of static prefix, 7k kept behind it, a summary of 2k.
     fn example() -> Order {
         Order {
             base: 28_000.0,

@@ -1,17 +1,17 @@
 //! The formula for one session as it stands now.
 //!
-//! Model: the best size W* moves with every observation; the size **in use** follows it only when
-//! it is off by more than a share of the room above the base. Around it lie the thresholds of the
-//! warm moments: somewhat below at a turn's end, somewhat above between two rounds. All of them are
-//! kept between the floor (what the current task needs) and the ceiling (where the classic policy
-//! compacts, or where prompts become dearer).
+//! Model: the best size W* moves with every observation. The size **in use** follows with
+//! hysteresis: only when it is off by more than a share of the room above the base. The thresholds
+//! of warm moments lie around it: a little below at a turn's end, a little above between two
+//! rounds. All are clamped between the floor (what the current task needs) and the ceiling (the
+//! classic target, or the step to a higher price).
 //!
-//! The thresholds are shares of the whole size. Where most of that is base, such a share would lie
-//! below the base or far beyond what is sensible. So the room above the base is held to the part of
-//! it that makes it at most a tolerance dearer: a room of `q` times the best one costs
-//! `(q + 1/q)/2` times as much.
+//! The thresholds are shares of the whole size. If most of that is base, such a share would lie
+//! below the base or far beyond the sensible range. The room above the base is therefore limited to
+//! the range that costs at most a tolerance more: a room of `q` times the best one costs `(q +
+//! 1/q)/2` times as much.
 //!
-//! Not here: which moment it is.
+//! Not here: which moment it is ([`super::moments`]).
 
 use super::order::notes_update;
 use super::{Estimators, Kilo, Means, Order, Rates, figure, tokens};
@@ -19,56 +19,58 @@ use dormouse_core::settings::EconomySettings;
 use dormouse_core::units::Tokens;
 use std::fmt;
 
-/// A step to dearer prompts is heeded only if it leaves this part of the best room.
+/// Least part of the best room that a price step must leave to be respected. Compacting at half the
+/// best room makes the room 25 % dearer; beyond that the higher price per token is accepted
+/// instead.
 const LEAST_ROOM: f64 = 0.5;
 
-/// Figures of the session that are not estimates.
+/// Figures of the session that are measured or set, not estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
-    /// Tools, system prompt and instructions.
+    /// Tokens of tools, system prompt and instructions.
     pub static_prefix: Tokens,
-    /// What the current task needs: the present user turn and its evidence, with all before it
-    /// that cannot be left out. No compaction is wanted while the prompt is no longer than this.
+    /// Tokens that the current task needs: the present user turn and its evidence, and everything
+    /// before it that cannot be removed. A prompt no longer than this is never compacted.
     pub floor: Tokens,
-    /// Where the classic policy compacts.
+    /// Target of the policy `classic`; the upper bound of every threshold.
     pub classic: Tokens,
-    /// The size in use so far: [`Outlook::in_use`] of the outlook before this one.
+    /// Size in use so far: [`Outlook::in_use`] of the previous outlook.
     pub in_use: Option<Tokens>,
-    /// How the next compaction will be made, if nothing special happens.
+    /// Means of the next compaction, if nothing special happens.
     pub means: Means,
 }
 
-/// What forgetting costs and gains in this session, as far as known.
+/// Costs and thresholds of forgetting in this session, as far as known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
-    /// The ordering problem.
+    /// Instance of the order-quantity problem.
     pub order: Order,
-    /// Its best size, W*.
+    /// Best size, W*, in tokens.
     pub best: f64,
-    /// The size in use: W* as of when it last moved by enough.
+    /// Size in use: W* as of its last move beyond the hysteresis.
     pub in_use: Tokens,
-    /// Where a compaction is aimed at: the size in use within floor and ceiling.
+    /// Size that compaction aims at: the size in use, clamped to floor and ceiling.
     pub target: Tokens,
-    /// From here on a compaction is taken when a turn has ended.
+    /// Threshold of a compaction at a turn's end.
     pub turn_end: Tokens,
-    /// From here on a compaction is taken between two rounds.
+    /// Threshold of a compaction between two rounds.
     pub between_rounds: Tokens,
-    /// The session's figures.
+    /// Measured figures of the session.
     pub figures: Figures,
-    /// The rates.
+    /// Prices that the outlook was computed with.
     pub rates: Rates,
-    /// The estimates.
+    /// Estimates that the outlook was computed with.
     pub known: Estimators,
-    /// Requests the session is expected to go on for.
+    /// Number of requests that the session is expected to continue for.
     pub remaining: f64,
-    /// Requests within which a compaction has to pay for itself: only a part of those expected,
-    /// because a session ends unannounced, and what it did not last for is lost.
+    /// Number of requests within which a compaction has to pay back: a part of `remaining`, because
+    /// a session ends without notice and an unfinished pay-back is lost.
     pub horizon: f64,
     pub(super) settings: EconomySettings,
 }
 
 impl Outlook {
-    /// Calculates everything; a few dozen operations.
+    /// Computes everything; a few dozen operations.
     pub fn new(
         known: &Estimators,
         rates: &Rates,
@@ -81,10 +83,12 @@ impl Outlook {
         let size = figure(in_use);
         let room = (size - order.base).max(0.0);
         let (least, most) = tolerated(settings.tolerance);
-        // A compaction may leave more than usual; the next one still has to be worth it.
+        // A compaction may leave more than usual; without this the next one would follow at once.
         let start = order.base.max(figure(known.left));
         let turn_end = (settings.turn_end * size).max(start + least * room);
         let between = (settings.between_rounds * size)
+            // A prompt that grows in lumps overshoots; aim lower, so that it ends up at the
+            // threshold.
             .min(order.base + most * room - known.overshoot.value())
             .max(turn_end);
         let ceiling = rates
@@ -92,6 +96,7 @@ impl Outlook {
             .filter(|step| figure(*step) > order.base + LEAST_ROOM * room)
             .map_or(figures.classic, |step| step.min(figures.classic));
         let remaining = known.expected_remaining();
+        // The floor may exceed the ceiling; the classic target wins over both.
         let bounded = |at: Tokens| at.min(ceiling).max(figures.floor).min(figures.classic);
         Self {
             order,
@@ -109,38 +114,38 @@ impl Outlook {
         }
     }
 
-    /// Requests until the next compaction is due, or the end of the session if that is nearer.
+    /// Number of requests until the next compaction, or until the expected end if that comes first.
     pub fn requests_ahead(&self, used: Tokens) -> f64 {
         let room = figure(self.target.saturating_sub(used));
         (room / self.order.growth).min(self.remaining)
     }
 
-    /// What the kept tail and the restored files may take together after a compaction: a share of
-    /// the target, less what the summary takes.
+    /// Budget of kept tail and restored files together: a share of the target, minus the summary.
     pub fn keep_budget(&self) -> Tokens {
         let share = tokens(self.settings.keep * figure(self.target));
         share.saturating_sub(self.known.summary.tokens())
     }
 
-    /// What one update of the notes costs at this prompt.
+    /// Cost of one update of the notes at this prompt size.
     pub fn notes_update(&self, used: Tokens) -> f64 {
         self.rates.read * figure(used) + notes_update(&self.known, &self.rates)
     }
 
-    /// All figures, for people.
+    /// All figures as text for an explanation.
     pub fn arithmetic(&self) -> String {
         self.to_string()
     }
 }
 
-/// The size in use: the one before, unless it is off by too much of the room.
+/// Hysteresis: the previous size, unless it is off by too large a share of the room.
 fn held(best: f64, base: f64, before: Option<Tokens>, hysteresis: f64) -> Tokens {
     before
         .filter(|size| (figure(*size) - best).abs() <= hysteresis * (best - base))
         .unwrap_or_else(|| tokens(best))
 }
 
-/// The smallest and largest part of the best room that is at most this much dearer.
+/// Smallest and largest multiple of the best room that costs at most `tolerance` more; the
+/// solutions of `(q + 1/q)/2 = 1 + tolerance`.
 fn tolerated(tolerance: f64) -> (f64, f64) {
     let mean = 1.0 + tolerance;
     let spread = (mean * mean - 1.0).sqrt();

@@ -66,7 +66,7 @@ fn the_measured_session_is_cheaper_than_classic_in_both_windows() {
     let settings = EconomySettings::default();
     for (classic, share) in [(167_000, 0.9), (967_000, 0.5)] {
         let mut session = measured_session(Tokens(classic));
-        // Long enough for a million tokens to fill.
+        // Long enough to fill a window of a million tokens.
         session.steps = vec![session.steps[0]; 400];
         let online = session.online(&settings).cost;
         let fixed = session
@@ -78,7 +78,7 @@ fn the_measured_session_is_cheaper_than_classic_in_both_windows() {
 
 prop_compose! {
     fn steps(mean: f64, count: usize)(
-        // Of a hundred requests, how many are large, and how much larger than the others.
+        // Number of large requests in a hundred, and their factor over the others.
         large in 3_u32..40,
         ratio in 1.0_f64..25.0,
         turn_ends in 0_u32..=100,
@@ -96,7 +96,7 @@ prop_compose! {
     }
 }
 
-/// Sessions that last for about so many cycles of the best size.
+/// Sessions that last for about so many cycles at the best size.
 fn sessions(cycles: Range<f64>) -> impl Strategy<Value = Session> {
     let figures = (
         (300.0_f64..12_000.0, 2_000.0_f64..60_000.0),
@@ -152,8 +152,8 @@ proptest! {
     }
 }
 
-/// A session may end right after a compaction, which then was for nothing. In the mean over short
-/// sessions of any length, forgetting must not be dearer than the classic target all the same.
+/// A session may end right after a compaction, which is then wasted. On average over short sessions
+/// of any length, compacting must not cost more than the classic target.
 #[test]
 fn short_sessions_are_not_dearer_than_classic_in_the_mean() {
     let mut runner = TestRunner::deterministic();

@@ -1,29 +1,29 @@
 //! Prices relative to uncached input, and which of them apply.
 //!
-//! Not here: money. Decisions compare costs with one another, so the unit is the price of one token
+//! Not here: money. Decisions compare costs with each other, so the unit is the price of one token
 //! of uncached input.
 
 use dormouse_core::models::ModelInfo;
 use dormouse_core::settings::CacheTtl;
 use dormouse_core::units::Tokens;
 
-/// What a model's tokens cost, relative to uncached input.
+/// Prices of a model's tokens relative to uncached input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
-    /// Reading from a cache.
+    /// Reading from the cache; about 0.1.
     pub read: f64,
-    /// Writing to a cache that lives five minutes.
+    /// Writing a cache entry that lives five minutes; about 1.25.
     pub write_5m: f64,
-    /// Writing to a cache that lives one hour.
+    /// Writing a cache entry that lives one hour; about 2.
     pub write_1h: f64,
-    /// Tokens the model writes.
+    /// Output tokens; about 5.
     pub output: f64,
-    /// Prompts longer than this make the whole request dearer.
+    /// Prompt length above which the whole request is charged a higher price.
     pub dearer_over: Option<Tokens>,
 }
 
 impl Prices {
-    /// What most models charge; stands in where a price is not known.
+    /// Prices of most models in the table; used for a model without prices.
     pub const USUAL: Self = Self {
         read: 0.1,
         write_5m: 1.25,
@@ -32,13 +32,14 @@ impl Prices {
         dearer_over: None,
     };
 
-    /// The standard prices of a model, or the usual ones where none are known.
+    /// Standard prices of a model, or [`Self::USUAL`] if the table has none.
     pub fn of(model: &ModelInfo) -> Self {
         let Some(prices) = &model.prices else {
             return Self::USUAL;
         };
         let set = &prices.standard;
         let input = set.input.per_million();
+        // A free model has no ratios; its context still has a size to keep.
         if input <= 0.0 {
             return Self::USUAL;
         }
@@ -51,7 +52,7 @@ impl Prices {
         }
     }
 
-    /// The rates where the static prefix and the messages are asked to live this long.
+    /// Prices in force if static prefix and messages are cached with these lifetimes.
     pub fn rates(&self, prefix: CacheTtl, messages: CacheTtl) -> Rates {
         let write = |ttl| match ttl {
             CacheTtl::OneHour => self.write_1h,
@@ -73,7 +74,7 @@ impl Default for Prices {
     }
 }
 
-/// The prices that apply, once it is settled how long what is written shall live.
+/// Prices in force for the cache lifetimes chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Reading from the cache, `r`.
@@ -84,7 +85,7 @@ pub struct Rates {
     pub write_prefix: f64,
     /// Tokens the model writes, `o`.
     pub output: f64,
-    /// Prompts longer than this make the whole request dearer.
+    /// Prompt length above which the whole request is charged a higher price.
     pub dearer_over: Option<Tokens>,
 }
 

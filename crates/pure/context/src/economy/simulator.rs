@@ -1,4 +1,4 @@
-//! What a session costs under a policy, request by request. For tests.
+//! Cost of a session under a policy, request by request; for tests.
 //!
 //! It follows the rules of a prompt cache, not the formula: each request reads what was there and
 //! writes what is new; a compaction reads the prompt, pays for the summary, and writes what follows
@@ -14,13 +14,13 @@ use std::cell::{Cell, RefCell};
 /// One request of a session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// What it adds.
+    /// Tokens it adds to the prompt.
     pub(super) growth: f64,
-    /// The turn ends with it.
+    /// Whether the turn ends with it.
     pub(super) ends_turn: bool,
 }
 
-/// A session that was recorded, as it were: what happens does not depend on the policy.
+/// A fixed course of requests: growth does not depend on the policy.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     pub(super) static_prefix: f64,
@@ -29,11 +29,11 @@ pub(super) struct Session {
     pub(super) rates: Rates,
     pub(super) classic: Tokens,
     pub(super) steps: Vec<Step>,
-    /// What the first, second, … compaction keeps and writes, relative to the mean; repeats.
+    /// Factors on kept and written tokens of the first, second, … compaction; repeats.
     pub(super) wobble: Vec<f64>,
 }
 
-/// What it came to.
+/// Total of a simulated session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bill {
     pub(super) cost: f64,
@@ -41,12 +41,12 @@ pub(super) struct Bill {
 }
 
 impl Session {
-    /// Compacts whenever the prompt has this size.
+    /// Compacts whenever the prompt has reached this size.
     pub(super) fn fixed(&self, size: f64) -> Bill {
         self.run(|_, prompt| prompt >= size, |_| {})
     }
 
-    /// The best of many fixed sizes, and its bill.
+    /// Best of many fixed sizes, by search in hindsight, and its bill.
     pub(super) fn best_fixed(&self) -> (f64, Bill) {
         let base = self.static_prefix + self.kept;
         let top = super::figure(self.classic);
@@ -62,7 +62,7 @@ impl Session {
             .expect("some size")
     }
 
-    /// Decides as it goes along, from what it has seen.
+    /// Decides online, from what it has observed so far.
     pub(super) fn online(&self, settings: &EconomySettings) -> Bill {
         let known = RefCell::new(Estimators::default());
         let before = Cell::new(tokens(self.static_prefix));
@@ -107,6 +107,7 @@ impl Session {
             ..
         } = self.rates;
         let mut wobbles = self.wobble.iter().cycle();
+        // The first request writes the static prefix; everything else is in the loop.
         let mut prompt = self.static_prefix;
         let mut bill = Bill {
             cost: write_prefix * prompt,

@@ -1,4 +1,4 @@
-//! The gate of a compaction: no message of the user is missing from what comes out.
+//! The gate of a compaction: every user message must be accounted for in the new prompt.
 
 use super::section::{FENCE, MESSAGE, RANGE, exact_line, range_line, shortened_line};
 use dormouse_core::hash::Hash;
@@ -6,21 +6,20 @@ use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::record::Chronicle;
 use std::collections::{HashMap, HashSet};
 
-/// A message that is neither in the text nor referred to.
+/// A user message that is neither in the text nor referenced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingMessage {
-    /// Its number, counted from 1 over the whole session. For the messages of a very long session
+    /// Number of the message, from 1 over the whole session. For messages of a very long session
     /// that are no longer listed it is the number of the last of them.
     pub number: u64,
-    /// Its place in the log.
+    /// Sequence number of its record.
     pub seq: Seq,
-    /// Its record.
+    /// Id of its record.
     pub record: RecordId,
 }
 
-/// Whether every message of the user is in the text as [`super::user_messages`] writes it: exact,
-/// which its hash proves, or by its reference. `kept` says which messages stay in the prompt
-/// elsewhere.
+/// Checks that every user message is in the text as [`super::user_messages`] writes it: exact,
+/// proved by its hash, or by reference. `kept` tells which messages stay in the prompt elsewhere.
 ///
 /// # Errors
 /// The messages that are missing, oldest first.
@@ -32,7 +31,7 @@ pub fn accounts_for_all(
     let user = &chronicle.user;
     let found = Found::read(prompt_text);
     let earlier = user.earlier.as_ref().map_or(0, |earlier| earlier.count);
-    // The widest range that is really one of this session.
+    // The widest range that matches one of this session; a forged line matches none.
     let referred = (0..=user.listed.len())
         .rev()
         .find(|listed| range_line(user, *listed).is_some_and(|line| found.has_range(&line)));
@@ -65,7 +64,7 @@ pub fn accounts_for_all(
     }
 }
 
-/// The lines of a text that name messages, with the hash of the fenced text below them.
+/// Lines of a text that name messages, with the hash of the fenced text below each.
 struct Found<'a> {
     messages: HashMap<&'a str, Option<Hash>>,
     ranges: HashSet<&'a str>,
@@ -87,7 +86,7 @@ impl<'a> Found<'a> {
                 let fenced = fenced(rest);
                 let hash = fenced.map(|(content, _)| Hash::of(content.as_bytes()));
                 found.messages.insert(line, hash);
-                // What a message says is not looked at: it may look like such a line.
+                // Skip the content: a message may contain text that looks like such a line.
                 rest = fenced.map_or(rest, |(_, behind)| behind);
                 rest = end_part(rest);
             }
@@ -108,14 +107,14 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Steps over the end of a shortened message.
+/// Rest behind the second fence of a shortened message.
 fn end_part(text: &str) -> &str {
     text.strip_prefix("and at the end\n")
         .and_then(fenced)
         .map_or(text, |(_, behind)| behind)
 }
 
-/// The content of the fence that the text begins with, and what is behind it.
+/// Content of the fence that the text begins with, and the rest behind it.
 fn fenced(text: &str) -> Option<(&str, &str)> {
     let (fence, rest) = text.split_once('\n')?;
     if fence.len() < FENCE.len() || fence.bytes().any(|byte| byte != b'~') {

@@ -1,7 +1,7 @@
-//! Tool calls and their results.
+//! Tool calls and their results as evidence.
 //!
-//! Tools are known by the names they have in Claude Code; any other tool is judged by the names of
-//! its arguments.
+//! Tools are known by the names they have in Claude Code; any other tool is classified by the names
+//! of its arguments.
 
 use super::note::{At, seen};
 use super::{EvidenceLimits, clean, mine};
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// What a result begins with when the user did not let the tool run.
+/// Beginnings of results that report a refusal by the user. A refusal is no error of the tool.
 const REFUSALS: [&str; 4] = [
     "The user doesn't want to",
     "Claude requested permissions",
@@ -23,10 +23,10 @@ const REFUSALS: [&str; 4] = [
     "User chose to stay in plan mode",
 ];
 
-/// What stands before the user's reason for it.
+/// Text in front of the user's reason in such a result.
 const REASON: &str = "the user said:";
 
-/// A call was made: what it is about is noted, how it goes is open.
+/// Records the subject of a call; its outcome is open until the result arrives.
 pub(super) fn opened(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits: &EvidenceLimits) {
     let (Some(tool), Some(id)) = (block.tool(), block.call()) else {
         return;
@@ -58,6 +58,7 @@ pub(super) fn opened(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
         }
         Act::Ask | Act::Other => {}
     }
+    // A log that never answers its calls must not grow the state without bound.
     if chronicle.open_calls.len() >= limits.open_calls.max(1) {
         let oldest = chronicle
             .open_calls
@@ -75,12 +76,12 @@ pub(super) fn opened(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
     chronicle.open_calls.insert(id.clone(), call);
 }
 
-/// A result came: how the call went is noted, and what its output says.
+/// Records the outcome of a call, and evidence in its output.
 pub(super) fn closed(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits: &EvidenceLimits) {
     let Some(call) = block.call().and_then(|id| chronicle.open_calls.remove(id)) else {
         return;
     };
-    // What a successful reading gave is no evidence; it need not be decoded.
+    // The content of a successful read is no evidence; skip decoding it.
     let is_telling = block.is_error() || matches!(call.act, Act::Run(_) | Act::Ask);
     let text = is_telling.then(|| block.readable_text()).flatten();
     let text = text.unwrap_or_default();
@@ -104,6 +105,7 @@ pub(super) fn closed(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
         Act::Ask if !failed => mine::answer(chronicle, at, &text, limits),
         Act::Fetch(_) | Act::Ask | Act::Other => {}
     }
+    // The user's reason for a refusal is a decision worth keeping; the text around it is not.
     if outcome == Outcome::Refused {
         if let Some((_, reason)) = text.split_once(REASON) {
             mine::answer(chronicle, at, reason, limits);
@@ -115,6 +117,7 @@ pub(super) fn closed(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
         return;
     }
     let text = mine::both_ends(&text);
+    // 80 characters name the call; the commands have a section of their own.
     let subject = clean::line(call.act.subject(), 80);
     let source = Source {
         call: format!("{} {subject}", call.tool).trim_end().to_owned(),
@@ -148,13 +151,13 @@ fn outcome(act: &Act, text: &str, is_error: bool) -> Outcome {
     }
 }
 
-/// The exit code a shell tool puts before or behind the output.
+/// Exit code that a shell tool prints before or behind the output.
 fn exit_code(text: &str) -> Option<i32> {
     let text = text.trim();
     let first = text.lines().next()?;
     let last = text.lines().next_back()?;
     [first, last].into_iter().find_map(|line| {
-        // A long line, or words in front of these, are output that speaks of exit codes.
+        // In a long line, or with other words in front, the output itself talks about exit codes.
         let line = clean::head(line, 80);
         let mut parts = line.as_bytes().windows(4);
         if !parts.any(|part| part.eq_ignore_ascii_case(b"exit")) {
@@ -183,8 +186,8 @@ fn exit_code(text: &str) -> Option<i32> {
     })
 }
 
-/// The arguments that say what a call is about. They are decoded when they are asked for, others not
-/// at all: a call that writes a file carries the whole of it.
+/// Arguments that name the subject of a call. Each is decoded on demand and the others not at all,
+/// because a call that writes a file carries its whole content.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Input<'a> {
@@ -216,6 +219,7 @@ struct Call<'a> {
     input: Input<'a>,
 }
 
+/// Classifies a call by its tool and arguments.
 fn act(tool: &str, block: &Block, limits: &EvidenceLimits) -> Act {
     let input = serde_json::from_slice::<Call<'_>>(block.bytes())
         .map(|call| call.input)
@@ -244,6 +248,7 @@ fn act(tool: &str, block: &Block, limits: &EvidenceLimits) -> Act {
         "Read" => false,
         _ => changes_by_name(tool),
     };
+    // Order matters: shell tools may also carry a path, and searches a directory.
     match (tool, command, url, search, path) {
         ("AskUserQuestion", ..) => Act::Ask,
         (_, Some(command), ..) if !command.is_empty() => Act::Run(command),
@@ -255,9 +260,10 @@ fn act(tool: &str, block: &Block, limits: &EvidenceLimits) -> Act {
     }
 }
 
-/// Whether the name of an unknown tool says that it changes files.
+/// Whether the name of an unknown tool suggests that it changes files.
 fn changes_by_name(tool: &str) -> bool {
     let name = tool.to_ascii_lowercase();
+    // MCP tools are named `mcp__server__tool`; only the last part describes the action.
     let name = name.rsplit("__").next().unwrap_or_default();
     [
         "edit", "write", "create", "replace", "patch", "delete", "insert",
@@ -266,7 +272,7 @@ fn changes_by_name(tool: &str) -> bool {
     .any(|verb| name.split(['_', '-']).any(|word| word.starts_with(verb)))
 }
 
-/// A text, or the words of a command given as a list.
+/// A string, or the words of a command given as a list.
 fn text_of(value: Option<&RawValue>) -> Option<Cow<'_, str>> {
     let json = value?.get();
     match json.as_bytes().first() {

@@ -1,14 +1,14 @@
-//! Making text harmless and short.
+//! Sanitising and shortening of untrusted text.
 //!
-//! What comes from tools may hold anything: escape sequences, a megabyte on one line, tags that
-//! look like the client's own. A line of the evidence has none of these.
+//! Output of tools may contain anything: escape sequences, a megabyte on one line, tags that look
+//! like the client's own. A line of the evidence contains none of these.
 
-/// Stands for a line end inside a command.
+/// Visible replacement for a line end inside a command.
 const LINE_END: &str = " ⏎ ";
 
-/// One line of at most `most` characters, blanks taken together.
+/// One line of at most `most` characters, with runs of whitespace collapsed.
 pub(super) fn line(text: &str, most: usize) -> String {
-    // Paths and names are nearly always as they should be.
+    // Fast path: paths and names are nearly always clean.
     if text.len() <= most && is_plain(text) {
         return text.to_owned();
     }
@@ -30,7 +30,7 @@ pub(super) fn line(text: &str, most: usize) -> String {
     untag(&out.finish())
 }
 
-/// A command on one line: as [`line`], but blanks stay and line ends show.
+/// A command on one line: as [`line`], but blanks are kept and line ends made visible.
 pub(super) fn command(text: &str, most: usize) -> String {
     let trimmed = text.trim();
     if trimmed.len() <= most && trimmed.bytes().all(is_seen) {
@@ -39,6 +39,7 @@ pub(super) fn command(text: &str, most: usize) -> String {
     let mut out = Line::new(most);
     for letter in letters(text.trim()) {
         let fits = match letter {
+            // A here-document or script must not look like one command.
             '\n' => LINE_END.chars().all(|part| out.push(part)),
             _ if letter.is_whitespace() => out.push(' '),
             _ => out.push(letter),
@@ -50,12 +51,12 @@ pub(super) fn command(text: &str, most: usize) -> String {
     untag(&out.finish())
 }
 
-/// Whether a byte is a character that can be seen, or a blank, and begins no tag.
+/// Whether a byte is printable ASCII and cannot begin a tag.
 fn is_seen(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && byte != b'<'
 }
 
-/// Whether [`line`] would leave a text as it is: seen at a glance, so a no may be wrong.
+/// Whether [`line`] would leave a text unchanged. Conservative: a "no" may be wrong.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_blank = |byte: Option<&u8>| byte == Some(&b' ');
@@ -65,6 +66,7 @@ fn is_plain(text: &str) -> bool {
         && !bytes.windows(2).any(|pair| pair == b"  ")
 }
 
+/// A line under construction, with the room left in characters.
 struct Line {
     text: String,
     left: usize,
@@ -80,7 +82,7 @@ impl Line {
         }
     }
 
-    /// Whether the letter still fitted.
+    /// Appends a character; false if there is no room left.
     fn push(&mut self, letter: char) -> bool {
         if self.left == 0 {
             self.cut = true;
@@ -91,6 +93,7 @@ impl Line {
         true
     }
 
+    /// Finished line; a cut one ends in an ellipsis within the limit.
     fn finish(mut self) -> String {
         if self.cut {
             self.text.pop();
@@ -100,7 +103,7 @@ impl Line {
     }
 }
 
-/// The characters that can be seen, and white space; escape sequences are left out.
+/// Visible characters and whitespace of a text, without terminal escape sequences.
 fn letters(text: &str) -> impl Iterator<Item = char> {
     let mut rest = text.chars().peekable();
     std::iter::from_fn(move || {
@@ -108,7 +111,8 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
             let letter = rest.next()?;
             match letter {
                 '\u{1b}' => {
-                    // ESC [ … final, or ESC with one or two characters behind it.
+                    // CSI sequence (ESC [ … final byte), or ESC with one or two characters behind
+                    // it.
                     if rest.next_if_eq(&'[').is_some() {
                         while let Some(next) = rest.next_if(char::is_ascii) {
                             if ('@'..='~').contains(&next) {
@@ -129,14 +133,14 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// Characters that take no room or turn the text around: they can hide what is said.
+/// Zero-width and bidirectional control characters, which can hide or reorder text.
 fn is_invisible(letter: char) -> bool {
     matches!(u32::from(letter),
         0xAD | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0xFEFF | 0xFFF9..=0xFFFB
         | 0xE_0000..=0xE_0FFF)
 }
 
-/// Breaks what looks like a tag, so that no reader of tags takes it for one.
+/// Replaces the `<` of everything that looks like a tag, so that no parser takes it for one.
 fn untag(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
@@ -149,7 +153,8 @@ fn untag(text: &str) -> String {
     out
 }
 
-/// Whether a name of a tag and its end, or a blank or the end of the text, follow.
+/// Whether the text behind a `<` is a tag name followed by its end, a blank, or the end of the
+/// text: a blank may precede attributes, and a cut may have removed the `>`.
 fn is_tag(rest: &str) -> bool {
     let name = rest.strip_prefix('/').unwrap_or(rest);
     let end = name
@@ -163,7 +168,7 @@ fn is_tag(rest: &str) -> bool {
             .is_none_or(|next| matches!(next, '>' | '/' | '…') || next.is_whitespace())
 }
 
-/// The first `most` characters.
+/// First `most` characters of a text.
 pub(super) fn head(text: &str, most: usize) -> &str {
     let end = text
         .char_indices()
@@ -172,7 +177,7 @@ pub(super) fn head(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
-/// The last `most` characters.
+/// Last `most` characters of a text.
 pub(super) fn tail(text: &str, most: usize) -> &str {
     let start = match most.checked_sub(1) {
         Some(back) => text.char_indices().rev().nth(back).map_or(0, |(at, _)| at),

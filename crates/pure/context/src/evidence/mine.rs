@@ -1,8 +1,10 @@
-//! Mining of texts: test results, errors, figures and names, decisions.
+//! Mining of texts: test results, errors, numbers and identifiers, decisions.
 //!
-//! A record is mined once, when it is folded, and costs a pass or two over its text: words are
-//! looked for all at once ([`Words`]), and only the lines they stand in are looked at. Of a very
-//! long output both ends are mined.
+//! A record is mined once, when it is folded, in a pass or two over its text: all words are
+//! searched at once ([`Words`]), and only the lines that contain one are examined. Of a very long
+//! output both ends are mined.
+//!
+//! Not here: insertion and eviction (`note`), sanitising (`clean`).
 
 use super::note::{At, seen};
 use super::words::Words;
@@ -30,10 +32,10 @@ const VERDICTS: [&str; 10] = [
     "errored",
 ];
 
-/// Beginnings of these words: a line without any of them is no test result.
+/// Stems of these words: a line without any of them cannot be a test result.
 const VERDICT_STEMS: [&str; 4] = ["pass", "fail", "succe", "error"];
 
-/// How lines begin that tell of an error even where the command succeeded.
+/// Beginnings of lines that report an error even if the command succeeded.
 const ERROR_STARTS: [&str; 8] = [
     "error:",
     "error[",
@@ -45,7 +47,7 @@ const ERROR_STARTS: [&str; 8] = [
     "uncaught exception",
 ];
 
-/// Words that make a line the telling one in the output of a failed call.
+/// Words that mark the most telling line in the output of a failed call.
 const ERROR_WORDS: [&str; 12] = [
     "error",
     "panicked",
@@ -61,7 +63,7 @@ const ERROR_WORDS: [&str; 12] = [
     "undefined",
 ];
 
-/// What people say when they lay something down.
+/// Phrases with which users state rules, in English and German.
 const USER_RULES: [&str; 26] = [
     "always",
     "never",
@@ -91,7 +93,7 @@ const USER_RULES: [&str; 26] = [
     "wichtig",
 ];
 
-/// What a model says when it does.
+/// Phrases with which models state decisions and findings.
 const ASSISTANT_DECISIONS: [&str; 16] = [
     "decided",
     "decision",
@@ -111,25 +113,26 @@ const ASSISTANT_DECISIONS: [&str; 16] = [
     "ursache",
 ];
 
+// Automata are built on first use and shared by all sessions of the process.
 static IN_RULES: LazyLock<Words> = LazyLock::new(|| Words::new(&USER_RULES));
 static IN_DECISIONS: LazyLock<Words> = LazyLock::new(|| Words::new(&ASSISTANT_DECISIONS));
 static IN_VERDICTS: LazyLock<Words> = LazyLock::new(|| Words::new(&VERDICT_STEMS));
 static IN_ERRORS: LazyLock<Words> = LazyLock::new(|| Words::new(&ERROR_WORDS));
 
-/// Bytes mined of each end of an output. Errors stand at one end or the other and totals at the
-/// end; layer 1 takes longer results out of the prompt, so only logs of other tools have them.
+/// Bytes mined at each end of an output. Errors stand at one end or the other and totals at the
+/// end; layer 1 offloads longer results, so only logs of other tools have them.
 const MINED_END: usize = 128 * 1024;
 
-/// Shortest line that can be a sentence worth quoting.
+/// Shortest sentence worth quoting, in bytes: shorter ones ("Do not.") mean nothing out of context.
 const SHORTEST_DECISION: usize = 12;
 
-/// Words kept on each side of a number or a name.
+/// Words kept on each side of a value: enough to tell its meaning, about one line in all.
 const WORDS_AROUND: usize = 5;
 
-/// Names longer than this are not repeated among the words around them.
+/// Longest value in bytes that is repeated among the words around it.
 const LONG_VALUE: usize = 24;
 
-/// Takes what the user gave and laid down.
+/// Records values and rules from a user message.
 pub(super) fn user(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimits) {
     // In pasted bulk the user's own words are at the ends.
     if text.len() > limits.bulk {
@@ -146,8 +149,9 @@ pub(super) fn user(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &Evi
     }
 }
 
-/// What the user answered to a question, or said when refusing a call.
+/// Records the user's answer to a question, or the reason for refusing a call.
 pub(super) fn answer(chronicle: &mut Chronicle, at: At, text: &str, limits: &EvidenceLimits) {
+    // Twice the usual length, because one result may answer several questions.
     let text = clean::line(text, limits.line_chars * 2);
     if !text.is_empty() {
         *seen(&mut chronicle.decisions, &text, at, limits.decisions) =
@@ -155,6 +159,7 @@ pub(super) fn answer(chronicle: &mut Chronicle, at: At, text: &str, limits: &Evi
     }
 }
 
+/// Records numbers, identifiers and URLs with the words around them.
 fn values(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimits) {
     let at = At {
         clock: chronicle.clock,
@@ -171,7 +176,7 @@ fn values(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimi
         taken += 1;
         let from = atoms[index.saturating_sub(WORDS_AROUND)].range.start;
         let to = atoms[(index + WORDS_AROUND).min(atoms.len() - 1)].range.end;
-        // A long name stands there already and need not be said again.
+        // A long value is in the entry already; repeating it would fill the line.
         let itself = if word.len() > LONG_VALUE { "…" } else { word };
         let (before, behind) = (&text[from..atom.range.start], &text[atom.range.end..to]);
         let around = format!("{before}{itself}{behind}");
@@ -189,9 +194,10 @@ fn values(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimi
     }
 }
 
-/// A figure or a name. The number of a list item is neither.
+/// Whether a word is a number or identifier worth keeping; the number of a list item is not.
 fn is_value(text: &str, word: &str, start: usize, shape: Shape) -> bool {
     let line = text[..start].rsplit('\n').next().unwrap_or_default();
+    // "1." at the beginning of a line numbers a list item.
     let counts_items = line.trim().is_empty()
         && word.len() <= 3
         && text[start + word.len()..].starts_with(['.', ')', ':']);
@@ -199,12 +205,14 @@ fn is_value(text: &str, word: &str, start: usize, shape: Shape) -> bool {
         && word.bytes().any(|byte| byte.is_ascii_alphabetic());
     match shape {
         Shape::Number => !counts_items,
+        // Digits and letters together make an identifier ("v2"); other words are prose.
         Shape::Word => mixed,
         _ => true,
     }
 }
 
-/// Takes what the model decided. Most texts decide nothing, and their JSON shows that.
+/// Records decisions in a model's text. Most texts contain none, which their JSON shows without
+/// decoding.
 pub(super) fn assistant(
     chronicle: &mut Chronicle,
     seq: Seq,
@@ -218,7 +226,7 @@ pub(super) fn assistant(
     }
 }
 
-/// Takes sentences that lay something down.
+/// Records sentences that state a decision or rule.
 fn decisions(
     chronicle: &mut Chronicle,
     seq: Seq,
@@ -234,10 +242,11 @@ fn decisions(
         clock: chronicle.clock,
         seq,
     };
-    // Cutting a text into sentences costs more than seeing that there is nothing in it.
+    // Splitting into sentences costs more than finding out that there is no cue.
     if !cues.stand_in(text) {
         return;
     }
+    // Code and tables contain the cue words without deciding anything.
     let prose = |kind| matches!(kind, Kind::Prose | Kind::ListItem | Kind::Quote);
     let sentences = segment(text);
     let telling = sentences
@@ -253,7 +262,7 @@ fn decisions(
     }
 }
 
-/// Both ends of an output that is very long, cut between lines.
+/// Both ends of a very long output, cut between lines.
 pub(super) fn both_ends(text: &str) -> Cow<'_, str> {
     if text.len() <= 2 * MINED_END {
         return Cow::Borrowed(text);
@@ -267,7 +276,7 @@ pub(super) fn both_ends(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{first}\n{last}"))
 }
 
-/// The line around a place, as [`str::lines`] gives it.
+/// Line around an occurrence, without its line end, as [`str::lines`] gives it.
 fn line_at(text: &str, place: &Range<usize>) -> Range<usize> {
     let start = text[..place.start].rfind('\n').map_or(0, |end| end + 1);
     let Some(length) = text[place.end..].find('\n') else {
@@ -278,7 +287,7 @@ fn line_at(text: &str, place: &Range<usize>) -> Range<usize> {
     start..end - usize::from(ends_in_return)
 }
 
-/// Takes the lines that say how tests went.
+/// Records lines with test results.
 pub(super) fn tests(
     chronicle: &mut Chronicle,
     at: At,
@@ -292,7 +301,7 @@ pub(super) fn tests(
     }
 }
 
-/// Lines that say how tests went; the last ones, where totals stand.
+/// Lines with test results; the last ones, because totals stand at the end.
 fn test_lines<'t>(text: &'t str, limits: &EvidenceLimits) -> Vec<&'t str> {
     let places: Vec<Range<usize>> = IN_VERDICTS.places(text).collect();
     let mut found = Vec::new();
@@ -302,11 +311,12 @@ fn test_lines<'t>(text: &'t str, limits: &EvidenceLimits) -> Vec<&'t str> {
             break;
         }
         if place.start >= lines_from {
-            // Another word in the line that was looked at last.
+            // Another word in the line examined last.
             continue;
         }
         let line = line_at(text, place);
         lines_from = line.start;
+        // A longer line is data that happens to contain such words.
         if line.len() <= limits.line_chars && is_test_result(&text[line.clone()]) {
             found.push(&text[line]);
         }
@@ -315,7 +325,8 @@ fn test_lines<'t>(text: &'t str, limits: &EvidenceLimits) -> Vec<&'t str> {
     found
 }
 
-/// A count followed by a verdict: "12 passed", "3 tests, 0 failures", or "Failed: 2".
+/// Whether a line has a count followed by a verdict ("12 passed", "3 tests, 0 failures"), or the
+/// reverse ("Failed: 2").
 fn is_test_result(line: &str) -> bool {
     if !line.bytes().any(|byte| byte.is_ascii_digit()) {
         return false;
@@ -330,13 +341,14 @@ fn is_test_result(line: &str) -> bool {
         .collect();
     let count = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit());
     let verdict = |word: &String| VERDICTS.contains(&word.trim_matches(['.', ':']));
+    // The colon tells "Failed: 2" from prose such as "failed 2 days ago".
     words.windows(2).any(|pair| {
         (count(&pair[0]) && verdict(&pair[1]))
             || (verdict(&pair[0]) && count(&pair[1]) && line.contains(':'))
     })
 }
 
-/// Takes the line that says what went wrong.
+/// Records the line that says what went wrong.
 pub(super) fn error(
     chronicle: &mut Chronicle,
     at: At,
@@ -351,14 +363,14 @@ pub(super) fn error(
     }
 }
 
-/// The first line that begins like an error; of a failed call, else the first that speaks of one,
-/// else the first.
+/// First line that begins like an error; for a failed call otherwise the first that mentions one,
+/// otherwise the first line.
 fn error_line<'t>(text: &'t str, failed: bool, limits: &EvidenceLimits) -> Option<&'t str> {
     let text = text
         .trim()
         .trim_start_matches("<tool_use_error>")
         .trim_end_matches("</tool_use_error>");
-    // One look at the first letter settles most lines; the lists are short, and so are the lines.
+    // The first letter rules out most lines before the list is searched.
     let begins = |line: &&str| {
         let first = line.bytes().next().map(|byte| byte.to_ascii_lowercase());
         let mut starts = ERROR_STARTS.iter();
@@ -372,12 +384,14 @@ fn error_line<'t>(text: &'t str, failed: bool, limits: &EvidenceLimits) -> Optio
     if !failed {
         return None;
     }
+    // The exit code is recorded with the command and says nothing about the cause.
     let is_code = |line: &str| starts_ignoring_case(line, "exit code");
     let telling = |place: Range<usize>| {
         let around = line_at(text, &place);
         let line = text[around.clone()].trim();
         let indent = text[around.clone()].len() - text[around.clone()].trim_start().len();
         let shown = clean::head(line, limits.line_chars).len();
+        // The word must lie in the part of the line that will be shown.
         (place.end <= around.start + indent + shown && !is_code(line)).then_some(line)
     };
     IN_ERRORS.places(text).find_map(telling).or_else(|| {

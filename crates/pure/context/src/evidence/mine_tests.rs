@@ -1,4 +1,4 @@
-//! Mining in one pass, against mining word by word and line by line.
+//! Mining in one pass, against a reference that searches word by word and line by line.
 
 use super::super::words::stand_in_lower;
 use super::*;
@@ -50,7 +50,7 @@ fn both_ends_of_a_very_long_output_are_mined() {
     assert_eq!(error_line(&ends, false, &limits), Some("error: first"));
     let short = "x\n".repeat(MINED_END);
     assert_eq!(both_ends(&short), short);
-    // A single line without end is cut between characters.
+    // A single endless line is cut between characters.
     let long = "é".repeat(3 * MINED_END);
     assert!(both_ends(&long).chars().all(|c| matches!(c, 'é' | '\n')));
 }
@@ -97,7 +97,7 @@ fn error_line_by_line<'t>(text: &'t str, failed: bool, limits: &EvidenceLimits) 
     })
 }
 
-/// Output that is full of words that count, whole, in pieces, and in any case.
+/// Output full of significant words: whole, in parts, in any case.
 fn output() -> impl Strategy<Value = String> {
     let words: Vec<&str> = VERDICTS
         .iter()
@@ -116,7 +116,7 @@ fn output() -> impl Strategy<Value = String> {
     prop::collection::vec(word, 0..40).prop_map(|words| words.concat())
 }
 
-/// Prose with cues in it.
+/// Prose that contains cues.
 fn prose() -> impl Strategy<Value = String> {
     let words: Vec<&str> = USER_RULES
         .iter()
@@ -171,7 +171,7 @@ proptest! {
 
     #[test]
     fn a_line_is_the_same_at_a_glance(text in "[ -;=-~\t\né]{0,12}", most in 0_usize..14) {
-        // A letter that neither function keeps forbids the short cut.
+        // A character that both functions drop rules out the fast path.
         let mut slowly = text.trim().to_owned();
         let first = slowly.chars().next().map_or(0, char::len_utf8);
         slowly.insert(first, '\u{200b}');

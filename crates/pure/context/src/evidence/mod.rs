@@ -1,21 +1,21 @@
-//! What a compaction keeps without a model: the user's words and the evidence.
+//! Facts that a compaction keeps without a model: the user's messages and the evidence.
 //!
 //! # Model
 //! [`observe`] folds one record of a path into the [`Chronicle`], at a cost that depends on the
-//! record and not on the session. A call notes what it is about when it is made and how it went
-//! when its result comes; between the two it stands among the open calls, so that a session resumed
-//! in the middle of a turn ends up with the same chronicle. The user's messages are kept without
-//! what a client put into them ([`spoken`]).
+//! record and not on the session. A call records its subject when it is made and its outcome when
+//! the result arrives; in between it is an open call, so that a session resumed within a turn ends
+//! up with the same chronicle. User messages are stored without the parts that a client inserted
+//! ([`spoken`]).
 //!
 //! - [`user_messages`]: the user's messages for a summary, exact as long as they fit.
-//! - [`accounts_for_all`]: the gate: no message of the user is missing.
+//! - [`accounts_for_all`]: the gate: no user message is missing.
 //! - [`render`]: the evidence as a short list in Markdown.
 //!
-//! Everything noted is data. It is cut to length and made harmless when it is noted: one line, no
-//! control characters, no tags. The user's own messages stay exact and stand in fences instead.
+//! All evidence is untrusted data. It is cut and sanitised when it is recorded: one line, no
+//! control characters, no tags. User messages stay exact and stand in fences instead.
 //!
 //! # Not here
-//! When to compact, and where the texts stand in the prompt. Nothing is looked up on the disk.
+//! When to compact, and where the texts stand in the prompt. Nothing is read from disk.
 
 mod account;
 mod calls;
@@ -39,51 +39,53 @@ use dormouse_core::record::{Act, Body, Chronicle, Message, MessageOrigin, Record
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 
-/// How much of a session the chronicle holds.
+/// Capacity of the chronicle. It is part of every manifest, so all of it is bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvidenceLimits {
-    /// Messages of the user that are listed one by one.
+    /// Most user messages listed one by one; older ones become a range of the log.
     pub user_messages: usize,
-    /// Bytes of the user's messages; beyond them pasted bulk and the oldest are cut.
+    /// Most bytes of user messages; beyond it pasted bulk and then the oldest are cut.
     pub user_bytes: usize,
-    /// From this many bytes on a message counts as pasted bulk.
+    /// Length in bytes from which a message counts as pasted bulk.
     pub bulk: usize,
-    /// Characters kept of the beginning of a message that is cut.
+    /// Characters kept from the beginning of a message that is cut.
     pub head: usize,
-    /// Characters kept of its end.
+    /// Characters kept from its end.
     pub tail: usize,
-    /// Files.
+    /// Most files read or changed.
     pub files: usize,
-    /// Commands.
+    /// Most distinct commands, with their outcomes.
     pub commands: usize,
-    /// Searches.
+    /// Most distinct searches, with their outcomes.
     pub searches: usize,
-    /// Test results.
+    /// Most lines with test results.
     pub tests: usize,
-    /// Errors.
+    /// Most distinct error lines.
     pub errors: usize,
-    /// Addresses.
+    /// Most URLs fetched or mentioned.
     pub urls: usize,
-    /// Numbers and names that the user gave.
+    /// Most numbers and identifiers given by the user.
     pub values: usize,
-    /// Decisions.
+    /// Most decisions of user and assistant.
     pub decisions: usize,
-    /// Calls that wait for a result.
+    /// Most calls without a result; a log that never answers them must not grow the state.
     pub open_calls: usize,
-    /// Characters of a path or an address.
+    /// Most characters of a path or URL.
     pub path_chars: usize,
-    /// Characters of a command.
+    /// Most characters of a command.
     pub command_chars: usize,
-    /// Characters of any other line.
+    /// Most characters of any other line.
     pub line_chars: usize,
-    /// Numbers and names taken from one message.
+    /// Most numbers and identifiers taken from one message, so that a pasted table leaves room.
     pub values_per_message: usize,
-    /// Decisions taken from one message, and lines from one result.
+    /// Most decisions taken from one message, and most test lines from one result.
     pub lines_per_record: usize,
 }
 
 impl Default for EvidenceLimits {
     fn default() -> Self {
+        // A full chronicle takes about a megabyte of JSON, small enough for every manifest, and a
+        // session of several days fits. The prompt shows less of it (`compact.*_limit`).
         Self {
             user_messages: 1_000,
             user_bytes: 128 * 1024,
@@ -108,13 +110,14 @@ impl Default for EvidenceLimits {
     }
 }
 
-/// Folds one record of a path. Records that are no part of the conversation change nothing.
+/// Folds one record of a path. Records outside the conversation change nothing.
 pub fn observe(chronicle: &mut Chronicle, record: &Record, limits: &EvidenceLimits) {
     match &record.body {
         Body::Session(start) if !start.project.is_empty() => {
             chronicle.project = Some(clean::line(&start.project, limits.path_chars));
         }
         Body::Message(message) if message.reaches_the_model() => {
+            // Messages are counted instead of record numbers, which differ between writers.
             chronicle.clock += 1;
             match message.role {
                 Role::Assistant => assistant(chronicle, record, message, limits),
@@ -150,6 +153,7 @@ fn user(chronicle: &mut Chronicle, record: &Record, message: &Message, limits: &
     {
         calls::closed(chronicle, record.seq, block, limits);
     }
+    // Summaries, repairs and other machine-made messages are not the user's words.
     if message.origin != MessageOrigin::Conversation {
         return;
     }
@@ -168,15 +172,16 @@ fn user(chronicle: &mut Chronicle, record: &Record, message: &Message, limits: &
     }
 }
 
-/// Files that were read and could be read, the most recent first.
+/// Paths of files that were read successfully, most recent first.
 pub fn recent_files(chronicle: &Chronicle, most: usize) -> Vec<String> {
     let files = chronicle.files.recent_first().into_iter();
     let shown = files.filter(|(_, entry)| entry.fact.reads > 0 && !entry.fact.failed);
     shown.take(most).map(|(path, _)| path.to_owned()).collect()
 }
 
-/// What a record fetches again although it had been read before `forgotten_until`. Asked before
-/// the record is observed.
+/// Weight of the results in a record that fetch a file again after it was read before
+/// `forgotten_until` (the chronicle's clock at the last compaction). Call it before observing the
+/// record.
 pub fn read_again(chronicle: &Chronicle, record: &Record, forgotten_until: u64) -> Weight {
     let Body::Message(message) = &record.body else {
         return Weight::default();
@@ -190,6 +195,8 @@ pub fn read_again(chronicle: &Chronicle, record: &Record, forgotten_until: u64) 
         let known = chronicle.files.entries.get(path);
         known.is_some_and(|entry| {
             let seen = &entry.seen;
+            // The open call itself counts as a sighting: without the second case every file read
+            // again would look as if it had never left the prompt.
             seen.first <= forgotten_until && (seen.last <= forgotten_until || seen.last >= since)
         })
     };
@@ -202,7 +209,7 @@ pub fn read_again(chronicle: &Chronicle, record: &Record, forgotten_until: u64) 
         .fold(Weight::default(), |sum, block| sum + *block.weight())
 }
 
-/// What a text takes in a prompt, as estimated.
+/// Estimated tokens of a text in a prompt.
 fn cost(text: &str, bytes: BytesPerToken) -> Tokens {
     tokens::estimate(Block::text(text).weight(), bytes)
 }

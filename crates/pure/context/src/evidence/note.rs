@@ -1,4 +1,4 @@
-//! Putting entries on shelves, within the limits.
+//! Insertion into the shelves of the chronicle, within their limits.
 
 use super::EvidenceLimits;
 use super::clean;
@@ -8,17 +8,17 @@ use dormouse_core::record::{
     EarlierMessages, Entry, MessageText, Record, Shelf, Sighting, UserMessage, UserMessages,
 };
 
-/// Where something was seen.
+/// Time and record of a sighting.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
-    /// The clock of the chronicle.
+    /// Clock of the chronicle: messages observed so far.
     pub(super) clock: u64,
-    /// The record.
+    /// Sequence number of the record.
     pub(super) seq: Seq,
 }
 
-/// Counts a sighting and hands out what is known. Beyond the limit, the eighth that was seen
-/// longest ago goes at once, so that making room costs little for each.
+/// Counts a sighting and returns the entry's fact. Beyond the limit the least recently seen eighth
+/// is evicted at once, so that the cost of eviction is spread over many insertions.
 pub(super) fn seen<'a, T: Default>(
     shelf: &'a mut Shelf<T>,
     text: &str,
@@ -26,6 +26,7 @@ pub(super) fn seen<'a, T: Default>(
     limit: usize,
 ) -> &'a mut T {
     if shelf.entries.len() >= limit.max(1) && !shelf.entries.contains_key(text) {
+        // A limit lowered since may leave more than one entry too many.
         let excess = shelf.entries.len() + 1 - limit.max(1);
         drop_oldest(shelf, excess.max(limit / 8));
     }
@@ -59,13 +60,14 @@ fn drop_oldest<T>(shelf: &mut Shelf<T>, count: usize) {
     shelf.dropped += oldest.len() as u64;
 }
 
-/// Notes a message of the user, and cuts older ones if they have become too much.
+/// Adds a user message, and cuts older ones if the total exceeds the limits.
 pub(super) fn user_message(
     user: &mut UserMessages,
     record: &Record,
     text: &str,
     limits: &EvidenceLimits,
 ) {
+    // A message larger than the whole budget is cut at once; its hash still identifies it.
     let fits = text.len() <= limits.user_bytes;
     let whole = MessageText::Whole(text.to_owned());
     user.listed.push(UserMessage {
@@ -86,6 +88,7 @@ pub(super) fn user_message(
             message.text = shorter;
         }
     }
+    // Cutting was not enough, or there are too many: the oldest become a range, the newest stays.
     let mut many = user
         .listed
         .len()
@@ -102,11 +105,12 @@ pub(super) fn user_message(
     }
 }
 
-/// The oldest pasted bulk, else the oldest that would become shorter.
+/// Next message to cut: the oldest pasted bulk, else the oldest that would become shorter.
 fn next_to_cut<'a>(
     listed: &'a mut [UserMessage],
     limits: &EvidenceLimits,
 ) -> Option<&'a mut UserMessage> {
+    // A message shorter than both ends would not get shorter by cutting.
     let kept = (limits.head + limits.tail) as u64;
     let can_be = |message: &&UserMessage| {
         matches!(message.text, MessageText::Whole(_)) && message.chars > kept
@@ -126,6 +130,7 @@ fn cut(text: &str, limits: &EvidenceLimits) -> MessageText {
     }
 }
 
+/// Adds a message to the range of those no longer listed.
 fn set_aside(earlier: &mut Option<EarlierMessages>, message: &UserMessage) {
     let range = earlier.get_or_insert_with(|| EarlierMessages {
         count: 0,

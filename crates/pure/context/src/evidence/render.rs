@@ -1,14 +1,14 @@
-//! The evidence as a list in Markdown.
+//! The evidence ledger as a list in Markdown.
 //!
 //! # Model
-//! Nine sections, each with its most recent entries first. A section has a share of the budget; what
-//! it does not need goes to the others in the order of importance, first so that all their entries
-//! fit in a short form, then in the long one. Where even the short form does not fit, the oldest
-//! entries go and the heading says how many.
+//! Nine sections, each with its most recent entries first. A section has a share of the budget;
+//! what it does not need goes to the others in order of importance, first so that all their entries
+//! fit in short form, then in long form. If even the short form does not fit, the oldest entries
+//! are dropped and the heading states how many.
 //!
 //! # Not here
-//! Making text harmless: that was done when it was noted. Paths are shortened only by the project's
-//! own directory, which the log names: any other common root might take away what identifies them.
+//! Sanitising, which happens when an entry is recorded. Paths are shortened only by the project's
+//! own directory, which the log names: removing any other common root could make them ambiguous.
 
 use super::{clean, cost};
 use dormouse_core::id::Seq;
@@ -18,19 +18,19 @@ use dormouse_core::record::{
 };
 use dormouse_core::units::Tokens;
 
-/// What stands above the list.
+/// Text above the list. Part of the prompt.
 const INTRO: &str = include_str!("intro.md");
 
-/// Characters of a line in its short form.
+/// Characters of a line in short form: a path with its notes, or the beginning of a command.
 const SHORT: usize = 140;
 
-/// Renders the evidence within the budget; empty if there is none or it does not fit at all.
+/// Renders the evidence within the budget; empty if there is none or nothing fits.
 pub fn render(chronicle: &Chronicle, budget: Tokens, bytes: BytesPerToken) -> String {
     render_beside(chronicle, budget, bytes, |_| false)
 }
 
-/// The same beside messages of the user that stand in the prompt word for word (`quoted`): what
-/// they say is not said twice, which leaves room for what only the ledger knows.
+/// Renders the evidence beside user messages that stand in the prompt word for word (`quoted`):
+/// their values and rules are left out, which leaves room for the rest.
 pub fn render_beside(
     chronicle: &Chronicle,
     budget: Tokens,
@@ -50,6 +50,7 @@ pub fn render_beside(
         .zip(allotted)
         .map(|(section, room)| section.write(room, bytes))
         .collect();
+    // An introduction without entries would only cost tokens.
     if body.is_empty() { body } else { intro + &body }
 }
 
@@ -63,18 +64,19 @@ fn intro(chronicle: &Chronicle) -> String {
     intro
 }
 
-/// One part of the list.
+/// One section of the list.
 struct Section {
     title: &'static str,
-    /// Its share of the budget, in per cent.
+    /// Share of the budget in per cent. The shares follow what is needed to continue: commands and
+    /// files most, addresses and searches least.
     share: u64,
-    /// Most recent first.
+    /// Entries, most recent first.
     lines: Vec<String>,
-    /// How many more there were once.
+    /// Number of entries that the chronicle itself has evicted.
     dropped: u64,
 }
 
-/// All sections, the most important first.
+/// All sections, the most important first; their shares add up to 100.
 fn sections(chronicle: &Chronicle, quoted: &dyn Fn(Seq) -> bool) -> Vec<Section> {
     let project = chronicle.project.as_deref();
     let section = |title, share, lines, dropped| Section {
@@ -84,6 +86,7 @@ fn sections(chronicle: &Chronicle, quoted: &dyn Fn(Seq) -> bool) -> Vec<Section>
         dropped,
     };
     let changed = |fact: &FileFact| fact.changes > 0;
+    // Only the user's messages are quoted elsewhere; the assistant's words are not.
     let repeats = |by: Speaker, seen: &Sighting| by == Speaker::User && quoted(seen.seq);
     let mentions = |shelf: &Shelf<dormouse_core::record::Mention>| {
         some_lines(shelf, |text, entry| {
@@ -113,6 +116,7 @@ fn sections(chronicle: &Chronicle, quoted: &dyn Fn(Seq) -> bool) -> Vec<Section>
             "Files read",
             15,
             files(&chronicle.files, project, |fact| !changed(fact)),
+            // Read and changed files share one shelf; its evictions are counted above.
             0,
         ),
         section(
@@ -187,6 +191,7 @@ fn files(
         .collect()
 }
 
+/// Line for a file, relative to the project.
 fn file(path: &str, fact: &FileFact, project: Option<&str>) -> String {
     let path = project
         .and_then(|project| path.strip_prefix(project.trim_end_matches('/')))
@@ -195,6 +200,7 @@ fn file(path: &str, fact: &FileFact, project: Option<&str>) -> String {
         .unwrap_or(path);
     let mut notes = Vec::new();
     match fact.changes {
+        // One change is implied by the section's title.
         0 | 1 => {}
         changes => notes.push(format!("{changes} changes")),
     }
@@ -213,7 +219,7 @@ fn file(path: &str, fact: &FileFact, project: Option<&str>) -> String {
     }
 }
 
-/// The outcome stands in front, so that shortening the line does not lose it.
+/// Line for a command. The outcome stands in front, so that shortening the line keeps it.
 fn command(text: &str, entry: &Entry<CommandFact>) -> String {
     let outcome = match entry.fact.outcome {
         Outcome::Open => "no result".to_owned(),
@@ -244,7 +250,7 @@ fn times(seen: &Sighting) -> String {
     }
 }
 
-/// How much each section gets.
+/// Tokens that each section gets.
 fn allot(sections: &[Section], room: Tokens, bytes: BytesPerToken) -> Vec<Tokens> {
     let shares: u64 = sections.iter().map(|section| section.share).sum();
     let needs = |short: bool| -> Vec<Tokens> {
@@ -252,11 +258,13 @@ fn allot(sections: &[Section], room: Tokens, bytes: BytesPerToken) -> Vec<Tokens
         sections.iter().map(need).collect()
     };
     let (short, long) = (needs(true), needs(false));
+    // Shares are capped by the need; the rest is redistributed below.
     let mut allotted: Vec<Tokens> = sections
         .iter()
         .zip(&long)
         .map(|(section, need)| Tokens(room.get() * section.share / shares.max(1)).min(*need))
         .collect();
+    // First give every section its short form, then the long one, in order of importance.
     let mut left = room - allotted.iter().copied().sum();
     for needs in [short, long] {
         for (has, need) in allotted.iter_mut().zip(needs) {
@@ -286,7 +294,7 @@ impl Section {
     }
 
     fn write(&self, room: Tokens, bytes: BytesPerToken) -> String {
-        // The longest heading is reckoned with; it is a few tokens too many where all fit.
+        // Reserve the longest heading; if all entries fit, the real one is a few tokens shorter.
         let mut left = room - cost(&self.heading(0), bytes);
         let mut shown: Vec<String> = Vec::new();
         for line in &self.lines {
@@ -301,6 +309,7 @@ impl Section {
         if shown.is_empty() {
             return String::new();
         }
+        // Room that is left goes to the most recent entries.
         for (short, line) in shown.iter_mut().zip(&self.lines) {
             let more = line_cost(line, bytes) - line_cost(short, bytes);
             if more > left {
@@ -320,6 +329,7 @@ fn shortened(line: &str) -> String {
     format!("{}…", clean::head(line, SHORT - 1))
 }
 
+/// Tokens of a line, with one more for its end.
 fn line_cost(line: &str, bytes: BytesPerToken) -> Tokens {
     cost(line, bytes) + Tokens(1)
 }

@@ -1,14 +1,14 @@
-//! The user's messages, written out for a summary.
+//! The section of the user's messages beside a summary.
 //!
 //! # Model
-//! Each message has a line that names its number, its record and its length, and its text in a
-//! fence that is longer than any in the text, so that nothing a message says can end it. As long as
-//! all fit, all are exact. Then pasted bulk is shortened to beginning and end, oldest first, then
-//! the others; what still does not fit is left out from the oldest on, as one range of the log. A
-//! line that names the record counts as kept: the log has the whole.
+//! Each message has a line with its number, record and length, and its text in a fence longer than
+//! any in the text, so that no content can end it. As long as all fit, all are exact. Then pasted
+//! bulk is shortened to beginning and end, oldest first, then the others; if that is not enough,
+//! the oldest are replaced by one range of the log. A line that names the record counts as kept,
+//! because the log has the whole text.
 //!
 //! # Not here
-//! Whether a given prompt has them all ([`super::accounts_for_all`]).
+//! Checking that a given prompt has all of them ([`super::accounts_for_all`]).
 
 use super::{clean, cost};
 use dormouse_core::id::{RecordId, Seq};
@@ -16,55 +16,57 @@ use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{Chronicle, MessageText, UserMessage, UserMessages};
 use dormouse_core::units::Tokens;
 
-/// Characters that a shortened message keeps of its beginning.
+/// Characters that a shortened message keeps of its beginning; half of what the chronicle stores of
+/// a cut one, since the section is the tighter budget.
 const SHORT_HEAD: usize = 400;
-/// Characters that it keeps of its end.
+/// Characters that it keeps of its end; less, because requests tend to stand in front.
 const SHORT_TAIL: usize = 200;
-/// Bytes from which a message is taken for pasted bulk.
+/// Length in bytes from which a message counts as pasted bulk, as in the chronicle's limits.
 const BULK: usize = 4_000;
-/// Longest record id that is written out. Ids of our own are shorter.
+/// Longest record id written out, in characters. Ids of our own are shorter; others may be
+/// anything.
 const LONGEST_ID: usize = 120;
 
-/// What the line above a message begins with.
+/// Beginning of the line above a message; the gate recognises it.
 pub(super) const MESSAGE: &str = "[user message ";
-/// What the line that stands for a range begins with.
+/// Beginning of the line that stands for a range; the gate recognises it.
 pub(super) const RANGE: &str = "[user messages 1 to ";
-/// The shortest fence.
+/// Shortest fence. Four, because three begin a code block in Markdown that messages often contain.
 pub(super) const FENCE: &str = "~~~~";
 
-/// The user's messages as text.
+/// Section of the user's messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserSection {
-    /// The text; empty if there is nothing to say.
+    /// Text for the prompt; empty if there are no messages to list.
     pub text: String,
-    /// What became of each listed message, oldest first; those skipped are not among them.
+    /// Form of each listed message, oldest first; skipped ones are not among them.
     pub accounted: Vec<Accounted>,
 }
 
-/// What became of a message.
+/// Form in which one message is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accounted {
-    /// Its place in the log.
+    /// Sequence number of its record.
     pub seq: Seq,
-    /// Its record.
+    /// Id of its record.
     pub record: RecordId,
-    /// In which form it is in the text.
+    /// Form in the text.
     pub form: Form,
 }
 
-/// In which form a message is kept.
+/// Forms in which a message is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Word for word.
+    /// Word for word, in a fence.
     Exact,
     /// Beginning and end, with a reference into the log.
     Shortened,
-    /// As part of a range of the log.
+    /// Within a range of the log.
     Referred,
 }
 
-/// Writes the user's messages out, oldest first, within `limit`. Only the line for a range may
-/// exceed it. `skip` leaves out messages that stay in the prompt anyway.
+/// Writes the user's messages, oldest first, within `limit` tokens. Only the line for a range may
+/// exceed it. `skip` leaves out messages that stay in the prompt elsewhere.
 pub fn user_messages(
     chronicle: &Chronicle,
     limit: Tokens,
@@ -72,13 +74,14 @@ pub fn user_messages(
     skip: impl Fn(Seq) -> bool,
 ) -> UserSection {
     let mut plan = Plan::new(&chronicle.user, bytes, skip);
+    // Least loss first: pasted bulk, then every message, then whole messages.
     plan.shorten(limit, |message| message.text.len() >= BULK);
     plan.shorten(limit, |_| true);
     plan.leave_out(limit);
     plan.write()
 }
 
-/// A message and what it takes in either form.
+/// A message with its current form and cost.
 struct Item<'a> {
     message: &'a UserMessage,
     form: Form,
@@ -91,7 +94,7 @@ struct Plan<'a> {
     user: &'a UserMessages,
     items: Vec<Item<'a>>,
     bytes: BytesPerToken,
-    /// How many of the oldest are left out.
+    /// Number of oldest messages replaced by a range.
     out: usize,
     total: Tokens,
 }
@@ -105,6 +108,7 @@ impl<'a> Plan<'a> {
             .map(|(index, message)| {
                 let skipped = skip(message.seq);
                 let (form, text) = match &message.text {
+                    // A skipped message costs nothing here but keeps its number.
                     _ if skipped => (Form::Exact, String::new()),
                     MessageText::Whole(text) => (Form::Exact, exact(user, index, text)),
                     MessageText::Cut { .. } => (Form::Shortened, shortened(user, index)),
@@ -118,6 +122,7 @@ impl<'a> Plan<'a> {
                 }
             })
             .collect();
+        // Messages no longer listed always need their range line.
         let earlier = cost(&range_line(user, 0).unwrap_or_default(), bytes);
         let total = earlier + items.iter().map(|item| item.cost).sum();
         Self {
@@ -129,6 +134,7 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Shortens messages, oldest first, until the total fits.
     fn shorten(&mut self, limit: Tokens, which: impl Fn(&UserMessage) -> bool) {
         for (index, item) in self.items.iter_mut().enumerate() {
             if self.total <= limit {
@@ -139,6 +145,7 @@ impl<'a> Plan<'a> {
             }
             let text = shortened(self.user, index);
             let short = cost(&text, self.bytes);
+            // A short message with its two fences may be longer shortened than whole.
             if short < item.cost {
                 self.total = self.total - item.cost + short;
                 (item.form, item.text, item.cost) = (Form::Shortened, text, short);
@@ -146,6 +153,7 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Replaces the oldest messages by a range of the log until the total fits.
     fn leave_out(&mut self, limit: Tokens) {
         while self.total > limit && self.out < self.items.len() {
             let item = &mut self.items[self.out];
@@ -156,7 +164,7 @@ impl<'a> Plan<'a> {
                 self.total - item.cost - cost(&before, self.bytes) + cost(&after, self.bytes);
             item.form = Form::Referred;
         }
-        // Messages that stay in the prompt do not make a range by themselves.
+        // A range of nothing but skipped messages is not needed.
         if self.items[..self.out].iter().all(|item| item.skipped) {
             self.out = 0;
         }
@@ -167,6 +175,7 @@ impl<'a> Plan<'a> {
         for item in &self.items[self.out..] {
             text.push_str(&item.text);
         }
+        // Skipped messages are accounted for by staying in the prompt.
         let accounted = self.items.into_iter().filter(|item| !item.skipped);
         let accounted = accounted.map(|item| Accounted {
             seq: item.message.seq,
@@ -180,12 +189,12 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The line above a message that is exact.
+/// Line above a message that is exact.
 pub(super) fn exact_line(user: &UserMessages, index: usize) -> String {
     reference(user, index, "")
 }
 
-/// The line above a message that is shortened.
+/// Line above a message that is shortened.
 pub(super) fn shortened_line(user: &UserMessages, index: usize) -> String {
     reference(user, index, ", shortened, whole in the log")
 }
@@ -215,7 +224,7 @@ fn shortened(user: &UserMessages, index: usize) -> String {
     )
 }
 
-/// The line that stands for all messages up to and without the listed one at `listed`.
+/// Line for the range of all messages before the listed one at `listed`.
 pub(super) fn range_line(user: &UserMessages, listed: usize) -> Option<String> {
     let out = &user.listed[..listed.min(user.listed.len())];
     let earlier = user.earlier.as_ref();
@@ -236,12 +245,12 @@ pub(super) fn range_line(user: &UserMessages, listed: usize) -> Option<String> {
     ))
 }
 
-/// Ids come from the log and may be anything there.
+/// A record id, sanitised: ids come from the log and may contain anything.
 fn id(record: &RecordId) -> String {
     clean::line(record.as_str(), LONGEST_ID)
 }
 
-/// The text between two fences longer than any run of the same sign in it.
+/// Text between two fences longer than any run of tildes in it.
 fn fenced(text: &str) -> String {
     let mut longest = 0;
     let mut run = 0;

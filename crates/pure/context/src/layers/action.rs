@@ -1,4 +1,4 @@
-//! What the planner answers.
+//! The plan of the layers: one action, and the considerations behind it.
 
 use crate::breaker::{Allowed, Breaker};
 use crate::clear::Selection;
@@ -7,56 +7,56 @@ use dormouse_core::id::RecordId;
 use dormouse_core::record::Trigger;
 use dormouse_core::units::Tokens;
 
-/// The next thing to do.
+/// Next action for the session to carry out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Clear these results.
+    /// Clear these results in one record.
     Clear(Selection),
-    /// Compact.
+    /// Run a compaction job.
     Compact {
-        /// What it is for.
+        /// Cause to record in the boundary.
         trigger: Trigger,
-        /// What may be tried.
+        /// Means that the breaker allows.
         allowed: Allowed,
-        /// What the policy lets stay of the tail, where it decides that by figures.
+        /// Budget of kept tail and restored files, if the policy computes one.
         keep: Option<Tokens>,
     },
-    /// Have the provider compact: a local rewrite would have to wait.
+    /// Let the provider compact, because a local rewrite would have to wait for the turn's end.
     CompactByProvider {
-        /// What it is for.
+        /// Cause to record in the boundary.
         trigger: Trigger,
     },
-    /// Update the notes.
+    /// Update the session notes.
     UpdateNotes,
-    /// Write down that compaction cannot help.
+    /// Record that compaction cannot help.
     OpenBreaker(Breaker),
 }
 
-/// What one layer thought.
+/// Result of one layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consideration {
-    /// The layer.
+    /// Name of the layer: `clear`, `compact` or `notes`.
     pub layer: &'static str,
-    /// Whether it wants to act.
+    /// Whether its action is the plan's action.
     pub acts: bool,
-    /// Why, or why not.
+    /// Reason for acting or not.
     pub why: String,
 }
 
-/// The plan.
+/// Answer of the planner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayersPlan {
-    /// The head it was made for.
+    /// Head of the log that the plan was made for.
     pub head: Option<RecordId>,
-    /// What to do.
+    /// Next action; `None` if nothing is to be done.
     pub action: Option<Action>,
-    /// What every layer thought, in order.
+    /// Results of all layers, in order.
     pub considered: Vec<Consideration>,
-    /// Whether compaction can still make room.
+    /// Whether compaction can still make room, for the gauge.
     pub relief: Relief,
-    /// Where the economic policy will tidy up next.
+    /// Size at which the economic policy compacts next; shown on screens.
     pub next_tidy_up: Option<Tokens>,
-    /// The size the economic policy aims at after this plan. The session records it whenever it
+    /// Size that the economic policy aims at after this plan. The session records it whenever it
     /// differs from the recorded one and passes it to [`LayerState::resumed`] when it resumes.
     ///
     /// [`LayerState::resumed`]: super::LayerState::resumed

@@ -1,14 +1,13 @@
-//! All layers at once: what is to be done to the prompt now.
+//! The planner of the layers: the next rewrite of the prompt, if one is due.
 //!
 //! # Model
-//! Before every request and at the end of every turn the planner is asked. It looks at the layers
-//! in their order (clearing, compaction, notes), returns the first thing to do, and says of every
-//! layer what it considered and why it did or did not act. The session carries the plan out and asks
-//! again until nothing is left to do. A plan names the head it was made for.
+//! The planner runs before every request and at the end of every turn. It asks the layers in order
+//! (clearing, compaction, notes), returns the first action, and gives every layer's reason for
+//! acting or not. The session carries the action out and plans again until there is none. A plan
+//! names the head it was made for.
 //!
 //! # Responsibilities
-//! The order of the layers, their switches, the breaker's say: everything that holds under every
-//! policy.
+//! The order of the layers, their switches, the breaker: the rules that hold under every policy.
 //!
 //! # Not here
 //! The decision of each layer ([`crate::policy`]), tool results on their way in
@@ -36,30 +35,32 @@ use crate::window::{FloorCheck, Relief, Thresholds};
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 
-/// Why nothing is rewritten that need not be.
+/// Reason of the layers that stand back after an undo: rewriting at once what the user has just
+/// restored would make undo useless.
 const UNDONE: &str = "a rewrite was undone: nothing is rewritten before it has to be";
 
-/// When the planner is asked.
+/// Moment at which the planner runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// A request is about to leave: every call has its result.
+    /// Before a request: every call has its result.
     BeforeRequest,
-    /// The model has finished its turn.
+    /// After the model has finished its turn.
     TurnEnd,
 }
 
-/// The planner's memory between two questions. The index is made anew from the view; the size in
-/// use is not in the view and has to be recorded.
+/// State of the planner between two runs. The index is rebuilt from the view; the size in use is
+/// not in the view and has to be recorded.
 #[derive(Clone, Debug, Default)]
 pub struct LayerState {
     index: ResultIndex,
-    /// The size the economic policy aims at: it moves only when the best one has moved enough.
+    /// Size that the economic policy aims at. It moves only if the best size differs by more than
+    /// the hysteresis.
     in_use: Option<Tokens>,
 }
 
 impl LayerState {
-    /// State of a resumed session, from the last [`LayersPlan::in_use`] that was recorded. Without
-    /// it, hysteresis starts over and the session decides otherwise than an unbroken one.
+    /// State of a resumed session, from the last recorded [`LayersPlan::in_use`]. Without it
+    /// hysteresis starts over and the session decides differently from an unbroken one.
     pub fn resumed(in_use: Option<Tokens>) -> Self {
         Self {
             in_use,
@@ -67,49 +68,49 @@ impl LayerState {
         }
     }
 
-    /// The results in view when the planner was last asked.
+    /// Results in view at the planner's last run.
     pub fn results(&self) -> &ResultIndex {
         &self.index
     }
 }
 
-/// What is known of the notes beside the log.
+/// State of the notes that is not in the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NotesStatus {
-    /// An update is under way.
+    /// Whether an update is in progress.
     pub running: bool,
-    /// What updates since the last compaction have cost, in tokens of uncached input.
+    /// Cost of the updates since the last compaction, in tokens of uncached input.
     pub spent: f64,
-    /// How many there were.
+    /// Number of updates since the last compaction.
     pub updates: u32,
 }
 
-/// What the planner looks at.
+/// Inputs of the planner ([`plan`]).
 #[derive(Clone, Copy, Debug)]
 pub struct LayerInputs<'a> {
-    /// The session.
+    /// Session with its view, state and estimators.
     pub conversation: &'a Conversation,
-    /// What the prefix weighs.
+    /// Weight of the rendered prefix.
     pub prefix: &'a Weight,
-    /// When to forget, and how.
+    /// Policy of the session.
     pub policy: &'a dyn Policy,
-    /// Figures and switches.
+    /// Settings and switches of the layers.
     pub settings: &'a LayerSettings,
-    /// The window's figures.
+    /// Thresholds of the window.
     pub thresholds: &'a Thresholds,
-    /// What the tokens cost.
+    /// Prices relative to uncached input.
     pub rates: &'a Rates,
-    /// The notes.
+    /// State of the notes that is not in the log.
     pub notes: NotesStatus,
-    /// When it is asked.
+    /// Moment at which the planner runs.
     pub moment: Moment,
-    /// The cache has lapsed.
+    /// Whether the cache has expired.
     pub cold: bool,
-    /// The provider can compact.
+    /// Whether the provider offers compaction on its side.
     pub provider_compacts: bool,
 }
 
-/// Asks all layers.
+/// Asks all layers and returns the first action with every layer's reason.
 pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
     state.index.update(
         inputs.conversation.view(),
@@ -130,6 +131,7 @@ pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
     let mut note = |layer: &'static str, found: Found| {
         let (acts, why) = match found {
             Ok((wanted, why)) => {
+                // Only the first action is carried out; later layers still give their reasons.
                 let first = action.is_none();
                 action.get_or_insert(wanted);
                 (first, why)
@@ -158,7 +160,7 @@ pub fn plan(state: &mut LayerState, inputs: &LayerInputs<'_>) -> LayersPlan {
 }
 
 impl<'a> LayerInputs<'a> {
-    /// How weights become tokens in this session.
+    /// Conversion from weights to calibrated tokens in this session.
     pub fn measure(&self) -> Measure {
         let conversation = self.conversation;
         let model = &conversation.view().target().model;
@@ -185,17 +187,21 @@ impl<'a> LayerInputs<'a> {
             in_use: state.in_use,
             measure,
             used: self.conversation.count(self.prefix).tokens,
+            // An estimate even after measurements: the provider reports no figure for the prefix
+            // alone.
             static_prefix: measure.tokens(self.prefix),
         }
     }
 }
 
+/// One run of the planner: inputs, facts and breaker.
 struct Question<'a> {
     inputs: &'a LayerInputs<'a>,
     facts: Facts<'a>,
     breaker: Breaker,
 }
 
+/// An action with its reason, or the reason for none.
 type Found = Result<(Action, String), String>;
 
 impl Question<'_> {
@@ -224,6 +230,7 @@ impl Question<'_> {
         if !thresholds.auto_compact {
             return Err("automatic compaction is switched off".to_owned());
         }
+        // After an undo only a full window compacts again: it would refuse the next request.
         let undone = inputs.conversation.state().undone;
         if undone && used < thresholds.blocking_limit {
             return Err(UNDONE.to_owned());
@@ -236,12 +243,13 @@ impl Question<'_> {
             } => (trigger, keep, reason),
             CompactVerdict::Leave { reason } => return Err(reason),
         };
-        // Checked before any hook runs: an attempt that could only wait is not announced.
+        // Checked before any hook runs, so that an attempt that can only wait is not announced.
         let waits = match local_rewrite(inputs.conversation.view(), 0) {
             RewriteVerdict::Wait { reason } => Some(reason),
             RewriteVerdict::Allowed { .. } => None,
         };
-        // The end of a turn is the better moment, as long as there is room until then.
+        // Within a turn the provider compacts only at the target; below it the turn's end is
+        // cheaper and keeps the thinking.
         let by_provider = inputs.provider_compacts && used >= thresholds.autocompact_target;
         if let Some(reason) = waits.filter(|_| !by_provider) {
             return Err(format!("it is due ({why}), but {reason}"));
@@ -261,9 +269,11 @@ impl Question<'_> {
             let why = format!("what must stay is {excess} tokens above the target");
             return Ok((Action::OpenBreaker(breaker), why));
         }
+        // The provider's block replaces unsent messages too, so their size is not checked here.
         if waits.is_some() {
             return Ok((Action::CompactByProvider { trigger }, why));
         }
+        // Unsent content cannot be removed: compacting now would leave the prompt above the target.
         let unsent = self.facts.unsent();
         if let FloorCheck::Irreducible { .. } = thresholds.check_floor(floor + unsent) {
             return Err(format!(
@@ -294,7 +304,7 @@ impl Question<'_> {
 }
 
 impl LayersPlan {
-    /// Arithmetic of a policy that calculates, for an explanation.
+    /// Arithmetic of a policy with a cost model, as text for an explanation.
     pub fn explain(state: &LayerState, inputs: &LayerInputs<'_>) -> Option<String> {
         let outlook = inputs.policy.outlook(&inputs.facts(state))?;
         Some(outlook.arithmetic())

@@ -1,47 +1,48 @@
-//! What the layers take from the settings, read once per change.
+//! Settings of the layers, read once per change.
 
 use crate::clear::{ClearSettings, server::ServerSettings};
 use crate::compaction::CompactSettings;
 use crate::notes;
 use dormouse_core::settings::{EconomySettings, Settings, Switch, WindowSettings, keys};
 
-/// Figures and switches of all layers.
+/// Settings and switches of all layers.
 #[derive(Clone, Debug)]
 pub struct LayerSettings {
-    /// Long results are put into files.
+    /// Whether long results are offloaded to files (`offload`).
     pub offload: bool,
-    /// Clearing.
+    /// Layer 2, local clearing.
     pub clear: ClearSettings,
-    /// Clearing by the provider.
+    /// Layer 2, clearing by the provider.
     pub server: ServerSettings,
-    /// Session notes.
+    /// Layer 3, session notes.
     pub notes: NotesSettings,
-    /// Compaction.
+    /// Layer 4, compaction with its restoration.
     pub compact: CompactSettings,
-    /// Compaction of any kind is allowed.
+    /// Whether compaction of any kind is allowed, manual ones included (`compact`).
     pub compaction: bool,
-    /// The economic policy.
+    /// Figures of the economic policy (`economic.*`).
     pub economy: EconomySettings,
-    /// The window.
+    /// Reserves and margins of the window (`context.*`).
     pub window: WindowSettings,
 }
 
-/// Figures and switches of the session notes.
+/// Settings and switches of the session notes (`notes.*`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NotesSettings {
-    /// The setting that switches them off, if one does.
+    /// Setting that switches them off, for the reason shown; `None` if they are on.
     pub off: Option<&'static str>,
-    /// They serve as the summary of a compaction.
+    /// Whether they may serve as the summary of a compaction.
     pub compact: bool,
-    /// When they are written.
+    /// Thresholds for writing them.
     pub rule: notes::Rule,
-    /// How long they may be.
+    /// Lengths of a section and of the whole document.
     pub limits: notes::Limits,
 }
 
 impl LayerSettings {
-    /// Reads them.
+    /// Reads the values from the settings table.
     pub fn new(settings: &Settings) -> Self {
+        // The name of the setting is kept, so that the reason can tell which one to change.
         let off = match settings.switch(keys::NOTES) {
             Switch::On => None,
             Switch::Off { because } => Some(because),

@@ -16,7 +16,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::sync::Arc;
 
-/// A session of tool rounds that has measured so many tokens.
+/// A session of tool rounds whose last prompt measured so many tokens.
 struct Fixture {
     log: LogBuilder,
     prefix: Weight,
@@ -35,7 +35,7 @@ fn measured(prompt: u64) -> TokenUsage {
 }
 
 impl Fixture {
-    /// Some rounds with small results, then an answer at which the prompt had this size.
+    /// Rounds with small results, then an answer at which the prompt had this size.
     fn at(prompt: u64) -> Self {
         Self::with_results(prompt, 10)
     }
@@ -167,7 +167,7 @@ fn layers_are_asked_in_their_order_and_all_say_why() {
     );
     assert!(plan.considered.iter().all(|one| !one.why.is_empty()));
     assert_eq!(plan.head.as_ref(), full.log.head());
-    // Each layer is next when the one before has nothing to do.
+    // Each layer acts if the ones before it have nothing to do.
     assert_eq!(
         full.flags(&["microcompact.pressure=off"]).action(),
         "compact"
@@ -235,7 +235,7 @@ fn a_floor_above_the_target_opens_the_breaker_until_it_falls() {
 #[test]
 fn notes_are_first_written_at_ten_thousand() {
     assert_eq!(Fixture::at(9_998).action(), "nothing");
-    // The answer itself is a token.
+    // The answer itself counts one token.
     assert_eq!(Fixture::at(10_000).action(), "notes");
     let mut running = Fixture::at(10_000);
     running.notes.running = true;
@@ -253,7 +253,7 @@ fn then_with_growth_and_calls_or_rest() {
     assert_eq!(grown(3, 24_000).action(), "nothing");
     assert_eq!(grown(3, 25_000).action(), "notes");
     assert_eq!(grown(2, 25_000).action(), "nothing");
-    // The model has come to rest; what the user says next does not change that.
+    // The model has finished its turn; a new user message does not change that.
     let mut rested = grown(2, 24_500);
     rested
         .log
@@ -274,7 +274,7 @@ fn every_switch_leaves_the_other_layers_as_they_are() {
     let cases = [
         ("microcompact.pressure=off", [true, false, false]),
         ("notes=off", [false, false, true]),
-        // Notes are kept for compactions only.
+        // Notes are only kept for compactions.
         ("compact.auto=off", [false, true, true]),
         ("compact=off", [false, true, true]),
         ("notes.compact=off", [false, false, false]),
@@ -293,7 +293,7 @@ fn every_switch_leaves_the_other_layers_as_they_are() {
     assert_eq!(idle.action(), "clear");
 }
 
-/// A policy that says nothing about any layer.
+/// A policy that implements no layer.
 #[derive(Debug)]
 struct Idle;
 
@@ -338,7 +338,7 @@ fn the_economic_policy_shows_its_arithmetic() {
     let why = fixture.why("compact");
     assert!(why.contains("threshold") || why.contains("prompt"), "{why}");
     assert_eq!(Fixture::at(60_000).plan().next_tidy_up, None);
-    // At the classic target it compacts whatever the figures say.
+    // At the classic target it compacts regardless of cost.
     let full = Fixture::at(167_000).economic().flags(&["notes=off"]);
     let Some(Action::Compact { trigger, keep, .. }) = full.plan().action else {
         panic!("no compaction: {:?}", full.plan());
@@ -357,10 +357,10 @@ fn a_resumed_session_aims_at_the_size_that_was_recorded() {
     let recorded = early.plan_with(&mut unbroken).in_use;
     assert!(recorded.is_some());
     let plan = late.plan_with(&mut unbroken);
-    // The best size has moved, but by too little to follow it.
+    // The best size has moved by less than the hysteresis.
     assert_eq!(plan.in_use, recorded);
     assert_ne!(late.plan().in_use, recorded);
     assert_eq!(late.plan_with(&mut LayerState::resumed(recorded)), plan);
-    // A policy that aims at no size has none to record.
+    // Classic has no size in use to record.
     assert_eq!(Fixture::at(60_000).plan().in_use, None);
 }

@@ -1,84 +1,84 @@
-//! Why a cached prefix was lost: the first thing that differs.
+//! Causes of a cache break: the first difference between two requests.
 
 use super::Shape;
 use crate::figures::Grouped;
 use crate::prefix::Part;
 use std::fmt;
 
-/// The first difference between two requests, in the order of the cache.
+/// First difference between two requests, in cache order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// Another model.
+    /// Model of the request.
     Model {
-        /// Before.
+        /// Model of the earlier request.
         from: String,
-        /// Now.
+        /// Model of the later request.
         to: String,
     },
-    /// A tool was added, taken away, moved or changed.
+    /// Tool definition that was added, removed, moved or changed.
     Tool {
-        /// Which.
+        /// Name of the tool.
         name: String,
-        /// What happened to it.
+        /// Change that lost the cache.
         what: PartChange,
     },
-    /// A system block.
+    /// System block that was added, removed or changed.
     System {
-        /// Which, counted from one.
+        /// Number of the block, from one.
         block: usize,
-        /// What happened to it.
+        /// Change that lost the cache.
         what: PartChange,
     },
-    /// An instruction fragment.
+    /// Instruction fragment that was added, removed or changed.
     Instructions {
-        /// Which.
+        /// Name of the fragment.
         name: String,
-        /// What happened to it.
+        /// Change that lost the cache.
         what: PartChange,
     },
-    /// A parameter that is part of the cache key.
+    /// Parameter that is part of the cache key: thinking, effort, tool choice or speed.
     Parameters,
-    /// A segment of the conversation.
+    /// Segment of the conversation.
     Segment {
-        /// Which, counted from zero.
+        /// Position of the segment, from zero.
         at: usize,
     },
-    /// The conversation was cut.
+    /// End of the conversation removed, the rest unchanged.
     Shortened {
-        /// Segments that are left.
+        /// Number of segments left.
         to: usize,
     },
 }
 
-/// What happened to a part of the prefix.
+/// Change of one part of the prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartChange {
-    /// It differs from this byte on.
+    /// Same name, other bytes.
     Changed {
-        /// The first byte that differs.
+        /// Offset of the first byte that differs.
         at: usize,
     },
-    /// It is new, or stands where another stood.
+    /// New, or in the place of another part.
     Added,
-    /// It is gone.
+    /// Missing from the later request.
     Removed,
 }
 
-/// Why less was read than was cached.
+/// Reason why less was read than was cached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BreakCause {
-    /// The prompt changed.
+    /// The prompt differs from the cached one.
     Changed(Difference),
-    /// The entries had lapsed.
+    /// The entries had expired.
     Expired {
         /// Milliseconds since the last request.
         idle: u64,
     },
-    /// Nothing on this side: the provider dropped the entry.
+    /// No cause on this side: the provider dropped the entry.
     Unexplained,
 }
 
-/// The first difference, if the later request does not simply continue the earlier one.
+/// First difference; `None` if the later request continues the earlier one.
 pub(super) fn difference(before: &Shape, now: &Shape) -> Option<Difference> {
     if before.keys.model != now.keys.model {
         return Some(Difference::Model {
@@ -95,6 +95,7 @@ pub(super) fn difference(before: &Shape, now: &Shape) -> Option<Difference> {
             what,
         });
     }
+    // Keyed parameters come behind tools and system in the cache order, and before messages.
     if before.keys != now.keys {
         return Some(Difference::Parameters);
     }
@@ -104,6 +105,7 @@ pub(super) fn difference(before: &Shape, now: &Shape) -> Option<Difference> {
     segments(before, now)
 }
 
+/// First part that differs between two lists: index, name and change.
 fn parts(before: &[Part], now: &[Part]) -> Option<(usize, String, PartChange)> {
     let index = (0..before.len().max(now.len()))
         .find(|index| before.get(*index).map(|p| p.hash) != now.get(*index).map(|p| p.hash))?;
@@ -119,7 +121,7 @@ fn parts(before: &[Part], now: &[Part]) -> Option<(usize, String, PartChange)> {
         }
         (Some(old), None) => (index, old.name.clone(), PartChange::Removed),
         (Some(old), Some(new)) => {
-            // Whichever of the two is not on the other side tells what happened.
+            // A name that still exists later in the list was pushed back by an added part.
             if now.iter().any(|part| part.name == old.name) {
                 (index, new.name.clone(), PartChange::Added)
             } else {
@@ -134,10 +136,11 @@ fn parts(before: &[Part], now: &[Part]) -> Option<(usize, String, PartChange)> {
     })
 }
 
-/// Chains agree up to the first difference and never after it, so it can be found by halving.
+/// First segment that differs. Chains agree up to it and never after it, so bisect.
 fn segments(before: &Shape, now: &Shape) -> Option<Difference> {
     let common = before.segments.len().min(now.segments.len());
     let same = |count: usize| before.segments.chain(count) == now.segments.chain(count);
+    // The common part is equal: the conversation was continued, or cut at its end.
     if same(common) {
         let cut = now.segments.len() < before.segments.len();
         return cut.then_some(Difference::Shortened {

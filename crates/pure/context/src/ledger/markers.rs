@@ -1,24 +1,24 @@
-//! Where the markers go, and how long their entries should live.
+//! Placement and lifetime of cache markers.
 
 use super::{MOST_MARKERS, Shape};
 use dormouse_core::models::PriceSet;
 use dormouse_core::record::{Gaps, Marker, MarkerPlace, Ttl};
 use dormouse_core::units::Tokens;
 
-/// Times to live by place.
+/// Lifetimes of cache entries by place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkerTtls {
-    /// On tools, system and instruction fragments.
+    /// Lifetime on tools, system and instruction fragments (`cache.ttl.prefix`).
     pub prefix: Ttl,
-    /// On messages.
+    /// Lifetime on messages (`cache.ttl.messages`, or chosen by [`message_ttl`]).
     pub messages: Ttl,
 }
 
 /// Places at most four markers: on the tools or the system, on the end of the prefix, on the
 /// previous request's last marker, and on the last segment that takes one.
 ///
-/// The marker on the previous place makes its entry findable however many blocks came since, which
-/// covers long turns, forks and resumed sessions alike.
+/// The marker on the previous place keeps its entry within the lookback, however many blocks were
+/// added since; this covers long turns, forks and resumed sessions.
 pub(super) fn place(shape: &Shape, previous: Option<MarkerPlace>, ttls: MarkerTtls) -> Vec<Marker> {
     let last = (0..shape.segments.len())
         .rev()
@@ -38,7 +38,7 @@ pub(super) fn place(shape: &Shape, previous: Option<MarkerPlace>, ttls: MarkerTt
     ];
     let prefix: Vec<MarkerPlace> = prefix.into_iter().flatten().collect();
     let messages: Vec<MarkerPlace> = previous.into_iter().chain(last).collect();
-    // The end of the prefix is worth more than a place inside it.
+    // If room is short, the end of the prefix is kept: it covers everything in front of it.
     let room = MOST_MARKERS - messages.len();
     let prefix = prefix
         .into_iter()
@@ -47,7 +47,7 @@ pub(super) fn place(shape: &Shape, previous: Option<MarkerPlace>, ttls: MarkerTt
         .collect::<Vec<_>>()
         .into_iter()
         .rev();
-    // A longer time to live may not follow a shorter one.
+    // The API refuses an entry with a longer lifetime behind one with a shorter lifetime.
     let prefix_ttl = ttls.prefix.max(if messages.is_empty() {
         ttls.prefix
     } else {
@@ -64,17 +64,18 @@ pub(super) fn place(shape: &Shape, previous: Option<MarkerPlace>, ttls: MarkerTt
     prefix.chain(messages).collect()
 }
 
-/// Whether an hour on messages is cheaper than five minutes, from the pauses the session has had.
+/// Cheaper lifetime on messages, from the pauses that the session has had.
 ///
-/// The hour costs more for every token that is new; it saves writing the whole prompt again after
-/// each pause of between five minutes and an hour.
+/// An hour costs more for every new token; it saves writing the whole prompt again after each pause
+/// between five minutes and an hour.
 pub fn message_ttl(gaps: &Gaps, prompt: Tokens, growth: Tokens, prices: &PriceSet) -> Ttl {
-    /// Fewer pauses than this say nothing.
+    /// Least number of pauses to judge by. Below ten, one long pause would decide.
     const EVIDENCE: u64 = 10;
     let requests = gaps.short + gaps.middle + gaps.long;
     if requests < EVIDENCE {
         return Ttl::FiveMinutes;
     }
+    // A pause of five minutes to an hour loses the short entry and keeps the long one.
     let rewritten = prices.write_5m.of(prompt) - prices.read.of(prompt);
     let dearer = prices.write_1h.of(growth) - prices.write_5m.of(growth);
     let saved = rewritten.pico().saturating_mul(i128::from(gaps.middle));

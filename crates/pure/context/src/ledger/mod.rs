@@ -1,14 +1,15 @@
 //! The prompt-cache ledger.
 //!
 //! Providers cache prefixes: a marker writes an entry at its position, and a later request reads
-//! the longest entry that it finds within twenty positions of one of its own markers. The ledger
-//! keeps the entries it believes to exist, places the markers of the next request, predicts what
-//! will be read, and compares the prediction with what the provider reports. When less was read
-//! than was there, it says why.
+//! the longest entry within the lookback of one of its own markers. The ledger keeps the entries it
+//! believes to exist, places the markers of the next request, predicts the cache hit, and compares
+//! the prediction with the usage that the provider reports. If less was read than was cached, it
+//! names the cause.
 //!
 //! Responsibilities: marker placement, prediction, explanation of breaks.
-//! Not here: prices (the model table), and what a provider really does: the simulator implements
-//! that on its own, so that the two test each other.
+//!
+//! Not here: prices (the model table), and the provider's real behaviour: the simulator implements
+//! that independently, so that the two test each other.
 
 mod explain;
 mod markers;
@@ -26,91 +27,100 @@ use dormouse_core::record::{LastRequest, Marker, MarkerPlace, Ttl};
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::TokenUsage;
 
-/// Positions a provider looks at for each marker, the marker's own included.
+/// Positions searched backwards from each marker, its own included; the provider's documented
+/// limit.
 pub const LOOKBACK: u64 = 20;
-/// Markers a request may carry.
+/// Most markers in one request; the provider refuses more.
 pub const MOST_MARKERS: usize = 4;
 
-/// An entry the provider is believed to hold.
+/// A cache entry that the provider is believed to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
-    /// Identity of everything up to its position.
+    /// Hash of everything up to and including its position.
     key: Hash,
+    /// Position in cache order, prefix parts included.
     position: u64,
+    /// Tokens up to there; estimated until a response reports them.
     tokens: Tokens,
     ttl: Ttl,
+    /// Time of the last read or write, from which the lifetime counts.
     touched: Millis,
 }
 
 impl Entry {
+    /// Whether the entry has not expired.
     fn lives(&self, now: Millis) -> bool {
         now.since(self.touched) <= self.ttl.millis()
     }
 }
 
-/// A request that has left.
+/// A request that was sent.
 #[derive(Clone, Debug)]
 struct Sent {
     shape: Shape,
     markers: Vec<Marker>,
     at: Millis,
     predicted: Tokens,
-    /// What an unchanged prompt would have read.
+    /// Tokens that an unchanged prompt would have read.
     baseline: Tokens,
+    /// Cause of a break, found when the request was sent; used only if the response shows one.
     cause: Option<BreakCause>,
+    /// Reason announced beforehand, such as a compaction.
     announced: Option<String>,
 }
 
-/// What will be read.
+/// Expected cache hit of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prediction {
-    /// The position of the entry that will be found.
+    /// Position of the entry that will be read; `None` for a miss.
     pub hit: Option<u64>,
-    /// Tokens up to there.
+    /// Tokens up to that position.
     pub tokens: Tokens,
 }
 
-/// What was read, compared with what was there.
+/// Comparison of a response's cache usage with the expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheReport {
-    /// What the ledger expected.
+    /// Tokens that the ledger expected to be read.
     pub predicted: Tokens,
-    /// What the provider read.
+    /// Tokens that the provider read.
     pub read: Tokens,
-    /// What an unchanged prompt would have read on top of that.
+    /// Tokens that an unchanged prompt would have read beyond that; zero within the tolerance.
     pub lost: Tokens,
-    /// Why, if something was lost.
+    /// Cause, if tokens were lost.
     pub cause: Option<BreakCause>,
-    /// What had been announced beforehand, if anything.
+    /// Reason announced beforehand, if tokens were lost.
     pub announced: Option<String>,
 }
 
 impl CacheReport {
-    /// Whether something was lost that nobody had announced.
+    /// Whether tokens were lost without an announcement.
     pub fn is_unexpected(&self) -> bool {
         self.cause.is_some() && self.announced.is_none()
     }
 }
 
-/// The ledger of one conversation.
+/// Cache ledger of one conversation.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     entries: Vec<Entry>,
     last: Option<Sent>,
-    /// Tokens that the last response showed to be cached.
+    /// Tokens that the last response read or wrote, and that are therefore cached.
     cached: Tokens,
+    /// Announcement for the next request.
     announced: Option<String>,
 }
 
 impl Ledger {
-    /// The ledger of a resumed session: what its last request left in the cache. `shape` is the
-    /// session as it is now.
+    /// Ledger of a resumed session, with the entries of its last request. `shape` is the session as
+    /// it is now.
     pub fn resumed(shape: &Shape, last: &LastRequest, usage: Option<&TokenUsage>) -> Self {
         let mut ledger = Self::default();
         let mut shape = shape.clone();
         shape
             .segments
             .truncate(usize::try_from(last.segments).unwrap_or(usize::MAX));
+        // After a rewrite the recorded markers point at other content; start with an empty ledger.
         let unchanged = shape.segments.chain(shape.segments.len()) == last.chain;
         let Some(at) = last.at.filter(|_| unchanged) else {
             return ledger;
@@ -122,13 +132,14 @@ impl Ledger {
         ledger
     }
 
-    /// Announces a break: the next one is expected.
+    /// Announces a break, so that the next report does not count as unexpected.
     pub fn announce(&mut self, why: impl Into<String>) {
         self.announced = Some(why.into());
     }
 
-    /// Places the markers of the next request.
+    /// Markers for the next request.
     pub fn markers(&self, shape: &Shape, now: Millis, ttls: MarkerTtls) -> Vec<Marker> {
+        // A marker on an expired or changed entry would waste one of the four.
         let previous = self.last.as_ref().and_then(|sent| {
             let marker = sent.markers.last()?;
             let (position, key) = shape.identity(marker.place)?;
@@ -141,8 +152,9 @@ impl Ledger {
         markers::place(shape, previous, ttls)
     }
 
-    /// Predicts what a request with these markers will read.
+    /// Expected cache hit of a request with these markers.
     pub fn predict(&self, shape: &Shape, markers: &[Marker], now: Millis) -> Prediction {
+        // The last marker with an entry in reach has the longest prefix, so search from the end.
         let hit = markers.iter().rev().find_map(|marker| {
             let (at, _) = shape.identity(marker.place)?;
             let in_reach = |entry: &&Entry| entry.position <= at && at - entry.position < LOOKBACK;
@@ -158,20 +170,20 @@ impl Ledger {
         }
     }
 
-    /// Whether the cache has lapsed: the last request that touched it is longer ago than the
-    /// longest time to live that was sent on messages.
+    /// Whether the cache has expired: the last request is longer ago than the longest lifetime sent
+    /// on messages.
     pub fn is_idle(&self, now: Millis) -> bool {
         self.last
             .as_ref()
             .is_none_or(|sent| now.since(sent.at) > sent.longest_ttl().millis())
     }
 
-    /// The time at which the cache was last used, as far as the ledger knows.
+    /// Time of the last request or fork that used the cache.
     pub fn last_touched(&self) -> Option<Millis> {
         self.last.as_ref().map(|sent| sent.at)
     }
 
-    /// Notes that a fork has read what the last request left in the cache: it lives on.
+    /// Records that a fork has read the last request's entries, which renews them.
     pub fn touched(&mut self, now: Millis) {
         for entry in self.entries.iter_mut().filter(|entry| entry.lives(now)) {
             entry.touched = now;
@@ -181,8 +193,8 @@ impl Ledger {
         }
     }
 
-    /// Notes that a request has left. Its entries exist from its first response byte on, which
-    /// for a conversation with one request at a time is before the next request.
+    /// Records that a request was sent. Its entries exist from the first byte of its response on;
+    /// with one request at a time that is before the next request.
     pub fn sent(&mut self, shape: Shape, markers: Vec<Marker>, now: Millis) -> Prediction {
         let prediction = self.predict(&shape, &markers, now);
         let cause = self.last.as_ref().and_then(|last| {
@@ -194,7 +206,7 @@ impl Ledger {
         });
         self.entries.retain(|entry| entry.lives(now));
         if let Some(hit) = prediction.hit {
-            // A read keeps every shorter entry on the same prefix warm.
+            // A read renews every shorter entry on the same prefix.
             for entry in &mut self.entries {
                 if entry.position <= hit && shape.key_at(entry.position) == Some(entry.key) {
                     entry.touched = now;
@@ -206,6 +218,7 @@ impl Ledger {
                 continue;
             };
             let tokens = shape.tokens_upto(position);
+            // The provider ignores markers on prefixes below the model's minimum.
             if tokens >= shape.minimum() {
                 self.entries.retain(|entry| entry.key != key);
                 self.entries.push(Entry {
@@ -229,13 +242,14 @@ impl Ledger {
         prediction
     }
 
-    /// Compares with what the provider reports.
+    /// Compares a response's usage with the expectation, and corrects the entries.
     pub fn responded(&mut self, usage: &TokenUsage) -> Option<CacheReport> {
-        /// Providers round, and tokenise across block edges: less than this is no break.
+        /// Tolerance in tokens: providers round, and tokenise across block edges.
         const SLACK: Tokens = Tokens(1_024);
         let last = self.last.as_ref()?;
         let cached = usage.cache_read + usage.cache_write_5m + usage.cache_write_1h;
         let lost = last.baseline - usage.cache_read;
+        // Large prompts get 5 % instead: the rounding grows with the number of blocks.
         let broken = lost > SLACK.max(Tokens(last.baseline.get() / 20));
         let report = CacheReport {
             predicted: last.predicted,
@@ -245,7 +259,7 @@ impl Ledger {
             announced: last.announced.clone().filter(|_| broken),
         };
         self.cached = cached;
-        // The provider's figure for the last marker replaces the estimate.
+        // The provider's count for the last marker replaces the estimate.
         if let Some(position) = last
             .markers
             .last()
@@ -264,6 +278,7 @@ impl Ledger {
 }
 
 impl Sent {
+    /// Longest lifetime on messages; the prefix may live longer without the messages.
     fn longest_ttl(&self) -> Ttl {
         let on_messages = |marker: &&Marker| matches!(marker.place, MarkerPlace::Segment(_));
         let ttls = self

@@ -1,4 +1,4 @@
-//! A request as the cache sees it: positions with identities.
+//! A request as the cache sees it: positions with hashes.
 
 use crate::prefix::RenderedPrefix;
 use crate::segment::SegmentList;
@@ -12,19 +12,19 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Parameters that are part of the cache key, by the level they invalidate.
+/// Parameters that are part of the cache key, by the level that a change invalidates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheKeys {
-    /// The model: a cache belongs to one.
+    /// Model name: a change invalidates everything.
     pub model: String,
-    /// Changes here lose system and messages.
+    /// Hash of parameters whose change invalidates system and messages.
     pub system: Hash,
-    /// Changes here lose the messages.
+    /// Hash of parameters whose change invalidates the messages.
     pub messages: Hash,
 }
 
 impl CacheKeys {
-    /// Reads the keyed parameters of a request.
+    /// Reads the keyed parameters of a request; other parameters do not affect the cache.
     pub fn of(params: &RawJson) -> Self {
         #[derive(Deserialize, Default)]
         #[serde(default)]
@@ -35,6 +35,7 @@ impl CacheKeys {
             thinking: Value,
             output_config: Value,
         }
+        // Unreadable parameters get a default key: the provider refuses such a request anyway.
         let keyed: Keyed = serde_json::from_slice(params.bytes()).unwrap_or_default();
         let effort = keyed
             .output_config
@@ -48,13 +49,15 @@ impl CacheKeys {
         };
         Self {
             model: keyed.model,
+            // The levels are the provider's: speed invalidates from the system on, the others from
+            // the messages on.
             system: hash(&[&keyed.speed]),
             messages: hash(&[&keyed.tool_choice, &keyed.thinking, &effort]),
         }
     }
 }
 
-/// How many tokens something has, for this model and session.
+/// Conversion from weight to tokens for this model and session.
 #[derive(Clone, Copy, Debug)]
 struct Measure {
     bytes: BytesPerToken,
@@ -62,7 +65,7 @@ struct Measure {
     minimum: Tokens,
 }
 
-/// A request as the cache sees it.
+/// A request as the cache sees it: keyed parameters, prefix and segments.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub(crate) keys: CacheKeys,
@@ -72,8 +75,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A request. `measure` is what turns weight into tokens (bytes per token and the correction
-    /// learnt), and the shortest prefix that is cached.
+    /// Shape of a request. `measure` holds bytes per token, the learnt calibration, and the
+    /// shortest prefix in tokens that the provider caches.
     pub fn new(
         keys: CacheKeys,
         prefix: Arc<RenderedPrefix>,
@@ -93,23 +96,26 @@ impl Shape {
         }
     }
 
-    /// Positions in all.
+    /// Number of positions: prefix parts and segments.
     pub fn len(&self) -> u64 {
         (self.prefix.len() + self.segments.len()) as u64
     }
 
-    /// Whether there is nothing to cache.
+    /// Whether there are no positions, so nothing to cache.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// Shortest prefix that the provider caches, in tokens.
     pub(crate) fn minimum(&self) -> Tokens {
         self.measure.minimum
     }
 
-    /// The position of a marker and the identity of everything up to it.
+    /// Position of a marker and the hash of everything up to it; `None` if the place does not
+    /// exist.
     pub fn identity(&self, place: MarkerPlace) -> Option<(u64, Hash)> {
         let prefix = &self.prefix;
+        // A marker of an earlier request may name a part that no longer exists.
         let within = |index: u32, parts: usize| Some(index as usize).filter(|index| *index < parts);
         let position = match place {
             MarkerPlace::Tool(index) => within(index, prefix.tools().len())?,
@@ -130,13 +136,15 @@ impl Shape {
         Some((position, self.key_at(position)?))
     }
 
-    /// The identity of everything up to and including a position.
+    /// Hash of everything up to and including a position. Each level mixes in only the parameters
+    /// that invalidate it, so a change of thinking keeps tools and system.
     pub(crate) fn key_at(&self, position: u64) -> Option<Hash> {
         let count = usize::try_from(position).ok()? + 1;
         let prefix = &self.prefix;
         let model = Hash::of(self.keys.model.as_bytes());
         let tools = prefix.tools().len();
         let system = tools + prefix.system().len();
+        // Messages depend on the whole prefix and on every keyed parameter.
         if count > prefix.len() {
             let segments = count - prefix.len();
             if segments > self.segments.len() {
@@ -161,7 +169,7 @@ impl Shape {
         })
     }
 
-    /// Whether a marker may stand on a segment.
+    /// Whether a cache marker may stand on a segment.
     pub(crate) fn takes_marker(&self, segment: usize) -> bool {
         self.segments
             .get(segment)

@@ -12,7 +12,9 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// Milliseconds of a minute.
 const MINUTE: i64 = 60_000;
+/// The settings' defaults: an hour on the prefix, five minutes on messages.
 const TTLS: MarkerTtls = MarkerTtls {
     prefix: Ttl::OneHour,
     messages: Ttl::FiveMinutes,
@@ -66,7 +68,7 @@ fn usage(read: u64, written: u64) -> TokenUsage {
     }
 }
 
-/// Plans, sends and answers as a provider that does what is expected of it.
+/// Plans, sends, and answers as a provider without faults would.
 fn turn(ledger: &mut Ledger, shape: &Shape, at: Millis) -> CacheReport {
     let markers = ledger.markers(shape, at, TTLS);
     let read = ledger.sent(shape.clone(), markers, at).tokens;
@@ -97,7 +99,7 @@ fn markers_stand_on_the_prefix_the_previous_end_and_the_end() {
             MarkerPlace::Segment(59)
         ]
     );
-    // The old entry has lapsed: a marker there would be wasted.
+    // The old entry has expired: a marker there would be wasted.
     let late = ledger.markers(&shape(60), Millis(6 * MINUTE), TTLS);
     assert_eq!(places(&late), [tool, system, MarkerPlace::Segment(59)]);
 }
@@ -168,7 +170,7 @@ fn an_append_only_conversation_never_breaks() {
     }
 }
 
-/// Two requests, the second changed; what the ledger says when nothing was read.
+/// Two requests, the second changed; report for a response that read nothing.
 fn break_of(second: Shape, after: i64, announce: Option<&str>) -> CacheReport {
     let mut ledger = Ledger::default();
     turn(&mut ledger, &shape(10), Millis(0));

@@ -1,103 +1,103 @@
-//! From the model's answer to edits.
+//! Edits of the notes, read from a model's answer.
 //!
-//! The fork that writes the notes has every tool of its parent in front of it, because another
-//! tool list would miss the cache, and it may use none of them except to edit this one file. So an
-//! answer may write its edits as tags in its text (`tags.rs`) or as calls of the editing
-//! tools; a call of anything else, or on another file, makes the whole answer worthless. Nothing
-//! is run: a call is read as the edit it asks for.
+//! The fork that writes the notes carries all tools of its parent, because another tool list would
+//! miss the cache, and may use them only to edit this one file. An answer may therefore write its
+//! edits as tags in its text (`tags.rs`) or as calls of the editing tools; a call of another tool,
+//! or on another file, rejects the whole answer. No tool is run: a call is read as the edit it asks
+//! for.
 //!
-//! Not here: whether an edit is good ([`super::update`]).
+//! Not here: whether an edit is valid ([`super::update`]).
 
 use super::tags;
 use dormouse_core::block::{Block, BlockKind};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// The tools whose calls are read as edits.
+/// Tools whose calls are read as edits, under the names that clients give them.
 const EDIT: &str = "Edit";
 const MULTI_EDIT: &str = "MultiEdit";
 const WRITE: &str = "Write";
 
-/// One step of an update.
+/// One edit of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// Gives a section a new body.
+    /// Replaces the body of a section.
     Section {
-        /// The section.
+        /// Title of the section.
         title: String,
-        /// What stands there from now on.
+        /// New body, which may be empty.
         body: String,
     },
-    /// Adds to the end of a section.
+    /// Appends to the body of a section.
     Append {
-        /// The section.
+        /// Title of the section.
         title: String,
-        /// What is added.
+        /// Lines to append behind the present body.
         lines: String,
     },
     /// Replaces text anywhere in the file.
     Replace {
-        /// What stands there.
+        /// Text to find, frame included.
         old: String,
-        /// What shall stand there.
+        /// Text to put in its place.
         new: String,
-        /// Everywhere, not only in the one place.
+        /// Whether to replace every occurrence; otherwise `old` must be unique.
         all: bool,
     },
     /// Replaces the whole file.
     Whole {
-        /// Its new text.
+        /// New text of the file.
         text: String,
     },
 }
 
-/// Why an answer gives no edits.
+/// Reasons why an answer is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// It contains none.
+    /// No tag and no editing call in it.
     #[error("the answer contains no edit of the notes")]
     NoEdits,
-    /// It calls a tool that edits nothing.
+    /// Call of a tool that is not an editing tool.
     #[error("the answer calls the tool `{tool}`; an update may only edit the notes")]
     OtherTool {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
     },
-    /// It edits another file.
+    /// Edit of another file.
     #[error("the answer calls `{tool}` on `{path}`; an update may only edit the notes")]
     OtherFile {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The file.
+        /// Path in its input.
         path: String,
     },
-    /// A call whose arguments cannot be read.
+    /// Call whose input cannot be read.
     #[error(
         "the arguments of `{tool}` cannot be read: `{argument}` is missing or of the wrong type"
     )]
     Arguments {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The argument.
+        /// Input field that is missing or has the wrong type.
         argument: &'static str,
     },
-    /// A tag that is not whole.
+    /// Tag that is incomplete or closes nothing.
     #[error("the answer contains a broken tag: `{text}`")]
     BrokenTag {
-        /// The line it stands in.
+        /// Beginning of the line that holds it.
         text: String,
     },
-    /// A block that does not end.
+    /// Block without its closing tag.
     #[error("the answer's `<{tag} title=\"{title}\">` is not closed")]
     Unclosed {
-        /// The tag.
+        /// Name of the tag.
         tag: &'static str,
-        /// The section.
+        /// Title in the opening tag.
         title: String,
     },
 }
 
-/// One edit of a `MultiEdit` call.
+/// One entry of a `MultiEdit` call.
 #[derive(Deserialize)]
 struct Step {
     old_string: String,
@@ -106,11 +106,10 @@ struct Step {
     replace_all: bool,
 }
 
-/// The edits an answer asks for, in order. `notes_path` is how the notes file was named to the
-/// model.
+/// Edits that an answer asks for, in order. `notes_path` is the path as the model was told.
 ///
 /// # Errors
-/// When the answer does anything else, is not whole, or edits nothing.
+/// When the answer calls anything else, is incomplete, or contains no edit.
 pub fn edits_of(blocks: &[Block], notes_path: &str) -> Result<Vec<Edit>, AnswerError> {
     let mut edits = Vec::new();
     for block in blocks {
@@ -122,11 +121,12 @@ pub fn edits_of(blocks: &[Block], notes_path: &str) -> Result<Vec<Edit>, AnswerE
             (BlockKind::ToolUse, tool) => {
                 edits.extend(edits_of_call(block, tool.unwrap_or_default(), notes_path)?);
             }
-            // A call that the provider ran by itself.
+            // A tool that the provider ran on its own side (such as a web search).
             (BlockKind::Other, Some(tool)) => return Err(other_tool(tool)),
             _ => {}
         }
     }
+    // Accepting an empty answer would mark the notes as covering what they do not.
     if edits.is_empty() {
         return Err(AnswerError::NoEdits);
     }
@@ -144,6 +144,7 @@ fn edits_of_call(call: &Block, tool: &str, notes_path: &str) -> Result<Vec<Edit>
         return Err(other_tool(tool));
     }
     let path: String = argument(call, tool, "file_path")?;
+    // Compared literally: resolving paths needs the disk, and a wrong spelling costs one update.
     if path != notes_path {
         let tool = tool.to_owned();
         return Err(AnswerError::OtherFile { tool, path });

@@ -1,11 +1,11 @@
-//! The directive: what the fork that writes the notes is told.
+//! The directive for the fork that writes the notes.
 //!
-//! It is appended to the conversation, so everything before it is read from the cache. A user's
-//! own prompt replaces the built-in text. Placeholders such as `{{currentNotes}}` are replaced in
-//! one pass: what a value contains is never looked at, so notes that quote a placeholder cannot
-//! pull anything in. Three things no prompt can leave out, because without them an update could
-//! only do harm: the notes as they are, what is too long, and the form of the answer. They are
-//! added at the end if the user's text does not have them.
+//! It is appended to the conversation, so everything before it is read from the cache. A user's own
+//! prompt replaces the built-in text. Placeholders such as `{{currentNotes}}` are substituted in
+//! one pass and values are not scanned again, so notes that quote a placeholder cannot pull
+//! anything in. Three parts are appended if a user's prompt lacks them, because an update without
+//! them could only do harm: the current notes, the sections that are too long, and the format of
+//! the answer.
 //!
 //! Not here: the call itself, and reading the answer ([`super::answer`]).
 
@@ -13,6 +13,7 @@ use super::document::Notes;
 use super::limits::{Excess, Limits};
 use crate::figures::Grouped;
 
+// Prompt texts; snapshot-tested in `tests/it/notes.rs`.
 const BUILTIN: &str = include_str!("directive.md");
 const ANSWER_FORMAT: &str = include_str!("answer_format.md");
 
@@ -20,22 +21,22 @@ const TOO_LONG: &str = "These sections have grown too long. Rewrite each of them
                         limit, with a `section` block, in this very answer:";
 const NOT_TOO_LONG: &str = "No section is too long at present.";
 
-/// What the directive is made of.
+/// Inputs of the directive.
 #[derive(Clone, Copy, Debug)]
 pub struct Directive<'a> {
-    /// The notes as they are.
+    /// Current notes, quoted in full.
     pub notes: &'a Notes,
-    /// How their file is named to the model.
+    /// Path of the notes file as the model is told.
     pub path: &'a str,
-    /// The sections that are too long.
+    /// Sections that exceed their limit.
     pub excess: &'a [Excess],
-    /// How long the notes may be.
+    /// Limits to state in the text.
     pub limits: Limits,
-    /// The user's own prompt.
+    /// The user's own prompt, if there is one (`session-memory/config/prompt.md`).
     pub custom: Option<&'a str>,
 }
 
-/// Something a prompt can ask to be put in its place.
+/// Placeholders that a prompt may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placeholder {
     CurrentNotes,
@@ -74,15 +75,16 @@ impl Placeholder {
     }
 }
 
-/// A stretch of a prompt.
+/// A piece of a prompt.
 enum Piece<'a> {
     Words(&'a str),
-    /// `{{name}}`, known or not.
+    /// `{{name}}`, known or unknown.
     Name(&'a str),
 }
 
-/// The text that is appended to the conversation.
+/// Text to append to the conversation.
 pub fn directive(directive: &Directive<'_>) -> String {
+    // An empty prompt file counts as absent, or the fork would get no instructions.
     let custom = directive.custom.filter(|text| !text.trim().is_empty());
     let Some(custom) = custom else {
         return rendered(BUILTIN, directive);
@@ -104,7 +106,7 @@ pub fn directive(directive: &Directive<'_>) -> String {
     if !has(Placeholder::Shorten) && !directive.excess.is_empty() {
         add(&shorten(directive.excess));
     }
-    // Looked for in the user's words: the notes may quote the form without explaining it.
+    // Searched in the user's prompt only: the notes may quote the tags without explaining them.
     let explains_form = ["<section title=\"", "<append title=\""]
         .iter()
         .all(|tag| custom.contains(tag));
@@ -114,7 +116,7 @@ pub fn directive(directive: &Directive<'_>) -> String {
     text
 }
 
-/// Placeholders of a user's prompt that mean nothing, each once. They stay in the text.
+/// Unknown placeholders of a user's prompt, each once. They stay in the text as they are.
 pub fn unknown_placeholders(custom: &str) -> Vec<&str> {
     let mut unknown = Vec::new();
     for piece in pieces(custom) {
@@ -135,6 +137,7 @@ fn rendered(prompt: &str, directive: &Directive<'_>) -> String {
             Piece::Words(words) => text.push_str(words),
             Piece::Name(name) => match Placeholder::named(name) {
                 Some(placeholder) => text.push_str(&placeholder.value(directive)),
+                // Unknown names stay visible, so that a typing error shows.
                 None => text.extend(["{{", name, "}}"]),
             },
         }
@@ -142,7 +145,7 @@ fn rendered(prompt: &str, directive: &Directive<'_>) -> String {
     text
 }
 
-/// A prompt taken apart at its placeholders. Braces around anything but a name are words.
+/// Splits a prompt at its placeholders. Braces around anything but a name are ordinary text.
 fn pieces(prompt: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut rest = prompt;
     std::iter::from_fn(move || {
@@ -153,6 +156,7 @@ fn pieces(prompt: &str) -> impl Iterator<Item = Piece<'_>> {
             rest = behind;
             return Some(Piece::Name(name));
         }
+        // A single brace, or braces around other text, is not a placeholder.
         let next = rest
             .match_indices('{')
             .map(|(at, _)| at)
@@ -164,7 +168,7 @@ fn pieces(prompt: &str) -> impl Iterator<Item = Piece<'_>> {
     })
 }
 
-/// The name in a placeholder that a text begins with, and what follows it.
+/// Name of a placeholder at the beginning of a text, and the rest behind it.
 fn name_at(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix("{{")?;
     let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;

@@ -1,60 +1,62 @@
-//! The notes themselves: a template's sections with what was written in them.
+//! The notes: the sections of a template with their bodies.
 //!
-//! Reading is tolerant in what does not matter (line ends, blank lines around a body) and strict in
-//! what does: every heading and every italic line must be there once, in order, as the template has
-//! them. Writing is canonical, so what was read and written once reads the same for ever.
+//! Parsing is lenient about line ends and blank lines around a body, and strict about the frame:
+//! every heading and every italic line must be there once, in order, as in the template. Writing is
+//! canonical, so parsing the written text gives the same notes.
+//!
+//! Not here: edits ([`super::update`]) and length limits ([`super::limits`]).
 
 use super::template::{Section, Template, plain_lines};
 
-/// Session notes. They are whole by construction.
+/// Session notes. Their frame is intact by construction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notes {
     template: Template,
-    /// One for each section of the template.
+    /// One body per section of the template, without blank lines at either end.
     bodies: Vec<String>,
 }
 
-/// How a text breaks the frame of its template.
+/// Ways in which a text breaks the frame of its template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotesError {
     /// Text in front of the first heading.
     #[error("line {line}: text before the first heading")]
     BeforeFirst {
-        /// The line.
+        /// Line number, from one.
         line: usize,
     },
-    /// A heading that is gone, or stands behind one that should follow it.
+    /// Heading that is missing, or stands behind one that should follow it.
     #[error("the heading `{heading}` is missing or not in its place")]
     MissingHeading {
-        /// The heading.
+        /// Heading as in the template.
         heading: String,
     },
-    /// A heading that was written differently.
+    /// Heading that is spelled differently from the template.
     #[error("line {line}: the heading `{heading}` was changed")]
     ChangedHeading {
-        /// The line.
+        /// Line number, from one.
         line: usize,
-        /// As it should be.
+        /// Heading as in the template.
         heading: String,
     },
-    /// The italic line does not follow its heading.
+    /// Italic line that does not follow its heading.
     #[error("the italic line below `{heading}` is missing or changed")]
     MissingItalic {
-        /// The heading.
+        /// Heading above it, as in the template.
         heading: String,
     },
-    /// A heading or italic line of the template that stands in a body.
+    /// Heading or italic line of the template inside a body.
     #[error("line {line}: `{text}` belongs to the template and cannot stand inside a section")]
     Repeated {
-        /// The line, of the file or of the new body.
+        /// Line number, from one, in the file or in the new body.
         line: usize,
-        /// What stands there.
+        /// Text of that line.
         text: String,
     },
 }
 
 impl Notes {
-    /// Notes in which nothing is written yet.
+    /// Notes with empty bodies.
     pub fn blank(template: &Template) -> Self {
         Self {
             template: template.clone(),
@@ -62,18 +64,20 @@ impl Notes {
         }
     }
 
-    /// Reads notes and checks that their frame is that of the template.
+    /// Parses notes and checks their frame against the template.
     ///
     /// # Errors
-    /// When a heading or an italic line is missing, changed, repeated or out of order.
+    /// When a heading or italic line is missing, changed, repeated or out of order.
     pub fn parse(text: &str, template: &Template) -> Result<Self, NotesError> {
         let text = plain_lines(text);
         let mut lines = (1_usize..).zip(text.lines());
         let mut bodies: Vec<Vec<&str>> = Vec::new();
         while let Some((line, content)) = lines.next() {
+            // Headings with other titles or levels belong to the body.
             let Some(found) = template.headed_by(content) else {
                 match bodies.last_mut() {
                     Some(body) if !template.has_italic(content) => body.push(content),
+                    // An italic line without its heading means that the heading was deleted.
                     Some(_) => return Err(stray_italic(template, bodies.len(), (line, content))),
                     None if content.trim().is_empty() => {}
                     None => return Err(NotesError::BeforeFirst { line }),
@@ -81,6 +85,7 @@ impl Notes {
                 continue;
             };
             check_heading(template, bodies.len(), found, (line, content))?;
+            // Blank lines between heading and italic line are harmless.
             let below = lines.find(|(_, content)| !content.trim().is_empty());
             let italic = template.sections().get(found).map(Section::italic);
             if below.map(|(_, content)| content.trim()) != italic {
@@ -89,6 +94,7 @@ impl Notes {
             }
             bodies.push(Vec::new());
         }
+        // Fewer headings than sections: the end of the file was cut off.
         if let Some(section) = template.sections().get(bodies.len()) {
             let heading = section.heading().to_owned();
             return Err(NotesError::MissingHeading { heading });
@@ -99,29 +105,29 @@ impl Notes {
         })
     }
 
-    /// The template.
+    /// Template that the notes follow.
     pub fn template(&self) -> &Template {
         &self.template
     }
 
-    /// The bodies of the sections with their titles, in order; empty where nothing is written.
+    /// Titles and bodies of the sections, in order; bodies may be empty.
     pub fn sections(&self) -> impl Iterator<Item = (&str, &str)> {
         let titles = self.template.sections().iter().map(Section::title);
         titles.zip(self.bodies.iter().map(String::as_str))
     }
 
-    /// The body of a section, empty if nothing is written in it.
+    /// Body of a section, possibly empty; `None` for an unknown title.
     pub fn body(&self, title: &str) -> Option<&str> {
         let at = self.template.position(title)?;
         self.bodies.get(at).map(String::as_str)
     }
 
-    /// Whether nothing but the template is there.
+    /// Whether all bodies are empty.
     pub fn is_blank(&self) -> bool {
         self.bodies.iter().all(String::is_empty)
     }
 
-    /// The text of the file.
+    /// Canonical text of the file.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (section, body) in self.template.sections().iter().zip(&self.bodies) {
@@ -141,8 +147,8 @@ impl Notes {
         text
     }
 
-    /// The same notes with another body in the section at `at`. A body that begins by repeating the
-    /// section's own heading and italic line says nothing new by it; they are left out.
+    /// Same notes with another body in the section at `at`. Models often repeat the section's own
+    /// heading and italic line at the start of a body; these are dropped instead of rejected.
     pub(super) fn with_body(&self, at: usize, body: &str) -> Result<Self, NotesError> {
         let body = plain_lines(body);
         let template = &self.template;
@@ -155,6 +161,7 @@ impl Notes {
         lines.next_if(|(_, line)| Some(line.trim()) == italic);
         let mut kept = Vec::new();
         for (line, content) in lines {
+            // A frame line inside a body would be read as a section of its own next time.
             if template.headed_by(content).is_some() || template.has_italic(content) {
                 return Err(repeated(line, content));
             }
@@ -168,7 +175,7 @@ impl Notes {
     }
 }
 
-/// Checks a heading found where the one at `expected` should come next.
+/// Checks a heading found where the one at `expected` is due.
 fn check_heading(
     template: &Template,
     expected: usize,
@@ -176,6 +183,7 @@ fn check_heading(
     (line, content): (usize, &str),
 ) -> Result<(), NotesError> {
     let sections = template.sections();
+    // A heading seen before is repeated; one that comes too early shows that others are missing.
     if found < expected {
         return Err(repeated(line, content));
     }
@@ -192,7 +200,7 @@ fn check_heading(
     }
 }
 
-/// An italic line where none can be: its heading is gone, or it is there twice.
+/// Error for an italic line outside its place: its heading is missing, or it is repeated.
 fn stray_italic(
     template: &Template,
     expected: usize,
@@ -212,7 +220,7 @@ fn repeated(line: usize, text: &str) -> NotesError {
     NotesError::Repeated { line, text }
 }
 
-/// Lines without blank ones at either end.
+/// Lines joined, without blank ones at either end.
 fn trimmed(lines: &[&str]) -> String {
     let from = lines.iter().position(|line| !line.trim().is_empty());
     let lines = lines.get(from.unwrap_or(lines.len())..).unwrap_or_default();

@@ -1,39 +1,40 @@
-//! When the notes are written.
+//! When the notes are due for an update.
 //!
 //! First when the conversation has reached a certain length. Then whenever it has grown enough
-//! *and* either enough tools were called or the model has come to rest: growth alone would write in
-//! the middle of a thought, and without growth there is nothing new to write.
+//! *and* either enough tools were called or the last turn made no call: growth alone would write in
+//! the middle of a step, and without growth there is nothing new to write.
 //!
-//! Asked after every round of tool results, so that a long loop of calls has notes before it
-//! reaches the window's end. Not here: whether notes are on at all, and whether an update is
-//! running ([`super::queue`]).
+//! Checked after every round of tool results, so that a long tool loop has notes before it fills
+//! the window. Not here: whether notes are switched on, and whether an update is running
+//! ([`super::queue`]).
 
 use crate::figures::Grouped;
 use dormouse_core::settings::NotesSettings;
 use dormouse_core::units::Tokens;
 
-/// How far the conversation has come.
+/// Progress of the conversation since the last update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Its length now.
+    /// Tokens of the conversation now, without the prefix.
     pub tokens_now: Tokens,
-    /// Its length when the notes were last written, or, if it was compacted since, right after
-    /// that. None if they never were.
+    /// Tokens at the last update, or right after a later compaction. `None` if notes were never
+    /// written.
     pub tokens_at_last: Option<Tokens>,
-    /// Tool calls since then.
+    /// Number of tool calls since the last update.
     pub calls_since: u64,
-    /// The last assistant turn made a tool call.
+    /// Whether the last assistant turn made a tool call, that is, the model is still working.
     pub last_turn_made_calls: bool,
 }
 
-/// What calls for an update.
+/// Thresholds of an update, from the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Length at which notes are first written.
+    /// Tokens at which notes are first written (`notes.start`).
     pub start: Tokens,
-    /// Growth since the last update.
+    /// Least growth in tokens since the last update (`notes.growth`).
     pub growth: Tokens,
-    /// Tool calls since the last update, unless the last turn made none.
+    /// Least number of tool calls since the last update, unless the last turn made none
+    /// (`notes.tool_calls`).
     pub calls: u64,
 }
 
@@ -47,28 +48,28 @@ impl From<&NotesSettings> for Rule {
     }
 }
 
-/// Whether the notes are to be written now.
+/// Answer to whether an update is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// They are not.
+    /// No update is due.
     No {
-        /// Why, with the figures.
+        /// Reason with the figures.
         reason: String,
     },
-    /// They are.
+    /// An update is due now.
     Yes {
-        /// Why, with the figures.
+        /// Reason with the figures.
         reason: String,
     },
 }
 
 impl Verdict {
-    /// They are to be written.
+    /// Whether an update is due.
     pub fn is_yes(&self) -> bool {
         matches!(self, Self::Yes { .. })
     }
 
-    /// Why, or why not.
+    /// Reason for either answer.
     pub fn reason(&self) -> &str {
         match self {
             Self::No { reason } | Self::Yes { reason } => reason,
@@ -84,13 +85,14 @@ impl Verdict {
     }
 }
 
-/// Decides whether the notes are to be written now.
+/// Decides whether an update of the notes is due.
 pub fn due(progress: &Progress, rule: &Rule) -> Verdict {
     let Some(last) = progress.tokens_at_last else {
         let reached = progress.tokens_now >= rule.start;
         let figures = of(progress.tokens_now.get(), rule.start.get());
         return Verdict::new(reached, format!("never written, at {figures} tokens"));
     };
+    // Saturating: a clearing may leave less than there was at the last update.
     let grown = progress.tokens_now - last;
     let growth = format!("grown by {} tokens", of(grown.get(), rule.growth.get()));
     if grown < rule.growth {
@@ -117,6 +119,7 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
+    /// Defaults of the settings.
     const RULE: Rule = Rule {
         start: Tokens(10_000),
         growth: Tokens(5_000),

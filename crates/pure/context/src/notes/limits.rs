@@ -1,8 +1,10 @@
-//! How long the notes may be, and which sections are too long.
+//! Length limits of the notes, and the sections that exceed them.
 //!
-//! Nothing is cut from the file: a section that has grown too long is named to the next update,
-//! which shortens it knowing what matters. If the notes as a whole are too long though no section
-//! is, the longest sections are named: room is shared so that short sections keep all they have.
+//! The file is never cut: a section that has grown too long is named to the next update, which
+//! shortens it knowing its content. If the notes as a whole are too long though no section is, the
+//! longest sections are named: the room is divided so that short sections keep all they have.
+//!
+//! Not here: cutting notes that serve as a summary ([`super::summary`]).
 
 use super::document::Notes;
 use crate::tokens::estimate;
@@ -11,12 +13,12 @@ use dormouse_core::models::BytesPerToken;
 use dormouse_core::settings::NotesSettings;
 use dormouse_core::units::Tokens;
 
-/// How long notes may be.
+/// Length limits of the notes, from the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// One section's body.
+    /// Most tokens of one section's body (`notes.section_limit`).
     pub section: Tokens,
-    /// The whole file.
+    /// Most tokens of the whole file (`notes.total_limit`).
     pub total: Tokens,
 }
 
@@ -29,23 +31,24 @@ impl From<&NotesSettings> for Limits {
     }
 }
 
-/// A section that is too long.
+/// A section that exceeds its limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excess {
-    /// The section.
+    /// Title of the section.
     pub title: String,
-    /// How long its body is.
+    /// Estimated tokens of its body.
     pub tokens: Tokens,
-    /// How long it should be.
+    /// Tokens it should be shortened to.
     pub limit: Tokens,
 }
 
-/// The sections that should become shorter, in the order of the file.
+/// Sections that should become shorter, in file order.
 pub fn over_limit(notes: &Notes, limits: Limits, bytes: BytesPerToken) -> Vec<Excess> {
     let sizes: Vec<Tokens> = notes
         .sections()
         .map(|(_, body)| tokens_of(body, bytes))
         .collect();
+    // The frame cannot be shortened, so only the rest is shared out.
     let frame = tokens_of(&notes.template().render(), bytes);
     let limit = shared(&sizes, limits.total - frame).min(limits.section);
     let titles = notes.sections().map(|(title, _)| title);
@@ -60,19 +63,19 @@ pub fn over_limit(notes: &Notes, limits: Limits, bytes: BytesPerToken) -> Vec<Ex
         .collect()
 }
 
-/// The estimated tokens of a text.
+/// Estimated tokens of a text, uncalibrated.
 pub(super) fn tokens_of(text: &str, bytes: BytesPerToken) -> Tokens {
     estimate(Block::text(text).weight(), bytes)
 }
 
-/// The greatest size such that all sizes, cut to it, have room together. What short ones leave goes
-/// to the longer ones.
+/// Largest limit under which all sizes, clamped to it, fit into `room` (max-min fair share).
 pub(super) fn shared(sizes: &[Tokens], room: Tokens) -> Tokens {
     let mut sizes = sizes.to_vec();
     sizes.sort_unstable();
     let mut left = room;
     for (index, &size) in sizes.iter().enumerate() {
         let share = left.get() / (sizes.len() - index) as u64;
+        // Sizes ascend: from the first that exceeds its share on, all are held to it.
         if size.get() > share {
             return Tokens(share);
         }

@@ -1,17 +1,17 @@
-//! Layer 3: session notes, the part that decides.
+//! Layer 3: session notes, the deciding part.
 //!
-//! While a session goes on, a file of notes is kept beside it: a fixed set of sections that say
-//! where the work stands. When the window is full, the notes are the summary of a compaction, and
-//! no model has to be asked. The parts, in the order in which they are used:
+//! A file of notes is kept beside a session: a fixed set of sections that describe the state of the
+//! work. When the window is full, the notes serve as the summary of a compaction without a model
+//! call. The parts, in the order of their use:
 //!
-//! - [`template`]: which sections there are; built in, or the user's.
-//! - [`document`]: the notes, whole by construction.
-//! - [`due`](mod@due): when they are written.
+//! - [`template`]: the sections, built in or the user's.
+//! - [`document`]: the notes, with an intact frame by construction.
+//! - [`due`](mod@due): when they are updated.
 //! - [`queue`]: one update at a time.
-//! - [`limits`]: which sections are too long.
-//! - [`directive`](mod@directive): what the fork that writes them is told.
-//! - [`answer`]: what its answer asks for.
-//! - [`update`]: all of it or none.
+//! - [`limits`]: sections that are too long.
+//! - [`directive`](mod@directive): the prompt of the fork that writes them.
+//! - [`answer`]: the edits in its answer.
+//! - [`update`]: applying them, all or none.
 //! - [`summary`]: the notes as the summary of a compaction.
 //!
 //! Not here: reading and writing files, making the call, and what a compaction keeps beside the

@@ -1,24 +1,24 @@
-//! One update at a time.
+//! Serialisation of updates: one at a time.
 //!
-//! While an update runs, a newer request waits for it, and the latest one wins: it has seen
-//! everything an earlier one could have noted.
+//! A request that arrives during an update waits, and replaces any that waited before: the latest
+//! covers everything that an earlier one could have noted.
 
-/// The updates of one session's notes. `T` is what an update needs to know when it starts.
+/// Updates of one session's notes. `T` is the input of an update.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Updates<T> {
-    /// None is running.
+    /// No update is running.
     #[default]
     Idle,
-    /// One is running.
+    /// An update is running.
     Running {
-        /// The latest request that came since.
+        /// Latest request since it started.
         waiting: Option<T>,
     },
 }
 
 impl<T> Updates<T> {
-    /// Asks for an update. It is given back if it is to be started now; otherwise it waits, in the
-    /// place of any that waited before.
+    /// Requests an update. Returned if it is to be started now; otherwise it waits, in place of any
+    /// that waited before.
     #[must_use = "an update that is given back must be started"]
     pub fn request(&mut self, update: T) -> Option<T> {
         match self {
@@ -33,7 +33,8 @@ impl<T> Updates<T> {
         }
     }
 
-    /// Tells that the running update has ended, well or not. Gives the one to be started next.
+    /// Reports that the running update has ended, successfully or not. Returns the one to start
+    /// next.
     #[must_use = "an update that is given back must be started"]
     pub fn finished(&mut self) -> Option<T> {
         let next = match self {
@@ -46,7 +47,7 @@ impl<T> Updates<T> {
         next
     }
 
-    /// Whether an update is running.
+    /// Whether an update is running now.
     pub fn is_running(&self) -> bool {
         matches!(self, Self::Running { .. })
     }
@@ -58,7 +59,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the obvious model: a list of everything requested since the last start.
+        /// Against a simple model: a list of everything requested since the last start.
         #[test]
         fn the_latest_request_wins(steps in prop::collection::vec(any::<bool>(), 0..40)) {
             let mut updates = Updates::Idle;

@@ -1,8 +1,8 @@
 //! The notes as the summary of a compaction.
 //!
-//! The reader wants what was noted, not the form it was noted in: sections without a word are left
-//! out, and so are the italic lines, which speak to the writer. What is too long is cut at the end
-//! of a line, and the cut says how much is missing; the file has it all.
+//! Empty sections are left out, and so are the italic lines, which instruct the writer. A section
+//! that is too long is cut at a line end, and a mark states how much is missing; the file keeps it
+//! all.
 
 use super::document::Notes;
 use super::limits::{Limits, shared, tokens_of};
@@ -10,7 +10,7 @@ use crate::figures::Grouped;
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::units::Tokens;
 
-/// The notes as a summary within the limits; empty if they are blank.
+/// Notes as a summary within the limits; empty if they are blank.
 pub fn as_summary(notes: &Notes, limits: Limits, bytes: BytesPerToken) -> String {
     let written: Vec<(&str, &str)> = notes
         .template()
@@ -34,7 +34,7 @@ pub fn as_summary(notes: &Notes, limits: Limits, bytes: BytesPerToken) -> String
     for (heading, body) in written {
         let section = framed(heading, &cut(body, limit, bytes));
         let size = tokens_of(&section, bytes);
-        // Only limits so small that not even the marks of the cuts have room come to this.
+        // Reached only with limits so small that not even the marks of the cuts fit.
         if size > left {
             continue;
         }
@@ -49,18 +49,18 @@ fn framed(heading: &str, body: &str) -> String {
     format!("{heading}\n{body}\n\n")
 }
 
-/// What stands where a body was cut.
+/// Mark at the place of a cut. Part of the prompt: the text must stay the same.
 fn mark(missing: Tokens) -> String {
     format!("[cut here: about {} tokens more]", Grouped(missing.get()))
 }
 
-/// A body within the limit, cut at the end of a line and marked if it is longer.
+/// Body within the limit, cut at a line end and marked if it is longer.
 fn cut(body: &str, limit: Tokens, bytes: BytesPerToken) -> String {
     let size = tokens_of(body, bytes);
     if size <= limit {
         return body.to_owned();
     }
-    // The real mark is at most as long as this one.
+    // Reserve room for the longest possible mark; the real one states a smaller number.
     let room = limit - tokens_of(&format!("\n{}", mark(size)), bytes);
     let kept = prefix(body, room, bytes);
     let mark = mark(size - tokens_of(kept, bytes));
@@ -71,7 +71,7 @@ fn cut(body: &str, limit: Tokens, bytes: BytesPerToken) -> String {
     }
 }
 
-/// The longest beginning that has room and ends with a line; of a single long line, with a word.
+/// Longest prefix that fits and ends with a line; within a single long line, with a word.
 fn prefix(body: &str, room: Tokens, bytes: BytesPerToken) -> &str {
     let has_room = |end: &usize| tokens_of(body.get(..*end).unwrap_or_default(), bytes) <= room;
     let last_with_room = |ends: Vec<usize>| {
@@ -82,6 +82,7 @@ fn prefix(body: &str, room: Tokens, bytes: BytesPerToken) -> &str {
     };
     let ends_of =
         |pattern: fn(char) -> bool| body.match_indices(pattern).map(|(at, _)| at).collect();
+    // Prefer whole lines, then whole words, then whole characters.
     let end = last_with_room(ends_of(|c| c == '\n'))
         .or_else(|| last_with_room(ends_of(char::is_whitespace)))
         .or_else(|| last_with_room(body.char_indices().map(|(at, _)| at).collect()))

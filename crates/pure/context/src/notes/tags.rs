@@ -1,13 +1,13 @@
 //! Edits written as tags in the text of an answer.
 //!
-//! `<section title="T">…</section>` gives a section a new body, `<append title="T">…</append>` adds
-//! to its end. A tag opens at the beginning of a line or right behind a closing one, and closes
-//! where nothing else follows on the line; words around the tags are ignored. What is only half
-//! there is an error: guessing where a body ends could lose notes.
+//! `<section title="T">…</section>` replaces a section's body, `<append title="T">…</append>`
+//! appends to it. A tag opens at the beginning of a line or right behind a closing one, and closes
+//! where nothing else follows on the line; text around the tags is ignored. An incomplete tag is an
+//! error, because guessing where a body ends could lose notes.
 
 use super::answer::{AnswerError, Edit};
 
-/// The two tags.
+/// The two kinds of tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tag {
     Section,
@@ -15,6 +15,7 @@ enum Tag {
 }
 
 impl Tag {
+    /// All kinds, for trying each at a position.
     const ALL: [Self; 2] = [Self::Section, Self::Append];
 
     fn name(self) -> &'static str {
@@ -40,21 +41,22 @@ impl Tag {
     }
 }
 
-/// What the text at a place where a tag may stand begins with.
+/// Beginning of the text at a position where a tag may stand.
 enum Start<'a> {
-    /// A whole opening tag, and what follows it.
+    /// A complete opening tag: kind, title, and the rest behind it.
     Opening(Tag, &'a str, &'a str),
-    /// Something that can only be a part of a tag.
+    /// A fragment of a tag, such as a closing tag without an opening one.
     Broken,
-    /// Anything else.
+    /// Ordinary text, to be skipped up to the line's end.
     Words,
 }
 
-/// The edits in a text, in order.
+/// Edits in a text, in order.
 pub(super) fn edits_in(text: &str) -> Result<Vec<Edit>, AnswerError> {
     let mut edits = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
+        // A tag counts only at the beginning of a line, so text is skipped line by line.
         rest = match start_of(rest) {
             Start::Opening(tag, title, behind) => {
                 let (body, behind) = split_body(tag, title, behind)?;
@@ -74,13 +76,14 @@ pub(super) fn edits_in(text: &str) -> Result<Vec<Edit>, AnswerError> {
 
 fn start_of(text: &str) -> Start<'_> {
     for tag in Tag::ALL {
+        // A closing tag without an opening one: the opening tag was misspelled or lost.
         if text.starts_with(tag.closing()) {
             return Start::Broken;
         }
         let named = text
             .strip_prefix('<')
             .and_then(|text| text.strip_prefix(tag.name()));
-        // A longer name is another tag.
+        // `<sections>` or `<section-x>` is another element.
         let named =
             named.filter(|text| !text.starts_with(|c: char| c.is_alphanumeric() || c == '-'));
         if let Some(attributes) = named {
@@ -93,7 +96,7 @@ fn start_of(text: &str) -> Start<'_> {
     Start::Words
 }
 
-/// The title in ` title="T">`, and what follows.
+/// Title in ` title="T">`, and the rest behind it.
 fn title_of(attributes: &str) -> Option<(&str, &str)> {
     let value = attributes.trim_start().strip_prefix("title")?;
     let value = value.trim_start().strip_prefix('=')?.trim_start();
@@ -103,7 +106,7 @@ fn title_of(attributes: &str) -> Option<(&str, &str)> {
     (!title.contains('\n')).then_some((title, behind))
 }
 
-/// The body up to the closing tag, and what follows that.
+/// Body up to the closing tag, and the rest behind that.
 fn split_body<'a>(tag: Tag, title: &str, text: &'a str) -> Result<(&'a str, &'a str), AnswerError> {
     let unclosed = || AnswerError::Unclosed {
         tag: tag.name(),
@@ -116,7 +119,7 @@ fn split_body<'a>(tag: Tag, title: &str, text: &'a str) -> Result<(&'a str, &'a 
         .find(|(_, behind)| ends_block(behind))
         .ok_or_else(unclosed)?;
     let body = text.get(..at).unwrap_or_default();
-    // Another tag inside means that this one was never closed.
+    // An opening tag inside the body means that this one was never closed.
     let opens_another = |line: &str| matches!(start_of(line.trim_start()), Start::Opening(..));
     if body.lines().any(opens_another) {
         return Err(unclosed());
@@ -124,14 +127,15 @@ fn split_body<'a>(tag: Tag, title: &str, text: &'a str) -> Result<(&'a str, &'a 
     Ok((body, behind))
 }
 
-/// Whether a block can end in front of this: the line is over, or the next tag begins.
+/// Whether a block can end in front of this text: the line is over, or the next tag begins.
 fn ends_block(behind: &str) -> bool {
     let behind = behind.trim_start_matches([' ', '\t', '\r']);
     behind.is_empty() || behind.starts_with('\n') || matches!(start_of(behind), Start::Opening(..))
 }
 
-/// The beginning of a line, for an error message.
+/// Beginning of a line for an error message.
 fn short(line: &str) -> String {
+    /// Characters shown: enough to find the line, short enough for one line of a terminal.
     const CHARS: usize = 60;
     match line.char_indices().nth(CHARS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),

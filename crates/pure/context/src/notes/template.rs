@@ -1,34 +1,38 @@
-//! The frame of the notes: which sections there are, and the line that says what belongs in each.
+//! The frame of the notes: the sections, and the line that says what belongs in each.
 //!
 //! A section begins with its heading, followed by one italic line. Both are the same in every
-//! version of the notes; only what stands below them changes. Users may bring a template of their
-//! own, with any sections they like.
+//! version of the notes; only the body below them changes. Users may supply a template of their
+//! own, with any sections.
 //!
-//! Not here: what stands in the sections ([`super::document`]).
+//! Not here: the bodies ([`super::document`]).
 
 use super::document::Notes;
 use std::sync::{Arc, LazyLock};
 
+/// Template of ten sections that comes with the program.
 const BUILTIN: &str = include_str!("default_template.md");
 
-/// The sections of the notes, in order. Cloning copies a pointer.
+/// Sections of the notes, in order. Cloning copies a pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     sections: Arc<[Section]>,
 }
 
-/// One section's unchangeable part.
+/// Immutable part of one section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
+    /// Heading line as written, such as `# Worklog`.
     heading: String,
+    /// Byte offset of the title in `heading`.
     title_at: usize,
+    /// Italic line as written.
     italic: String,
 }
 
-/// Why a text is no template.
+/// Reasons why a text is not a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// There is no heading at all.
+    /// No heading at all.
     #[error(
         "the template has no section; write headings such as `# Worklog`, each followed by an \
          italic line such as `_What was done_`"
@@ -37,18 +41,18 @@ pub enum TemplateError {
     /// Text in front of the first heading.
     #[error("line {line}: text before the first heading; begin the template with a heading")]
     BeforeFirst {
-        /// The line.
+        /// Line number, from one.
         line: usize,
     },
-    /// A heading that is not followed by an italic line.
+    /// Heading that is not followed by an italic line.
     #[error(
         "line {line}: the heading `{title}` has no italic line; put one such as `_What belongs \
          here_` right below it"
     )]
     NoItalic {
-        /// The heading's line.
+        /// Line number of the heading, from one.
         line: usize,
-        /// Its title.
+        /// Title of the heading.
         title: String,
     },
     /// Text below the italic line.
@@ -57,57 +61,57 @@ pub enum TemplateError {
          line, since the rest of a section is written during the session"
     )]
     BelowItalic {
-        /// The line.
+        /// Line number, from one.
         line: usize,
-        /// The section it stands in.
+        /// Title of the section that holds it.
         title: String,
     },
-    /// Two sections of the same name.
+    /// Second section with the same title.
     #[error("line {line}: there is already a section `{title}`; give this one another title")]
     Twice {
-        /// The line of the second one.
+        /// Line number of the second one.
         line: usize,
-        /// The title.
+        /// Title that is repeated.
         title: String,
     },
-    /// A heading without a title.
+    /// Heading without a title.
     #[error("line {line}: a heading without a title; write one, or remove the line")]
     NoTitle {
-        /// The line.
+        /// Line number, from one.
         line: usize,
     },
-    /// A title that cannot be named in an answer.
+    /// Title with a quotation mark, which the tags of an answer cannot name.
     #[error("line {line}: the title `{title}` contains a quotation mark; leave it out")]
     Quote {
-        /// The line.
+        /// Line number, from one.
         line: usize,
-        /// The title.
+        /// Title that contains it.
         title: String,
     },
 }
 
 impl Section {
-    /// The title, without the marks of a heading.
+    /// Title without the marks of a heading.
     pub fn title(&self) -> &str {
         self.heading.get(self.title_at..).unwrap_or_default()
     }
 
-    /// The heading as it stands in the file.
+    /// Heading as it stands in the file.
     pub fn heading(&self) -> &str {
         &self.heading
     }
 
-    /// The italic line as it stands in the file.
+    /// Italic line as it stands in the file.
     pub fn italic(&self) -> &str {
         &self.italic
     }
 
-    /// What belongs in the section: the italic line without its marks.
+    /// Italic line without its marks: the description of what belongs here.
     pub fn purpose(&self) -> &str {
         self.italic.trim_matches(['_', '*']).trim()
     }
 
-    /// Whether a line reads as this section's heading, perhaps written a little differently.
+    /// Whether a line is this section's heading, possibly with other spacing or closing marks.
     fn is_headed_by(&self, line: &str) -> bool {
         heading(line).is_some_and(|(level, title)| {
             title == self.title() && heading(&self.heading).is_some_and(|own| own.0 == level)
@@ -116,10 +120,10 @@ impl Section {
 }
 
 impl Template {
-    /// The template that comes with the program.
+    /// Template that comes with the program.
     pub fn builtin() -> Self {
-        // The text is part of the program and a test reads it; were it unreadable, there would be
-        // no sections to write, which is safe.
+        // A test parses the built-in text. If it failed at run time, a template without sections
+        // would write nothing, which is safe.
         static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
             Template::parse(BUILTIN).unwrap_or_else(|_| Template {
                 sections: Arc::default(),
@@ -128,13 +132,13 @@ impl Template {
         TEMPLATE.clone()
     }
 
-    /// Reads a user's template.
+    /// Parses a user's template.
     ///
     /// # Errors
     /// When it is not a list of headings, each with its italic line.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut sections: Vec<Section> = Vec::new();
-        // The heading whose italic line has not come yet.
+        // Heading whose italic line has not been read yet.
         let mut open: Option<(usize, String)> = None;
         let text = plain_lines(text);
         let lines = (1..).zip(text.lines().map(str::trim));
@@ -168,17 +172,18 @@ impl Template {
         })
     }
 
-    /// The sections, in order.
+    /// Sections in file order.
     pub fn sections(&self) -> &[Section] {
         &self.sections
     }
 
-    /// Notes in which nothing is written yet: the text of a new file.
+    /// Text of a new file: the frame with empty bodies.
     pub fn render(&self) -> String {
         Notes::blank(self).text()
     }
 
-    /// Position of the section with this title. An answer may write `&` as XML does.
+    /// Position of the section with this title; XML entities in it are decoded, because answers are
+    /// written as tags.
     pub(super) fn position(&self, title: &str) -> Option<usize> {
         let find = |title: &str| {
             self.sections
@@ -189,9 +194,9 @@ impl Template {
         find(title).or_else(|| find(&unescaped(title)))
     }
 
-    /// Position of the section whose heading a line is, or looks like.
+    /// Position of the section that a line is the heading of, in any spelling.
     pub(super) fn headed_by(&self, line: &str) -> Option<usize> {
-        // Nearly all lines are no headings; those need not be compared.
+        // Nearly all lines are no headings and need no comparison with every section.
         heading(line)?;
         self.sections
             .iter()
@@ -216,10 +221,12 @@ fn new_section(
     if title.is_empty() {
         return Err(TemplateError::NoTitle { line });
     }
+    // An answer names the section in a quoted attribute.
     if title.contains('"') {
         let title = named();
         return Err(TemplateError::Quote { line, title });
     }
+    // An edit names a section by its title, which must therefore be unique.
     if earlier.iter().any(|section| section.title() == title) {
         let title = named();
         return Err(TemplateError::Twice { line, title });
@@ -231,17 +238,18 @@ fn new_section(
     })
 }
 
-/// Text with line feeds only and without a byte order mark: files come from any editor.
+/// Text with `\n` line ends and without a byte order mark, as editors on any system may write.
 pub(super) fn plain_lines(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// Level and title of a Markdown heading, without closing marks.
+/// Level and title of a Markdown heading, without closing `#`.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let line = line.trim();
     let title = line.trim_start_matches('#');
     let level = line.len() - title.len();
+    // `#tag` without a blank is no heading in Markdown.
     let is_heading =
         (1..=6).contains(&level) && (title.is_empty() || title.starts_with([' ', '\t']));
     if !is_heading {
@@ -253,7 +261,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     Some((level, if is_closed { bare.trim_end() } else { title }))
 }
 
-/// Whether a line is italic as a whole: `_so_` or `*so*`.
+/// Whether a whole line is italic: `_so_` or `*so*`.
 fn is_italic(line: &str) -> bool {
     ['_', '*'].into_iter().any(|mark| {
         line.strip_prefix(mark)
@@ -264,15 +272,16 @@ fn is_italic(line: &str) -> bool {
     })
 }
 
-/// The characters that XML has names for.
+/// Text with the predefined XML entities decoded.
 fn unescaped(text: &str) -> String {
+    /// The five predefined entities of XML, the apostrophe in both spellings.
     const NAMED: [(&str, &str); 6] = [
         ("&lt;", "<"),
         ("&gt;", ">"),
         ("&quot;", "\""),
         ("&#39;", "'"),
         ("&apos;", "'"),
-        // Last, so that nothing is taken for a name that was not one.
+        // Decoded last: `&amp;lt;` stands for `&lt;`, not for `<`.
         ("&amp;", "&"),
     ];
     let text = text.to_owned();

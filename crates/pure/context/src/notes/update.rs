@@ -1,65 +1,66 @@
-//! Applying an update: all of it, or none.
+//! Applying an update: all edits or none.
 //!
-//! Each edit is applied to what the one before it left, and what it leaves must be whole notes
-//! again. The first one that fails rejects the update; the old notes were never touched.
+//! Each edit applies to the result of the one before, and every result must be intact notes again.
+//! The first failure rejects the update; the old notes are never modified.
 
 use super::answer::Edit;
 use super::document::{Notes, NotesError};
 use super::template::plain_lines;
 
-/// Longest the file may become. Limits in tokens are wishes to the model; this one keeps an answer
-/// that doubles the text again and again from filling the memory.
+/// Largest size of the file in bytes. The limits in tokens are only requests to the model; this one
+/// stops an answer that doubles the text repeatedly from exhausting memory. 1 MiB is twenty times
+/// the default token limit.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// An update that was rejected.
+/// An update that was rejected as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("edit {edit} of {of} was rejected")]
 pub struct Rejected {
-    /// Which edit failed, counted from one.
+    /// Number of the edit that failed, from one.
     pub edit: usize,
-    /// How many the update had.
+    /// Number of edits in the update.
     pub of: usize,
-    /// Why.
+    /// Reason of the failure.
     #[source]
     pub why: EditError,
 }
 
-/// Why an edit cannot be applied.
+/// Reasons why an edit cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The template has no such section.
+    /// Title that the template does not have.
     #[error("there is no section `{title}`")]
     NoSuchSection {
-        /// The title.
+        /// Title in the edit.
         title: String,
     },
-    /// Nothing to be replaced was named.
+    /// Empty text to replace, which would match everywhere.
     #[error("the text to be replaced is empty")]
     NothingNamed,
-    /// The text to be replaced is not there.
+    /// Text to replace that is not in the notes.
     #[error("the text to be replaced is not in the notes")]
     NotFound,
-    /// The text to be replaced is there more than once.
+    /// Text to replace that occurs more than once, without `replace_all`.
     #[error("the text to be replaced is in the notes {times} times; it must be unique")]
     NotUnique {
-        /// How often.
+        /// Number of occurrences found.
         times: usize,
     },
-    /// The notes would become far too long.
+    /// Result larger than 1 MiB.
     #[error("the notes would become longer than {most} bytes")]
     TooLong {
-        /// The most there may be.
+        /// Largest size in bytes.
         most: usize,
     },
-    /// The edit breaks the frame of the template.
+    /// Result that breaks the frame of the template.
     #[error("the edit damages the notes")]
     Damage(#[from] NotesError),
 }
 
-/// The notes after an update.
+/// Notes after an update.
 ///
 /// # Errors
-/// When any edit cannot be applied, or damages a heading or an italic line.
+/// When an edit cannot be applied, or damages a heading or an italic line.
 pub fn apply(notes: &Notes, edits: &[Edit]) -> Result<Notes, Rejected> {
     let of = edits.len();
     let mut now = notes.clone();
@@ -78,6 +79,7 @@ fn apply_one(notes: &Notes, edit: &Edit) -> Result<Notes, EditError> {
         Edit::Append { title, lines } => {
             let (at, body) = find(notes, title)?;
             let lines = plain_lines(lines);
+            // Tags usually stand on lines of their own, whose line ends are not content.
             let lines = lines.trim_matches('\n');
             let body = if body.is_empty() {
                 lines.to_owned()
@@ -87,6 +89,7 @@ fn apply_one(notes: &Notes, edit: &Edit) -> Result<Notes, EditError> {
             Ok(notes.with_body(at, &body)?)
         }
         Edit::Replace { old, new, all } => {
+            // Parsed again, because a replacement may hit a heading or italic line.
             let text = replaced(&notes.text(), &plain_lines(old), &plain_lines(new), *all)?;
             Ok(Notes::parse(&text, notes.template())?)
         }
@@ -113,6 +116,7 @@ fn replaced(text: &str, old: &str, new: &str, all: bool) -> Result<String, EditE
     if times > 1 && !all {
         return Err(EditError::NotUnique { times });
     }
+    // Checked before replacing, so that the oversized text is never built.
     if text.len() + times.saturating_mul(new.len()) > MOST_BYTES {
         return Err(EditError::TooLong { most: MOST_BYTES });
     }

@@ -1,17 +1,17 @@
-//! Layer 1: tool results that are too long for the prompt.
+//! Layer 1: offload of tool results that are too long for the prompt.
 //!
 //! # Model
-//! The results of a round come in together. Each has a limit of its own, and all that come in
-//! before the next request share one. A result over its limit is put into a file and a preview
-//! takes its place; if the round is still too long, the largest go first. The plan holds the exact
-//! bytes of every preview: the decision is made once, written down, and never made again.
+//! The results of a round arrive together. Each has its own limit, and all that wait for the same
+//! request share another. A result over its limit is saved to a file and replaced by a preview; if
+//! the round is still too long, the largest follow. The plan fixes the exact bytes of every
+//! preview: the decision is made once, recorded, and never repeated.
 //!
 //! # Responsibilities
-//! Which results go, what stands there instead, what the files are called.
+//! Which results are offloaded, the text of the previews, the names of the files.
 //!
 //! # Not here
-//! Writing the files and the records. What the model has seen whole is not looked at: only results
-//! that no request contained yet may be given to [`plan`].
+//! Writing files and records. Results that a request has already contained must not be passed to
+//! [`plan`]: replacing them would change the frozen part.
 
 mod preview;
 
@@ -23,23 +23,23 @@ pub use preview::{CONTAINER, EMPTY_RESULT, file_name, preview, result_block, sav
 use dormouse_core::block::Block;
 use dormouse_core::id::CallId;
 
-/// One result as the tool gave it.
+/// One result as the tool returned it.
 #[derive(Clone, Debug)]
 pub struct ToolOutput {
-    /// The call it answers.
+    /// Id of the call it answers.
     pub call: CallId,
-    /// Its text.
+    /// Text of the result, complete.
     pub text: String,
-    /// Images and documents: kept apart and never cut.
+    /// Images and documents. They are kept beside the text and never cut.
     pub media: Vec<Block>,
-    /// Whether the tool failed.
+    /// Whether the tool reported a failure.
     pub is_error: bool,
-    /// The result as a block, where it came as one: its bytes are kept if it stays whole.
+    /// Result as a block, if it arrived as one: its bytes are used unchanged if it stays whole.
     pub block: Option<Block>,
 }
 
 impl ToolOutput {
-    /// A result of text alone.
+    /// A successful result of text only.
     pub fn text(call: CallId, text: impl Into<String>) -> Self {
         Self {
             call,
@@ -50,7 +50,7 @@ impl ToolOutput {
         }
     }
 
-    /// A result that came as a block.
+    /// A result that arrived as a block.
     pub fn of_block(call: CallId, block: Block) -> Self {
         Self {
             text: block.readable_text().unwrap_or_default(),
@@ -61,7 +61,8 @@ impl ToolOutput {
         }
     }
 
-    /// The result as it is, or the marker for an empty one: an empty result confuses models.
+    /// Result as a block, unchanged; an empty one becomes a marker, because empty results confuse
+    /// models.
     pub fn whole(&self) -> Block {
         if self.text.trim().is_empty() && self.media.is_empty() {
             return Block::tool_result(&self.call, EMPTY_RESULT, self.is_error);
@@ -73,40 +74,40 @@ impl ToolOutput {
     }
 }
 
-/// What the planner must know of one result.
+/// A result with the limits that apply to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// The result.
+    /// Result to decide about.
     pub output: &'a ToolOutput,
-    /// The longest that stays whole, in characters.
+    /// Largest length in characters that stays whole.
     pub limit: u64,
-    /// A tool that reads files is exempt: its result is a file already, and reading the file that
-    /// holds it would go round in circles.
+    /// Whether the tool reads files and is exempt. Its result is in a file already; offloading it
+    /// would make the model read the saved copy, whose result is offloaded again.
     pub exempt: bool,
 }
 
-/// Limits of the whole round.
+/// Limits of a whole round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundLimits {
-    /// Characters of all results that one request brings.
+    /// Most characters of all results in one request (`offload.turn_limit`).
     pub round: u64,
-    /// Bytes of a preview.
+    /// Length of a preview in bytes (`offload.preview`).
     pub preview: u64,
 }
 
-/// Results that come in together, with the limits that the settings have for them.
+/// Results that arrive together, with the limits from the settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Round<'a> {
-    /// The results, in their order.
+    /// Results in order of their calls.
     pub results: &'a [Candidate<'a>],
     /// Characters of other results that wait for the same request.
     pub already: u64,
-    /// Limits of the round; without them the layer is switched off.
+    /// Limits of the round; `None` if the layer is switched off.
     pub limits: Option<RoundLimits>,
 }
 
 impl Round<'_> {
-    /// All results stay whole.
+    /// Plan that keeps all results whole.
     pub fn whole(&self) -> OffloadPlan {
         let unlimited = self.results.iter().map(|result| Candidate {
             limit: u64::MAX,
@@ -118,7 +119,7 @@ impl Round<'_> {
         }
     }
 
-    /// The limits of the settings decide.
+    /// Plan by the limits of the settings.
     pub fn by_settings(&self) -> OffloadPlan {
         match self.limits {
             None => self.whole(),
@@ -130,49 +131,49 @@ impl Round<'_> {
     }
 }
 
-/// Decision about the results of a round.
+/// Decisions about the results of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffloadPlan {
-    /// One for each result, in their order.
+    /// One decision per result, in order.
     pub fates: Vec<Fate>,
-    /// Bytes of the preview of a result that goes into a file.
+    /// Length in bytes of a preview.
     pub preview: u64,
 }
 
-/// Why a result was treated as it was.
+/// Reason of a decision, for the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Within every limit.
+    /// Shorter than every limit that applies.
     Fits,
-    /// There was nothing in it.
+    /// No text and no media.
     Empty,
-    /// It was longer than its own limit.
+    /// Longer than its own limit.
     OwnLimit {
-        /// The limit.
+        /// Limit of the tool in characters.
         limit: u64,
     },
-    /// The round was too long, and this was the largest left.
+    /// Largest result left in a round that was too long.
     RoundLimit {
-        /// The limit.
+        /// Limit of the round in characters.
         limit: u64,
     },
-    /// It is too long, but a tool that reads files is exempt.
+    /// Too long, but from a tool that reads files.
     Exempt,
 }
 
-/// What becomes of one result.
+/// Decision about one result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// Characters of its text.
+    /// Length of its text in characters.
     pub chars: u64,
-    /// Whether it goes into a file.
+    /// Whether it is saved to a file and replaced by a preview.
     pub offload: bool,
-    /// Why.
+    /// Reason of the decision.
     pub reason: Reason,
 }
 
-/// Decides about the results of a round, in their order. `already` is how many characters of other
-/// results wait for the same request.
+/// Decides about the results of a round, in order. `already` is the length in characters of other
+/// results that wait for the same request.
 pub fn plan(results: &[Candidate<'_>], already: u64, limits: RoundLimits) -> Vec<Fate> {
     let mut fates: Vec<Fate> = results.iter().map(own_fate).collect();
     let preview = limits.preview;
@@ -183,14 +184,18 @@ pub fn plan(results: &[Candidate<'_>], already: u64, limits: RoundLimits) -> Vec
             fate.chars
         }
     };
+    // The limit holds per request, so results that already wait for it count.
     let mut total = already + fates.iter().map(cost).sum::<u64>();
     while total > limits.round {
         let largest = fates
             .iter()
             .enumerate()
+            // A result under two previews long is not worth a file: its preview would hold half of
+            // it.
             .filter(|(at, fate)| {
                 !fate.offload && !results[*at].exempt && fate.chars > preview.saturating_mul(2)
             })
+            // Of equal sizes the earlier one, so that the plan is deterministic.
             .max_by_key(|(at, fate)| (fate.chars, std::cmp::Reverse(*at)))
             .map(|(at, _)| at);
         let Some(at) = largest else {
@@ -205,8 +210,10 @@ pub fn plan(results: &[Candidate<'_>], already: u64, limits: RoundLimits) -> Vec
     fates
 }
 
+/// Decision by the result's own limit alone.
 fn own_fate(candidate: &Candidate<'_>) -> Fate {
     let text = &candidate.output.text;
+    // Characters, not bytes: the limit must not depend on the script.
     let chars = text.chars().count() as u64;
     let over = chars > candidate.limit;
     let reason = if text.trim().is_empty() && candidate.output.media.is_empty() {

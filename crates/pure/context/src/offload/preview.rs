@@ -1,4 +1,4 @@
-//! What stands in a prompt for a result that was put into a file.
+//! Replacements for offloaded results: previews, file names, truncated texts.
 
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::hash::Hash;
@@ -8,17 +8,18 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use std::fmt::Write as _;
 
-/// Stands for a result without content.
+/// Content of the marker for a result without content.
 pub const EMPTY_RESULT: &str = "[The tool finished without any output.]";
 
-/// The element around a preview.
+/// Element name around a preview; existing logs depend on it.
 pub const CONTAINER: &str = "persisted-output";
 
-/// Hexadecimal digits of a hash in a file's name.
+/// Hexadecimal digits of each hash in a file name: 64 bits, so that collisions within a session are
+/// out of the question and names stay short.
 const NAME_DIGITS: usize = 16;
 
-/// The name of the file for a result. The id comes from a model, so only its hash is used; ids
-/// such as `call_0` repeat, so the content's hash is part of the name.
+/// File name for a result. The call id is chosen by a model and could be a path, so only its hash
+/// is used; ids such as `call_0` repeat, so the content's hash is part of the name.
 pub fn file_name(call: &CallId, text: &str, content: Hash) -> String {
     let id = Hash::of(call.as_str().as_bytes()).to_string();
     let content = content.to_string();
@@ -34,7 +35,7 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// The text that stands for a result whose whole text lies at `path`.
+/// Preview of a result whose whole text is at `path`.
 pub fn preview(text: &str, path: &str, bytes: u64) -> String {
     let head = head(text, bytes);
     let mut out = format!(
@@ -52,16 +53,17 @@ pub fn preview(text: &str, path: &str, bytes: u64) -> String {
     out
 }
 
-/// The file in `folder` that a preview made by [`preview`] names.
+/// Path in `folder` that a preview made by [`preview`] names.
 pub fn saved_at<'a>(text: &'a str, folder: &str) -> Option<&'a str> {
     let inside = text.strip_prefix(&format!("<{CONTAINER}>\n"))?;
     let path = inside.lines().nth(1)?;
     let name = path.strip_prefix(folder)?.strip_prefix('/')?;
+    // A tool's own output may imitate a preview; only a plain name inside the folder is accepted.
     let plain = !name.is_empty() && !name.contains(['/', '\\', ']']);
     plain.then_some(path)
 }
 
-/// The text that stands for a result that could not be put into a file.
+/// Replacement of a result that is too long and could not be saved.
 pub fn truncated(text: &str, why: &str, bytes: u64) -> String {
     let head = head(text, bytes);
     format!(
@@ -72,30 +74,31 @@ pub fn truncated(text: &str, why: &str, bytes: u64) -> String {
     )
 }
 
-/// How many lines a text has. It may be megabytes: ends of lines are counted, lines are not made.
+/// Number of lines of a text. It may be megabytes, so line ends are counted without splitting.
 fn lines(text: &str) -> usize {
     let ends = text.bytes().filter(|byte| *byte == b'\n').count();
     ends + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
-/// The first bytes of a text, cut behind a line where there is one, else between characters.
+/// Beginning of a text, cut behind a line if there is one, else between characters.
 fn head(text: &str, bytes: u64) -> &str {
     let most = usize::try_from(bytes).unwrap_or(usize::MAX);
     if text.len() <= most {
         return text;
     }
     let end = text.floor_char_boundary(most);
-    // A first line that alone is longer than the preview is cut inside.
+    // A first line longer than half of the preview is cut inside.
     let line_end = text[..end].rfind('\n').filter(|at| *at >= most / 2);
     &text[..line_end.unwrap_or(end)]
 }
 
-/// A tool result of text and media.
+/// A tool result of text and media, media behind the text.
 pub fn result_block(call: &CallId, text: &str, media: &[Block], is_error: bool) -> Block {
     if media.is_empty() {
         return Block::tool_result(call, text, is_error);
     }
     let mut content = Vec::with_capacity(media.len() + 1);
+    // The API refuses empty text blocks.
     if !text.is_empty() {
         content.push(Block::text(text));
     }
@@ -111,7 +114,7 @@ pub fn result_block(call: &CallId, text: &str, media: &[Block], is_error: bool) 
     Block::from_value(&value).unwrap_or_else(|_| Block::tool_result(call, text, is_error))
 }
 
-/// The images and documents of a tool result.
+/// Images and documents of a tool result.
 pub(super) fn media_of(result: &Block) -> Vec<Block> {
     #[derive(Deserialize)]
     struct Content {
@@ -121,6 +124,7 @@ pub(super) fn media_of(result: &Block) -> Vec<Block> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum OneOrMany {
+        // The content of a result is a string or a list of blocks.
         Many(Vec<Block>),
         One(IgnoredAny),
     }

@@ -57,7 +57,7 @@ fn a_round_that_is_too_long_gives_up_its_largest_first() {
     let fates = plan(&candidates(&outputs, 1_000), 0, limits(1_000));
     let gone: Vec<bool> = fates.iter().map(|fate| fate.offload).collect();
     assert_eq!(gone, [false, true, false]);
-    // What already waits for the same request counts too.
+    // Results that already wait for the same request count too.
     let fates = plan(&candidates(&outputs, 1_000), 300, limits(1_000));
     let gone: Vec<bool> = fates.iter().map(|fate| fate.offload).collect();
     assert_eq!(gone, [false, true, true]);

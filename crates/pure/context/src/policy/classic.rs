@@ -1,4 +1,4 @@
-//! `classic`: fixed thresholds.
+//! The policy `classic`: fixed thresholds.
 
 use super::{CompactRule, CompactVerdict, Facts, Policy};
 use crate::clear::{self, ClearVerdict};
@@ -7,7 +7,7 @@ use crate::notes;
 use crate::offload::{OffloadPlan, Round};
 use dormouse_core::units::Tokens;
 
-/// Fixed thresholds, all of them settings.
+/// Fixed thresholds, all of them settings. Predictable, and the yardstick for other policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classic;
 

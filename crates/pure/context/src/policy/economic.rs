@@ -1,4 +1,6 @@
-//! `economic`: a cost model in place of thresholds.
+//! The policy `economic`: a cost model in place of thresholds.
+//!
+//! Not here: the arithmetic itself ([`crate::economy`]).
 
 use super::{CompactRule, CompactVerdict, Facts, NewestRounds, Policy};
 use crate::clear::{self, ClearVerdict};
@@ -11,7 +13,7 @@ use dormouse_core::record::Trigger;
 use dormouse_core::units::Tokens;
 use std::sync::Arc;
 
-/// Forgets when that is cheaper than carrying on. The arithmetic is in [`crate::economy`].
+/// Forgets when that is cheaper than carrying the context on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Economic;
 
@@ -30,6 +32,8 @@ impl Policy for Economic {
             let clearing = economy::Clearing {
                 freed,
                 behind,
+                // The saving ends at the next compaction, and must be earned within the pay-back
+                // horizon.
                 remaining: outlook.requests_ahead(facts.used).min(outlook.horizon),
                 cold: facts.cold,
             };
@@ -58,6 +62,8 @@ impl Policy for Economic {
         if !decision.act {
             return CompactVerdict::Leave { reason };
         }
+        // At the classic target the window forces a compaction; the trigger says which reason
+        // applied.
         let trigger = if facts.used >= facts.thresholds.autocompact_target {
             Trigger::Auto
         } else {
@@ -73,6 +79,8 @@ impl Policy for Economic {
     fn notes(&self, facts: &Facts<'_>) -> notes::Verdict {
         let progress = facts.progress();
         let verdict = notes::due(&progress, &facts.settings.notes.rule);
+        // The token and call rules of `classic` hold here too; the cost model only adds a
+        // condition.
         if !verdict.is_yes() {
             return verdict;
         }
@@ -108,9 +116,10 @@ impl Policy for Economic {
     }
 }
 
-/// A few dozen operations: each verdict calculates it anew.
+/// Outlook for the current facts. A few dozen operations, so each verdict computes it anew.
 fn outlook(facts: &Facts<'_>) -> Outlook {
     let known = facts.conversation.economy();
+    // Notes are the cheaper means only while they could serve as the summary.
     let notes = facts.settings.notes.off.is_none() && notes_cover(facts);
     let figures = Figures {
         static_prefix: facts.static_prefix,
@@ -122,6 +131,7 @@ fn outlook(facts: &Facts<'_>) -> Outlook {
     Outlook::new(known, facts.rates, &figures, &facts.settings.economy)
 }
 
+/// Moment for the cost model: a cold cache counts more than the position within a turn.
 fn moment(facts: &Facts<'_>) -> economy::Moment {
     match (facts.moment, facts.cold) {
         (_, true) => economy::Moment::ColdCache,
@@ -130,7 +140,7 @@ fn moment(facts: &Facts<'_>) -> economy::Moment {
     }
 }
 
-/// Whether the notes could serve as the summary now, as far as their size tells.
+/// Whether the notes could serve as the summary now, judged by the size of the uncovered part.
 fn notes_cover(facts: &Facts<'_>) -> bool {
     let covered = facts.conversation.state().notes.as_ref();
     facts.settings.notes.compact

@@ -1,4 +1,4 @@
-//! Facts that a policy decides by.
+//! The facts that a policy decides by.
 
 use super::CompactVerdict;
 use crate::clear::{ClearInputs, Measure};
@@ -14,28 +14,28 @@ use dormouse_core::record::Trigger;
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 
-/// A session at one moment, measured.
+/// A session at one moment, measured in tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
-    /// The session.
+    /// Session with its view, state and estimators.
     pub conversation: &'a Conversation,
-    /// Tool results in view that may be cleared.
+    /// Index of tool results that may be cleared.
     pub results: &'a ResultIndex,
-    /// Figures and switches of the layers.
+    /// Settings and switches of the layers.
     pub settings: &'a LayerSettings,
-    /// Figures of the window.
+    /// Thresholds of the window.
     pub thresholds: &'a Thresholds,
-    /// Prices relative to uncached input.
+    /// Prices relative to uncached input, for the cache lifetimes in use.
     pub rates: &'a Rates,
-    /// Notes beside the log.
+    /// State of the notes that is not in the log.
     pub notes: NotesStatus,
-    /// Moment at which the planner is asked.
+    /// Moment at which the planner runs.
     pub moment: Moment,
-    /// The cache has lapsed: the prefix is written again in any case.
+    /// Whether the cache has expired, so that the prefix is written again in any case.
     pub cold: bool,
-    /// Size that the policy's last outlook aimed at.
+    /// Size in use of the policy's previous outlook; the input of hysteresis.
     pub in_use: Option<Tokens>,
-    /// Weights to tokens.
+    /// Conversion from weights to calibrated tokens.
     pub measure: Measure,
     /// Tokens of the prompt that would be sent now.
     pub used: Tokens,
@@ -49,7 +49,7 @@ impl<'a> Facts<'a> {
         self.used - self.static_prefix
     }
 
-    /// Tokens not sent yet, with the calls they answer.
+    /// Tokens not sent yet, with the calls they answer; no compaction removes them.
     pub fn unsent(&self) -> Tokens {
         let unsent = self.conversation.view().unsent();
         let weight = unsent.fold(Weight::default(), |sum, segment| {
@@ -58,7 +58,7 @@ impl<'a> Facts<'a> {
         self.measure.tokens(&weight)
     }
 
-    /// Facts for clearing.
+    /// Inputs for choosing a batch to clear.
     pub fn clearing(&self) -> ClearInputs<'a> {
         ClearInputs {
             view: self.conversation.view(),
@@ -71,7 +71,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Facts for the notes.
+    /// Inputs for deciding whether notes are due.
     pub fn progress(&self) -> notes::Progress {
         let state = self.conversation.state().notes.as_ref();
         notes::Progress {
@@ -97,7 +97,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether the response that is being answered made calls.
+/// Whether the latest response made calls, that is, whether the model is still working.
 fn makes_calls(tail: &Tail) -> bool {
     tail.response
         .iter()

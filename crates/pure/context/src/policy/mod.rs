@@ -1,8 +1,8 @@
 //! Policies: when to forget, and how.
 //!
 //! # Model
-//! A [`Policy`] is given to a session when it is opened. Each method takes facts and returns a
-//! verdict with its reason, also for doing nothing; the planners ask it and add what holds under
+//! A session gets a [`Policy`] when it is opened. Each method takes facts and returns a verdict
+//! with its reason, also for doing nothing. The planners call it and add the rules that hold under
 //! every policy (switches, breaker, bound thinking). [`Classic`] has fixed thresholds, [`Economic`]
 //! weighs the cost of carrying the context against the cost of forgetting.
 //!
@@ -10,8 +10,8 @@
 //! The trait, its facts and verdicts, and the two policies that the settings can name.
 //!
 //! # Not here
-//! The planners ([`crate::layers`], [`crate::offload`], [`crate::clear`]), the figures a user may
-//! set (the settings table), and policies that exist for comparison only (`dormouse-replay`).
+//! The planners ([`crate::layers`], [`crate::offload`], [`crate::clear`]), the settings table, and
+//! policies that exist for comparison only (`dormouse-replay`).
 
 mod classic;
 mod economic;
@@ -37,13 +37,12 @@ use dormouse_core::units::Tokens;
 use std::fmt;
 use std::sync::Arc;
 
-/// When to forget, and how. A method that a policy does not implement leaves the conversation as it
-/// is.
+/// When to forget, and how. A method without an implementation leaves the conversation as it is.
 pub trait Policy: fmt::Debug + Send + Sync {
-    /// Name in settings and reports.
+    /// Name in settings, records and reports.
     fn name(&self) -> &'static str;
 
-    /// Fates of a round's tool results, in their order.
+    /// Offload decision for each tool result of a round, in order.
     fn offload(&self, round: &Round<'_>) -> OffloadPlan {
         round.whole()
     }
@@ -55,14 +54,14 @@ pub trait Policy: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Whether a compaction is due now.
+    /// Whether a compaction is due at this moment.
     fn compact(&self, _facts: &Facts<'_>) -> CompactVerdict {
         CompactVerdict::Leave {
             reason: "the policy does not compact".to_owned(),
         }
     }
 
-    /// Whether the session notes are to be written now.
+    /// Whether the session notes are due for an update at this moment.
     fn notes(&self, _facts: &Facts<'_>) -> notes::Verdict {
         notes::Verdict::No {
             reason: "the policy keeps no notes".to_owned(),
@@ -73,14 +72,14 @@ pub trait Policy: fmt::Debug + Send + Sync {
     /// `keep` is the budget of [`CompactVerdict::Due`], if there was one.
     fn compaction(&self, settings: &CompactSettings, keep: Option<Tokens>) -> CompactRule;
 
-    /// A prompt that the provider refuses as too long is compacted and sent again. A policy that
-    /// says no loses the session there.
+    /// Whether a prompt that the provider refuses as too long is compacted and sent again. A policy
+    /// that returns false loses the session at that point.
     fn recovers(&self) -> bool {
         true
     }
 
-    /// Arithmetic behind the verdicts, of a policy that calculates. The planner passes its size in
-    /// use back with the next facts.
+    /// Arithmetic behind the verdicts, for policies with a cost model. The planner passes its size
+    /// in use back with the next facts.
     fn outlook(&self, _facts: &Facts<'_>) -> Option<Outlook> {
         None
     }
@@ -89,23 +88,23 @@ pub trait Policy: fmt::Debug + Send + Sync {
 /// Answer to whether a compaction is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompactVerdict {
-    /// It is.
+    /// Due now, unless a rule outside the policy forbids it.
     Due {
-        /// Cause that the boundary records.
+        /// Cause to record in the boundary.
         trigger: Trigger,
-        /// Tokens that kept tail and restored files may take, of a policy that calculates them.
+        /// Budget of kept tail and restored files in tokens; `None` leaves it to the settings.
         keep: Option<Tokens>,
-        /// Figures that made it due.
+        /// Figures that made it due, for the log and for explanations.
         reason: String,
     },
-    /// It is not.
+    /// No compaction is due.
     Leave {
-        /// Figures that did not.
+        /// Figures that it was compared with.
         reason: String,
     },
 }
 
-/// The policy that the settings name.
+/// Policy that a setting names.
 pub fn of(choice: settings::Policy) -> Arc<dyn Policy> {
     match choice {
         settings::Policy::Classic => Arc::new(Classic),

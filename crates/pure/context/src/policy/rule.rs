@@ -1,4 +1,4 @@
-//! Shape of a compaction: everything about it that depends on the policy.
+//! The shape of a compaction: everything about it that depends on the policy.
 
 use crate::clear::Measure;
 use crate::compaction::{CompactSettings, RestoreLimits, cut};
@@ -7,30 +7,29 @@ use dormouse_core::units::Tokens;
 use std::fmt;
 use std::sync::Arc;
 
-/// How a compaction is made under a policy.
+/// Shape of a compaction under a policy.
 #[derive(Clone, Debug)]
 pub struct CompactRule {
-    /// Session notes serve as the summary where they can.
+    /// Whether session notes serve as the summary where they cover enough.
     pub notes: bool,
-    /// The first call continues the conversation, so that it is read from the cache. Otherwise the
-    /// conversation is sent as one text from the start, the form that is the fallback of a
-    /// continuation.
+    /// Whether the first request is a fork of the conversation and so reads the cache. If false,
+    /// the conversation is sent as one text from the start, which is otherwise the fallback.
     pub rides: bool,
-    /// Characters of each tool result that the conversation as one text shows; all without it.
+    /// Most characters of each tool result in the conversation as one text; `None` shows all.
     pub clamp: Option<usize>,
-    /// Directive of a second call that checks the first summary; without it there is no such call.
+    /// Directive of a second call that checks the first summary; `None` makes no such call.
     pub check: Option<&'static str>,
-    /// Part of the conversation that stays as it is.
+    /// Part of the conversation that stays verbatim.
     pub keep: Arc<dyn Keep>,
-    /// Texts that the engine itself puts beside the summary.
+    /// Sections that the engine itself puts beside the summary.
     pub carry: Carry,
-    /// Limits of the files and the like that are shown again.
+    /// Limits of restored files and other parts.
     pub restore: RestoreLimits,
 }
 
 impl CompactRule {
-    /// A summary that reads the cache, the user's messages and the evidence beside it, and files
-    /// within the limits of the settings. Nothing that was sent stays.
+    /// Default shape: a summary that reads the cache, user messages and evidence beside it, files
+    /// within the limits of the settings, and nothing kept that was already sent.
     pub fn new(settings: &CompactSettings) -> Self {
         Self {
             notes: true,
@@ -48,19 +47,19 @@ impl CompactRule {
     }
 }
 
-/// Texts that the engine itself puts beside the summary.
+/// Sections that the engine itself puts beside the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carry {
-    /// Most tokens of the user's messages, newest first; without it the section is left out.
+    /// Most tokens of the user's messages, newest first; `None` leaves the section out.
     pub user_messages: Option<Tokens>,
-    /// Most tokens of the evidence ledger; without it the ledger is left out.
+    /// Most tokens of the evidence ledger; `None` leaves it out.
     pub evidence: Option<Tokens>,
-    /// A boundary that does not account for every message of the user is refused.
+    /// Whether a boundary that does not account for every user message is refused.
     pub accounts_for_all: bool,
 }
 
 impl Carry {
-    /// A summary alone.
+    /// The summary alone, as agents do that keep no ledger; for comparison.
     pub const NOTHING: Self = Self {
         user_messages: None,
         evidence: None,
@@ -68,23 +67,23 @@ impl Carry {
     };
 }
 
-/// Part of the conversation that stays beside the summary.
+/// Rule for the part of the conversation that stays beside the summary.
 pub trait Keep: fmt::Debug + Send + Sync {
-    /// Positions for these segments. Segments not sent yet and whole records are added by
-    /// [`Kept`](crate::compaction::Kept), and an earlier summary never stays as it is.
+    /// Positions between which segments are summarised. [`Kept`](crate::compaction::Kept) adds
+    /// unsent segments and completes records, and never keeps an earlier summary verbatim.
     fn stays(&self, segments: &SegmentList, measure: Measure) -> Stays;
 }
 
 /// Segments that stay: those before `front` and those from `tail` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stays {
-    /// Position of the first segment that may go.
+    /// Position of the first segment that may be summarised.
     pub front: usize,
-    /// Position from which everything stays.
+    /// Position from which all segments stay.
     pub tail: usize,
 }
 
-/// Keeps only what was not sent yet.
+/// Keeps only segments not sent yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsent;
 

@@ -21,6 +21,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 use std::sync::Arc;
 
+/// A model with prices in the table, so that costs are known.
 const MODEL: &str = "claude-opus-4-6";
 
 fn usage(prompt: u64, output: u64) -> TokenUsage {
@@ -102,7 +103,7 @@ fn many_responses_settle_and_still_count_once() {
     let sums = fold(&log).state().totals.sums(ModelTable::builtin());
     let total = sums.get(MODEL).copied().unwrap_or_default();
     assert_eq!((total.responses, total.usage), (200, usage(200_000, 2_000)));
-    // 200,000 read at $0.50 and 2,000 written at $25 a million.
+    // 200,000 tokens read at $0.50 and 2,000 written at $25 a million.
     assert_eq!(total.cost.to_string(), "$0.1500");
 }
 

@@ -1,5 +1,5 @@
-//! Real transcripts, record by record: what was sent once is sent again byte for byte, after a
-//! resume and in a fork too. Skipped where the transcripts are absent.
+//! Real transcripts, record by record: a prompt sent once is rebuilt byte for byte, after a resume
+//! and in a fork too. Skipped where the transcripts are absent.
 
 use crate::material::{jsonl_below, read, transcripts};
 use crate::view_properties::wire;
@@ -21,7 +21,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// At how many places each transcript is resumed and forked.
+/// Positions at which each transcript is resumed and forked; each costs a fold of the whole file.
 const PLACES: usize = 4;
 
 fn files() -> Vec<PathBuf> {
@@ -131,7 +131,7 @@ fn a_fork_of_a_transcript_begins_with_the_same_bytes() {
             let before = &path[..path.len() * place / (PLACES + 1)];
             let conversation = Conversation::fold(before, target());
             let list = conversation.view().segments();
-            // Only a prompt that could be sent is forked.
+            // A prompt that ends with the assistant cannot be sent, so it is not forked.
             if list.last().is_none_or(|last| last.role != Role::User) {
                 continue;
             }
@@ -160,7 +160,7 @@ fn a_fork_of_a_transcript_begins_with_the_same_bytes() {
                 ending: dormouse_context::plan::Ending::User,
             });
             let (parent, fork) = (plan.body(), fork.body());
-            // All but the brackets that close the last message and the body.
+            // Everything but the brackets that close the last message and the body.
             let open = parent.strip_suffix(b"]}]}").expect("messages stand last");
             assert!(fork.starts_with(open), "{}", file.display());
         }

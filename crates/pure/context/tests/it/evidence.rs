@@ -32,7 +32,7 @@ fn fold<'a>(records: impl IntoIterator<Item = &'a Record>, limits: &EvidenceLimi
     chronicle
 }
 
-/// What a session has, found without the code under test.
+/// Facts of a session, found independently of the code under test.
 #[derive(Default)]
 struct Facts {
     paths: BTreeSet<String>,
@@ -67,7 +67,7 @@ impl Facts {
         let said = message.role == Role::User && message.origin == MessageOrigin::Conversation;
         if said && block.kind() == BlockKind::Text {
             let text = spoken(&block.readable_text().unwrap());
-            // Pasted bulk is what tools wrote, not what the user gave.
+            // Pasted bulk is output of tools, not values given by the user.
             if text.len() < 4_000 {
                 let words = text.split(|letter: char| !letter.is_alphanumeric());
                 let numbers = words.filter(|word| {
@@ -79,7 +79,7 @@ impl Facts {
     }
 }
 
-/// How many of the facts are in the text, and how many there are.
+/// Number of facts that are in the text, and number of all.
 fn found(facts: &BTreeSet<String>, text: &str) -> (usize, usize) {
     let there = facts.iter().filter(|fact| text.contains(fact.as_str()));
     (there.count(), facts.len())
@@ -161,7 +161,7 @@ fn the_user_is_accounted_for_in_every_transcript() {
     assert!(messages > 100, "{messages}");
 }
 
-/// Text that tries to be something else.
+/// Text that imitates markers, tags and fences.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => "[a-z]{1,8} ",
@@ -269,7 +269,7 @@ proptest! {
         let stays = |seq: Seq| (kept >> (seq.get() % 64)) & 1 == 1;
         let section = user_messages(&chronicle, Tokens(limit), BytesPerToken::default(), stays);
         prop_assert_eq!(accounts_for_all(&chronicle, &section.text, stays), Ok(()));
-        // Among other text it is still all there.
+        // The gate finds the section among other text.
         let prompt = format!("A summary.\n~~~~\nwith a fence\n\n{}\nThe rest.", section.text);
         prop_assert_eq!(accounts_for_all(&chronicle, &prompt, stays), Ok(()));
         for (message, accounted) in chronicle.user.listed.iter().filter(|message| !stays(message.seq)).zip(&section.accounted) {
@@ -332,7 +332,7 @@ proptest! {
         let mut resumed: Chronicle = serde_json::from_str(&serde_json::to_string(&half).unwrap()).unwrap();
         prop_assert_eq!(&resumed, &half);
         for record in after {
-            // As read back from a log, not as it was in memory.
+            // As parsed from a log, not as it was in memory.
             let mut line = encode(record, &dormouse_core::record::LineContext::default()).unwrap();
             line.pop();
             let read = Record::parse(&bytes::Bytes::from(line), record.offset).unwrap();

@@ -8,7 +8,7 @@ use dormouse_core::id::RecordId;
 use dormouse_core::record::{Record, Role};
 use pretty_assertions::assert_eq;
 
-/// Lines as Claude Code writes them: a line per block, results beside the trunk.
+/// Lines as Claude Code writes them: one per block, results beside the chain.
 fn foreign(lines: &[&str]) -> Vec<Record> {
     let mut offset = 0;
     lines

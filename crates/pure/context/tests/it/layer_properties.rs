@@ -1,4 +1,4 @@
-//! The invariants of the view, over sessions whose rewrites the layers planned.
+//! Invariants of the view, over sessions whose rewrites the layers planned.
 
 use crate::layered_log::{Layered, Step, steps};
 use crate::random_log::{Op, targets};
@@ -21,8 +21,8 @@ use dormouse_core::weight::Weight;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 
-/// The most requests for a summary that one compaction may make: the first, one for every broken
-/// stream and every time it is too long, and a cold one.
+/// Most requests for a summary in one compaction: the first, one per broken stream and per "too
+/// long", and a cold one.
 fn most_asked(settings: &LayerSettings) -> usize {
     let retries = settings.compact.stream_retries + settings.compact.too_long_tries;
     usize::try_from(retries).expect("a small number") + 2
@@ -134,7 +134,7 @@ proptest! {
             for (call, result) in &answered {
                 prop_assert_eq!(*call < cut, *result < cut, "a cut at {} parts {} from {}", cut, call, result);
             }
-            // The ranges of what stays name its records, and none of a record that goes as a whole.
+            // Ranges of the kept part name its records, and no record that is removed whole.
             let ranges = cut::ranges(&list, |at| at >= cut);
             let staying: HashSet<Seq> = list.iter().skip(cut).map(|segment| segment.origin.record).collect();
             for segment in list.iter() {
@@ -150,7 +150,7 @@ proptest! {
         replies in crate::layered_log::replies(),
         target in targets(),
     ) {
-        // What the first summary says is looked for after a second compaction without a model.
+        // The content of the first summary has to survive a second compaction without a model.
         let target = Target { binding: ThinkingBinding::None, ..target };
         let mut layered = Layered::new(target);
         for step in steps.iter().filter(|step| !step.is_rewrite()) {
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// Where each call's result stands.
+/// Position of each call's result.
 fn pairs(list: &SegmentList) -> HashMap<usize, usize> {
     let mut open: HashMap<CallId, usize> = HashMap::new();
     let mut pairs = HashMap::new();
@@ -195,6 +195,6 @@ fn pairs(list: &SegmentList) -> HashMap<usize, usize> {
 
 #[test]
 fn the_settings_of_the_project_are_the_ones_tested() {
-    // A job's bound on questions follows from two settings; both are small.
+    // The bound on requests follows from two settings; both are small.
     assert_eq!(most_asked(&LayerSettings::new(&Settings::default())), 7);
 }

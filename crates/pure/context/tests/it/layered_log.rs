@@ -1,8 +1,8 @@
 //! Random sessions whose rewrites are planned by the layers themselves.
 //!
-//! [`Step`] is one thing that happens; [`Layered`] carries it out the way the shell does: it asks
-//! the planners, plays the model and the files, and appends the records that come of it. Texts
-//! are long here, so that forgetting them pays.
+//! [`Step`] is one event; [`Layered`] carries it out as the shell does: it asks the planners,
+//! simulates the model and the files, and appends the resulting records. Texts are long here, so
+//! that forgetting them pays.
 
 use crate::model_replies::{answer, restored};
 use crate::random_log::{Op, Session};
@@ -34,7 +34,7 @@ use dormouse_core::weight::Weight;
 use dormouse_testkit::conversation::prose;
 use proptest::prelude::*;
 
-/// What the model does when it is asked for a summary.
+/// Behaviour of the model when it is asked for a summary.
 #[derive(Clone, Debug)]
 pub(crate) enum Reply {
     Good,
@@ -48,14 +48,14 @@ pub(crate) enum Reply {
     Failed,
 }
 
-/// One thing that happens.
+/// One event of a session.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// What may happen without the layers.
+    /// An event without the layers.
     Plain(Op),
     Says(usize),
     Remembers(usize),
-    /// All open calls are answered.
+    /// Results for all open calls.
     Results(usize),
     Clear {
         cold: bool,
@@ -72,7 +72,7 @@ pub(crate) enum Step {
         policy: u8,
         replies: Vec<Reply>,
     },
-    /// Everything the layers want to do now.
+    /// All actions that the layers want now, one after the other.
     Tidy {
         economic: bool,
         end: bool,
@@ -82,7 +82,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Whether it may change what was sent.
+    /// Whether the step may change frozen segments.
     pub(crate) fn is_rewrite(&self) -> bool {
         match self {
             Self::Plain(op) => op.is_rewrite(),
@@ -134,7 +134,7 @@ pub(crate) fn steps(most: usize, branches: bool) -> impl Strategy<Value = Vec<St
     prop::collection::vec(step, 0..most)
 }
 
-/// A session with its layers.
+/// A session together with its layers.
 pub(crate) struct Layered {
     pub(crate) session: Session,
     pub(crate) settings: LayerSettings,
@@ -147,7 +147,7 @@ pub(crate) struct Layered {
 impl Layered {
     pub(crate) fn new(target: Target) -> Self {
         let mut settings = LayerSettings::new(&Settings::default());
-        // Sessions are short here: the figures are a twentieth of the usual ones.
+        // Sessions are short here: the limits are a twentieth of the defaults.
         settings.clear.pressure_held = Tokens(2_000);
         settings.clear.pressure_freed = Tokens(1_000);
         settings.clear.leave = Tokens(1_000);
@@ -170,7 +170,7 @@ impl Layered {
         self.session.conversation()
     }
 
-    /// Carries a step out; false when it could not mean anything here.
+    /// Carries out a step; false if it has no meaning in this state.
     pub(crate) fn step(&mut self, step: &Step) -> bool {
         match step {
             Step::Plain(op) => self.session.step(op),
@@ -319,7 +319,7 @@ impl Layered {
         Some(self.run(request, &rule, replies))
     }
 
-    /// Runs a compaction to its end and checks what it wants written.
+    /// Runs a compaction to its end and checks the boundary it commits.
     pub(crate) fn run(
         &mut self,
         request: Request,
@@ -359,7 +359,7 @@ impl Layered {
                 Effect::Commit(boundary) => {
                     assert!(boundary.post_tokens <= boundary.pre_tokens);
                     self.session.log.push(Body::Boundary(boundary));
-                    // The figures of the boundary rest on what was measured; the weights are sure.
+                    // The boundary's figures build on measured counts; weights are exact.
                     let size = |list: SegmentList| cx.measure.tokens(&list.weight(list.len()));
                     let before = size(conversation.view().segments());
                     let after = size(self.session.view().segments());

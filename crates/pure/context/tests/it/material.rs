@@ -60,7 +60,7 @@ fn target() -> Target {
     Target::new(&Arc::new(ModelTable::builtin().clone()), "claude-opus-4-6")
 }
 
-/// Ends of the main conversation: the newest record, and what each compaction cut off.
+/// Leaves of the main conversation: the newest record, and the last one before each compaction.
 fn leaves(records: &[Record]) -> Vec<RecordId> {
     let mut leaves = Vec::new();
     let mut last: Option<&Record> = None;
@@ -148,7 +148,7 @@ fn compactions_are_found_with_their_figures() {
             })
             .collect();
         assert_eq!(boundaries, [(trigger, Some(Tokens(tokens)))], "{file}");
-        // What the engine counts just before the compaction is what the tool said it was.
+        // The engine's count before the compaction equals the figure the tool recorded.
         let leaf = &leaves(&records)[0];
         let conversation = Conversation::fold(&path(&records, Leaf::Record(leaf)), target());
         let count = conversation.count(&Weight::default());

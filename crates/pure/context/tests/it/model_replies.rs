@@ -1,4 +1,4 @@
-//! What the model and the disk say in a random session.
+//! Answers of the model and content of the disk in a random session.
 
 use crate::layered_log::Reply;
 use dormouse_context::compaction::{

@@ -1,7 +1,7 @@
-//! What the fork that writes session notes is told, word by word.
+//! The directive of the fork that writes session notes, as snapshots.
 //!
-//! The files beside this one are the rendered prompts. After a wanted change, compare what the
-//! failing test prints and take it over.
+//! The files beside this one are the rendered prompts. After an intended change, compare the text
+//! that the failing test prints and copy it into the file.
 
 use dormouse_context::notes::{
     Directive, Edit, Excess, Limits, Notes, Template, apply, directive, unknown_placeholders,
@@ -10,6 +10,7 @@ use dormouse_core::settings::NotesSettings;
 use dormouse_core::units::Tokens;
 use pretty_assertions::assert_eq;
 
+/// Path as the model is told; part of the snapshots.
 const PATH: &str = "/home/u/.dormouse/projects/p/s/session-memory/summary.md";
 
 fn notes() -> Notes {
@@ -59,7 +60,7 @@ fn a_later_directive_names_what_is_too_long() {
 fn a_users_prompt_replaces_the_text_but_not_what_an_update_needs() {
     let text = told(Some("Note it in {{notesPath}}.\n"), &notes(), &excess());
     assert_eq!(text, include_str!("notes/custom.md").trim_end());
-    // Without anything too long there is nothing to add about it.
+    // Without an excess nothing is added about it.
     let text = told(Some("Note it."), &notes(), &[]);
     assert!(!text.contains("too long"), "{text}");
 }
@@ -122,7 +123,7 @@ fn placeholders_are_replaced_once() {
         let text = told(Some(&prompt(words)), &notes(), &[]);
         let start = text.split(" # Session Title").next();
         assert_eq!(start, Some(expected), "{words}");
-        // What the notes quote stays a quotation.
+        // A placeholder quoted in the notes is not substituted.
         assert!(text.contains("- quoted {{notesPath}}"), "{text}");
     }
 }

@@ -1,8 +1,8 @@
-//! Random logs: what a writer, a user, a model and the layers may do, in any order.
+//! Random logs: actions of writer, user, model and layers, in any order.
 //!
-//! [`Op`] is one thing that happens. [`Session`] carries ops out the way the shell does: it plans
-//! against the current view and appends the record. The ops know no more than a position or a
-//! count; what they mean is decided by the state they meet, so that every sequence is possible.
+//! [`Op`] is one action. [`Session`] carries ops out as the shell does: it plans against the
+//! current view and appends the record. An op holds only a position or a count; the state it meets
+//! decides its meaning, so that every sequence is possible.
 
 mod late;
 mod op;
@@ -46,7 +46,7 @@ pub(crate) fn targets() -> impl Strategy<Value = Target> {
     })
 }
 
-/// Carries ops out.
+/// A session under construction.
 #[derive(Clone)]
 pub(crate) struct Session {
     pub(crate) log: LogBuilder,
@@ -72,17 +72,17 @@ impl Session {
         }
     }
 
-    /// The session by folding everything.
+    /// Session folded from the whole path.
     pub(crate) fn conversation(&self) -> Conversation {
         Conversation::fold(&self.path(), self.target.clone())
     }
 
-    /// The view by folding everything.
+    /// View folded from the whole path.
     pub(crate) fn view(&self) -> View {
         undo::fold_path(&self.path(), self.target.clone())
     }
 
-    /// Carries an op out; false when it could not mean anything here.
+    /// Carries out an op; false if it has no meaning in this state.
     pub(crate) fn step(&mut self, op: &Op) -> bool {
         let view = self.view();
         match op {
@@ -230,7 +230,7 @@ impl Session {
             return false;
         };
         let key = BlockKey::new(record.seq, index);
-        // Layer 1 decides only about what was not sent.
+        // Layer 1 decides only about results that were not sent.
         if view.frozen().iter().any(|segment| segment.origin == key) {
             return false;
         }
@@ -374,8 +374,8 @@ impl Session {
     }
 }
 
-/// A call of one tool or another: some read a file, in one or the other spelling, and some of those
-/// name none.
+/// A call of one of several tools: some read a file, in either spelling of the argument, and some
+/// of those name none.
 fn tool_call(id: &str, nth: usize) -> Block {
     let path = format!("/src/{}.rs", nth % 7);
     match nth % 5 {

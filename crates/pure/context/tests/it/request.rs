@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// A model with prices and a cache minimum in the table.
 const MODEL: &str = "claude-opus-4-6";
 
 struct Fixture {
@@ -81,7 +82,7 @@ impl Fixture {
         })
     }
 
-    /// Sends: repairs and request go into the log, the bytes come out.
+    /// Sends: appends repairs and request to the log, and returns the bytes.
     fn send(&mut self) -> Vec<u8> {
         let plan = self.plan();
         assert_eq!(plan.verdict, Verdict::Send);

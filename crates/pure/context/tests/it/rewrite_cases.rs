@@ -1,4 +1,4 @@
-//! What rewrites do to the prompt, case by case: clearing, snips, folds, boundaries, undo.
+//! Effects of rewrites on the prompt, case by case: clearing, snips, folds, boundaries, undo.
 
 use crate::view_cases::{check, check_for, show, target};
 use dormouse_context::compact::{Compaction, SummaryPlace};
@@ -59,7 +59,7 @@ fn clearing_changes_the_bytes_and_not_the_place() {
          user: result of c2: three hits
          assistant: it is here",
     );
-    // What the provider clears is an observation.
+    // A clearing by the provider is an observation and changes no local bytes.
     let mut observed = two_tool_rounds();
     let before = show(&undo::fold_path(
         &path(observed.records(), Leaf::Newest),
@@ -214,7 +214,7 @@ fn a_boundary_keeps_what_it_names_and_undo_brings_the_rest_back() {
         }
     ));
     log.push(Body::Undo(Box::new(undo)));
-    // Everything after the boundary stays, except what the boundary caused.
+    // Records after the boundary stay, except those that it caused.
     check(&log, &format!("{before}\nuser: go on"));
 }
 

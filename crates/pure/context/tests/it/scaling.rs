@@ -1,8 +1,8 @@
-//! The cost of a rewrite grows with the conversation, not with its square.
+//! The cost of a rewrite grows linearly with the conversation.
 //!
-//! Two lengths are timed in turns within one run and compared with each other, so that neither the
-//! machine nor the build matters. Tenfold length takes about ten times as long where each segment
-//! costs the same, and about a hundred times where it is searched for in a list.
+//! Two lengths are timed in turns within one run and compared with each other, so that neither
+//! machine nor build matters. Tenfold length takes about ten times as long if each segment costs
+//! the same, and about a hundred times if it is searched for in a list.
 
 #![expect(
     clippy::disallowed_methods,
@@ -28,16 +28,19 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Length of the shorter conversation: enough that a quadratic search dominates everything else.
 const FEW: usize = 1_000;
+/// Tenfold, so that linear cost gives a ratio of ten and quadratic cost one of a hundred.
 const MANY: usize = 10 * FEW;
 
-/// Between the ten of linear cost and the hundred of quadratic cost. Wide to both sides: a longer
-/// conversation also leaves the caches, and a busy machine interrupts it more often.
+/// Largest accepted ratio, between ten for linear and a hundred for quadratic cost. Wide to both
+/// sides: a longer conversation also leaves the caches, and a busy machine interrupts it more
+/// often.
 const MOST: f64 = 40.0;
 
-/// The shortest run of each length counts: the one that was interrupted least. It takes a few to
-/// find it, and on a machine that is busy with other tests some more: linear cost shows sooner or
-/// later, quadratic cost never does.
+/// Fewest and most runs of each length. The shortest run counts, because it was interrupted least;
+/// on a busy machine it takes more runs to find it. Linear cost shows sooner or later, quadratic
+/// cost never does.
 const RUNS: std::ops::RangeInclusive<usize> = 3..=20;
 
 struct Given {
@@ -62,7 +65,7 @@ impl Given {
         let mut log = LogBuilder::new();
         log.user("all at once");
         log.assistant("msg_1", calls.collect());
-        // In the other order, so that no result is found at once.
+        // In reverse order, so that a scan never finds a result at once.
         log.user_blocks(ids.iter().rev().map(|id| result(id, "done")).collect());
         log.assistant("msg_2", vec![Block::text("all of them")]);
         Self::of(log)
@@ -126,7 +129,7 @@ fn check(name: &str, given: impl Fn(usize) -> Given, run: impl Fn(&Given, Conver
     panic!("{name}: {ratio:.1} times for tenfold length");
 }
 
-/// Makes a record from the shorter and the longer conversation, and times applying it.
+/// Makes a record for the shorter and the longer conversation, and times applying it.
 fn check_record(name: &str, given: impl Fn(usize) -> Given, body: impl Fn(&Given) -> Body) {
     let with_record = |results| {
         let mut given = given(results);
@@ -197,7 +200,7 @@ fn previews_decided_before_their_message_are_linear() {
     check("previews", Given::rounds, |given, mut conversation| {
         let first = given.log.next_seq().get();
         let mut log = LogBuilder::starting_at(Seq::new(first), "p");
-        // One preview for ten messages that are there already.
+        // One preview for every ten messages that are already there.
         for n in 0..given.log.records().len() as u64 / 10 {
             let decision = ReplacementDecision::Replaced {
                 preview: result("call", "preview"),

@@ -1,4 +1,4 @@
-//! What each record does to the prompt, case by case.
+//! Effects of each kind of record on the prompt, case by case.
 
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::target::Target;

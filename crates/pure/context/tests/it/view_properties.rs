@@ -1,4 +1,4 @@
-//! The invariants of the view, over random logs.
+//! Invariants of the view, over random logs.
 
 use crate::random_log::{Op, Session, branching_ops, late_ops, ops, targets};
 use bytes::Bytes;
@@ -22,14 +22,14 @@ use dormouse_testkit::LogBuilder;
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 
-/// What a request puts on the wire, as far as the view decides it.
+/// Content of a request, as far as the view decides it.
 pub(crate) fn wire(list: &SegmentList) -> Vec<(Role, Bytes)> {
     list.iter()
         .map(|segment| (segment.role, segment.block.bytes().clone()))
         .collect()
 }
 
-/// Resumes the way the store does: from the newest record with a manifest.
+/// Resumes as the store does: from the newest record with a manifest.
 pub(crate) fn resume(path: &[&Record], session: &Session) -> Option<Conversation> {
     let at = path
         .iter()
@@ -44,7 +44,7 @@ pub(crate) fn resume(path: &[&Record], session: &Session) -> Option<Conversation
     Some(conversation)
 }
 
-/// The records of a log that a manifest names.
+/// Records of a log that a manifest names.
 fn in_ranges<'a>(records: &'a [Record], carrier: &Record) -> impl Iterator<Item = &'a Record> {
     let ranges = carrier
         .body
@@ -93,10 +93,10 @@ proptest! {
             if let Some(sent) = &sent {
                 prop_assert!(now.starts_with(sent), "{:?} changed what was sent\n{:#?}\n{:#?}", op, sent, now);
             }
-            // The part that the view itself calls frozen only grows, request or not.
+            // The frozen part only grows, with or without a request record.
             let (old, new) = (wire(before.frozen()), wire(view.frozen()));
             prop_assert!(new.starts_with(&old), "{:?} thawed\n{:#?}\n{:#?}", op, old, new);
-            // Where no request is recorded, a new response says that everything before it was sent.
+            // Without a request record, a new response implies that everything before it was sent.
             if op.is_new_response() && !before.is_awaiting_response() {
                 let settled = wire(&before.segments());
                 prop_assert!(now.starts_with(&settled), "{:?} answers something else\n{:#?}\n{:#?}", op, settled, now);
@@ -112,12 +112,12 @@ proptest! {
     fn bound_thinking_never_follows_a_change(ops in ops(60), target in targets()) {
         let target = Target { binding: ThinkingBinding::Prefix, ..target };
         let mut session = Session::new(target);
-        // Where each thinking block first stood: what was in front of it.
+        // Hash of the prompt in front of each thinking block when it first appeared.
         let mut bound: HashMap<BlockKey, Hash> = HashMap::new();
         for op in &ops {
             session.step(op);
             if matches!(op, Op::Rewind { .. }) {
-                // Another branch: what was thought on the old one is judged there.
+                // Another branch: thinking of the old one was checked there.
                 bound.clear();
                 continue;
             }
@@ -137,7 +137,7 @@ proptest! {
         for op in &ops {
             session.step(op);
         }
-        // Each request as its own leaf: branches, undo and boundaries behind it do not matter.
+        // Each request as a leaf of its own: later branches, undo and boundaries do not matter.
         for record in session.log.records() {
             if let Body::Request(request) = &record.body {
                 let path = dormouse_context::path::path(
@@ -195,8 +195,8 @@ proptest! {
 
     #[test]
     fn a_view_grows_record_by_record(ops in ops(60), target in targets()) {
-        // The fold of the whole path is the same as applying its records one at a time, as long
-        // as nothing is undone (an undo reads the log again).
+        // Folding the whole path equals applying its records one at a time, unless something is
+        // undone (an undo reads the log again).
         let mut session = Session::new(target.clone());
         for op in &ops {
             session.step(op);
@@ -221,7 +221,7 @@ proptest! {
         let reads_files = |tool: &str| matches!(tool, "Read" | "View");
         for (op, is_asked) in ops.iter().zip(asked) {
             session.step(op);
-            // Asked now and then: a view may have grown, shrunk and grown again meanwhile.
+            // Checked at random steps: a view may have grown, shrunk and grown again in between.
             if is_asked {
                 let view = session.view();
                 files.update(&view, reads_files);
@@ -290,7 +290,7 @@ proptest! {
         prop_assert_eq!(wire(&fork.view().segments()), wire(&parent.view().segments()));
         prop_assert_eq!(fork.view().extent(), parent.view().extent());
 
-        // The fork goes on in its own log and is resumed from a checkpoint that refers to both.
+        // The fork continues in its own log and is resumed from a checkpoint that refers to both.
         fork.apply(log.user("the directive"));
         let manifest = fork.manifest();
         log.push(Body::Checkpoint(Box::new(Checkpoint { manifest })));

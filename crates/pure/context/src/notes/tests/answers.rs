@@ -5,7 +5,7 @@ use dormouse_testkit::blocks::{block, thinking};
 use pretty_assertions::assert_eq;
 use std::error::Error;
 
-/// What an answer leaves of the notes: their bodies, or the error with its causes.
+/// Notes after an answer: their bodies, or the error with its causes.
 fn outcome(blocks: &[Block]) -> String {
     let error = match edits_of(blocks, PATH) {
         Err(error) => told(&error),
@@ -59,7 +59,7 @@ fn tags_edit_sections() {
             "a |  | read a⏎read b⏎c",
         ),
         ("<section title=\"Log\"></section>", "ship it |  | "),
-        // In order: the second sees what the first left.
+        // In order: the second edit applies to the result of the first.
         (
             "<section title=\"Log\">x</section>\n<append title=\"Log\">y</append>",
             "ship it |  | x⏎y",
@@ -73,12 +73,12 @@ fn tags_edit_sections() {
             "<section title=\"Goal\">close `</section>` tags</section>",
             "close `</section>` tags |  | read a⏎read b",
         ),
-        // Headings of other levels and other names are a section's own affair.
+        // Headings of other levels and titles belong to the section.
         (
             "<section title=\"Goal\">\n## Log\n# Other\n<sections>\n</section>",
             "## Log⏎# Other⏎<sections> |  | read a⏎read b",
         ),
-        // Repeating the section's own frame says nothing new.
+        // A body that repeats the section's own frame is accepted without it.
         (
             "<section title=\"Goal\">\n# Goal\n_wanted_\n\nmore\n</section>",
             "more |  | read a⏎read b",
@@ -140,7 +140,7 @@ fn tags_cannot_touch_the_frame() {
             "<append title=\"Log\">_wanted_</append>",
             "error: edit 1 of 1 was rejected: the edit damages the notes: line 3: `_wanted_` belongs to the template and cannot stand inside a section",
         ),
-        // All or nothing: the good first edit is lost with the bad second one.
+        // All or nothing: the valid first edit is rejected with the invalid second one.
         (
             "<section title=\"Goal\">good</section>\n<append title=\"Log\"># Goal</append>",
             "error: edit 2 of 2 was rejected: the edit damages the notes: line 3: `# Goal` belongs to the template and cannot stand inside a section",

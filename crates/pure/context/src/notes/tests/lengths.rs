@@ -1,4 +1,4 @@
-//! What is too long, and where it is cut.
+//! Limits and cuts.
 
 use super::*;
 use dormouse_core::settings::NotesSettings;
@@ -16,7 +16,7 @@ fn long_sections_are_named_with_their_limit() {
     let long = with_body(&"abc ".repeat(100));
     assert_eq!(excess(&long, limits(100, 1_000)), Vec::<String>::new());
     assert_eq!(excess(&long, limits(99, 1_000)), ["Log 100/99"]);
-    // The frame takes 16 tokens and the goal 2: the rest is the log's.
+    // The frame takes 16 tokens and the goal 2; the rest is left for the log.
     assert_eq!(excess(&long, limits(100, 118)), Vec::<String>::new());
     assert_eq!(excess(&long, limits(100, 101)), ["Log 100/83"]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Notes of three sections, and what is done to them.
+//! Tests of the notes, on a template of three sections.
 
 mod answers;
 mod lengths;
@@ -11,8 +11,11 @@ use dormouse_core::units::Tokens;
 use dormouse_testkit::blocks::call;
 use serde_json::json;
 
+/// Path as the model was told.
 const PATH: &str = "/s/session-memory/summary.md";
+/// Text of blank notes.
 const FRAME: &str = "# Goal\n_wanted_\n\n# Errors & More\n_went wrong_\n\n# Log\n_was done_\n";
+/// Text of notes with two bodies written.
 const NOTES: &str = "# Goal\n_wanted_\n\nship it\n\n# Errors & More\n_went wrong_\n\n# Log\n_was done_\n\nread a\nread b\n";
 
 fn template() -> Template {
@@ -51,7 +54,7 @@ fn limits(section: u64, total: u64) -> Limits {
     }
 }
 
-/// At four bytes a token.
+/// Four bytes a token for text, the default.
 fn bytes() -> BytesPerToken {
     BytesPerToken::default()
 }

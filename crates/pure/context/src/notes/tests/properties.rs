@@ -1,4 +1,4 @@
-//! What holds whatever comes.
+//! Properties over random edits and texts.
 
 use super::*;
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ fn any_edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// Headings and italic lines of a text, found without the code under test.
+/// Headings and italic lines of a text, found independently of the code under test.
 fn frame_of(text: &str) -> Vec<&str> {
     let is_frame = |line: &&str| FRAME.lines().any(|own| !own.is_empty() && own == *line);
     text.lines().filter(is_frame).collect()

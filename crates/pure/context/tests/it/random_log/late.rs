@@ -1,7 +1,7 @@
-//! Records that must not change what was sent, and would if a rule of the view were broken.
+//! Late records, which would change frozen segments if a rule of the view were broken.
 //!
-//! Each comes late: it names a call, a result or a response that a request may have contained
-//! already. A writer of ours appends few of them; other clients, crashes and merged logs bring all.
+//! Each names a call, a result or a response that a request may have contained already. Our own
+//! writer appends few of them; other clients, crashes and merged logs produce all.
 
 use super::{Op, Session};
 use dormouse_core::block::{Block, BlockKind};
@@ -17,24 +17,24 @@ use dormouse_testkit::blocks::{call, result, thinking};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// One such record. `back` counts from the newest of its kind.
+/// A late record. `back` counts from the newest of its kind.
 #[derive(Clone, Debug)]
 pub(crate) enum Late {
-    /// A result for a call of long ago, other than the first.
+    /// A second result for an old call.
     Result { back: u8, error: bool },
     /// A preview for a result that may have been sent.
     Preview { back: u8 },
-    /// More blocks of a response of long ago, under its id.
+    /// Further blocks of an old response, under its id.
     Continued { back: u8, call: bool },
-    /// A new response that uses the id of an old call again.
+    /// A new response that reuses the id of an old call.
     RepeatedCall { back: u8 },
-    /// The line of a response a second time, as a copied transcript has it.
+    /// The line of a response a second time, as in a copied transcript.
     RepeatedLine { back: u8 },
-    /// A response of a model whose thinking the target does not take.
+    /// A response of a model whose thinking the target does not accept.
     OtherModel,
-    /// A clearing that the provider made by itself.
+    /// A clearing made by the provider.
     ServerClearing,
-    /// Records that are not for the model, in turn.
+    /// Records that do not reach the model, of several kinds.
     Aside { kind: u8 },
 }
 
@@ -52,14 +52,14 @@ pub(super) fn late() -> impl Strategy<Value = Op> {
     late.prop_map(Op::Late)
 }
 
-/// The item so many places before the newest; the oldest if there are fewer.
+/// Item at this distance from the newest; the oldest if there are fewer.
 fn back<T>(items: &[T], back: u8) -> Option<&T> {
     let last = items.len().checked_sub(1)?;
     items.get(last.saturating_sub(usize::from(back)))
 }
 
 impl Session {
-    /// Appends the record; false when there is nothing that it could name.
+    /// Appends the record; false if there is nothing it could name.
     pub(super) fn late(&mut self, late: &Late) -> bool {
         let Some(body) = self.late_body(late) else {
             return false;

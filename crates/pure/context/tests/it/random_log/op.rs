@@ -1,13 +1,13 @@
-//! Things that may happen, and how often.
+//! Actions in a random log, and their weights.
 
 use super::late::{Late, late};
 use proptest::prelude::*;
 
-/// One thing that happens.
+/// One action in a session.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     UserText(String),
-    /// Some calls, some thinking, some text; `same` continues the previous response.
+    /// Calls, thinking and text; `same` continues the previous response.
     Assistant {
         calls: u8,
         think: u8,
@@ -15,7 +15,7 @@ pub(crate) enum Op {
         same: bool,
         usage: Option<u8>,
     },
-    /// The result of a call, counted back from the newest: right, late, twice or never asked for.
+    /// Result of a call, counted back from the newest: regular, late, repeated or unasked.
     Result {
         back: u8,
         extra: bool,
@@ -61,7 +61,7 @@ impl Op {
         }
     }
 
-    /// Whether the op may change what was sent.
+    /// Whether the op may change frozen segments.
     pub(crate) fn is_rewrite(&self) -> bool {
         matches!(
             self,
@@ -75,13 +75,13 @@ impl Op {
     }
 }
 
-/// Weights of what makes branches and manifests, among ordinary things that happen.
+/// Weights of branches, rewrites and manifests among ordinary actions.
 struct Turns {
     rewrite: u32,
     checkpoint: u32,
     rewind: u32,
     late: u32,
-    /// How far back a rewind may go.
+    /// Farthest that a rewind goes back, in records.
     farthest: u8,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
 }
 
 /// Logs that are mostly branches: rewinds go behind manifests, and rewrites, undo records and
-/// checkpoints are left on branches that are abandoned.
+/// checkpoints remain on abandoned branches.
 pub(crate) fn branching_ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
     let turns = Turns {
         rewrite: 2,
@@ -109,7 +109,7 @@ pub(crate) fn branching_ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
     weighted_ops(most, &turns)
 }
 
-/// Logs that are full of records that name what was sent.
+/// Logs with many late records.
 pub(crate) fn late_ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
     let turns = Turns {
         rewrite: 1,
