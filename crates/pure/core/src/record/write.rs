@@ -21,7 +21,7 @@ pub(super) const WRITER: &str = "dormouse/";
 pub struct LineContext {
     /// Working directory of the session.
     pub cwd: String,
-    /// Version of the program, without the [`WRITER`] prefix.
+    /// Version of the program, without the `dormouse/` prefix.
     pub version: String,
     /// Git branch of the project; empty where unknown.
     pub git_branch: String,

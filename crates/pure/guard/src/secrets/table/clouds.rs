@@ -1,4 +1,4 @@
-//! Clouds, hosting and what runs on them.
+//! Rules for clouds, hosting and infrastructure software.
 
 use crate::secrets::rule::{Demand, Rule, token};
 

@@ -1,4 +1,4 @@
-//! Messages, money and everything else that is called over the network.
+//! Rules for messaging, payment and other network services.
 
 use crate::secrets::rule::{Demand, Rule, token};
 

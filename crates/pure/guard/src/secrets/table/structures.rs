@@ -1,4 +1,4 @@
-//! Keys in a wrapping of their own, whoever made them.
+//! Rules for keys in a recognisable container, independent of the vendor.
 
 use crate::secrets::rule::{Demand, Rule, token};
 

@@ -1,4 +1,4 @@
-//! What follows a command besides flags.
+//! Check of the operands of a command.
 
 use crate::shell::arguments::{Operands, Parsed, Row};
 use crate::shell::places;
@@ -28,7 +28,8 @@ pub(super) fn check(
         },
         Operands::Contents => contents(operands, policy),
         Operands::OneContent => {
-            // Some versions take flags after the operand for more operands.
+            // Some versions treat flags after the operand as further operands, and the second
+            // operand is written to.
             let first = words
                 .iter()
                 .position(|word| Some(&word) == operands.first());

@@ -1,8 +1,8 @@
-//! The commands without subcommands. How a row is written is explained at [`Row`].
+//! Rows of the commands without subcommands; [`Row`] explains the notation.
 //!
-//! Left out on purpose: `sort -o`, `-T` and `--compress-program`, `tree -o` and `-R`, `file -C`, `-m`
-//! and `-z`, `rg --pre`, `-z` and `--hostname-bin`, `date -s`, `uniq` and the like with an output file,
-//! every `--files0-from`, and all flags that start a program.
+//! Left out on purpose: `sort -o`, `-T` and `--compress-program`, `tree -o` and `-R`, `file -C`,
+//! `-m` and `-z`, `rg --pre`, `-z` and `--hostname-bin`, `date -s`, `uniq` and similar commands
+//! with an output file, every `--files0-from`, and all flags that start a program.
 
 use crate::shell::arguments::{Operands, Row};
 
