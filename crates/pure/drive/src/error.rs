@@ -11,7 +11,7 @@ use dormouse_core::units::Tokens;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreFailure {
     /// Head of the log differs from the one the batch was made for: another process has written.
-    #[error("the log has moved on: {0}")]
+    #[error("another process has written to the log: {0}")]
     Conflict(String),
     /// Failure of the store itself, such as a full disk.
     #[error("{0}")]
