@@ -153,6 +153,7 @@ impl ContextEditing {
         }
         if let Some(compact) = &self.compact {
             capabilities.require(Feature::ServerCompaction)?;
+            // Checked here, because the provider's own error comes after the whole prompt was sent.
             if compact.trigger < CompactAt::LEAST {
                 return Err(FeatureError::Invalid(
                     "the provider compacts no prompts below 50,000 tokens",
@@ -266,6 +267,7 @@ pub fn thinking(
         Thinking::Budget(tokens) => json!({ "type": "enabled", "budget_tokens": tokens }),
     };
     let behavior = match mismatch {
+        // No extra member, so that models without the feature accept the request.
         PrefixMismatch::Default => return member("thinking", &value, Vec::new()),
         PrefixMismatch::Error => "error",
         PrefixMismatch::DropBlock => "drop_block",
@@ -418,6 +420,7 @@ impl AppliedEdit {
             #[serde(default)]
             cleared_input_tokens: Tokens,
         }
+        // Kept raw: a report in a newer format must not look as if nothing was edited.
         let Ok(wire) = serde_json::from_slice::<Wire>(raw.bytes()) else {
             return Self::Other(raw);
         };

@@ -123,6 +123,7 @@ impl Params {
 
     fn put(mut self, name: Cow<'static, str>, value: RawJson) -> Self {
         match self.members.iter_mut().find(|(known, _)| *known == name) {
+            // In place: a member that moves changes the bytes of every later request.
             Some((_, known)) => *known = value,
             None => self.members.push((name, value)),
         }

@@ -157,6 +157,7 @@ impl Block {
             BlockKind::Thinking => head.signature.0.as_deref().unwrap_or_default().is_empty(),
             _ => false,
         };
+        // Call and result carry the same id under different names.
         let call = match kind {
             BlockKind::ToolUse => head.id.0.as_deref(),
             BlockKind::ToolResult => head.tool_use_id.0.as_deref(),
@@ -395,6 +396,7 @@ fn strip_parts(array: &RawValue) -> Result<Cow<'_, [u8]>, BlockError> {
 
 impl PartialEq for Block {
     fn eq(&self, other: &Self) -> bool {
+        // Views share blocks, so that most comparisons end at the pointer.
         self.shares_bytes_with(other) || self.0.bytes == other.0.bytes
     }
 }

@@ -40,6 +40,7 @@ pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Bytes, serde_json::E
 /// Index of the byte after the string that opens at `start` (`text[start] == b'"'`).
 pub(crate) fn string_end(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
+    // Only these two bytes matter: no byte of a multi-byte character equals either.
     while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
         if text[at + found] == b'"' {
             return at + found + 1;
@@ -176,6 +177,7 @@ impl ObjectWriter {
             self.out.push(b',');
         }
         self.out.push(b'"');
+        // Written without escapes: names are literals, or escaped by the caller.
         self.out.extend_from_slice(name.as_bytes());
         self.out.extend_from_slice(b"\":");
     }
@@ -207,6 +209,7 @@ impl RawJson {
 impl From<&Value> for RawJson {
     fn from(value: &Value) -> Self {
         let text = value.to_string();
+        // Counted as in `to_bytes`, which this cannot use: a `Value` always serialises.
         SERIALISED.set(SERIALISED.get() + text.len() as u64);
         Self(Bytes::from(text))
     }
@@ -230,6 +233,8 @@ impl Serialize for RawJson {
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
+        // One form for equal values, so that hashes and comparisons of stored parameters are
+        // stable.
         Ok(Self(compact(&Bytes::from(text.into_string()))))
     }
 }
@@ -357,6 +362,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Lenient<'a> {
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("any JSON value")
             }
+            // Borrowed where the string has no escapes: scans read transcripts of many megabytes.
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
                 Ok(Lenient::Text(Cow::Borrowed(text)))
             }
@@ -394,6 +400,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Lenient<'a> {
                 self,
                 mut seq: A,
             ) -> Result<Self::Value, A::Error> {
+                // Consumed, because serde fails on elements that are left over.
                 while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
                 Ok(Lenient::Other)
             }

@@ -185,6 +185,7 @@ fn parse_pico(text: &str) -> Option<i128> {
     if whole.is_empty()
         || !all_digits(whole)
         || !all_digits(fraction)
+        // More digits would have to be rounded, and amounts are exact.
         || fraction.len() > PICO_DIGITS
     {
         return None;

@@ -140,6 +140,7 @@ impl UsageBook {
         let mut sums = vec![UsageSum::default(); self.models.len()];
         for response in self.responses.values() {
             let index = response.model as usize;
+            // Always in range: `model` below made the index.
             let (Some(sum), Some(info)) = (sums.get_mut(index), infos.get(index)) else {
                 continue;
             };
@@ -149,6 +150,7 @@ impl UsageBook {
         for (name, sum) in self.models.iter().zip(sums) {
             if **name == *SYNTHETIC_MODEL {
                 totals.synthetic = sum.responses;
+            // A correction may have moved the only response of a name to another model.
             } else if sum.responses > 0 {
                 totals.all.add(&sum);
                 totals.by_model.insert(Arc::clone(name), sum);

@@ -137,6 +137,7 @@ impl Driver {
                 }
             }
             StreamEvent::Block(block) if use_for == AskFor::Turn => self.block_ended(block),
+            // Side requests are taken in whole; nothing of a broken one is used.
             StreamEvent::Block(_) => {}
         }
     }

@@ -46,6 +46,7 @@ impl Driver {
                 .map(|path| path.display().to_string())
                 .collect(),
         })));
+        // Nothing to save where the results are in files already.
         if files.is_empty() {
             self.clearing_saved(Outcome::Saved(Ok(())));
         } else {
@@ -68,6 +69,7 @@ impl Driver {
         if let Some((at, why)) = failed {
             let path = run.paths.get(at).cloned().unwrap_or_default();
             self.tell(Notice::NotSaved { path, why });
+            // The same write would fail again in the next round.
             self.stop_tidying();
             return;
         }

@@ -1,7 +1,7 @@
 //! Layer 4: execution of a compaction job, step by step.
 //!
-//! [`CompactionJob`] decides; this module turns its steps into effects and their outcomes into its
-//! events. The old view stays in force until the boundary is stored.
+//! [`CompactionJob`] decides and this module executes. The old view stays until the boundary is
+//! stored.
 
 use crate::command::{CommandId, CompactWish, Reply};
 use crate::driver::Driver;
@@ -36,8 +36,7 @@ pub(crate) struct CompactRun {
     rule: CompactRule,
     trigger: Trigger,
     wishes: Vec<String>,
-    /// Output of the hooks after the summary. Kept, because a summary that is rejected at the end
-    /// is followed by another method, for which the hooks are not run again.
+    /// Output of the hooks after the summary; they run once, even if it is rejected later.
     said_after: Option<Vec<RestoredPart>>,
     /// Whether the hooks after the summary are running.
     after_hooks: bool,
@@ -94,8 +93,7 @@ impl Driver {
         let trigger = request.trigger;
         let wishes = request.instructions.clone();
         let mut request = request;
-        // After `wishes` was copied: hooks receive the user's instructions only, not those of
-        // files.
+        // Hooks receive the user's wishes only, not those of instruction files.
         request.instructions.extend(self.standing_wishes());
         let mut run = CompactRun {
             job: CompactionJob::new(request),
@@ -344,8 +342,7 @@ impl Driver {
             Then::Reply(reply) => self.reply_stored(reply, Ok(Reply::Compacted(outcome))),
             Then::Tidy if !compacted => self.stop_tidying(),
             Then::Tidy | Then::Turn => {}
-            // The shortened prompt is the only remedy: without it the provider's refusal is the
-            // result.
+            // Without a shorter prompt, the provider's refusal is the result.
             Then::Recover(Some(failure)) if !compacted => {
                 self.fail_turn(DriveError::Model(failure));
             }
@@ -378,8 +375,7 @@ impl Driver {
                 let breaker = Breaker::of(self.conversation.state());
                 let breaker = breaker.compacted(manual, model);
                 self.note(breaker.record())?;
-                // The whole prompt is written to the cache again anyway: the cheapest moment to
-                // reload instructions.
+                // The whole prompt is written again anyway: reloading instructions is free now.
                 if let Some(prefix) = prefix {
                     self.use_prefix(prefix, None);
                 }
@@ -405,8 +401,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Records that a compaction did not reduce the prompt, so that the breaker stops further
-    /// attempts.
+    /// Records an attempt without effect, so that the breaker stops further ones.
     fn no_progress(&mut self, asked: bool) -> Result<(), DriveError> {
         let model = if asked {
             ModelPart::Failed
@@ -416,7 +411,6 @@ impl Driver {
         let (used, target) = (self.used(), self.settings.thresholds.autocompact_target);
         let before = Breaker::of(self.conversation.state());
         let breaker = before.no_progress(used, target, model);
-        // Unchanged: already recorded and reported.
         if breaker == before {
             return Ok(());
         }
@@ -450,8 +444,7 @@ impl Driver {
                     | Running::ReadNotes(NotesFor::Compaction)
             )
         };
-        // A boundary that was emitted is already in the view; it is awaited, because memory and log
-        // must agree.
+        // An emitted boundary is in the view: it is awaited, so that log and memory agree.
         let committing = match &self.job {
             Some(Job::Compact(run)) => run.boundary.is_some(),
             Some(Job::Provider(run)) => run.boundary.is_some(),

@@ -69,6 +69,7 @@ impl Driver {
                 self.done(id, said);
             }
             Command::Results(outputs) => {
+                // Success is replied to later, once the files of long results are saved.
                 if let Err(error) = self.results_arrived(id, outputs) {
                     self.reply(id, Err(error));
                 }

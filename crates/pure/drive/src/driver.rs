@@ -214,6 +214,7 @@ impl Driver {
         for id in self.outbox.all(wanted) {
             self.outbox.give_up(id);
         }
+        // No retry may start while nothing can be recorded.
         self.asks.clear();
         self.fail_job(error);
         self.fail_turn(error.clone());
@@ -262,6 +263,7 @@ impl Driver {
         };
         if let Some(failed) = self.journal.failed() {
             let error = DriveError::Log(failed.clone());
+            // An error of the command itself tells more than that of the log.
             self.outbox.push(Effect::Reply(id, reply.and(Err(error))));
             return;
         }

@@ -76,6 +76,7 @@ impl Driver {
             Keeping::Nowhere,
         );
         if let Some(head) = self.journal.head() {
+            // Counts on from the parent's number, so that block keys stay unique.
             journal.behind(head.clone(), 0, 0);
         }
         let settings = Current::new(Arc::clone(&self.settings.raw), &config);

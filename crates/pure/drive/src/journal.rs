@@ -195,9 +195,11 @@ impl Journal {
             self.lines.extend_from_slice(&line);
             self.waiting.push(record.clone());
         }
+        // A resume can start here, so the next checkpoint is due a full interval later.
         if record.body.manifest().is_some() {
             self.carrier_end = self.len;
         }
+        // Only the first record of a branch has a parent other than the head.
         self.branch = None;
         self.head = Some((record.id.clone(), seq));
         Ok(record)

@@ -53,6 +53,7 @@ impl Driver {
 
     fn keeps_alive(&self) -> bool {
         let worth = self.keep_alive_decision().is_some_and(|it| it.act);
+        // An expired entry cannot be renewed, only written again at the full price.
         worth && !self.is_cold() && !self.conversation.view().frozen().is_empty()
     }
 

@@ -64,6 +64,7 @@ impl Driver {
     /// Starts an update from the present conversation, unless one is under way.
     pub(crate) fn start_notes(&mut self) {
         let covers = last_message(self.conversation.view());
+        // One at a time: of two updates to one text the later would overwrite the earlier.
         let Some(covers) = covers.filter(|_| self.notes.is_none()) else {
             return;
         };
@@ -203,6 +204,7 @@ impl Driver {
             return;
         };
         let path = self.config.place.notes();
+        // All edits or none: a part of them could contradict what is left unchanged.
         let edited = notes::edits_of(&response.blocks, &path.display().to_string())
             .map_err(|error| error.to_string())
             .and_then(|edits| notes::apply(&before, &edits).map_err(|error| error.to_string()));

@@ -172,6 +172,7 @@ impl Driver {
             project,
             lineage: None,
         })))?;
+        // Only for a new session: a resumed one has figures of its own in the log.
         let lessons = self.config.lessons.take();
         // Unreadable lessons are ignored: the policy learns anew.
         let prior = lessons.and_then(|bytes| serde_json::from_slice::<Prior>(&bytes).ok());
@@ -200,12 +201,15 @@ impl Driver {
             .model
             .as_ref()
             .is_some_and(|model| *model != self.config.model);
+        // A log without a recorded prefix has sent nothing under another one.
         let same = known.is_none_or(|known| known == self.config.prefix.id());
         let wanted = Arc::clone(&self.config.prefix);
         if same {
             self.ledger = self.resumed_ledger(&wanted);
         } else if let Some(recorded) = recorded {
             let warm = !switched && self.may_be_warm();
+            // Only thinking in the prompt matters: without any, a changed prefix invalidates
+            // nothing.
             let bound = self.conversation.view().target().binds_to_prefix() && self.has_thinking();
             self.ledger = self.resumed_ledger(&recorded);
             if warm || bound {

@@ -138,6 +138,7 @@ impl Outbox {
         let before = self.withheld.len() + self.ready.len();
         self.withheld.retain(|(_, effect)| !is(effect));
         self.ready.retain(|effect| !is(effect));
+        // It was still here, so the host has never seen it and reports no outcome.
         if self.withheld.len() + self.ready.len() < before {
             self.running.remove(&id);
             return true;
@@ -159,6 +160,7 @@ impl Outbox {
                 Running::Ask(use_for) => Some(*use_for),
                 _ => None,
             };
+            // Kept under its id: the outcome is still due, and the usage in it was billed.
             *running = Running::GivenUp(ask);
         }
     }

@@ -54,6 +54,7 @@ impl Driver {
             .get(DELETED)
             .and_then(|keys| serde_json::from_value(keys.clone()).ok())
             .unwrap_or_default();
+        // The planner asks for every result in view; a list would make that quadratic.
         let known: HashSet<BlockKey> = gone.iter().copied().collect();
         let view = self.conversation.view();
         let index = self.layers.results();
@@ -69,6 +70,7 @@ impl Driver {
         let results = edit.keys.len();
         let why = "deleted from the provider's cache".to_owned();
         let all: Vec<BlockKey> = gone.into_iter().chain(edit.keys).collect();
+        // The edit is part of the prompt from here on: later requests repeat it byte for byte.
         self.emit(Body::Message(Message {
             origin: MessageOrigin::Meta,
             ..Message::user(vec![block])
@@ -129,6 +131,7 @@ impl Driver {
         let (params, json) = match asked {
             Ok(asked) => asked,
             Err(why) => {
+                // Nothing was asked, so this is no failed attempt.
                 self.provider_over(Outcome::Nothing(why));
                 return;
             }
@@ -157,6 +160,7 @@ impl Driver {
         mut run: ProviderRun,
         answer: Result<Response, Failure>,
     ) {
+        // Counts against the breaker: the provider was asked, and billed for it.
         let failed = |why: String| Outcome::NoProgress { why, asked: true };
         let response = match answer {
             Ok(response) => response,

@@ -137,6 +137,7 @@ impl Driver {
 
     fn undo(&mut self, records: &[Record], target: Option<&RecordId>) -> Result<usize, DriveError> {
         let before = self.own_path(records);
+        // An undo to a longer prompt than this would leave a session that cannot send.
         let limit = self.settings.thresholds.blocking_limit;
         let undo = self
             .conversation

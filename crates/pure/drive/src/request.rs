@@ -59,6 +59,7 @@ impl Driver {
         let estimate = plan.count.tokens;
         let markers = plan.markers.clone();
         self.ledger.sent(plan.into_shape(), markers, self.now);
+        // This request writes the whole prompt, so that the next one can read it.
         self.rewrites_cache = false;
         self.untouchable = false;
         let request = Request::streamed(body)
@@ -68,6 +69,7 @@ impl Driver {
             Role::Main => Purpose::Turn,
             Role::Fork { .. } => Purpose::Fork,
         };
+        // Calls of the previous round have their results; the next response brings its own.
         self.calls.clear();
         self.ask(
             AskFor::Turn,

@@ -76,6 +76,7 @@ impl Driver {
         output: ToolOutput,
         digest: Option<Hash>,
     ) -> Result<(), DriveError> {
+        // The rest of the round is still running; `check_round` applies its limit.
         let scope = RoundScope::Alone;
         self.take_results(None, vec![(tool, output)], digest, scope)
     }

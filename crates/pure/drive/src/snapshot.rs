@@ -46,6 +46,7 @@ impl Driver {
     /// Snapshot of the conversation as it is now.
     pub fn snapshot(&self) -> Snapshot {
         let activity = match self.phase() {
+            // First, since a job may run without a turn: a command such as compact.
             _ if self.job.is_some() => Activity::Tidying,
             None => Activity::Idle,
             Some(Phase::RecallingPrompt | Phase::RecallingResults) => Activity::Recalling,

@@ -87,6 +87,7 @@ impl Driver {
         self.explain(moment, &plan);
         if let Some(turn) = &mut self.turn {
             turn.relief = plan.relief;
+            // Decided anew each round: the action of the previous one may have changed the need.
             turn.notes_due = false;
         }
         match plan.action {

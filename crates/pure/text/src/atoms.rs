@@ -207,10 +207,12 @@ fn is_code(word: &str, figures: &Figures) -> bool {
     if !plain || figures.other != dashes || figures.upper == 0 {
         return false;
     }
+    // `E0382`, `TS2345`, `CVE-2024-1234`: a few capitals, digits at the end.
     let numbered = figures.upper <= 6
         && figures.digits >= 2
         && word.starts_with(|found: char| found.is_ascii_uppercase())
         && word.ends_with(|found: char| found.is_ascii_digit());
+    // `ECONNREFUSED`, `SIGKILL`; frequent words in capitals are excluded by name.
     let errno = dashes == 0
         && figures.digits == 0
         && word.is_ascii()
@@ -246,6 +248,7 @@ fn has_extension(word: &str) -> bool {
     (1..=5).contains(&ending.len())
         && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && ending.starts_with(|found: char| found.is_ascii_lowercase())
+        // Excludes abbreviations such as `e.g`, but not hidden files.
         && (stem.is_empty() || stem.len() > 1)
         && !stem.ends_with('.')
         && !word.contains('(')

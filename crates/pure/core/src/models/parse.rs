@@ -97,6 +97,8 @@ impl ModelTable {
         })?;
         for (section, value) in &file {
             match (section.as_str(), value) {
+                // Fields of a newer version may mean something else, and a guess would give wrong
+                // bills.
                 ("version", Value::Integer(found)) if *found > VERSION => {
                     return Err(ModelTableError::Version { found: *found });
                 }
@@ -120,6 +122,7 @@ impl ModelTable {
                 group: "",
             };
             let generation = tokenizer(at, name)?;
+            // A file may set one ratio of a generation and keep the other.
             let ratios = self.tokenizers.entry(generation).or_default();
             for (field, value) in at.table(name, value)? {
                 match field.as_str() {
@@ -139,6 +142,7 @@ impl ModelTable {
                 group: "",
             };
             let fields = at.table(id, value)?;
+            // Kept apart from the listed models: it must neither be matched by name nor listed.
             let info = if id == UNKNOWN_MODEL {
                 &mut self.unknown
             } else {
@@ -173,6 +177,7 @@ impl ModelTable {
                 json: info.own_json_ratio.unwrap_or(generation.json),
             };
         }
+        // Rebuilt as a whole, since a merge may have removed an alias.
         self.names = Names::default();
         for info in self.models.values() {
             let names = std::iter::once((&info.id, Matched::Id))
@@ -247,6 +252,7 @@ impl ModelInfo {
                 },
             });
         }
+        // Without standard prices these would price some requests of a model and not others.
         let dependent = ["long_prompt", "fast", "batch_factor"]
             .iter()
             .find(|field| fields.contains_key(**field));
@@ -264,6 +270,7 @@ impl ModelInfo {
             };
             let over = match (at.table("long_prompt", value)?.get("over"), before) {
                 (Some(over), _) => inner.tokens("over", over)?,
+                // A user's file may change the prices of a step and keep its threshold.
                 (None, Some(before)) => before.over,
                 (None, None) => return Err(inner.missing("over")),
             };

@@ -156,6 +156,8 @@ impl Body {
             Self::State(change) => change.subtype(),
             Self::Agent(_) => "agent",
             Self::Mail(_) => "mail",
+            // Records of a newer version all have the type `dormouse`; the subtype tells them
+            // apart.
             Self::Foreign(foreign) => foreign.subtype.as_deref().unwrap_or(&foreign.kind),
         }
     }
@@ -169,6 +171,8 @@ impl Body {
             Self::Cleared(clearing) => clearing.blocks.iter().map(|entry| &entry.block).collect(),
             Self::Boundary(boundary) => boundary.summary.iter().chain(&boundary.restored).collect(),
             Self::Fold(folding) => folding.spans.iter().map(|span| &span.block).collect(),
+            // Listed one by one, so that a new kind has to decide whether its blocks can be
+            // addressed.
             Self::Session(_)
             | Self::Prefix(_)
             | Self::Request(_)

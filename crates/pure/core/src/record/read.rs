@@ -185,6 +185,7 @@ impl Record {
             ),
             parent: parsed.parent_uuid.0.as_deref().map(RecordId::from),
             session: parsed.session_id.0.as_deref().map(SessionId::from),
+            // A damaged timestamp costs the time of the record, not the record.
             at: parsed.timestamp.0.as_deref().and_then(Millis::parse),
             caused_by: parsed.caused_by.0.as_deref().map(RecordId::from),
             side_chain: parsed.is_sidechain.0,
@@ -206,6 +207,7 @@ fn body(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Body {
     let read = match (kind, subtype) {
         ("dormouse", Some(subtype)) => own(subtype, parsed.dormouse, issues),
         ("system", Some("compact_boundary")) => boundary(parsed, issues),
+        // Whatever the subtype: repairs are messages too.
         ("user" | "assistant", _) => message(line, parsed, issues).map(Body::Message),
         _ => None,
     };
@@ -398,6 +400,7 @@ impl TokenUsage {
         let split = wire.cache_creation.unwrap_or_default();
         let parts = of(split.ephemeral_5m_input_tokens) + of(split.ephemeral_1h_input_tokens);
         let written = wire.cache_creation_input_tokens.0.map_or(parts, Tokens);
+        // Bounded by the total: an inconsistent split must not count tokens twice.
         let one_hour = of(split.ephemeral_1h_input_tokens).min(written);
         Some(Self {
             input: of(wire.input_tokens),

@@ -169,6 +169,7 @@ impl Totals {
             .iter_mut()
             .find(|recent| recent.message == *message)
         {
+            // Replaced, not added: the lines of a streamed response report cumulative figures.
             known.usage = usage;
             return;
         }
@@ -196,6 +197,7 @@ impl Totals {
 }
 
 fn settle(sums: &mut BTreeMap<String, UsageSum>, models: &ModelTable, one: &RecentUsage) {
+    // Priced one by one: long prompts have prices of their own.
     let cost = models.lookup(&one.model).info.cost(&one.usage);
     sums.entry(one.model.clone())
         .or_default()

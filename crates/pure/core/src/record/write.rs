@@ -45,6 +45,7 @@ pub fn encode(record: &Record, context: &LineContext) -> Result<Vec<u8>, serde_j
     line.optional("subtype", subtype.as_ref())?;
     line.field("seq", &record.seq)?;
     line.field("uuid", &record.id)?;
+    // Null for the first record, not absent: other readers expect the member.
     line.field("parentUuid", &record.parent)?;
     line.optional("sessionId", record.session.as_ref())?;
     line.optional("timestamp", record.at.map(|at| at.to_string()).as_ref())?;
@@ -82,6 +83,7 @@ pub fn with_seq(line: &[u8], seq: crate::id::Seq) -> Option<Vec<u8>> {
 
 fn names(body: &Body) -> (&str, Option<&str>) {
     match body {
+        // Other readers ignore the subtype and see an ordinary message.
         Body::Message(message) if message.origin == MessageOrigin::Repair => {
             (message.role.as_str(), Some("repair"))
         }
@@ -96,6 +98,8 @@ fn payload(line: &mut ObjectWriter, body: &Body) -> Result<(), serde_json::Error
     match body {
         Body::Message(message) => write_message(line, message),
         Body::Boundary(boundary) => {
+            // Members that readers of Claude Code transcripts look for; the payload follows beside
+            // them.
             line.field("content", "Conversation compacted")?;
             let metadata = json!({
                 "trigger": boundary.trigger,

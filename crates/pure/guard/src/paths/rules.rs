@@ -43,6 +43,7 @@ pub(super) fn check(text: &str) -> Result<(), PathRefusal> {
     if text.len() > LONGEST_PATH {
         return Err(PathRefusal::TooLong { bytes: text.len() });
     }
+    // Before single characters: `C:\x` is better reported as a drive than as a backslash.
     check_start(text)?;
     for character in text.chars() {
         check_character(character)?;
@@ -117,6 +118,7 @@ pub(crate) fn is_invisible(character: char) -> bool {
 /// Refuses `%2e` and similar, also in several layers (`%252e`, whose `%25` is a `%`).
 fn check_encoding(text: &str) -> Result<(), PathRefusal> {
     for (at, _) in text.match_indices('%') {
+        // Too short, or cut inside a character: no encoded byte.
         let Some(code) = text.get(at..at + 3) else {
             continue;
         };
@@ -124,6 +126,7 @@ fn check_encoding(text: &str) -> Result<(), PathRefusal> {
             continue;
         };
         let character = char::from(byte);
+        // Bytes above ASCII are refused too: several of them can decode to a special character.
         if SPECIAL.contains(&character) || character.is_control() || !byte.is_ascii() {
             return Err(PathRefusal::PercentEncoded {
                 code: code.to_owned(),
@@ -162,6 +165,7 @@ fn check_component(component: &str) -> Result<(), PathRefusal> {
 
 /// Whether a name is a device. NFKC turns `COM¹` into `COM1`, as Windows does.
 fn is_device(plain: &str) -> bool {
+    // Windows ignores the extension: `NUL.txt` is the device.
     let stem = plain.split('.').next().unwrap_or(plain).trim_end();
     let stem = stem.to_ascii_uppercase();
     let numbered = |name: &&str| {
@@ -173,6 +177,7 @@ fn is_device(plain: &str) -> bool {
 
 /// Common spelling of all names that some file system treats as equal.
 pub(super) fn folded(text: &str) -> String {
+    // Upper case first: letters such as `ς` and `σ` are only equal there.
     let wide = text.nfkc().flat_map(char::to_uppercase);
     wide.flat_map(char::to_lowercase).nfkc().collect()
 }

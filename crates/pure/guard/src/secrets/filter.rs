@@ -80,6 +80,7 @@ const LONG_NUMBER: usize = 15;
 pub(super) fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     SAMPLES.iter().any(|sample| text.contains(sample))
+        // Variables and fields to fill in: `$VAR`, `<name>`, `%VAR%`.
         || text.starts_with(['$', '<'])
         || text.starts_with('%') && text.ends_with('%')
         || PLACEHOLDERS.iter().any(|word| lower.contains(word))
@@ -92,6 +93,7 @@ pub(super) fn meets(demand: Demand, text: &str, after: &str) -> bool {
         // Any word may occur in a long block by chance; only an ellipsis marks it as abridged.
         Demand::Block => !text.contains("..."),
         Demand::LooksRandom => {
+            // A bracket after it makes it the name of a call, an index or a type.
             !is_placeholder(text) && !after.starts_with(['(', '[', '{', '<']) && looks_random(text)
         }
         Demand::Password => !is_placeholder(text) && is_password(text),
@@ -131,6 +133,7 @@ fn is_made_of_words(text: &str) -> bool {
     };
     let is_number =
         |part: &str| part.len() < LONG_NUMBER && part.bytes().all(|byte| byte.is_ascii_digit());
+    // A UUID has parts as well, and may be a key.
     !is_hexadecimal
         && parts.clone().count() > 1
         && parts.all(|part| is_word(part) || is_number(part))

@@ -72,6 +72,7 @@ impl Scanner {
         // Building fails only for tables far larger than this one; a test builds it.
         let keywords = AhoCorasick::builder()
             .ascii_case_insensitive(true)
+            // Required for overlapping matches: one keyword may contain another.
             .match_kind(MatchKind::Standard)
             .build(words)
             .ok();
@@ -112,6 +113,7 @@ impl Scanner {
         for hit in keywords.find_overlapping_iter(&text[piece.clone()]) {
             let rule = self.owners[hit.pattern().as_usize()];
             match self.rules[rule].rule.reach {
+                // Once per line, however often its keywords occur.
                 Reach::Line => _ = on_line.insert(rule),
                 Reach::Block => blocks.push((rule, piece.start + hit.start())),
             }
@@ -180,6 +182,7 @@ fn settle(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     for candidate in candidates {
         match settled.last_mut() {
             Some(last) if candidate.range.start < last.range.end => {
+                // Merged, so that redaction leaves no part of either.
                 last.rule = last.rule.min(candidate.rule);
                 last.range.end = last.range.end.max(candidate.range.end);
             }

@@ -105,6 +105,7 @@ pub fn classify_with(command_line: &str, policy: &Policy) -> Verdict {
 
 /// Judges a line inside `depth` shells.
 fn check_line(line: &str, policy: &Policy, depth: usize) -> Result<(), Reason> {
+    // A newline at the end is common in tool input and harmless; one inside separates commands.
     let line = line.trim_matches([' ', '\t', '\n']);
     characters::check(line)?;
     let commands = structure::read(line, policy)?;

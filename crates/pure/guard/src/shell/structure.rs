@@ -63,6 +63,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn list(&mut self, list: &CompoundList) -> Result<(), Reason> {
         for item in &list.0 {
+            // A background command would outlive the time limit.
             if matches!(item.1, SeparatorOperator::Async) {
                 return Err(Reason::Background);
             }

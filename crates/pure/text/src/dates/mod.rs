@@ -178,6 +178,7 @@ impl<'a> Scanner<'a> {
             .filter(|hit| self.stands_free_behind(hit.end));
         // On equal length the absolute reading wins.
         let mut hit = hits.reduce(|a, b| if b.end > a.end { b } else { a })?;
+        // A time after a week or a month belongs to something else.
         if hit.time.is_none() && hit.precision == Precision::Day {
             self.attach_time(&mut hit);
         }
@@ -219,6 +220,7 @@ impl<'a> Scanner<'a> {
         };
         let mut after = self.text[last.range.end..].chars();
         match after.next() {
+            // An identifier or a call, such as `today()`.
             Some('_' | '(') => false,
             Some('.' | '-' | '/' | '\\' | '@' | ':') => {
                 !after.next().is_some_and(char::is_alphanumeric)

@@ -24,6 +24,7 @@ impl Scanner<'_> {
             self.stepped(at),
             self.weekday(at),
         ];
+        // "Friday next week" also matches as "Friday"; the longer reading is meant.
         let longest = |a: Hit, b: Hit| if b.end > a.end { b } else { a };
         rules.into_iter().flatten().reduce(longest)
     }
@@ -252,6 +253,7 @@ impl Scanner<'_> {
         match self.word_before(at) {
             // Recurring days and names of sales are no dates.
             Some("every" | "each" | "jeden" | "jeder" | "per" | "pro" | "black" | "cyber") => None,
+            // "Since" looks back and "by" ahead; without either the direction is open.
             Some("since" | "seit") => Some(on(before)),
             Some("by" | "until" | "till" | "bis") if self.today.weekday() == weekday => {
                 Some(on(self.today))

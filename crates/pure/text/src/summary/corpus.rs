@@ -69,6 +69,7 @@ impl Corpus {
                     .sum()
             })
             .collect();
+        // Scaled to the best sentence, so that the weights mean the same for texts of any length.
         let highest = likeness.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let each = self.sentences.iter().zip(likeness);
         each.map(|(sentence, likeness)| {
@@ -108,6 +109,7 @@ impl Corpus {
     fn position(&self, sentence: &Sentence) -> f32 {
         let near = |distance: usize| 1.0 / (1.0 + distance as f32);
         let inside = near(sentence.from_start).max(0.7 * near(sentence.to_end));
+        // Of one or two passages, each is the first or the last.
         if self.passages < 3 {
             return inside;
         }
@@ -154,6 +156,7 @@ impl Builder {
         let segments = segment(text);
         let count = segments.len();
         for (at, segment) in segments.into_iter().enumerate() {
+            // Markup without content of its own.
             if matches!(segment.kind, Kind::Fence | Kind::Blank) {
                 continue;
             }
@@ -193,6 +196,7 @@ impl Builder {
                 self.documents[number as usize] += 1;
                 #[expect(clippy::cast_precision_loss, reason = "a count of words")]
                 let count = same.len() as f32;
+                // Sublinear: a word used five times is not five times as important.
                 (number, 1.0 + count.ln())
             })
             .collect();

@@ -191,6 +191,7 @@ pub fn summarise(passages: &[Passage<'_>], budget: Budget<'_>) -> Summary {
         .iter()
         .map(|sentence| budget.cost(&passages[sentence.passage].text[sentence.range.clone()]))
         .collect();
+    // Picks are joined by newlines, which count towards the limit.
     let separator = budget.cost("\n");
     let selection = select::Selection::new(&scores, &costs, separator, budget.limit());
     let chosen = selection.choose(&pool, &graph);
@@ -226,6 +227,7 @@ fn pool(scores: &[Score]) -> Vec<usize> {
     if pool.len() > GRAPH_LIMIT {
         pool.sort_by(|a, b| scores[*b].total.total_cmp(&scores[*a].total).then(a.cmp(b)));
         pool.truncate(GRAPH_LIMIT);
+        // By position again: `select` searches the pool by bisection.
         pool.sort_unstable();
     }
     pool

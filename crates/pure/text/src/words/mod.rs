@@ -125,6 +125,7 @@ impl Tokeniser {
         range: Range<usize>,
         found: &mut impl FnMut(&str, Range<usize>),
     ) {
+        // The possessive is no part of the term.
         let word = folded.strip_suffix("'s").unwrap_or(folded);
         if word.is_empty() {
             return;

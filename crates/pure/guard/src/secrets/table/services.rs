@@ -53,6 +53,7 @@ pub(super) const RULES: &[Rule] = &[
         &["xkeysib-"],
         r"(?i)\bxkeysib-[a-f0-9]{64}-[a-z0-9]{16}\b",
     ),
+    // The prefix is common in identifiers, hence the stricter demand.
     token("beamer-token", &["b_"], r"(?i)\bb_[a-z0-9=_-]{44}")
         .floor(3.8)
         .demand(Demand::LooksRandom),

@@ -86,6 +86,7 @@ pub(super) fn check(words: &[Word]) -> Result<(), Reason> {
     let mut in_expression = false;
     while let Some(word) = words.next() {
         let text = word.text.as_str();
+        // A match of the pattern may be a file named `-delete`.
         if word.glob && text.starts_with(['*', '?', '[', '-', '!']) {
             return Err(Reason::Glob {
                 word: text.to_owned(),
@@ -95,6 +96,7 @@ pub(super) fn check(words: &[Word]) -> Result<(), Reason> {
             in_expression = true;
             check_value(text, words.next())?;
         } else if ALONE.contains(&text) {
+            // These options precede the paths; everything else begins the expression.
             in_expression |= !matches!(text, "-H" | "-L" | "-P");
         // After the expression has begun, versions differ in what a plain word means.
         } else if text.starts_with(['-', '!', '(', ')', ',']) || in_expression {

@@ -181,6 +181,7 @@ const ROWS: &[Row] = &[
         --after-context= --before-context= --context= --max-count= --and --or --not --all-match --quiet --threads=",
         Operands::PatternAndContents,
     ),
+    // Without `show`, which contacts the remote.
     row("git remote", "-v --verbose", Operands::None),
     row("git remote get-url", "--push --all", Operands::Text),
     row(
@@ -217,6 +218,7 @@ const GLOBAL: Row = row(
 pub(super) fn check(words: &[Word], policy: &Policy) -> Result<(), Reason> {
     let own = own_words(words);
     let parsed = GLOBAL.parse(&words[..own], policy)?;
+    // Only without a subcommand: `git --help log` opens a manual page in a pager.
     if own == words.len() && parsed.has(&["--version", "--help"]) {
         return Ok(());
     }

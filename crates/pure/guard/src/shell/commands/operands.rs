@@ -21,6 +21,7 @@ pub(super) fn check(
         why,
     };
     match row.operands {
+        // Names may be listed anywhere; only contents are restricted.
         Operands::Text | Operands::Names => Ok(()),
         Operands::None => match operands.first() {
             Some(word) => Err(refuse(word, "it takes none that only reads")),
@@ -40,6 +41,7 @@ pub(super) fn check(
             contents(operands, policy)
         }
         Operands::Directory => match operands {
+            // `cd -` goes to a directory that the line does not show.
             [word] if !word.glob && word.text != "-" => places::check_contents(word, policy),
             _ => Err(Reason::Argument {
                 command: row.name.to_owned(),
@@ -52,6 +54,7 @@ pub(super) fn check(
             }),
         },
         Operands::PatternAndContents => {
+            // With the pattern in a flag, the first operand is a file already.
             let given = parsed.has(&["-e", "-f", "--regexp", "--file"]);
             contents(after_first(operands, given), policy)
         }
@@ -85,6 +88,7 @@ pub(super) fn check(
             None => Ok(()),
         },
         Operands::Endpoint => match operands {
+            // GraphQL can change things, and a whole URL may name another host.
             [word] if !word.glob && word.text != "graphql" && !word.text.contains("://") => Ok(()),
             _ => Err(Reason::Subcommand {
                 command: row.name.to_owned(),
