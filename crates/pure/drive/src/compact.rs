@@ -1,7 +1,6 @@
 //! Layer 4: execution of a compaction job, step by step.
 //!
-//! [`CompactionJob`] decides and this module executes. The old view stays until the boundary is
-//! stored.
+//! [`CompactionJob`] decides, this executes. The old view stays until the boundary is stored.
 
 use crate::command::{CommandId, CompactWish, Reply};
 use crate::driver::Driver;
