@@ -22,7 +22,7 @@ pub enum FailureKind {
     Server,
     /// Connection that failed, fell silent, or ended before the answer: retry.
     Connection,
-    /// Answer that cannot be parsed: retry.
+    /// Answer that cannot be parsed; the same request would bring another of its kind.
     Malformed,
     /// Request in a form that the provider does not accept: ask in another form.
     Rejected,

@@ -199,7 +199,7 @@ impl Block {
     }
 
     fn of_text(empty: bool, quoted: &str) -> Self {
-        // 24 is the length of the fixed members around the string.
+        // 24 bytes hold the fixed members around the string.
         let mut bytes = Vec::with_capacity(quoted.len() + 24);
         bytes.extend_from_slice(b"{\"type\":\"text\",\"text\":");
         bytes.extend_from_slice(quoted.as_bytes());

@@ -97,7 +97,7 @@ fn escapes(text: &[u8]) -> (u64, u64) {
     let mut wide = 0;
     if extra > 0 {
         for at in memchr::memmem::find_iter(text, b"\\u") {
-            // `\u3xxx` to `\udxxx`, the same range as the lead bytes above.
+            // `\u3xxx` to `\udxxx`, about the range of the lead bytes above.
             if matches!(
                 text.get(at + 2),
                 Some(b'3'..=b'9' | b'a'..=b'd' | b'A'..=b'D')

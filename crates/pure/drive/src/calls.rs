@@ -143,7 +143,8 @@ impl Driver {
     /// Registers the calls in the blocks of a record, and starts those that may run.
     pub(crate) fn calls_asked(&mut self, blocks: &[Block], seq: Seq) {
         for call in blocks.iter().filter_map(ToolCall::of) {
-            // The end of a streamed response repeats blocks that were reported one by one.
+            // A call is registered once, whichever record reports it; a second entry would run it
+            // twice.
             let known = self.calls.iter().any(|known| known.call.id == call.id);
             if !known {
                 self.calls.push(PendingCall {

@@ -70,8 +70,8 @@ pub struct Record {
     pub at: Option<Millis>,
     /// Rewrite that made this record necessary; undoing that rewrite undoes this record too.
     pub caused_by: Option<RecordId>,
-    /// Set for records of a side conversation (a sub-agent in an older transcript); those are on no
-    /// path of the main conversation.
+    /// Set for records of a side conversation (a sub-agent in an older transcript); the leaf of the
+    /// main conversation is never one of them.
     pub side_chain: bool,
     /// Agent that wrote it; none for the main one.
     pub agent: Option<AgentId>,

@@ -365,8 +365,7 @@ pub struct Boundary {
     /// Estimated length of the prompt after, in tokens.
     #[serde(default)]
     pub post_tokens: Option<Tokens>,
-    /// Tokens among them that no compaction can remove: the prefix and unsent segments. Compacting
-    /// again cannot go below this, which ends a loop.
+    /// Tokens among them that no compaction can remove: the prefix and unsent segments.
     #[serde(default)]
     pub fixed_tokens: Option<Tokens>,
     /// Tokens a model wrote for the summary; none without a model.
