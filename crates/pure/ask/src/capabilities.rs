@@ -1,37 +1,38 @@
-//! Abilities of a model behind a client.
+//! Capabilities of a model behind a client.
 //!
 //! # Model
-//! The wire decides what can be asked at all, the model table what this model holds and how its
-//! thinking behaves; a caller that knows better (a local server with a small window) overrides.
+//! The wire format decides which features can be requested at all, the model table gives the window
+//! and the behaviour of thinking; a caller that knows better (a local server with a small window)
+//! overrides both.
 //!
 //! # Not here
-//! Prices, and which window applies to a session.
+//! Prices, and the window that applies to a session.
 
 use dormouse_core::models::{ModelTable, ThinkingBinding};
 use dormouse_core::units::Tokens;
 use std::fmt;
 
-/// Something not every model can do.
+/// Feature that not every model supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Feature {
-    /// Calling tools.
+    /// Tool calls of the client's tools.
     ToolUse,
     /// Answers that follow a JSON schema.
     JsonSchema,
-    /// Counting the tokens of a prompt without sending it to a model.
+    /// Token counts of a prompt without sending it to a model.
     TokenCounting,
-    /// The provider clears old tool results and thinking.
+    /// Clearing of old tool results and thinking by the provider.
     ContextEditing,
-    /// The provider summarises the conversation.
+    /// Summary of the conversation by the provider.
     ServerCompaction,
-    /// Saying what happens to thinking whose prefix changed.
+    /// Control over thinking whose prefix changed.
     BindingControl,
     /// System messages between turns.
     MidConversationSystem,
-    /// The provider says why its cache was missed.
+    /// Diagnosis of cache misses by the provider.
     CacheDiagnostics,
-    /// Spans can be deleted from the provider's cache. No documented provider offers it; a caller
-    /// that knows one says so.
+    /// Deletion of spans from the provider's cache. No documented provider offers it; a caller sets
+    /// it through [`CapabilityOverrides`].
     CacheEdits,
 }
 
@@ -69,20 +70,20 @@ impl fmt::Display for Feature {
     }
 }
 
-/// A wish that the model or its provider cannot fulfil.
+/// Feature that was requested and is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this model does not support {feature}")]
 pub struct Unsupported {
-    /// The feature wished for.
+    /// Feature that was requested.
     pub feature: Feature,
 }
 
-/// A set of features.
+/// Set of features, one bit each.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Features(u16);
 
 impl Features {
-    /// The set of these.
+    /// Set of the given features.
     pub fn of(features: &[Feature]) -> Self {
         Self(
             features
@@ -91,18 +92,18 @@ impl Features {
         )
     }
 
-    /// Whether it holds this one.
+    /// Whether the set contains the feature.
     pub const fn has(self, feature: Feature) -> bool {
         self.0 & feature.bit() != 0
     }
 
-    /// The set with this one.
+    /// Set with the feature added.
     #[must_use]
     pub const fn with(self, feature: Feature) -> Self {
         Self(self.0 | feature.bit())
     }
 
-    /// The set without this one.
+    /// Set with the feature removed.
     #[must_use]
     pub const fn without(self, feature: Feature) -> Self {
         Self(self.0 & !feature.bit())
@@ -116,42 +117,42 @@ impl fmt::Debug for Features {
     }
 }
 
-/// Caching of prompts.
+/// Method of prompt caching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caching {
-    /// Up to the markers in the request.
+    /// Cached up to the markers in the request.
     Markers,
-    /// By the provider's own judgement.
+    /// Cached as the provider decides; markers are ignored.
     Automatic,
 }
 
-/// Abilities of a model.
+/// Limits and features of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Tokens it can hold, prompt and answer together.
+    /// Context window in tokens, prompt and answer together.
     pub window: Tokens,
-    /// Longest answer.
+    /// Upper limit of `max_tokens`.
     pub max_output: Tokens,
-    /// Caching of its prompts.
+    /// Method of prompt caching.
     pub caching: Caching,
-    /// A shorter prefix than this is not cached.
+    /// Shortest prefix in tokens that is cached.
     pub cache_minimum: Tokens,
-    /// The context that its thinking blocks are bound to.
+    /// Context that its thinking blocks are bound to.
     pub thinking_binding: ThinkingBinding,
-    /// Further abilities.
+    /// Features supported by wire and model.
     pub features: Features,
 }
 
 impl Capabilities {
-    /// Whether it can do this.
+    /// Whether the feature is supported.
     pub const fn has(&self, feature: Feature) -> bool {
         self.features.has(feature)
     }
 
-    /// Fails unless it can do this.
+    /// Checks that the feature is supported.
     ///
     /// # Errors
-    /// When it cannot.
+    /// When the feature is not supported.
     pub const fn require(&self, feature: Feature) -> Result<(), Unsupported> {
         if self.has(feature) {
             Ok(())
@@ -160,7 +161,7 @@ impl Capabilities {
         }
     }
 
-    /// Abilities by the Messages wire and the model table.
+    /// Capabilities by the Messages API and the model table.
     pub fn of_messages(table: &ModelTable, model: &str) -> Self {
         let mut capabilities = Self::from_table(table, model, Caching::Markers);
         capabilities.features = Features::of(&[
@@ -181,7 +182,8 @@ impl Capabilities {
         capabilities
     }
 
-    /// Abilities by the chat-completions wire and the model table. Thinking is not sent on that wire.
+    /// Capabilities by the chat-completions API and the model table. Thinking is not sent there,
+    /// hence it is bound to nothing.
     pub fn of_chat(table: &ModelTable, model: &str) -> Self {
         Self {
             thinking_binding: ThinkingBinding::None,
@@ -207,22 +209,23 @@ impl Capabilities {
     }
 }
 
-/// Corrections of the table by the caller.
+/// Overrides of the table by the caller; absent fields keep the table's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CapabilityOverrides {
-    /// The window.
+    /// Context window in tokens.
     pub window: Option<Tokens>,
-    /// The longest answer.
+    /// Upper limit of `max_tokens`.
     pub max_output: Option<Tokens>,
-    /// The features.
+    /// Complete set of features, replacing the table's.
     pub features: Option<Features>,
 }
 
 impl CapabilityOverrides {
-    /// The capabilities with what the caller knows put in.
+    /// Capabilities with the overrides applied.
     #[must_use]
     pub fn apply(&self, mut to: Capabilities) -> Capabilities {
         to.window = self.window.unwrap_or(to.window);
+        // A window smaller than the answer limit would make every request invalid.
         to.max_output = self.max_output.unwrap_or(to.max_output).min(to.window);
         to.features = self.features.unwrap_or(to.features);
         to

@@ -1,52 +1,55 @@
-//! Failures of requests, reduced to what a conversation can do about them.
+//! Failures of requests, reduced to the remedy that a conversation has.
+//!
+//! Not here: the mapping of provider errors to these kinds (`dormouse-model`).
 
 use crate::response::Partial;
 use dormouse_core::units::Tokens;
 use std::time::Duration;
 
-/// The remedies a conversation has, one variant each.
+/// Kind of a failure, one variant per remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The prompt does not fit: shorten it.
+    /// Prompt that does not fit: shorten it.
     TooLong {
-        /// Tokens too many, where the provider says.
+        /// Excess in tokens, if the provider reports it.
         gap: Option<Tokens>,
     },
-    /// The provider has no capacity: wait, then another model.
+    /// Provider without capacity: wait, then use another model.
     Overloaded,
-    /// The account asked too much in too short a time: wait, then another model.
+    /// Rate limit of the account: wait, then use another model.
     RateLimited,
-    /// The provider failed or ran out of time.
+    /// Failure or timeout inside the provider: retry.
     Server,
-    /// The connection failed, fell silent, or ended before the answer did.
+    /// Connection that failed, fell silent, or ended before the answer: retry.
     Connection,
-    /// The answer cannot be read.
+    /// Answer that cannot be parsed; the same request would bring another of its kind.
     Malformed,
-    /// The provider does not take the request in this form: ask in another.
+    /// Request in a form that the provider does not accept: ask in another form.
     Rejected,
-    /// Account, key, budget or deadline: only a person can help.
+    /// Account, key, budget or deadline: only the user can resolve it.
     Denied,
 }
 
-/// A request that brought no complete answer.
+/// Request without a complete answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// The remedy.
+    /// Kind, which selects the remedy.
     pub kind: FailureKind,
     /// Whether the same request may succeed later.
     pub transient: bool,
-    /// The error and its causes in one line.
+    /// Error and its causes in one line, for display and for the log.
     pub why: String,
-    /// The pause the server asks for.
+    /// Pause that the server requests before another attempt.
     pub retry_after: Option<Duration>,
-    /// The server's opinion on sending the request again.
+    /// Server's own verdict on sending the request again (`x-should-retry`).
     pub should_retry: Option<bool>,
-    /// Content that had arrived. A request with any is never sent again.
+    /// Content that had arrived. A request with any is never sent again: a second answer would
+    /// differ from the one already shown.
     pub partial: Option<Box<Partial>>,
 }
 
 impl Failure {
-    /// A failure without hints of the server.
+    /// Failure without hints of the server.
     pub fn new(kind: FailureKind, transient: bool, why: impl Into<String>) -> Self {
         Self {
             kind,

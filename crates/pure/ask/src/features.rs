@@ -1,13 +1,13 @@
-//! Features of single providers, typed on both ways.
+//! Optional features of single providers, typed in both directions.
 //!
 //! # Model
-//! A wish becomes a [`Member`]: a member of the request's parameters and the beta headers it
-//! needs. It is refused where the model cannot do it. What the provider reports back is read from
-//! the raw parts of the response; a report that this version does not understand is `None` or
-//! [`AppliedEdit::Other`], never an error.
+//! A requested feature becomes a [`Member`]: a member of the request's parameters and the beta
+//! headers it needs. It is refused where the model does not support it. Reports of the provider are
+//! parsed from the raw parts of the response; a report that this version does not understand is
+//! `None` or [`AppliedEdit::Other`], never an error, because the response itself is valid.
 //!
 //! # Not here
-//! When to wish for what: that is policy.
+//! The decision when to use a feature; that is policy (`dormouse-context`).
 
 use crate::capabilities::{Capabilities, Feature, Unsupported};
 use crate::response::Extras;
@@ -17,32 +17,36 @@ use dormouse_core::units::Tokens;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+/// Beta header of context editing. The dates in these names are the provider's versions.
 const CONTEXT_MANAGEMENT: &str = "context-management-2025-06-27";
+/// Beta header of the provider's compaction at a threshold.
 const COMPACT_AT_THRESHOLD: &str = "compact-2026-01-12";
+/// Beta header of the provider's compaction on demand.
 const COMPACT_ON_DEMAND: &str = "compact-2026-09-04";
+/// Beta header of the control over bound thinking.
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
-/// A member of the parameters, with what it needs.
+/// Member of the request parameters, with its headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name.
+    /// Name of the member in the body.
     pub name: &'static str,
-    /// Its value.
+    /// Value as serialised JSON.
     pub value: RawJson,
-    /// Beta headers it needs.
+    /// Beta headers without which the provider rejects the member.
     pub betas: Vec<&'static str>,
 }
 
-/// Why a wish cannot be put into a request.
+/// Reason why a feature cannot be put into a request.
 #[derive(Debug, thiserror::Error)]
 pub enum FeatureError {
-    /// The model cannot do it.
+    /// Feature that the model does not support.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// The provider would refuse these values.
+    /// Values that the provider would reject.
     #[error("{0}")]
     Invalid(&'static str),
-    /// It could not be serialised.
+    /// Settings whose serialisation failed.
     #[error("the feature's settings could not be serialised")]
     Unserialisable(#[source] serde_json::Error),
 }
@@ -59,44 +63,44 @@ fn member(
 /// Edits that the provider makes before the model sees the prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextEditing {
-    /// Clear old thinking.
+    /// Clearing of old thinking; none keeps the provider's default.
     pub thinking: Option<KeepThinking>,
-    /// Clear old tool results.
+    /// Clearing of old tool results.
     pub tool_uses: Option<ClearToolUses>,
-    /// Summarise once the prompt is long.
+    /// Compaction once the prompt reaches a length.
     pub compact: Option<CompactAt>,
 }
 
-/// Whose thinking stays.
+/// Thinking that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeepThinking {
-    /// That of all turns.
+    /// Thinking of all turns, so that the prefix stays cached.
     All,
-    /// That of the latest turns; at least one.
+    /// Thinking of this many latest turns; at least 1.
     Turns(u32),
 }
 
 /// Clearing of old tool results, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClearToolUses {
-    /// When to begin; the provider's default is 100,000 tokens.
+    /// Threshold at which clearing starts; the provider's default is 100,000 tokens.
     pub trigger: Option<Trigger>,
-    /// Number of the latest to keep; the provider's default is 3.
+    /// Number of latest results to keep; the provider's default is 3.
     pub keep: Option<u32>,
-    /// Not unless so much is gained.
+    /// Minimum of tokens to clear; below it the lost cache costs more than it saves.
     pub at_least: Option<Tokens>,
-    /// Never those of these tools.
+    /// Tools whose results are never cleared.
     pub exclude: Vec<String>,
-    /// The inputs of the calls too.
+    /// Whether the inputs of the calls are cleared as well.
     pub inputs: bool,
 }
 
-/// When clearing begins.
+/// Threshold at which clearing starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// At a length of the prompt.
+    /// Length of the prompt in tokens.
     InputTokens(Tokens),
-    /// At a number of calls.
+    /// Number of tool calls in the prompt.
     ToolUses(u32),
 }
 
@@ -109,31 +113,31 @@ impl Trigger {
     }
 }
 
-/// The provider's compaction at a threshold.
+/// Compaction by the provider at a threshold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactAt {
-    /// Length of the prompt; the provider takes no less than 50,000.
+    /// Length of the prompt in tokens; at least [`Self::LEAST`].
     pub trigger: Tokens,
-    /// Replaces the provider's own instructions.
+    /// Instructions in place of the provider's own.
     pub instructions: Option<String>,
-    /// Stop after the summary, so that the client can add to it.
+    /// Whether to stop after the summary, so that the client can add to it.
     pub pause: bool,
 }
 
 impl CompactAt {
-    /// The least the provider takes.
+    /// Smallest threshold that the provider accepts.
     pub const LEAST: Tokens = Tokens(50_000);
 }
 
 impl ContextEditing {
-    /// The member for the request.
+    /// Member for the request.
     ///
     /// # Errors
-    /// When the model cannot do it, or the provider would refuse the values.
+    /// When the model does not support it, or the provider would reject the values.
     pub fn member(&self, capabilities: &Capabilities) -> Result<Member, FeatureError> {
         capabilities.require(Feature::ContextEditing)?;
         let (mut edits, mut betas) = (Vec::new(), vec![CONTEXT_MANAGEMENT]);
-        // The provider insists on this one being first.
+        // The provider requires this edit to be first.
         if let Some(keep) = self.thinking {
             let keep = match keep {
                 KeepThinking::All => json!("all"),
@@ -149,6 +153,7 @@ impl ContextEditing {
         }
         if let Some(compact) = &self.compact {
             capabilities.require(Feature::ServerCompaction)?;
+            // Checked here, because the provider's own error comes after the whole prompt was sent.
             if compact.trigger < CompactAt::LEAST {
                 return Err(FeatureError::Invalid(
                     "the provider compacts no prompts below 50,000 tokens",
@@ -193,61 +198,62 @@ impl ClearToolUses {
     }
 }
 
-/// A summary by the provider, now. The response is one signed block.
+/// Member that requests a summary by the provider now. The response is one signed block.
 ///
 /// # Errors
-/// When the model cannot do it.
+/// When the model does not support it.
 pub fn compaction(
     instructions: Option<&str>,
     capabilities: &Capabilities,
 ) -> Result<Member, FeatureError> {
     capabilities.require(Feature::ServerCompaction)?;
     let mut value = json!({ "type": "summarize" });
-    // Blank instructions count as none.
+    // Blank instructions count as none: the provider would take them in place of its own.
     if let Some(text) = instructions.filter(|text| !text.trim().is_empty()) {
         value["instructions"] = json!(text);
     }
     member("compaction", &value, vec![COMPACT_ON_DEMAND])
 }
 
-/// Beta headers that every request needs whose conversation begins with such a block.
+/// Beta headers required by every request whose conversation begins with such a block.
 pub const fn compaction_betas() -> [&'static str; 1] {
     [COMPACT_ON_DEMAND]
 }
 
-/// Thinking of a model.
+/// Mode of a model's thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thinking {
-    /// Not at all.
+    /// No thinking at all.
     Disabled,
-    /// As much as it finds right.
+    /// As much as the model decides.
     Adaptive,
-    /// Between tool calls only.
+    /// Only between tool calls.
     BetweenTools,
-    /// Up to so many tokens.
+    /// Up to this many tokens; at least 1,024.
     Budget(Tokens),
 }
 
-/// Treatment of thinking whose prefix has changed.
+/// Handling of thinking whose prefix has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefixMismatch {
-    /// The provider's default.
+    /// Default of the provider; no header is needed.
     Default,
-    /// The request fails.
+    /// Failure of the request.
     Error,
-    /// The block is dropped, and the response says so.
+    /// Removal of the block, which the response reports.
     DropBlock,
 }
 
-/// The member that says how to think.
+/// Member that sets the mode of thinking.
 ///
 /// # Errors
-/// When the model has no say in bound thinking, or the budget is too small.
+/// When the model does not support control over bound thinking, or the budget is too small.
 pub fn thinking(
     mode: Thinking,
     mismatch: PrefixMismatch,
     capabilities: &Capabilities,
 ) -> Result<Member, FeatureError> {
+    /// Smallest budget that the provider accepts.
     const SMALLEST_BUDGET: Tokens = Tokens(1_024);
     let mut value = match mode {
         Thinking::Disabled => json!({ "type": "disabled" }),
@@ -261,6 +267,7 @@ pub fn thinking(
         Thinking::Budget(tokens) => json!({ "type": "enabled", "budget_tokens": tokens }),
     };
     let behavior = match mismatch {
+        // No extra member, so that models without the feature accept the request.
         PrefixMismatch::Default => return member("thinking", &value, Vec::new()),
         PrefixMismatch::Error => "error",
         PrefixMismatch::DropBlock => "drop_block",
@@ -270,10 +277,11 @@ pub fn thinking(
     member("thinking", &value, vec![BINDING_CONTROLS])
 }
 
-/// Asks why the cache was missed, compared with an earlier response; `None` on the first turn.
+/// Member that asks why the cache was missed, compared with an earlier response; `None` on the
+/// first turn.
 ///
 /// # Errors
-/// When the model cannot do it.
+/// When the model does not support it.
 pub fn cache_diagnostics(
     previous: Option<&MessageId>,
     capabilities: &Capabilities,
@@ -283,74 +291,75 @@ pub fn cache_diagnostics(
     member("diagnostics", &value, Vec::new())
 }
 
-/// An answer that follows a JSON schema. Stands in `output_config`, and replaces what was there.
+/// Member that makes the answer follow a JSON schema. Belongs to `output_config` and replaces a
+/// previous value of it.
 ///
 /// # Errors
-/// When the model cannot do it.
+/// When the model does not support it.
 pub fn json_schema(schema: &Value, capabilities: &Capabilities) -> Result<Member, FeatureError> {
     capabilities.require(Feature::JsonSchema)?;
     let value = json!({ "format": { "type": "json_schema", "schema": schema } });
     member("output_config", &value, Vec::new())
 }
 
-/// An edit that the provider made.
+/// Edit that the provider reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AppliedEdit {
-    /// Tool results were cleared.
+    /// Tool results that were cleared.
     ToolUses {
-        /// Their number.
+        /// Number of cleared results.
         cleared: u64,
-        /// Tokens gained.
+        /// Tokens removed from the prompt.
         tokens: Tokens,
     },
-    /// Thinking was cleared.
+    /// Thinking that was cleared.
     Thinking {
-        /// Of how many turns.
+        /// Number of turns whose thinking was cleared.
         turns: u64,
-        /// Tokens gained.
+        /// Tokens removed from the prompt.
         tokens: Tokens,
     },
-    /// Something this version does not know.
+    /// Edit of a kind that this version does not know, as raw JSON.
     Other(RawJson),
 }
 
-/// Fate of the prompt cache.
+/// Diagnosis of the prompt cache by the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CacheDiagnosis {
-    /// Nothing to report, or not yet.
+    /// No report, or not yet.
     Pending,
-    /// The prompt goes on where the earlier one ended.
+    /// Prompt that extends the earlier one: nothing was missed.
     NoDivergence,
-    /// Something changed.
+    /// Part of the prompt that changed since the earlier response.
     Changed {
-        /// Which part.
+        /// Changed part of the prompt.
         what: Changed,
-        /// Tokens that could have been read from the cache.
+        /// Tokens that could have been read from the cache, if reported.
         missed: Option<Tokens>,
     },
-    /// The earlier response is not known to the provider.
+    /// Earlier response that the provider does not know, perhaps because it expired.
     PreviousNotFound,
-    /// The provider cannot say.
+    /// Diagnosis that the provider could not make.
     Unavailable,
-    /// A reason this version does not know.
+    /// Reason that this version does not know.
     Other(String),
 }
 
-/// The part of a prompt that changed.
+/// Part of a prompt that changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// Another model.
+    /// Name of the model.
     Model,
-    /// The system prompt.
+    /// System prompt, tools excluded.
     System,
-    /// The tools.
+    /// Tool definitions, their order included.
     Tools,
-    /// Earlier messages.
+    /// Messages before the newest.
     Messages,
 }
 
 impl Extras {
-    /// The edits that the provider made, in its order.
+    /// Edits that the provider made, in its order.
     pub fn applied_edits(&self) -> Vec<AppliedEdit> {
         #[derive(Deserialize)]
         struct Edits {
@@ -363,9 +372,10 @@ impl Extras {
         edits.into_iter().map(AppliedEdit::read).collect()
     }
 
-    /// The provider's report on its cache; `None` when it was not asked.
+    /// Diagnosis of the cache; `None` when it was not requested.
     pub fn cache_diagnosis(&self) -> Option<CacheDiagnosis> {
         let value: Value = serde_json::from_slice(self.diagnostics.as_ref()?.bytes()).ok()?;
+        // `null` is the answer when there is nothing to report yet.
         let Some(report) = value.as_object() else {
             return Some(CacheDiagnosis::Pending);
         };
@@ -387,7 +397,8 @@ impl Extras {
         })
     }
 
-    /// Number of thinking blocks that the provider dropped because they did not belong to the prompt.
+    /// Number of thinking blocks that the provider dropped because they did not belong to the
+    /// prompt.
     pub fn dropped_thinking(&self) -> usize {
         let raw = self.input_transformations.as_ref();
         let value = raw.and_then(|raw| serde_json::from_slice::<Vec<Value>>(raw.bytes()).ok());
@@ -409,6 +420,7 @@ impl AppliedEdit {
             #[serde(default)]
             cleared_input_tokens: Tokens,
         }
+        // Kept raw: a report in a newer format must not look as if nothing was edited.
         let Ok(wire) = serde_json::from_slice::<Wire>(raw.bytes()) else {
             return Self::Other(raw);
         };

@@ -1,4 +1,4 @@
-//! Members as they stand in a request, reports as they are read.
+//! Tests of members as sent and of reports as parsed.
 
 use super::*;
 use dormouse_core::models::ModelTable;

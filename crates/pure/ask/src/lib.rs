@@ -1,16 +1,17 @@
-//! Requests to a model and its answers, as values.
+//! Requests to a model and their answers, as values.
 //!
 //! # Model
-//! A [`Request`] is bytes put together elsewhere, plus what does not stand in a body. An answer is
-//! a sequence of [`Event`]s that ends in a [`Response`], or in a [`Failure`]: the one thing about
-//! an error that a conversation can act on. [`retry`] says whether a failed request is sent again.
+//! A [`Request`] is a body assembled elsewhere, plus the data that is not part of a body. An answer
+//! is a sequence of [`Event`]s that ends in a [`Response`] or in a [`Failure`], which reduces an
+//! error to the remedy a conversation has. [`retry`] decides whether a failed request is sent
+//! again.
 //!
 //! # Responsibilities
-//! Types that both sides of the model port share: the driver, which decides what is asked, and the
-//! clients in `dormouse-model`, which know the wires. No IO, no clock.
+//! Types shared by both sides of the model port: the driver, which decides what to ask, and the
+//! clients in `dormouse-model`, which know the wire formats. No IO, no clock.
 //!
 //! # Not here
-//! Wires, sockets, the layout of a prompt.
+//! Wire formats, sockets, the layout of a prompt.
 
 mod capabilities;
 mod failure;

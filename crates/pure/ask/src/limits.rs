@@ -1,29 +1,29 @@
-//! The account's limits, as a provider tells them in the head of its reply.
+//! Rate limits of the account, as reported in the headers of a response.
 
 use dormouse_core::units::Millis;
 
-/// One limit.
+/// One rate limit; fields that the provider did not send are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RateLimit {
     /// Requests or tokens allowed per minute.
     pub limit: Option<u64>,
-    /// The part of it that is left.
+    /// Remaining requests or tokens.
     pub remaining: Option<u64>,
-    /// The moment it is full again.
+    /// Time at which the limit is fully available again.
     pub reset: Option<Millis>,
 }
 
-/// The limits that were told.
+/// Rate limits that the response reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RateLimits {
-    /// Requests per minute.
+    /// Limit on requests per minute.
     pub requests: Option<RateLimit>,
-    /// Tokens per minute.
+    /// Limit on tokens per minute.
     pub tokens: Option<RateLimit>,
-    /// Prompt tokens per minute; on most models cache reads do not count.
+    /// Limit on prompt tokens per minute; on most models cache reads do not count.
     pub input_tokens: Option<RateLimit>,
-    /// Answer tokens per minute.
+    /// Limit on answer tokens per minute.
     pub output_tokens: Option<RateLimit>,
-    /// State of a subscription's allowance.
+    /// State of a subscription's allowance, in the provider's words.
     pub unified_status: Option<String>,
 }

@@ -1,13 +1,12 @@
 //! Requests, and the members of their bodies.
 //!
 //! # Model
-//! A [`Request`] is a body in the shape of the Messages API, as bytes that this crate does not
-//! change, and what does not stand in the body. [`Params`] builds the members around the prompt once
-//! per session, and remembers which beta headers they need.
+//! A [`Request`] is a body in the format of the Messages API, as bytes that this crate never
+//! changes, and the data beside the body. [`Params`] builds the members around the prompt once per
+//! session, and collects the beta headers they need.
 //!
 //! # Not here
-//! The prompt itself (`dormouse-context`) and what single features look like
-//! ([`crate::features`]).
+//! The prompt itself (`dormouse-context`) and the members of single features ([`crate::features`]).
 
 use crate::features::Member;
 use bytes::Bytes;
@@ -17,22 +16,22 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A request to a model.
+/// Request to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The body in the shape of the Messages API.
+    /// Body in the format of the Messages API.
     pub body: Bytes,
-    /// Beta headers the body needs.
+    /// Beta headers required by the body.
     pub betas: Vec<Cow<'static, str>>,
-    /// Delivery of the answer; it must agree with `stream` in the body.
+    /// Delivery of the answer; has to match `stream` in the body.
     pub delivery: Delivery,
-    /// Tokens the caller believes the prompt to hold, if it has an idea. Lets a client notice a
-    /// server that reads less than it was sent.
+    /// Estimated length of the prompt in tokens, if known. Lets a client detect a server that
+    /// truncates prompts silently.
     pub estimate: Option<Tokens>,
 }
 
 impl Request {
-    /// A request with `"stream":true` in its body.
+    /// Request with `"stream":true` in its body.
     pub fn streamed(body: impl Into<Bytes>) -> Self {
         Self {
             body: body.into(),
@@ -42,7 +41,7 @@ impl Request {
         }
     }
 
-    /// A request whose answer comes in one piece.
+    /// Request whose answer arrives in one piece.
     pub fn whole(body: impl Into<Bytes>) -> Self {
         Self {
             delivery: Delivery::Whole,
@@ -50,14 +49,14 @@ impl Request {
         }
     }
 
-    /// The request with beta headers.
+    /// Request with additional beta headers.
     #[must_use]
     pub fn with_betas(mut self, betas: &[Cow<'static, str>]) -> Self {
         self.betas.extend_from_slice(betas);
         self
     }
 
-    /// The request with the caller's estimate of its prompt.
+    /// Request with the caller's estimate of its prompt.
     #[must_use]
     pub const fn with_estimate(mut self, tokens: Tokens) -> Self {
         self.estimate = Some(tokens);
@@ -68,13 +67,14 @@ impl Request {
 /// Delivery of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// In pieces. The idle time-out watches over it.
+    /// Delivery in pieces, monitored by the idle timeout.
     Streamed,
-    /// In one piece, after a long silence.
+    /// Delivery in one piece, after a long silence; a longer timeout applies.
     Whole,
 }
 
-/// The members of a body around the prompt.
+/// Members of a body around the prompt. Their order is kept, because it is part of the cached
+/// bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     members: Vec<(Cow<'static, str>, RawJson)>,
@@ -82,28 +82,28 @@ pub struct Params {
 }
 
 impl Params {
-    /// The two members every request has.
+    /// Parameters with the two members that every request has.
     ///
     /// # Errors
-    /// Never in practice: a text and a number can be serialised.
+    /// Never in practice: text and numbers can be serialised.
     pub fn new(model: &str, max_tokens: Tokens) -> Result<Self, serde_json::Error> {
         Self::default()
             .set("model", model)?
             .set("max_tokens", &max_tokens)
     }
 
-    /// Asks for the answer in pieces.
+    /// Parameters with streaming switched on.
     ///
     /// # Errors
-    /// Never in practice.
+    /// Never in practice: a flag can be serialised.
     pub fn streamed(self) -> Result<Self, serde_json::Error> {
         self.set("stream", &true)
     }
 
-    /// Sets a member, in the place it had if it was set before.
+    /// Sets a member; one that was set before keeps its position.
     ///
     /// # Errors
-    /// When the value refuses to be serialised.
+    /// When the value cannot be serialised.
     pub fn set<T: Serialize + ?Sized>(
         self,
         name: impl Into<Cow<'static, str>>,
@@ -113,7 +113,7 @@ impl Params {
         Ok(self.put(name.into(), value))
     }
 
-    /// Adds what a feature needs.
+    /// Adds the member and the headers of a feature.
     #[must_use]
     pub fn with(mut self, member: Member) -> Self {
         self.betas
@@ -123,21 +123,22 @@ impl Params {
 
     fn put(mut self, name: Cow<'static, str>, value: RawJson) -> Self {
         match self.members.iter_mut().find(|(known, _)| *known == name) {
+            // In place: a member that moves changes the bytes of every later request.
             Some((_, known)) => *known = value,
             None => self.members.push((name, value)),
         }
         self
     }
 
-    /// The members as one object, for `RequestBody::params`.
+    /// Members as one JSON object, for `RequestBody::params`.
     ///
     /// # Errors
-    /// Never in practice: every member was serialised before.
+    /// Never in practice: every member is serialised already.
     pub fn to_json(&self) -> Result<RawJson, serde_json::Error> {
         RawJson::from_value(self)
     }
 
-    /// The beta headers they need.
+    /// Beta headers required by the members.
     pub fn betas(&self) -> &[Cow<'static, str>] {
         &self.betas
     }

@@ -2,14 +2,14 @@
 //!
 //! # Model
 //! A stream of [`Event`]s ends in [`Event::Done`] with the complete [`Response`], or in an error.
-//! The events are for showing; the response is what is kept. Its blocks are canonical bytes, made
+//! Events are for display; the response is what is recorded. Its blocks are canonical bytes, made
 //! once from the stream, ready for the log and for every later request.
 //!
 //! # Responsibilities
-//! Types without a provider in them. What only one provider sends is carried as raw JSON.
+//! Types independent of a provider. Parts that only one provider sends are carried as raw JSON.
 //!
 //! # Not here
-//! Making these types of a wire (`anthropic`, `openai`), and reading the raw extras (`features`).
+//! Conversion from a wire format (`dormouse-model`), and parsing of the raw extras (`features`).
 
 use crate::limits::RateLimits;
 use dormouse_core::block::{Block, BlockKind};
@@ -24,118 +24,119 @@ use std::time::Duration;
 /// One step of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The provider accepted the request. Its prompt is in the cache from now on.
+    /// Request accepted by the provider. Its prompt is in the cache from here on.
     MessageStart {
-        /// The response's id.
+        /// Message id of the response.
         id: MessageId,
-        /// The model that answers.
+        /// Model that answers; may differ from the requested alias.
         model: Arc<str>,
         /// Usage of the prompt, as far as known.
         usage: TokenUsage,
     },
-    /// A block begins.
+    /// Beginning of a block.
     BlockStart {
-        /// Its place in the answer.
+        /// Position in the answer.
         index: u32,
-        /// Its kind.
+        /// Kind of the block.
         kind: BlockKind,
-        /// The block as it is announced, such as a tool call with its name and no input yet.
+        /// Block as announced, such as a tool call with its name and no input yet.
         head: RawJson,
     },
-    /// A block grows.
+    /// Growth of a block.
     Delta {
-        /// Its place in the answer.
+        /// Position in the answer.
         index: u32,
-        /// Its growth.
+        /// Piece that was added.
         delta: Delta,
     },
-    /// A block is complete.
+    /// End of a block.
     BlockStop {
-        /// Its place in the answer.
+        /// Position in the answer.
         index: u32,
-        /// The block; `None` where a limit cut it off and nothing valid can be made of it.
+        /// Complete block; `None` where a limit cut it off and no valid block can be made of it.
         block: Option<Block>,
     },
-    /// Usage so far.
+    /// Usage so far; replaces earlier figures.
     Usage(TokenUsage),
-    /// Why the model stopped.
+    /// Reason why the model stopped.
     Stop(StopReason),
-    /// The provider is alive and has nothing to say.
+    /// Sign of life without content; resets idle timeouts.
     Ping,
-    /// Something this version does not know, carried as it came.
+    /// Event that this version does not know, as raw JSON.
     Extra {
-        /// The provider's name for it.
+        /// Name of the event, as sent.
         name: String,
-        /// Its data.
+        /// Data of the event.
         data: RawJson,
     },
-    /// The answer is complete. The last event.
+    /// Complete response. Always the last event.
     Done(Box<Response>),
 }
 
 /// Growth of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delta {
-    /// Text of the answer.
+    /// Piece of the answer's text.
     Text(String),
-    /// Reasoning.
+    /// Piece of the model's reasoning.
     Thinking(String),
-    /// The signature of reasoning.
+    /// Signature of a reasoning block.
     Signature(String),
-    /// A piece of a tool call's input; only the whole is JSON.
+    /// Piece of a tool call's input; only the whole is JSON.
     InputJson(String),
-    /// A citation.
+    /// Citation inside a text block.
     Citation(RawJson),
-    /// Anything else.
+    /// Growth of a kind that this version does not know.
     Other(RawJson),
 }
 
-/// Notice of another attempt, told by the session that makes it. No [`Event`] of a model: a client
+/// Announcement of another attempt, made by the session. Not an [`Event`] of a model: a client
 /// makes one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retrying {
-    /// Number of the attempt that is to come; the first retry is 2.
+    /// Number of the coming attempt; the first retry is 2.
     pub attempt: u32,
-    /// The pause before it.
+    /// Pause before that attempt.
     pub after: Duration,
-    /// The error and its causes in one line.
+    /// Error and its causes in one line.
     pub because: String,
 }
 
-/// Why the model stopped.
+/// Reason why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// It was done.
+    /// Model finished its answer.
     EndTurn,
-    /// It wants tools to be run.
+    /// Model waits for the results of its tool calls.
     ToolUse,
-    /// The answer reached the longest length asked for.
+    /// Answer reached the request's `max_tokens`.
     MaxTokens,
-    /// It wrote one of the stop sequences.
+    /// Model wrote one of the stop sequences.
     StopSequence(Option<String>),
-    /// The window is full.
+    /// Prompt and answer together filled the window.
     WindowExceeded,
-    /// The provider paused a turn of its own tools; sending the same again goes on.
+    /// Provider paused a turn with its own tools; the same prompt continues it.
     PauseTurn,
-    /// The provider compacted the conversation.
+    /// Provider compacted the conversation and stopped.
     Compaction,
-    /// It will not answer.
+    /// Model or provider refused to answer.
     Refusal(Refusal),
-    /// A reason this version does not know.
+    /// Reason that this version does not know.
     Other(Arc<str>),
 }
 
 impl StopReason {
-    /// Whether a limit ended the answer, so that its last block may be incomplete.
+    /// Whether the answer was cut off, so that its last block may be incomplete.
     pub const fn is_cut_off(&self) -> bool {
+        // A refusal can stop the model in the middle of a block.
         matches!(
             self,
             Self::MaxTokens | Self::WindowExceeded | Self::Refusal(_)
         )
     }
 
-    /// The reason of this name, the inverse of [`Self::as_str`]. Details that stand beside the name
-    /// (the sequence, the words of a refusal) are empty.
+    /// Reason with this name, the inverse of [`Self::as_str`]. Details beside the name (the
+    /// sequence, the explanation of a refusal) are empty.
     pub fn parse(name: &str) -> Self {
         match name {
             "end_turn" => Self::EndTurn,
@@ -150,7 +151,7 @@ impl StopReason {
         }
     }
 
-    /// The name on the Messages wire, which is also the one in logs.
+    /// Name in the Messages API, also used in logs.
     pub fn as_str(&self) -> &str {
         match self {
             Self::EndTurn => "end_turn",
@@ -166,42 +167,44 @@ impl StopReason {
     }
 }
 
-/// The provider's account of a refusal.
+/// Details of a refusal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
-    /// The provider's category, such as `cyber`.
+    /// Category given by the provider, such as `cyber`.
     pub category: Option<String>,
-    /// Its words.
+    /// Explanation given by the provider.
     pub explanation: Option<String>,
 }
 
-/// A complete answer.
+/// Complete answer of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
-    /// The provider's id of it.
+    /// Message id given by the provider.
     pub id: MessageId,
-    /// The model that answered.
+    /// Model that answered; usage is priced by it.
     pub model: Arc<str>,
-    /// Its blocks.
+    /// Content blocks in order.
     pub blocks: Vec<Block>,
-    /// Tool calls whose input a limit cut off. They are no part of the answer.
+    /// Tool calls whose input a limit cut off. Not part of the blocks: they cannot be run or sent
+    /// back.
     pub cut_off: Vec<Unfinished>,
-    /// Why it ended.
+    /// Reason why the answer ended.
     pub stop_reason: StopReason,
-    /// Usage of the answer itself: the tokens that the conversation holds.
+    /// Usage of the answer itself: prompt and answer tokens that the conversation now contains.
     pub usage: TokenUsage,
     /// Usage that is billed. More than `usage` where the provider sampled more than once.
     pub billed: TokenUsage,
     /// Reports that only some providers make.
     pub extras: Extras,
-    /// The provider's id of the request, for its support.
+    /// Request id of the provider, for its support.
     pub request_id: Option<String>,
-    /// Remainder of the account's limits.
+    /// Rate limits after this request.
     pub rate_limits: RateLimits,
-    /// Oddities that the caller should know of although the answer is there.
+    /// Irregularities that do not invalidate the answer.
     pub warnings: Vec<Warning>,
 }
 
+<<<<<<< HEAD
 impl Response {
     /// An answer with nothing remarkable about it: complete, billed for what it used.
     pub fn new(id: MessageId, model: &str, blocks: Vec<Block>, usage: TokenUsage) -> Self {
@@ -229,35 +232,38 @@ impl Response {
 }
 
 /// Reports of the provider, as they came.
+=======
+/// Reports of the provider, as raw JSON.
+>>>>>>> 225c1a74633d48ff798bf44f051f9683145c7e02
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
-    /// `context_management`: the edits the provider made.
+    /// `context_management`: edits that the provider made.
     pub context_management: Option<RawJson>,
-    /// `diagnostics`: why less was read from the cache than was there. JSON `null` when asked for
-    /// and nothing is to be reported.
+    /// `diagnostics`: cause of a cache miss. JSON `null` when requested and nothing is to be
+    /// reported.
     pub diagnostics: Option<RawJson>,
-    /// `input_transformations`: thinking the provider dropped.
+    /// `input_transformations`: thinking that the provider dropped.
     pub input_transformations: Option<RawJson>,
-    /// `container` of the provider's own tools.
+    /// `container`: state of the provider's own tools.
     pub container: Option<RawJson>,
 }
 
-/// An oddity that does not spoil the answer.
+/// Irregularity that does not invalidate the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// The server counted far fewer tokens than the prompt has: it cut off the front without
-    /// saying so.
+    /// Prompt truncated by the server without an error: it counted far fewer tokens than were sent.
+    /// Local servers with a small window do this.
     PromptTruncated {
-        /// Tokens that the server says it read.
+        /// Tokens that the server reports to have read.
         reported: Tokens,
-        /// Tokens that the prompt is estimated to hold.
+        /// Tokens of the prompt by estimate.
         estimated: Tokens,
     },
-    /// Content that the provider's wire cannot carry was left out of the prompt.
+    /// Content left out of the prompt because the wire format cannot carry it.
     Omitted {
         /// `type` of the block or tool.
         what: String,
-        /// Times it was left out.
+        /// Number of blocks or tools left out.
         count: usize,
     },
 }
@@ -280,34 +286,34 @@ impl fmt::Display for Warning {
     }
 }
 
-/// A block that did not end.
+/// Block that did not end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfinished {
-    /// The block as it was announced.
+    /// Block as it was announced.
     pub head: RawJson,
-    /// The text, reasoning or piece of input that had arrived.
+    /// Text, reasoning or piece of input that had arrived.
     pub received: String,
 }
 
-/// The part of an answer that had arrived when its stream broke.
+/// Part of an answer that had arrived when its stream broke.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Partial {
-    /// The response's id.
+    /// Message id, if it had arrived.
     pub id: Option<MessageId>,
-    /// The model that was answering.
+    /// Model that was answering, if known.
     pub model: Option<Arc<str>>,
-    /// Complete blocks.
+    /// Blocks that were complete.
     pub blocks: Vec<Block>,
-    /// Blocks that had begun.
+    /// Blocks that had begun and not ended.
     pub unfinished: Vec<Unfinished>,
-    /// Usage, as far as the provider had said. It is billed all the same.
+    /// Usage as far as reported; it is billed although the answer is incomplete.
     pub usage: TokenUsage,
 }
 
 impl Partial {
-    /// Blocks that may stand in the conversation: the complete ones in order, then unfinished text.
-    /// Reasoning without its signature and calls without their whole input are left out, because
-    /// providers refuse the first and a tool cannot run on the second.
+    /// Blocks that may enter the conversation: the complete ones in order, then unfinished text.
+    /// Reasoning without its signature and calls without their whole input are left out: providers
+    /// reject the former, and tools cannot run on the latter.
     pub fn keepable(&self) -> Vec<Block> {
         let texts = self.unfinished.iter().filter_map(Unfinished::to_text);
         self.blocks.iter().cloned().chain(texts).collect()
@@ -317,7 +323,7 @@ impl Partial {
 impl Unfinished {
     fn to_text(&self) -> Option<Block> {
         let announced = Block::parse(self.head.bytes()).ok()?;
-        // A blank text block makes providers refuse every later request with it.
+        // Providers reject every later request that contains a blank text block.
         let is_kept = announced.kind() == BlockKind::Text && !self.received.trim().is_empty();
         is_kept.then(|| Block::text(&self.received))
     }

@@ -1,4 +1,4 @@
-//! Reasons and their names; the part of a broken answer that is kept.
+//! Tests of stop reasons and their names, and of the part of a broken answer that is kept.
 
 use super::*;
 use pretty_assertions::assert_eq;

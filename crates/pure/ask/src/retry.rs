@@ -1,35 +1,36 @@
-//! Whether, and when, to send a request again.
+//! Decision whether and when a failed request is sent again.
 //!
 //! # Model
 //! A [`RetryPolicy`] is settings; [`Retries`] is the state of one request: attempts so far and a
-//! source of jitter. It is told of each failure and of the time spent, and says what to do. It
+//! source of jitter. It receives each failure with the time spent, and returns a decision. It
 //! neither waits nor sends.
 //!
-//! Order of authority: content that was handed out forbids a retry; then the server's
-//! `x-should-retry`; then the kind of error. The server's pause beats our own; one that is longer
-//! than the policy's longest wait ends the attempts, because the caller may have something better
-//! to do.
+//! Order of precedence: content that was shown forbids a retry; then the server's `x-should-retry`;
+//! then the kind of the failure. A pause requested by the server overrides the back-off; one longer
+//! than [`RetryPolicy::longest_hint`] ends the attempts, because the caller may have an
+//! alternative, such as another model.
 
 use crate::failure::Failure;
 use std::time::Duration;
 
-/// Settings of retries.
+/// Settings of retries, for all requests of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Attempts after the first.
+    /// Number of attempts after the first.
     pub retries: u32,
-    /// Pause before the first retry; doubles with each.
+    /// Pause before the first retry; doubles with each further one.
     pub base: Duration,
-    /// Longest pause of our own.
+    /// Upper bound on the back-off.
     pub cap: Duration,
-    /// Longest pause that the server may ask for.
+    /// Longest pause accepted from the server.
     pub longest_hint: Duration,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
-            // Retries, pauses and the longest hint are those of the provider's own SDKs.
+            // The figures of the provider's own SDKs, so that the load on the provider is what it
+            // expects.
             retries: 2,
             base: Duration::from_millis(500),
             cap: Duration::from_secs(8),
@@ -39,7 +40,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// A policy that never tries again.
+    /// Policy without any retries.
     pub const NEVER: Self = Self {
         retries: 0,
         base: Duration::ZERO,
@@ -48,38 +49,38 @@ impl RetryPolicy {
     };
 }
 
-/// The step after a failure.
+/// Decision after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Send again.
+    /// Another attempt, after a pause.
     Retry {
-        /// After this pause.
+        /// Pause before that attempt.
         after: Duration,
-        /// Number of the attempt to come; the first retry is 2.
+        /// Number of the coming attempt; the first retry is 2.
         attempt: u32,
     },
-    /// Tell the caller.
+    /// No further attempt; the failure goes to the caller.
     GiveUp(GiveUp),
 }
 
-/// Why there will be no further attempt.
+/// Reason against a further attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GiveUp {
-    /// Content was handed out: a second answer would be a different one.
+    /// Content was shown: a second answer would be a different one.
     ContentShown,
-    /// It would fail again.
+    /// The same request would fail again.
     Permanent,
-    /// The server said so.
+    /// The server advised against it.
     ServerSaidNo,
-    /// All attempts are used up.
+    /// All attempts of the policy are used up.
     Exhausted,
-    /// The server wants a longer pause than the policy allows.
+    /// The server requests a longer pause than the policy accepts.
     HintTooLong,
     /// The pause would end after the deadline.
     Deadline,
 }
 
-/// The attempts of one request.
+/// State of the attempts at one request.
 #[derive(Clone, Debug)]
 pub struct Retries {
     policy: RetryPolicy,
@@ -89,7 +90,7 @@ pub struct Retries {
 }
 
 impl Retries {
-    /// A request that has not failed yet. `deadline` counts from its start.
+    /// Request without a failure so far. `deadline` counts from its start.
     pub const fn new(policy: RetryPolicy, deadline: Option<Duration>, seed: u64) -> Self {
         Self {
             policy,
@@ -99,9 +100,10 @@ impl Retries {
         }
     }
 
-    /// Takes note of a failure `elapsed` after the start of the request.
+    /// Decides after a failure that occurred `elapsed` after the start of the request.
     pub fn next(&mut self, failure: &Failure, elapsed: Duration) -> Decision {
         self.failed += 1;
+        // Checked first: not even the server's advice permits a second answer.
         if failure.partial.is_some() {
             return Decision::GiveUp(GiveUp::ContentShown);
         }
@@ -131,9 +133,10 @@ impl Retries {
         }
     }
 
-    /// Doubling, capped, less up to a quarter so that many clients do not come back at once.
+    /// Exponential back-off with a cap, less up to a quarter as jitter, so that clients that failed
+    /// together do not return together.
     fn backoff(&mut self) -> Duration {
-        // More doublings than the cap ever needs, and few enough not to overflow.
+        // 2^20 times any base exceeds any sensible cap, and the shift cannot overflow.
         let doublings = (self.failed - 1).min(20);
         let full = self.policy.base.saturating_mul(1 << doublings);
         let full = full.min(self.policy.cap);
@@ -141,12 +144,12 @@ impl Retries {
     }
 }
 
-/// Numbers that look random and come out the same for the same seed (`SplitMix64`).
+/// Pseudo-random numbers from a seed (`SplitMix64`): tests and replays get the same pauses.
 #[derive(Clone, Debug)]
 struct Jitter(u64);
 
 impl Jitter {
-    /// At least 0, less than 1.
+    /// Next fraction, at least 0 and less than 1.
     #[expect(
         clippy::cast_precision_loss,
         reason = "53 bits are what the mantissa holds"

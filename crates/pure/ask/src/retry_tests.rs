@@ -1,4 +1,4 @@
-//! Decisions on failures, without a clock.
+//! Tests of retry decisions, without a clock.
 
 use super::*;
 use crate::failure::FailureKind;

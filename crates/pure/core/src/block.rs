@@ -1,16 +1,16 @@
-//! Content blocks: the atoms of every prompt.
+//! Content blocks, the smallest units of every prompt.
 //!
 //! A [`Block`] is its canonical bytes: the JSON object as it was first seen, without insignificant
-//! white space and without any `cache_control`. The bytes are made once, shared by every view,
-//! fork and request, and never printed again. What the engine must know about a block (its kind,
-//! the call it belongs to, its weight) is read from the bytes when the block is made and kept
-//! beside them. Cloning a block copies a pointer.
+//! white space and without any `cache_control`. The bytes are made once, shared by every view, fork
+//! and request, and never serialised again. The facts the engine needs about a block (its kind, the
+//! call it belongs to, its weight) are read from the bytes when the block is made and stored beside
+//! them. Cloning a block copies a pointer.
 //!
-//! Equality and hash are those of the bytes; cache markers are no part of them. A block of an
-//! unknown type is a block like any other.
+//! Equality and hash cover the bytes and therefore no cache markers. A block of an unknown type is
+//! carried through like any other.
 //!
-//! Not here: roles, order and markers (they belong to the view and to assembly), and what a block
-//! costs in tokens for a given model (see `dormouse-context`, which uses [`Weight`]).
+//! Not here: roles, order and markers (the view and assembly own those), and the token count for a
+//! given model (`dormouse-context` computes it from [`Weight`]).
 
 use crate::hash::Hash;
 use crate::id::CallId;
@@ -23,46 +23,46 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why some JSON cannot be a content block.
+/// Reason why JSON text was rejected as a content block.
 #[derive(Debug, thiserror::Error)]
 pub enum BlockError {
-    /// Not JSON, or an object that names a member twice.
+    /// Invalid JSON, or an object that names a member twice.
     #[error("the content block is not a JSON object of the expected shape")]
     Malformed(#[source] serde_json::Error),
-    /// JSON, but not an object.
+    /// Valid JSON that is a string, an array or a plain value.
     #[error("a content block must be a JSON object, not {found}")]
     NotAnObject {
-        /// What stands there instead.
+        /// JSON type that was found instead, with its article, for the error text.
         found: &'static str,
     },
-    /// The object has no `type`.
+    /// Object without a textual `type`, so that its kind is undefined.
     #[error("the content block has no `type`")]
     NoType,
-    /// A value could not be serialised.
+    /// Value whose `Serialize` implementation failed.
     #[error("the content block could not be serialised")]
     Unserialisable(#[source] serde_json::Error),
 }
 
-/// What a block is, as far as the engine treats it differently.
+/// Kind of a block, as far as the engine treats kinds differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockKind {
-    /// Plain text.
+    /// Plain text, of either side.
     Text,
-    /// An image.
+    /// Image, inline as base64 or by reference.
     Image,
-    /// A document (PDF or text).
+    /// Document: PDF or plain text.
     Document,
-    /// Reasoning with a signature.
+    /// Reasoning with a signature; the API rejects it without one.
     Thinking,
-    /// Reasoning the provider hides.
+    /// Reasoning that the provider encrypted.
     RedactedThinking,
-    /// A call of a tool that the client runs.
+    /// Call of a tool that the client runs.
     ToolUse,
-    /// The answer to such a call.
+    /// Result of such a call.
     ToolResult,
-    /// The provider's own compaction summary.
+    /// Summary written by the provider's own compaction.
     Compaction,
-    /// Everything else, known to the provider or not: carried through untouched.
+    /// Every other type, known to the provider or not; carried through untouched.
     Other,
 }
 
@@ -94,17 +94,17 @@ struct Inner {
     hash: Hash,
     call: Option<CallId>,
     tool: Option<Arc<str>>,
-    /// Text without a character, or thinking without a signature: the API would refuse it.
+    /// Set for text without a character and thinking without a signature: the API rejects both.
     unsendable: bool,
     is_error: bool,
     weight: Weight,
 }
 
-/// One content block. See the module documentation.
+/// One content block: canonical bytes plus the facts read from them, behind one pointer.
 #[derive(Clone)]
 pub struct Block(Arc<Inner>);
 
-/// The members the engine looks at; everything else is skipped, not parsed.
+/// Members the engine reads; serde skips all others without parsing their values.
 #[derive(Deserialize)]
 pub(crate) struct Head<'a> {
     #[serde(borrow, default, rename = "type")]
@@ -132,13 +132,13 @@ pub(crate) struct Head<'a> {
 }
 
 impl Block {
-    /// Takes one JSON object as a block. The bytes are shared, not copied, when they are already
-    /// canonical.
+    /// Parses one JSON object. Bytes that are already canonical are shared, not copied.
     ///
     /// # Errors
-    /// When the text is not a JSON object with a `type`.
+    /// When the text is not a JSON object with a `type`, or names a member twice.
     pub fn parse(raw: &Bytes) -> Result<Self, BlockError> {
         let bytes = strip_markers(&json::compact(raw))?;
+        // Checked by hand: serde would accept an array as the members of `Head` in order.
         match bytes.first() {
             Some(b'{') => {}
             Some(b'"') => return Err(BlockError::NotAnObject { found: "a string" }),
@@ -157,6 +157,7 @@ impl Block {
             BlockKind::Thinking => head.signature.0.as_deref().unwrap_or_default().is_empty(),
             _ => false,
         };
+        // Call and result carry the same id under different names.
         let call = match kind {
             BlockKind::ToolUse => head.id.0.as_deref(),
             BlockKind::ToolResult => head.tool_use_id.0.as_deref(),
@@ -175,7 +176,8 @@ impl Block {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Serialises a value as a block. This is the one place where prompt bytes are made.
+    /// Serialises a value as a block. All prompt bytes made from values pass through here, which is
+    /// why [`json::serialised_bytes`] can prove that nothing is serialised twice.
     ///
     /// # Errors
     /// When the value is not an object with a `type`.
@@ -184,18 +186,20 @@ impl Block {
         Self::parse(&bytes)
     }
 
-    /// A text block.
+    /// Text block with the given text, serialised here.
     pub fn text(text: &str) -> Self {
         Self::of_text(text.is_empty(), &json_string(text))
     }
 
-    /// The text block that a message with plain string content stands for. `raw` is the JSON
-    /// string, quotes included; its bytes are kept as they are.
+    /// Text block for a message whose content is a plain JSON string. `raw` includes the quotes;
+    /// its bytes are kept, because escapes may be written in several ways and the provider hashes
+    /// what was sent first.
     pub(crate) fn of_json_string(raw: &RawValue) -> Self {
         Self::of_text(raw.get() == "\"\"", raw.get())
     }
 
     fn of_text(empty: bool, quoted: &str) -> Self {
+        // 24 bytes hold the fixed members around the string.
         let mut bytes = Vec::with_capacity(quoted.len() + 24);
         bytes.extend_from_slice(b"{\"type\":\"text\",\"text\":");
         bytes.extend_from_slice(quoted.as_bytes());
@@ -212,14 +216,16 @@ impl Block {
         }))
     }
 
-    /// A tool result with text as its content.
+    /// Tool result whose content is one string.
     pub fn tool_result(call: &CallId, text: &str, is_error: bool) -> Self {
         let quoted = json_string(text);
+        // 96 leaves room for the fixed members, the call id and `is_error`.
         let mut bytes = Vec::with_capacity(quoted.len() + 96);
         bytes.extend_from_slice(b"{\"type\":\"tool_result\",\"tool_use_id\":");
         bytes.extend_from_slice(json_string(call.as_str()).as_bytes());
         bytes.extend_from_slice(b",\"content\":");
         bytes.extend_from_slice(quoted.as_bytes());
+        // Left out when false: the API's default, and a shorter prompt.
         if is_error {
             bytes.extend_from_slice(b",\"is_error\":true");
         }
@@ -236,58 +242,58 @@ impl Block {
         }))
     }
 
-    /// The canonical bytes.
+    /// Canonical bytes, as they appear in logs and requests.
     pub fn bytes(&self) -> &Bytes {
         &self.0.bytes
     }
 
-    /// What kind of block it is.
+    /// Kind, as read from `type`.
     pub fn kind(&self) -> BlockKind {
         self.0.kind
     }
 
-    /// The hash of the canonical bytes.
+    /// BLAKE3 hash of the canonical bytes, computed once.
     pub fn hash(&self) -> Hash {
         self.0.hash
     }
 
-    /// The call a `tool_use` makes or a `tool_result` answers.
+    /// Id of the call that a `tool_use` makes or a `tool_result` answers; none for other kinds.
     pub fn call(&self) -> Option<&CallId> {
         self.0.call.as_ref()
     }
 
-    /// The tool a `tool_use` names.
+    /// Name of the tool that a `tool_use` calls.
     pub fn tool(&self) -> Option<&str> {
         self.0.tool.as_deref()
     }
 
-    /// Whether a tool result says that the tool failed.
+    /// Whether a tool result reports a failure of the tool.
     pub fn is_error(&self) -> bool {
         self.0.is_error
     }
 
-    /// Whether the provider would refuse the block by itself: empty text, unsigned thinking.
+    /// Whether the provider rejects the block by itself: empty text, unsigned thinking.
     pub fn is_unsendable(&self) -> bool {
         self.0.unsendable
     }
 
-    /// Whether a cache marker may stand on the block.
+    /// Whether the API accepts `cache_control` on the block.
     pub fn takes_marker(&self) -> bool {
         !self.0.kind.is_thinking() && !self.0.unsendable
     }
 
-    /// What the token estimate needs to know.
+    /// Byte and character counts for the token estimate.
     pub fn weight(&self) -> &Weight {
         &self.0.weight
     }
 
-    /// Whether both are the very same allocation: shared, not equal by chance.
+    /// Whether both are one allocation; tests use this to tell sharing from equality.
     pub fn shares_bytes_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The block's readable text: of a text block, of thinking, of a tool result's text parts, or of
-    /// the provider's summary.
+    /// Readable text of a text block, of thinking, of a tool result's text parts, or of the
+    /// provider's summary; none for other kinds.
     pub fn readable_text(&self) -> Option<String> {
         let head: Head<'_> = serde_json::from_slice(&self.0.bytes).ok()?;
         let raw = match self.0.kind {
@@ -299,12 +305,12 @@ impl Block {
         text_of(raw)
     }
 
-    /// The string at `name` of a tool call's input, such as the path a file tool was given.
+    /// String member `name` of a tool call's input, such as the path given to a file tool.
     pub fn input_text(&self, name: &str) -> Option<String> {
         serde_json::from_str(&self.input_json(name)?).ok()
     }
 
-    /// The JSON at `name` of a tool call's input.
+    /// Raw JSON of member `name` of a tool call's input.
     pub fn input_json(&self, name: &str) -> Option<String> {
         let head: Head<'_> = serde_json::from_slice(&self.0.bytes).ok()?;
         let members: RawMembers<'_> = serde_json::from_str(head.input?.get()).ok()?;
@@ -313,7 +319,7 @@ impl Block {
     }
 }
 
-/// The text of a JSON string, or of all text blocks in an array of blocks.
+/// Text of a JSON string, or of all text blocks in an array, joined by newlines.
 fn text_of(raw: &RawValue) -> Option<String> {
     if raw.get().starts_with('"') {
         return serde_json::from_str(raw.get()).ok();
@@ -332,7 +338,8 @@ fn text_of(raw: &RawValue) -> Option<String> {
     Some(text)
 }
 
-/// JSON strings cannot fail to serialise; an empty string stands in for the impossible.
+/// JSON string literal of `text`. Serialising a `str` cannot fail; the empty literal only avoids a
+/// panic path.
 fn json_string(text: &str) -> String {
     json::to_bytes(text)
         .ok()
@@ -340,9 +347,11 @@ fn json_string(text: &str) -> String {
         .unwrap_or_else(|| "\"\"".to_owned())
 }
 
-/// Takes `cache_control` out of a block and out of the parts of a tool result.
+/// Removes `cache_control` from a block and from the parts of a tool result. Markers are set per
+/// request; kept in the bytes, they would change the hash whenever a marker moved.
 fn strip_markers(bytes: &Bytes) -> Result<Bytes, BlockError> {
     const MARKER: &str = "cache_control";
+    // Nearly all blocks have no marker: one search instead of parsing the members.
     if memchr::memmem::find(bytes, b"\"cache_control\"").is_none() {
         return Ok(bytes.clone());
     }
@@ -352,6 +361,7 @@ fn strip_markers(bytes: &Bytes) -> Result<Bytes, BlockError> {
         if name == MARKER {
             continue;
         }
+        // The name may need escapes; `raw` adds the quotes itself.
         let key = json_string(&name);
         let value = if name == "content" && value.get().starts_with('[') {
             strip_parts(value)?
@@ -376,6 +386,7 @@ fn strip_parts(array: &RawValue) -> Result<Cow<'_, [u8]>, BlockError> {
         };
         out.extend_from_slice(&stripped);
     }
+    // An empty array never entered the loop, which writes the opening bracket.
     if out.is_empty() {
         out.push(b'[');
     }
@@ -385,6 +396,7 @@ fn strip_parts(array: &RawValue) -> Result<Cow<'_, [u8]>, BlockError> {
 
 impl PartialEq for Block {
     fn eq(&self, other: &Self) -> bool {
+        // Views share blocks, so that most comparisons end at the pointer.
         self.shares_bytes_with(other) || self.0.bytes == other.0.bytes
     }
 }
@@ -398,7 +410,7 @@ impl fmt::Debug for Block {
 }
 
 impl From<&Block> for RawJson {
-    /// The block's bytes as JSON, shared.
+    /// Shares the block's bytes; no copy.
     fn from(block: &Block) -> Self {
         Self::of_canonical(block.bytes().clone())
     }

@@ -86,7 +86,7 @@ fn weight_counts_scripts_escapes_and_pictures() {
     assert_eq!((wide.text_bytes, wide.wide_chars), (0, 2));
     let escaped = *block(r#"{"type":"text","text":"\u65e5x"}"#).weight();
     assert_eq!((escaped.text_bytes, escaped.wide_chars), (1, 1));
-    // A GIF header that says 280 by 56 pixels: 10 by 2 tiles.
+    // GIF header with a size of 280 by 56 pixels: 10 by 2 tiles.
     let gif = base64::Engine::encode(
         &base64::engine::general_purpose::STANDARD,
         [&b"GIF89a"[..], &[0x18, 0x01, 0x38, 0x00, 0, 0, 0, 0, 0, 0]].concat(),

@@ -1,6 +1,7 @@
-//! Identifiers. Each kind has its own type, so that a record id cannot be passed for a call id.
+//! Identifiers, one type per kind, so that a record id cannot be passed for a call id.
 //!
-//! Ids are opaque text: Dormouse writes UUIDs, but transcripts of other tools use what they like.
+//! Ids are opaque text. Dormouse writes UUIDs, transcripts of other tools contain anything; no code
+//! may parse an id.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -14,7 +15,7 @@ macro_rules! text_id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Wraps the text of an id.
+            /// Wraps the text of an id; any text is accepted.
             pub fn new(text: impl Into<Arc<str>>) -> Self {
                 Self(text.into())
             }
@@ -46,30 +47,30 @@ macro_rules! text_id {
 }
 
 text_id! {
-    /// One record of a log (`uuid` on disk).
+    /// Id of one record of a log (`uuid` on disk).
     RecordId
 }
 text_id! {
-    /// One session, and the log that holds it.
+    /// Id of one session and of the log that holds it.
     SessionId
 }
 text_id! {
-    /// One response of a model (`message.id` on the wire).
+    /// Id of one model response (`message.id` on the wire).
     MessageId
 }
 text_id! {
-    /// One tool call (`tool_use.id` on the wire).
+    /// Id of one tool call (`tool_use.id` on the wire).
     CallId
 }
 text_id! {
-    /// One agent inside a session.
+    /// Id of one agent inside a session.
     AgentId
 }
 
-/// The place of a record in the order of its log.
+/// Position of a record in the order of its log.
 ///
-/// Dormouse numbers its records from 1. Lines of other tools carry no number; their byte offset
-/// stands in, marked by the top bit so that the two can never collide.
+/// Dormouse numbers its records from 1. Lines of other tools have no number; their byte offset
+/// stands in, marked by one bit so that the two never collide.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -77,29 +78,31 @@ text_id! {
 pub struct Seq(u64);
 
 impl Seq {
+    /// Bit that marks an offset: far above any record number or file size, and below 2^53, so that
+    /// JSON readers which hold numbers as doubles keep it exact.
     const FROM_OFFSET: u64 = 1 << 52;
 
-    /// A number written in the log.
+    /// Number as written in the log.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// The stand-in for a line without a number.
+    /// Stand-in for a line without a number, from its byte offset.
     pub const fn from_offset(offset: u64) -> Self {
         Self(Self::FROM_OFFSET | offset)
     }
 
-    /// The number, or the marked offset.
+    /// Raw value: the number, or the offset with its mark.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Whether this is a stand-in made from a byte offset.
+    /// Whether this is a stand-in made from a byte offset; such values order only among themselves.
     pub const fn is_offset(self) -> bool {
         self.0 & Self::FROM_OFFSET != 0
     }
 
-    /// The number after this one.
+    /// Next number in the log.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
@@ -116,17 +119,17 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Names one block of one record. What a layer decides about a block is keyed by this.
+/// Address of one block of one record. Decisions of the layers about a block are keyed by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BlockKey {
-    /// The record.
+    /// Sequence number of the record.
     pub record: Seq,
-    /// The block's position in the record.
+    /// Zero-based position among the blocks of the record.
     pub index: u32,
 }
 
 impl BlockKey {
-    /// The block at `index` of `record`.
+    /// Address of the block at `index` of `record`.
     pub const fn new(record: Seq, index: u32) -> Self {
         Self { record, index }
     }

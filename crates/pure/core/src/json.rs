@@ -1,8 +1,8 @@
-//! JSON at the level of bytes: what serde cannot do without changing them.
+//! JSON at the level of bytes, where serde would change them.
 //!
-//! The prompt's bytes are what providers hash, so a value that came from outside is never parsed
-//! and printed again. This module only takes white space away, takes a member out, and puts raw
-//! members together. It does not validate: callers hand in text that serde has accepted.
+//! Providers hash the prompt's bytes, so a value that came from outside is never parsed and
+//! serialised again. This module removes white space, removes a member and joins raw members. It
+//! does not validate: callers pass in text that serde has accepted.
 
 use bytes::Bytes;
 use serde::de::value::MapAccessDeserializer;
@@ -18,37 +18,40 @@ thread_local! {
     static SERIALISED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How many bytes of prompt content this thread has serialised so far.
+/// Bytes of prompt content that this thread has serialised so far.
 ///
-/// Every path that turns values into prompt bytes goes through [`to_bytes`], so the difference
-/// between two readings shows whether a turn serialised more than what was new.
+/// All code that turns values into prompt bytes goes through [`to_bytes`], so the difference
+/// between two readings shows whether a turn serialised more than its new content. The
+/// benchmarks of `context` print it.
 pub fn serialised_bytes() -> u64 {
     SERIALISED.get()
 }
 
-/// Serialises a value once, without white space.
+/// Serialises a value, without white space, and counts the bytes.
 ///
 /// # Errors
-/// When the value refuses to be serialised, for example a map with keys that are not text.
+/// When the value cannot be serialised, for example a map with keys that are not text.
 pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Bytes, serde_json::Error> {
     let bytes = serde_json::to_vec(value)?;
     SERIALISED.set(SERIALISED.get() + bytes.len() as u64);
     Ok(Bytes::from(bytes))
 }
 
-/// Finds the byte after the string that opens at `start` (`text[start] == b'"'`).
+/// Index of the byte after the string that opens at `start` (`text[start] == b'"'`).
 pub(crate) fn string_end(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
+    // Only these two bytes matter: no byte of a multi-byte character equals either.
     while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
         if text[at + found] == b'"' {
             return at + found + 1;
         }
+        // Skips the escaped byte as well: after `\"` the string goes on.
         at += found + 2;
     }
     text.len()
 }
 
-/// Takes insignificant white space out of JSON text; shares the input when there is none.
+/// Removes insignificant white space from JSON text; shares the input if there is none.
 pub fn compact(raw: &Bytes) -> Bytes {
     match without_space(raw) {
         Cow::Borrowed(_) => raw.clone(),
@@ -56,7 +59,7 @@ pub fn compact(raw: &Bytes) -> Bytes {
     }
 }
 
-/// The same for borrowed text.
+/// [`compact`] for borrowed text.
 pub fn without_space(text: &[u8]) -> Cow<'_, [u8]> {
     let mut at = 0;
     while at < text.len() {
@@ -90,10 +93,10 @@ fn compact_from(text: &[u8], first_space: usize) -> Vec<u8> {
     out
 }
 
-/// The members of a JSON object in their order, values untouched.
+/// Members of a JSON object in their order, values as raw text.
 #[derive(Debug)]
 pub struct RawMembers<'a>(
-    /// Name and value of each.
+    /// Name and raw value of each member.
     pub Vec<(Cow<'a, str>, &'a RawValue)>,
 );
 
@@ -117,24 +120,24 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawMembers<'a> {
     }
 }
 
-/// Builds one JSON object from members whose values are serialised or raw.
+/// Writer of one JSON object from members that are serialised or raw.
 #[derive(Debug)]
 pub struct ObjectWriter {
     out: Vec<u8>,
 }
 
 impl ObjectWriter {
-    /// An object with room for `capacity` bytes.
+    /// Empty object with room for `capacity` bytes.
     pub fn with_capacity(capacity: usize) -> Self {
         let mut out = Vec::with_capacity(capacity);
         out.push(b'{');
         Self { out }
     }
 
-    /// Adds a member and serialises its value.
+    /// Appends a member and serialises its value.
     ///
     /// # Errors
-    /// When the value refuses to be serialised.
+    /// When the value cannot be serialised.
     pub fn field<T: Serialize + ?Sized>(
         &mut self,
         name: &str,
@@ -144,10 +147,10 @@ impl ObjectWriter {
         serde_json::to_writer(&mut self.out, value)
     }
 
-    /// Adds a member if there is a value.
+    /// Appends a member if there is a value; an absent one leaves no trace in the object.
     ///
     /// # Errors
-    /// When the value refuses to be serialised.
+    /// When the value cannot be serialised.
     pub fn optional<T: Serialize>(
         &mut self,
         name: &str,
@@ -156,37 +159,39 @@ impl ObjectWriter {
         value.map_or(Ok(()), |value| self.field(name, value))
     }
 
-    /// Starts a member; the caller appends its value to the buffer returned.
+    /// Begins a member; the caller appends the JSON of its value to the returned buffer.
     pub fn raw(&mut self, name: &str) -> &mut Vec<u8> {
         self.name(name);
         &mut self.out
     }
 
-    /// The finished object.
+    /// Closes the object and returns its bytes.
     pub fn finish(mut self) -> Vec<u8> {
         self.out.push(b'}');
         self.out
     }
 
     fn name(&mut self, name: &str) {
+        // One byte is the opening brace: the first member has no comma.
         if self.out.len() > 1 {
             self.out.push(b',');
         }
         self.out.push(b'"');
+        // Written without escapes: names are literals, or escaped by the caller.
         self.out.extend_from_slice(name.as_bytes());
         self.out.extend_from_slice(b"\":");
     }
 }
 
-/// JSON text carried through as it is, for example the parameters of a request.
+/// JSON text carried through unchanged, for example the parameters of a request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RawJson(Bytes);
 
 impl RawJson {
-    /// Serialises a value.
+    /// Serialises a value into JSON text.
     ///
     /// # Errors
-    /// When the value refuses to be serialised.
+    /// When the value cannot be serialised.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         to_bytes(value).map(Self)
     }
@@ -195,7 +200,7 @@ impl RawJson {
         Self(bytes)
     }
 
-    /// The JSON text.
+    /// JSON text without insignificant white space.
     pub fn bytes(&self) -> &Bytes {
         &self.0
     }
@@ -204,6 +209,7 @@ impl RawJson {
 impl From<&Value> for RawJson {
     fn from(value: &Value) -> Self {
         let text = value.to_string();
+        // Counted as in `to_bytes`, which this cannot use: a `Value` always serialises.
         SERIALISED.set(SERIALISED.get() + text.len() as u64);
         Self(Bytes::from(text))
     }
@@ -227,17 +233,19 @@ impl Serialize for RawJson {
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
+        // One form for equal values, so that hashes and comparisons of stored parameters are
+        // stable.
         Ok(Self(compact(&Bytes::from(text.into_string()))))
     }
 }
 
-/// A text value where one is expected, and nothing where something else stands.
+/// Text where a text is expected; none where another type is found.
 ///
-/// Transcripts of other tools change their types between versions; one odd field must not cost
-/// the line.
+/// Other tools change the types of their fields between versions, and one odd field must not make
+/// the whole line unreadable.
 #[derive(Debug, Default)]
 pub struct Text<'a>(
-    /// The text, if it was one.
+    /// Text of the value, if it was a string.
     pub Option<Cow<'a, str>>,
 );
 
@@ -250,10 +258,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// A flag that is set only by a JSON `true`.
+/// Flag that only a JSON `true` sets; any other value, and absence, is false.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Flag(
-    /// Whether it was `true`.
+    /// Whether the value was `true`.
     pub bool,
 );
 
@@ -263,10 +271,10 @@ impl<'de> Deserialize<'de> for Flag {
     }
 }
 
-/// A whole number where one is expected.
+/// Whole number where one is expected; none where anything else is found.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Number(
-    /// The number, if it was a whole one that is not negative.
+    /// Number, if it was whole and not negative.
     pub Option<u64>,
 );
 
@@ -279,19 +287,19 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// An object of a certain shape, or anything else.
+/// Object of type `T`, or a value of any other JSON type.
 ///
-/// Reading it in place spares a second pass over text that may be long.
+/// Deserialising in place avoids a second pass over text that may be megabytes long.
 #[derive(Debug)]
 pub enum OrElse<T> {
-    /// An object.
+    /// Value that was an object.
     Object(T),
-    /// Something else, skipped.
+    /// Value of any other type, skipped.
     Other,
 }
 
 impl<T> OrElse<T> {
-    /// The object, if it is one.
+    /// Object, if the value was one.
     pub const fn object(&self) -> Option<&T> {
         match self {
             Self::Object(object) => Some(object),
@@ -338,6 +346,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrElse<T> {
     }
 }
 
+/// Value of any type, reduced to what the lenient readers accept.
 enum Lenient<'a> {
     Text(Cow<'a, str>),
     Bool(bool),
@@ -353,6 +362,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Lenient<'a> {
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("any JSON value")
             }
+            // Borrowed where the string has no escapes: scans read transcripts of many megabytes.
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
                 Ok(Lenient::Text(Cow::Borrowed(text)))
             }
@@ -374,6 +384,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Lenient<'a> {
                 reason = "checked to be a whole number that fits"
             )]
             fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+                // Some writers print counts as `12.0`. 9e15 is below 2^53, the last exact integer
+                // of a double.
                 let whole = value.fract() == 0.0 && (0.0..9e15).contains(&value);
                 Ok(if whole {
                     Lenient::Number(value as u64)
@@ -388,6 +400,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Lenient<'a> {
                 self,
                 mut seq: A,
             ) -> Result<Self::Value, A::Error> {
+                // Consumed, because serde fails on elements that are left over.
                 while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
                 Ok(Lenient::Other)
             }

@@ -1,7 +1,8 @@
-//! The pure vocabulary of Dormouse: ids, units, blocks with their bytes, records, the settings
-//! table and the model table.
+//! Vocabulary of Dormouse: ids, units, blocks with their bytes, records, the settings table and the
+//! model table.
 //!
-//! Nothing here does IO, reads a clock or looks at the environment.
+//! Pure data and functions on it. No IO, no clock, no environment: files are read by `store` and
+//! `config`, and the time is passed in by the caller.
 
 pub mod block;
 pub mod hash;

@@ -1,13 +1,13 @@
-//! The model table: what each model can hold, what it costs, how it behaves.
+//! Model table: window, price and behaviour of each model.
 //!
 //! Model: a data file lists models by id; a user's file of the same form changes single fields or
-//! adds models. A name as it stands in a request or a transcript (dated, prefixed by a provider,
-//! with a `[1m]` suffix) resolves to one entry, or to the entry `unknown`, which has no prices: its
-//! cost is unknown, never zero.
+//! adds models. A name as written in a request or a transcript (dated, prefixed by a provider, with
+//! a `[1m]` suffix) resolves to one entry, or to the entry `unknown`, which has no prices: its cost
+//! is unknown, never zero.
 //!
-//! Responsibilities: reading the data, resolving names, prices and what usage costs.
-//! Not here: which window applies to a session (settings and headers have a say in that), where
-//! the user's file lies, and asking the provider.
+//! Responsibilities: parsing the data, resolving names, prices and the cost of usage.
+//! Not here: the window of a session (settings and headers change it), the location of the user's
+//! file, and queries to the provider.
 
 mod field;
 mod names;
@@ -30,10 +30,10 @@ use std::sync::LazyLock;
 
 const BUILTIN: &str = include_str!("../data/models.toml");
 
-/// Id of the entry that stands for every model the table does not list.
+/// Id of the entry used for every model that the table does not list.
 pub const UNKNOWN_MODEL: &str = "unknown";
 
-/// All models known, built in or from the user's file.
+/// All known models, built in or from the user's file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelTable {
     models: BTreeMap<String, ModelInfo>,
@@ -43,10 +43,10 @@ pub struct ModelTable {
 }
 
 impl ModelTable {
-    /// The table that comes with the program.
+    /// Table compiled into the program.
     pub fn builtin() -> &'static Self {
-        // The data is part of the program and a test reads it; should it ever be unreadable, every
-        // model is unknown, which is safe, instead of the program not starting.
+        // A test parses the data, so this cannot fail in a tested build. Should it fail anyway,
+        // every model is unknown, which only disables prices, instead of the program not starting.
         static TABLE: LazyLock<ModelTable> = LazyLock::new(|| {
             ModelTable::empty()
                 .merged(BUILTIN)
@@ -55,12 +55,12 @@ impl ModelTable {
         &TABLE
     }
 
-    /// The built-in table with the entries of a user's file on top, field by field.
+    /// Built-in table with the entries of a user's file on top, field by field.
     pub fn with_overrides(toml_text: &str) -> Result<Self, ModelTableError> {
         Self::builtin().clone().merged(toml_text)
     }
 
-    /// Finds the entry for a model name in any of the forms it is written in.
+    /// Entry for a model name in any of its spellings; that of [`UNKNOWN_MODEL`] if none matches.
     pub fn lookup(&self, name: &str) -> Resolved<'_> {
         let query = names::Query::new(name);
         let found = self
@@ -75,7 +75,7 @@ impl ModelTable {
         }
     }
 
-    /// All listed models in the order of their ids, without the fallback.
+    /// All listed models in the order of their ids, without the entry for unknown models.
     pub fn iter(&self) -> impl Iterator<Item = &ModelInfo> {
         self.models.values()
     }
@@ -90,92 +90,94 @@ impl ModelTable {
     }
 }
 
-/// What a model name resolved to.
+/// Result of looking up a model name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resolved<'t> {
-    /// The entry; that of `unknown` if none matched.
+    /// Entry that matched; that of `unknown` if none did.
     pub info: &'t ModelInfo,
-    /// How the name led to it.
+    /// Kind of match, for diagnostics.
     pub matched: Matched,
-    /// The name ended in `[1m]`, which asks for a window of a million tokens.
+    /// Set when the name ended in `[1m]`, which asks for a window of a million tokens.
     pub million_suffix: bool,
 }
 
 impl Resolved<'_> {
-    /// The table lists this model.
+    /// Whether the table lists the model.
     pub fn is_known(&self) -> bool {
         self.matched != Matched::Unknown
     }
 }
 
-/// How a name led to an entry. Provider prefixes, dates and the like do not count.
+/// Kind of match between a name and an entry. Provider prefixes and dates are ignored for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matched {
-    /// By its id.
+    /// Match by the entry's id.
     Id,
-    /// By another name of it.
+    /// Match by one of its aliases.
     Alias,
-    /// By a name rule with a trailing `*`.
+    /// Match by an alias with a trailing `*`, which covers every name with that prefix.
     Prefix,
-    /// Not at all.
+    /// No match: the entry is that of `unknown`.
     Unknown,
 }
 
-/// What is known of one model.
+/// One row of the table: limits, prices and behaviour of a model.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts of a data row, not states"
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelInfo {
-    /// The id to send, without a date.
+    /// Id to send in requests, without a date.
     pub id: String,
     /// Other names; a trailing `*` makes one a prefix rule.
     pub aliases: Vec<String>,
-    /// Tokens the model can hold, prompt and answer together.
+    /// Tokens of the context window, prompt and answer together.
     pub window: Tokens,
-    /// Longest answer.
+    /// Upper limit of `max_tokens` in a request.
     pub max_output: Tokens,
-    /// Prices, if known.
+    /// Prices; none if unknown, so that the cost is reported as unknown.
     pub prices: Option<Prices>,
-    /// A shorter prefix than this is not cached, whatever markers it has.
+    /// Shortest prefix, in tokens, that the provider caches; markers on shorter ones have no
+    /// effect.
     pub cache_minimum: Tokens,
-    /// Generation of its tokenizer.
+    /// Tokenizer generation, which sets the default of `bytes_per_token`.
     pub tokenizer: Tokenizer,
-    /// Estimate of bytes per token.
+    /// Estimated bytes per token: the model's own value, or that of its tokenizer.
     pub bytes_per_token: BytesPerToken,
     own_text_ratio: Option<Ratio>,
     own_json_ratio: Option<Ratio>,
-    /// What its thinking blocks are bound to.
+    /// Context that its thinking blocks are bound to; a rewrite there invalidates them.
     pub thinking_binding: ThinkingBinding,
-    /// Models of the same family can read its thinking.
+    /// Name shared by models that can read each other's thinking.
     pub thinking_family: String,
-    /// The provider drops the thinking of earlier turns.
+    /// Whether the provider drops the thinking of earlier turns from the prompt.
     pub strips_prior_thinking: bool,
-    /// System messages are accepted between turns.
+    /// Whether system messages are accepted between turns.
     pub mid_conversation_system: bool,
-    /// The effort that leaving it out amounts to, if known.
+    /// Effort that applies when a request names none, if known.
     pub default_effort: Option<Effort>,
-    /// Tokens the provider adds when tools are given, if known.
+    /// Tokens the provider adds to the prompt when tools are given, if known.
     pub hidden_tool_tokens: Option<HiddenToolTokens>,
-    /// The provider tells the model how much of its window is left.
+    /// Whether the provider tells the model how much of its window is left.
     pub context_awareness: bool,
-    /// No longer served.
+    /// No longer served; kept so that old transcripts can be priced.
     pub retired: bool,
 }
 
 impl ModelInfo {
-    /// What this usage cost, or `None` where the prices are not known.
+    /// Cost of **one** response, or `None` where the prices are unknown.
     pub fn cost(&self, usage: &TokenUsage) -> Option<Usd> {
         self.prices.as_ref().map(|prices| prices.cost(usage))
     }
 
-    /// Whether thinking that `maker` wrote means anything to this model.
+    /// Whether this model can read thinking that `maker` wrote.
     pub fn reads_thinking_of(&self, maker: &Self) -> bool {
         self.thinking_family == maker.thinking_family
     }
 
-    /// What every entry starts from; the data file's `unknown` refines it.
+    /// Values that every entry starts from; `unknown` in the data file refines them. The window is
+    /// the smallest in the table: an unlisted model must not be sent more than it can hold.
     fn fallback() -> Self {
         Self {
             id: UNKNOWN_MODEL.to_owned(),
@@ -200,26 +202,28 @@ impl ModelInfo {
     }
 }
 
-/// Generation of a tokenizer: the newer one makes about 30 % more tokens of the same text.
+/// Tokenizer generation: the newer one makes about 30 % more tokens of the same text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tokenizer {
-    /// Up to Opus 4.6, Sonnet 4.6 and Haiku 4.5.
+    /// Models up to Opus 4.6, Sonnet 4.6 and Haiku 4.5.
     Old,
-    /// From Opus 4.7 on.
+    /// Models from Opus 4.7 on.
     New,
 }
 
-/// How many bytes of UTF-8 make a token, by the kind of text.
+/// Bytes of UTF-8 per token, by the kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BytesPerToken {
-    /// Prose and code.
+    /// Ratio for prose and code.
     pub text: Ratio,
-    /// JSON.
+    /// Ratio for JSON, whose punctuation takes more tokens per byte.
     pub json: Ratio,
 }
 
 impl Default for BytesPerToken {
     fn default() -> Self {
+        // The figures of the older generation in the data file: a guess for models of other
+        // vendors.
         Self {
             text: Ratio { hundredths: 400 },
             json: Ratio { hundredths: 200 },
@@ -227,54 +231,55 @@ impl Default for BytesPerToken {
     }
 }
 
-/// Bytes per token, exact to a hundredth so that estimates are the same on every machine.
+/// Bytes per token in hundredths: integers give the same estimates on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio {
     hundredths: u32,
 }
 
 impl Ratio {
-    /// Estimated tokens of that many bytes, rounded up.
+    /// Estimated tokens of `bytes` bytes, rounded up.
     pub fn tokens_of(self, bytes: u64) -> Tokens {
+        // A ratio of zero is refused by the parser; `max` keeps the division defined regardless.
         let per_token = u128::from(self.hundredths.max(1));
         Tokens(u64::try_from((u128::from(bytes) * 100).div_ceil(per_token)).unwrap_or(u64::MAX))
     }
 
-    /// Bytes per token, for display.
+    /// Bytes per token as a float, for display only.
     pub fn as_f64(self) -> f64 {
         f64::from(self.hundredths) / 100.0
     }
 }
 
-/// What a thinking block is bound to; an edit there makes it invalid.
+/// Context that a thinking block is bound to; a change there makes the block invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkingBinding {
-    /// To nothing but the model family.
+    /// Bound to the model family only.
     None,
-    /// To everything that precedes it: system, tools, earlier messages.
+    /// Bound to everything before it: system, tools, earlier messages.
     Prefix,
-    /// To the account only.
+    /// Bound to the account only.
     Account,
 }
 
-/// How much work a model puts into an answer.
+/// Amount of work a model puts into an answer, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
-    /// Least.
+    /// `low`: the least work and the fewest tokens.
     Low,
-    /// In between.
+    /// `medium`: between low and high.
     Medium,
-    /// More.
+    /// `high`: more work than medium; the default of several models.
     High,
-    /// Most.
+    /// `max`: the most work a model offers.
     Max,
 }
 
-/// Tokens the provider adds to a request with tools.
+/// Tokens the provider adds to a request with tools, by tool choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HiddenToolTokens {
-    /// Where the model may choose (tool choice `auto` or `none`).
+    /// Tokens for tool choice `auto` or `none`.
     pub auto: Tokens,
-    /// Where a tool is forced.
+    /// Tokens for a forced tool.
     pub any: Tokens,
 }

@@ -1,6 +1,7 @@
-//! Where in a text something is, for messages that name a line.
+//! Line and column of a byte offset, for error messages about text files.
 
-/// One-based line and column (in characters) of a byte offset.
+/// One-based line and column (in characters) of a byte offset. Offsets past the end or inside a
+/// character are moved back, because parsers report either.
 pub(crate) fn line_column(text: &str, offset: usize) -> (usize, usize) {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {

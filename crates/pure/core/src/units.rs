@@ -1,11 +1,13 @@
-//! Units that must not be mixed up.
+//! Units as types of their own, so that tokens, milliseconds and bytes cannot be confused.
+//!
+//! Arithmetic saturates: an absurd figure in a log must not abort the program.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 
-/// A number of model tokens.
+/// Number of model tokens; 0 to 2^64-1, in practice up to a few millions.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -13,15 +15,16 @@ use std::ops::{Add, AddAssign, Sub};
 pub struct Tokens(pub u64);
 
 impl Tokens {
-    /// No tokens.
+    /// Zero tokens, the start of sums.
     pub const ZERO: Self = Self(0);
 
-    /// The plain number.
+    /// Number as a plain integer.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// Difference that stops at zero.
+    /// Difference that stops at zero. Estimates and measurements differ, so `after - before` may be
+    /// negative.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -60,7 +63,7 @@ impl Sum for Tokens {
     }
 }
 
-/// A moment, in milliseconds since the Unix epoch (UTC).
+/// Point in time, in milliseconds since the Unix epoch (UTC).
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -68,13 +71,13 @@ impl Sum for Tokens {
 pub struct Millis(pub i64);
 
 impl Millis {
-    /// The moment so many milliseconds later.
+    /// Point in time `millis` milliseconds later.
     #[must_use]
     pub fn after(self, millis: u64) -> Self {
         Self(self.0.saturating_add_unsigned(millis))
     }
 
-    /// Reads an RFC 3339 time such as `2026-02-12T14:11:56.103Z`.
+    /// Parses an RFC 3339 time such as `2026-02-12T14:11:56.103Z`; none for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let at: jiff::Timestamp = text.parse().ok()?;
         Some(Self(at.as_millisecond()))
@@ -87,10 +90,11 @@ impl Millis {
 }
 
 impl fmt::Display for Millis {
-    /// RFC 3339 with milliseconds, the form Claude Code's transcripts use.
+    /// RFC 3339 with milliseconds, as in Claude Code's transcripts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
             Ok(at) => write!(f, "{at:.3}"),
+            // Outside the years that a timestamp covers; only a damaged log contains such a value.
             Err(_) => write!(f, "{} ms", self.0),
         }
     }

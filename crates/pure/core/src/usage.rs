@@ -1,10 +1,10 @@
-//! What a request used, and what that cost.
+//! Token usage of a request, and money.
 //!
 //! Model: a provider bills five kinds of tokens, each at its own price. [`TokenUsage`] keeps them
-//! apart; [`Usd`] is money as a whole number of pico-dollars, the smallest amount one token of any
-//! listed price can cost, so that a sum over a million responses equals the sum of its parts.
+//! apart; [`Usd`] is a whole number of pico-dollars, the finest step of any list price per token,
+//! so that a sum over a million responses has no rounding error.
 //!
-//! Not here: prices (see [`crate::models`]) and what a provider's response looks like.
+//! Not here: prices (see [`crate::models`]) and the parsing of responses (`record/read.rs`).
 
 use crate::units::Tokens;
 use serde::{Deserialize, Serialize};
@@ -13,10 +13,10 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub};
 use std::str::FromStr;
 
-/// Tokens of one response, or of many added up, by the price they are billed at.
+/// Tokens of one response, or of many added up, by billing category.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TokenUsage {
-    /// Prompt tokens neither read from nor written to a cache.
+    /// Prompt tokens neither read from nor written to a cache; the provider's `input_tokens`.
     pub input: Tokens,
     /// Prompt tokens read from a cache.
     pub cache_read: Tokens,
@@ -24,17 +24,17 @@ pub struct TokenUsage {
     pub cache_write_5m: Tokens,
     /// Prompt tokens written to a cache that lives one hour.
     pub cache_write_1h: Tokens,
-    /// Tokens the model wrote.
+    /// Tokens the model wrote, thinking included.
     pub output: Tokens,
 }
 
 impl TokenUsage {
-    /// The whole prompt, however it was billed.
+    /// Length of the whole prompt, regardless of how it was billed.
     pub fn prompt(&self) -> Tokens {
         self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h
     }
 
-    /// Prompt and answer: what the conversation holds after this response.
+    /// Prompt and answer: the length of the conversation after this response.
     pub fn total(&self) -> Tokens {
         self.prompt() + self.output
     }
@@ -71,24 +71,25 @@ impl<'a> Sum<&'a Self> for TokenUsage {
     }
 }
 
+/// A list price of $0.000001 per million tokens is one pico-dollar per token.
 const PICO_PER_DOLLAR: i128 = 1_000_000_000_000;
-/// Decimal places of a pico-dollar.
+/// Decimal places of a pico-dollar; has to match [`PICO_PER_DOLLAR`].
 const PICO_DIGITS: usize = 12;
 
-/// An exact amount of US dollars; may be negative (a difference).
+/// Exact amount of US dollars; negative for differences.
 ///
-/// Stored (serialised) as a decimal string such as `"0.0123"`, because JSON numbers do not carry
-/// every value.
+/// Serialised as a decimal string such as `"0.0123"`: JSON readers hold numbers as doubles, which
+/// would round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Usd {
     pico: i128,
 }
 
 impl Usd {
-    /// Nothing.
+    /// No money at all.
     pub const ZERO: Self = Self { pico: 0 };
 
-    /// An amount in pico-dollars (a millionth of a millionth).
+    /// Amount in pico-dollars (10^-12 dollars).
     pub const fn from_pico(pico: i128) -> Self {
         Self { pico }
     }
@@ -106,13 +107,13 @@ impl Usd {
         self.pico
     }
 
-    /// The amount in dollars, for charts and ratios; not for adding up.
+    /// Approximate amount in dollars, for charts and ratios; sums of it accumulate errors.
     #[expect(clippy::cast_precision_loss, reason = "documented as approximate")]
     pub fn as_f64(self) -> f64 {
         self.pico as f64 / PICO_PER_DOLLAR as f64
     }
 
-    /// The exact decimal form, without a currency sign and without trailing zeros.
+    /// Exact decimal form, without a currency sign and without trailing zeros.
     pub fn to_decimal(self) -> String {
         let magnitude = self.pico.unsigned_abs();
         let unit = PICO_PER_DOLLAR.unsigned_abs();
@@ -133,6 +134,8 @@ impl fmt::Display for Usd {
         let magnitude = self.pico.unsigned_abs();
         let unit = PICO_PER_DOLLAR.unsigned_abs();
         let sign = if self.pico < 0 { "-" } else { "" };
+        // Fewer dollars get more digits: a request costs fractions of a cent, and `$0.00` says
+        // nothing.
         let digits: usize = if magnitude == 0 || magnitude >= unit {
             2
         } else if magnitude >= unit / 100 {
@@ -143,6 +146,7 @@ impl fmt::Display for Usd {
         let scale = 10_u128.pow(u32::try_from(digits).unwrap_or(2));
         let step = unit / scale;
         let rounded = magnitude.saturating_add(step / 2) / step;
+        // A positive amount must not be shown as zero.
         if rounded == 0 && magnitude > 0 {
             return write!(f, "{sign}<$0.000001");
         }
@@ -154,7 +158,7 @@ impl fmt::Display for Usd {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not an amount of dollars such as 1.50")]
 pub struct UsdParseError {
-    /// What was given.
+    /// Text as it was given.
     pub text: String,
 }
 
@@ -181,6 +185,7 @@ fn parse_pico(text: &str) -> Option<i128> {
     if whole.is_empty()
         || !all_digits(whole)
         || !all_digits(fraction)
+        // More digits would have to be rounded, and amounts are exact.
         || fraction.len() > PICO_DIGITS
     {
         return None;

@@ -1,17 +1,17 @@
-//! What was used, response by response.
+//! Token usage per response.
 //!
 //! # Model
-//! A [`UsageBook`] maps each response to the latest figures that were told of it. One response is
-//! told of by several lines (each content block has its own, with the figures as known then), and
-//! a resumed session copies lines of the one before: since a response has one entry, counting it
-//! twice is impossible, and the order of telling decides which figures stand.
+//! A [`UsageBook`] maps each response to its latest reported figures. One response is reported by
+//! several lines (each content block has its own, with the figures as known at that moment), and a
+//! resumed session copies lines of the previous one. Because a response has one entry, it cannot be
+//! counted twice; of several reports, the last one noted is kept.
 //!
 //! # Responsibilities
-//! Sums and cost per model. Each response is priced by itself, because some models have a step
-//! for long prompts. What has no known price is counted, never taken for free.
+//! Sums and cost per model. Each response is priced by itself, because some models charge more for
+//! long prompts. A response without a known price is counted as unpriced, never as free.
 //!
 //! # Not here
-//! Finding the figures in a transcript.
+//! Finding the figures in a transcript (`store` does).
 
 use crate::id::{MessageId, RecordId};
 use crate::models::ModelTable;
@@ -20,23 +20,24 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// The model name of answers that a client made up without asking anybody.
+/// Model name under which clients record answers they made up without a request. Such answers cost
+/// nothing and are left out of all sums.
 pub const SYNTHETIC_MODEL: &str = "<synthetic>";
 
-/// What makes a response the same response.
+/// Identity of a response, by the strongest id that its line carries.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResponseKey {
-    /// The provider's id of the message.
+    /// Message id given by the provider.
     Message(MessageId),
-    /// The provider's id of the request.
+    /// Request id given by the provider, for lines without a message id.
     Request(Arc<str>),
-    /// The record that tells of it.
+    /// Record that reports the usage, for lines without either.
     Record(RecordId),
-    /// A line without any id: the number of its file in the book, and where it begins.
+    /// Line without any id, identified by its position.
     Line {
-        /// The file.
+        /// Number of the file in the book, from [`UsageBook::next_source`].
         source: u32,
-        /// The place in it.
+        /// Byte offset at which the line begins.
         offset: u64,
     },
 }
@@ -47,7 +48,7 @@ struct Response {
     usage: TokenUsage,
 }
 
-/// The latest figures of every response.
+/// Latest figures of every response.
 #[derive(Clone, Debug, Default)]
 pub struct UsageBook {
     responses: HashMap<ResponseKey, Response>,
@@ -55,23 +56,23 @@ pub struct UsageBook {
     sources: u32,
 }
 
-/// Sums over responses.
+/// Sums over responses of one model, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UsageSum {
-    /// Responses.
+    /// Number of responses, unpriced ones included.
     pub responses: u64,
-    /// Their tokens.
+    /// Tokens of all responses, by billing category.
     pub usage: TokenUsage,
-    /// What those with a known price cost.
+    /// Cost of the responses with a known price; a lower bound while `unpriced` is above zero.
     pub cost: Usd,
-    /// Responses without a known price.
+    /// Number of responses without a known price.
     pub unpriced: u64,
 }
 
 impl UsageSum {
-    /// Counts one response. Prices depend on the single prompt's length, so the cost of a sum is
-    /// no function of its tokens.
+    /// Adds one response. The caller prices it by itself: prices depend on the length of the single
+    /// prompt, so the cost of a sum cannot be computed from summed tokens.
     pub fn count(&mut self, usage: TokenUsage, cost: Option<Usd>) {
         self.add(&Self {
             responses: 1,
@@ -89,47 +90,48 @@ impl UsageSum {
     }
 }
 
-/// All sums of a book.
+/// Sums of a whole book.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsageTotals {
-    /// By the model's name as it was told.
+    /// Sums by model, under the name used in the log.
     pub by_model: BTreeMap<Arc<str>, UsageSum>,
-    /// Over all models.
+    /// Sum over all models, synthetic answers excluded.
     pub all: UsageSum,
-    /// Answers that a client made up; nothing was asked, so they are in no sum.
+    /// Number of answers that a client made up without a request; in no sum.
     pub synthetic: u64,
 }
 
 impl UsageBook {
-    /// An empty book.
+    /// Book without any response.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A number for a further file, to tell its lines without an id from those of other files.
+    /// Number for one more file, so that lines without an id in different files stay distinct.
     pub fn next_source(&mut self) -> u32 {
         self.sources += 1;
         self.sources
     }
 
-    /// Notes what a response used; earlier figures of it no longer count.
+    /// Stores the figures of a response and replaces earlier ones.
     pub fn note(&mut self, key: ResponseKey, model: &str, usage: TokenUsage) {
         let model = self.model(model);
         self.responses.insert(key, Response { model, usage });
     }
 
-    /// How many responses are in the book, made-up ones included.
+    /// Number of responses in the book, synthetic ones included.
     pub fn len(&self) -> usize {
         self.responses.len()
     }
 
-    /// Whether nothing was noted.
+    /// Whether no response was noted.
     pub fn is_empty(&self) -> bool {
         self.responses.is_empty()
     }
 
-    /// Sums and cost.
+    /// Sums and cost, at the prices of `table`.
     pub fn totals(&self, table: &ModelTable) -> UsageTotals {
+        // One lookup per model: resolving a name is far slower than adding up a response.
         let infos: Vec<_> = self
             .models
             .iter()
@@ -138,6 +140,7 @@ impl UsageBook {
         let mut sums = vec![UsageSum::default(); self.models.len()];
         for response in self.responses.values() {
             let index = response.model as usize;
+            // Always in range: `model` below made the index.
             let (Some(sum), Some(info)) = (sums.get_mut(index), infos.get(index)) else {
                 continue;
             };
@@ -147,6 +150,7 @@ impl UsageBook {
         for (name, sum) in self.models.iter().zip(sums) {
             if **name == *SYNTHETIC_MODEL {
                 totals.synthetic = sum.responses;
+            // A correction may have moved the only response of a name to another model.
             } else if sum.responses > 0 {
                 totals.all.add(&sum);
                 totals.by_model.insert(Arc::clone(name), sum);
@@ -155,7 +159,7 @@ impl UsageBook {
         totals
     }
 
-    /// The number of a model. There are few, so looking through them is fastest.
+    /// Index of a model name. A linear search is fastest: a book holds a handful of models.
     fn model(&mut self, name: &str) -> u32 {
         let found = self.models.iter().position(|known| **known == *name);
         let index = found.unwrap_or_else(|| {

@@ -1,10 +1,11 @@
-//! What a block weighs, before any model is known.
+//! Weight of a block: its content by category, before any model is known.
 //!
-//! Estimating tokens needs the number of text and JSON bytes, how many characters are of the wide
-//! scripts (which tokenise far denser than Latin ones) and what has a fixed price, such as images.
-//! These figures are read once, when a block is made; turning them into tokens is arithmetic.
+//! A token estimate needs the number of text and JSON bytes, the number of characters in wide
+//! scripts (which take far more tokens per byte than Latin text) and items with a fixed token
+//! price, such as images. These figures are counted once, when a block is made; converting them
+//! into tokens is arithmetic.
 //!
-//! Not here: bytes per token and calibration. They depend on the model (`dormouse-context`).
+//! Not here: bytes per token and calibration, which depend on the model (`dormouse-context`).
 
 use crate::block::{BlockKind, Head};
 use base64::Engine as _;
@@ -12,13 +13,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::ops::{Add, AddAssign, Sub};
 
-/// Tokens charged for an image or document whose size is unknown.
+/// Tokens assumed for an image or document whose size is unknown. Above the 1,568 of the largest
+/// image, so that the estimate errs on the high side and compaction comes early rather than too
+/// late.
 pub const UNKNOWN_MEDIA_TOKENS: u64 = 2_000;
 
-/// Base64 characters decoded to learn an image's size; the header is near the front.
+/// Base64 characters decoded to find an image's dimensions: 48 KiB of the file. The dimensions
+/// follow the metadata at the front; decoding a whole image costs milliseconds per block.
 const IMAGE_HEADER_CHARS: usize = 64 * 1024;
 
-/// Countable content, additive over blocks.
+/// Countable content of one block or of many; addition is component-wise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Weight {
@@ -26,15 +30,15 @@ pub struct Weight {
     pub text_bytes: u64,
     /// Bytes of JSON structure and arguments.
     pub json_bytes: u64,
-    /// Characters of Chinese, Japanese, Korean and similar scripts.
+    /// Characters of Chinese, Japanese, Korean and similar scripts, about a token each.
     pub wide_chars: u64,
-    /// Tokens with a price of their own: images, documents.
+    /// Tokens of images and documents, which are billed by size and not by bytes.
     pub media_tokens: u64,
 }
 
 impl Weight {
-    /// Weighs a JSON string, quotes included, in a few passes at the speed of memory: this runs
-    /// over every byte of every block.
+    /// Weighs a JSON string, quotes included. Runs over every byte of every block, so it counts
+    /// bytes with vectorised searches instead of decoding characters.
     pub(crate) fn of_json_text(quoted: &str) -> Self {
         let inner = quoted.as_bytes();
         let inner = inner
@@ -47,6 +51,8 @@ impl Weight {
         } else {
             inner.iter().filter(is_wide).count() as u64
         };
+        // Escapes are longer than the characters they stand for: `\n` is two bytes but one
+        // character.
         let (escaped, escaped_wide) = escapes(inner);
         let bytes = inner.len() as u64;
         Self {
@@ -67,6 +73,8 @@ impl Weight {
             BlockKind::ToolResult => head.content.map_or_else(Self::default, content),
             BlockKind::Image => image(head.source),
             BlockKind::Document => document(head.source),
+            // The fields of these kinds are unknown or encrypted; the length of the block is the
+            // only figure.
             BlockKind::RedactedThinking | BlockKind::Compaction | BlockKind::Other => Self {
                 json_bytes: len as u64,
                 ..Self::default()
@@ -79,15 +87,17 @@ fn text(raw: Option<&RawValue>) -> Weight {
     raw.map_or_else(Weight::default, |raw| Weight::of_json_text(raw.get()))
 }
 
-/// Bytes that escapes add beyond the characters they stand for, and wide characters among them.
+/// Bytes that escapes take beyond the characters they stand for, and the wide characters among
+/// them.
 ///
-/// Every backslash counts as one byte too many. That is one too few for an escaped backslash, which
-/// is rare and off by a quarter of a token.
+/// Every backslash counts as one extra byte. An escaped backslash is thereby counted twice, an
+/// error of a quarter of a token on a rare sequence.
 fn escapes(text: &[u8]) -> (u64, u64) {
     let mut extra = memchr::memchr_iter(b'\\', text).count() as u64;
     let mut wide = 0;
     if extra > 0 {
         for at in memchr::memmem::find_iter(text, b"\\u") {
+            // `\u3xxx` to `\udxxx`, about the range of the lead bytes above.
             if matches!(
                 text.get(at + 2),
                 Some(b'3'..=b'9' | b'a'..=b'd' | b'A'..=b'D')
@@ -102,7 +112,7 @@ fn escapes(text: &[u8]) -> (u64, u64) {
     (extra, wide)
 }
 
-/// The content of a tool result: a string, or an array of blocks.
+/// Weight of a tool result's content: a string, or an array of blocks.
 fn content(raw: &RawValue) -> Weight {
     if raw.get().starts_with('"') {
         return Weight::of_json_text(raw.get());
@@ -111,6 +121,7 @@ fn content(raw: &RawValue) -> Weight {
         json_bytes: raw.get().len() as u64,
         ..Weight::default()
     };
+    // Unreadable content is still sent, so it is weighed by its length as JSON.
     let Ok(parts) = serde_json::from_str::<Vec<&RawValue>>(raw.get()) else {
         return whole;
     };
@@ -155,11 +166,16 @@ fn image(raw: Option<&RawValue>) -> Weight {
     }
 }
 
-/// One token per tile of 28 by 28 pixels after scaling down to 1,568 pixels and 1,568 tokens.
+/// Tokens of an image by the provider's rule: one per tile of 28 by 28 pixels after scaling down to
+/// a long edge of 1,568 pixels, and 1,568 tokens at most.
 fn image_tokens(base64_text: &str) -> Option<u64> {
+    /// Pixels of the long edge to which the provider scales larger images down.
     const LONG_EDGE: u64 = 1_568;
+    /// Upper bound per image, whatever its shape.
     const MOST_TOKENS: u64 = 1_568;
+    /// Pixels of a tile's edge.
     const TILE: u64 = 28;
+    // A multiple of four characters: base64 cut inside a group does not decode.
     let end = base64_text.len().min(IMAGE_HEADER_CHARS) / 4 * 4;
     let header = base64::engine::general_purpose::STANDARD
         .decode(base64_text.get(..end)?)
@@ -183,6 +199,7 @@ fn document(raw: Option<&RawValue>) -> Weight {
             text_bytes: data.0.map_or(0, |data| data.len() as u64),
             ..Weight::default()
         },
+        // Pages of a PDF are not counted here: that would mean decoding the whole file.
         _ => Weight {
             media_tokens: UNKNOWN_MEDIA_TOKENS,
             ..Weight::default()

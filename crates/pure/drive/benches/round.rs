@@ -1,8 +1,9 @@
-//! Cost of one round of the driver beside the length of the conversation.
+//! Cost of one round of the driver, by the length of the conversation.
 //!
-//! `cargo bench -p dormouse-drive` opens a conversation of 1,000 and one of 100,000 messages, says one thing,
-//! and carries the request, its answer and their records through the driver. The body of a request has to be
-//! copied and grows with the conversation; it is measured apart, and what is left has to stay the same.
+//! `cargo bench -p dormouse-drive` opens conversations of 1,000 and of 100,000 messages, gives one
+//! prompt, and carries the request, its answer and their records through the driver. The body of a
+//! request has to be copied and grows with the conversation; it is measured separately, and the
+//! remainder has to be independent of the length.
 
 #![expect(
     clippy::unwrap_used,
@@ -27,15 +28,16 @@ use dormouse_drive::{Outcome, Recorded, Work};
 use dormouse_testkit::conversation::{Shape, session};
 use std::time::{Duration, Instant};
 
+/// Fixed time of all inputs, so that runs are comparable; any value works.
 const NOW: Millis = Millis(1_800_000_000_000);
 
-/// Larger than any real window, so that no layer acts.
+/// Window larger than any real one, so that no layer acts.
 const ROOM: Tokens = Tokens(100_000_000);
 
-/// Rounds measured at each length: enough for a steady median.
+/// Rounds measured at each length: enough for a stable median, and odd, so that it is a sample.
 const ROUNDS: u64 = 201;
 
-/// A driver that has just resumed a log of this many messages, with room for all of them.
+/// Driver that has just resumed a log of this many messages, with room for all of them.
 fn resumed(messages: usize) -> Driver {
     let shape = Shape {
         messages,
@@ -68,7 +70,7 @@ fn resumed(messages: usize) -> Driver {
 struct Times {
     /// Planning the request and joining its body.
     request: Duration,
-    /// Floor of the above: copying the blocks of the conversation one by one.
+    /// Lower bound of the above: copying the blocks of the conversation one by one.
     copy: Duration,
     /// Everything else: the message, the records, the answer.
     rest: Duration,

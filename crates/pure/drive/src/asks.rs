@@ -1,7 +1,9 @@
-//! Requests under way: attempts, pauses between them, and how they end.
+//! Requests under way: attempts, back-off between them, and their end.
 //!
 //! The model client makes one attempt. Whether another follows is decided here, on the driver's
-//! clock; each failure is a record.
+//! clock; each failure is recorded.
+//!
+//! Not here: the rules of retrying (`ask/src/retry.rs`).
 
 use crate::config::Role;
 use crate::driver::Driver;
@@ -19,20 +21,21 @@ use dormouse_core::usage::TokenUsage;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Attempts at one request end after an hour, pauses included: no cache entry lives longer.
+/// Time limit for all attempts at one request, pauses included. One hour is the longest life of a
+/// cache entry: after it the request costs its full price again, which is the user's decision.
 const DEADLINE: Duration = Duration::from_hours(1);
 
-/// A response that has begun.
+/// Response that has begun.
 #[derive(Clone, Debug)]
 pub(crate) struct Begun {
     pub(crate) id: MessageId,
     pub(crate) model: Arc<str>,
     pub(crate) usage: TokenUsage,
-    /// Blocks that are in the log already.
+    /// Number of blocks already in the log.
     pub(crate) blocks: usize,
 }
 
-/// A request under way.
+/// Request under way, or waiting for its next attempt.
 #[derive(Debug)]
 pub(crate) struct Asking {
     purpose: Purpose,
@@ -65,7 +68,7 @@ impl Asking {
 }
 
 impl Driver {
-    /// Sends a request as soon as the record `after` is stored.
+    /// Sends a request once the record `after` is stored.
     pub(crate) fn ask(
         &mut self,
         use_for: AskFor,
@@ -73,6 +76,7 @@ impl Driver {
         request: Request,
         (record, after): (Option<RecordId>, Seq),
     ) {
+        // A seed per request: parallel sessions must not retry in step.
         let seed = self.config.seed ^ self.journal.head_seq().get();
         let work = Work::Ask(Box::new(Ask {
             purpose,
@@ -95,7 +99,7 @@ impl Driver {
         );
     }
 
-    /// Sends requests again whose pause is over, and touches the cache when it is time.
+    /// Starts attempts whose pause is over, and the keep-alive when it is due.
     pub(crate) fn wake(&mut self) {
         let now = self.now;
         if self.keep_alive_at().is_some_and(|at| at <= now) {
@@ -133,6 +137,7 @@ impl Driver {
                 }
             }
             StreamEvent::Block(block) if use_for == AskFor::Turn => self.block_ended(block),
+            // Side requests are taken in whole; nothing of a broken one is used.
             StreamEvent::Block(_) => {}
         }
     }
@@ -140,6 +145,7 @@ impl Driver {
     pub(crate) fn asked(&mut self, use_for: AskFor, outcome: Outcome) {
         let answer = match outcome {
             Outcome::Answered(answer) => answer,
+            // Stopped by the host, not by the provider: not transient, so that it is not retried.
             _ => Err(Failure::new(
                 FailureKind::Connection,
                 false,
@@ -155,11 +161,11 @@ impl Driver {
             Err(failure) => failure,
         };
         let Some(asking) = self.asks.get_mut(&use_for) else {
-            // Given up meanwhile, and paid for as far as it got.
+            // Given up meanwhile; the part that arrived was billed.
             self.account_partial(use_for, &failure, None);
             return;
         };
-        // Blocks that were appended are an answer, whatever the failure brings.
+        // Blocks in the log are an answer; another attempt would contradict them.
         let has_content = asking.begun.as_ref().is_some_and(|begun| begun.blocks > 0);
         let elapsed = Duration::from_millis(self.now.since(asking.since));
         let decision = asking.retries.next(&failure, elapsed);
@@ -179,6 +185,7 @@ impl Driver {
             asking.stage = Stage::Pausing {
                 until: now.after(attempt.again_after.unwrap_or_default()),
             };
+            // Cleared: the next attempt is a response of its own, with another id.
             let begun = asking.begun.take();
             let retrying = Retrying {
                 attempt: asking.attempt + 1,
@@ -195,7 +202,7 @@ impl Driver {
         self.unanswered(use_for, failure, begun.as_ref());
     }
 
-    /// Work that was given up has ended: it is paid for.
+    /// Records the usage of an effect that was given up: it was billed.
     pub(crate) fn given_up_ended(&mut self, ask: Option<AskFor>, outcome: Outcome) {
         match (ask, outcome) {
             (Some(use_for), Outcome::Answered(Ok(response))) => {
@@ -231,7 +238,7 @@ impl Driver {
     }
 
     fn unanswered(&mut self, use_for: AskFor, failure: Failure, begun: Option<&Begun>) {
-        // Whatever arrived is paid for.
+        // The part that arrived was billed. Turns record it together with the content.
         if use_for != AskFor::Turn {
             self.account_partial(use_for, &failure, begun);
         }
@@ -243,7 +250,7 @@ impl Driver {
         }
     }
 
-    /// Records what an answer used of which nothing is kept, as far as the provider told.
+    /// Records the usage of an answer without retained content, as far as the provider reported it.
     pub(crate) fn account_partial(
         &mut self,
         use_for: AskFor,
@@ -259,6 +266,7 @@ impl Driver {
         let Some(partial) = failure.partial.as_deref().or(begun.as_ref()) else {
             return;
         };
+        // No event arrived, so nothing was billed.
         if partial.usage == TokenUsage::default() {
             return;
         }
@@ -276,7 +284,7 @@ impl Driver {
         self.account_quietly(report);
     }
 
-    /// Records what a request beside the conversation used.
+    /// Records the usage of a side request.
     pub(crate) fn account(
         &mut self,
         purpose: Purpose,

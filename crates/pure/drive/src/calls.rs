@@ -1,10 +1,13 @@
-//! Tool calls: from the block that asks for one to the record of its result.
+//! Tool calls, from the block that makes one to the record of its result.
 //!
 //! # Model
 //! A call goes asked → judged → waiting for a person, or running → ended. It starts when its block
-//! is stored, and not before those in front of it: calls that only read run together, one that
-//! writes runs alone. Its result is a record as soon as it ends, whatever becomes of the others.
-//! A refusal is a result.
+//! is stored, and in order: consecutive calls that only read run together, a writing one runs
+//! alone. Its result is recorded as soon as it ends, regardless of the others. A refusal is a
+//! result.
+//!
+//! # Not here
+//! The size limits of results (`results.rs`) and the permission rules ([`Judge`]).
 
 use crate::driver::Driver;
 use crate::effect::{Effect, EffectId, Work};
@@ -21,32 +24,33 @@ use serde_json::json;
 use std::fmt;
 use std::pin::Pin;
 
-/// Begins the names of facts about calls that wait for a person.
+/// Name prefix of facts about calls that wait for a person.
 const WAITING: &str = "waiting/";
 
-/// The result of a call that a cancel ended while it ran.
+/// Result of a call that was cancelled while it ran. Warns about effects, because the model would
+/// otherwise repeat the call.
 const STOPPED: &str = "The user stopped this call while it ran. It may have had effects: check \
                        before running it again.";
 
-/// The result of a call that a cancel kept from starting.
+/// Result of a call that was cancelled before it started.
 const NOT_STARTED: &str = "The user stopped the turn before this call was started. It was not run.";
 
-/// The result of a call that a person did not allow.
+/// Result of a call that a person refused without an explanation.
 const REFUSED: &str = "The user did not allow this call. It was not run.";
 
-/// A tool call of the model.
+/// Tool call of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
-    /// Its id.
+    /// Id of the call; its result refers to it.
     pub id: CallId,
-    /// The tool.
+    /// Name of the tool, as called.
     pub tool: String,
-    /// The whole block; its input is read from it.
+    /// Whole block; tools read their input from it.
     pub block: Block,
 }
 
 impl ToolCall {
-    /// The call in a block, if it is one.
+    /// Call contained in a block, if it is a `tool_use` with id and name.
     pub fn of(block: &Block) -> Option<Self> {
         (block.kind() == BlockKind::ToolUse).then_some(())?;
         Some(Self {
@@ -57,23 +61,25 @@ impl ToolCall {
     }
 }
 
-/// Traits of a tool that the driver decides by.
+/// Traits of a tool that the driver's decisions depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ToolTraits {
-    /// The longest result the tool wants to stay whole, in characters.
+    /// Longest result, in characters, that the tool wants to keep in the prompt.
     pub declared_limit: Option<u64>,
-    /// It reads files: its results are files already and never put into one.
+    /// Set for tools that read files: their results exist as files already and are never offloaded.
     pub reads_files: bool,
-    /// It changes nothing, so that it may run beside others of the kind.
+    /// Set for tools without side effects; such calls may run concurrently.
     pub only_reads: bool,
 }
 
-/// The tools of a conversation.
+/// Tools of a conversation, by name.
 pub trait ToolCatalog: fmt::Debug + Send + Sync {
-    /// Traits of a tool. The same name gives the same traits as long as the driver lives.
+    /// Traits of a tool. Must be constant for a name as long as the driver lives: scheduling and
+    /// limits are computed at different times.
     fn traits(&self, tool: &str) -> ToolTraits;
 }
 
+<<<<<<< HEAD
 /// Tools of which nothing is known: each runs alone and has the settings' limits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTraits;
@@ -85,35 +91,38 @@ impl ToolCatalog for NoTraits {
 }
 
 /// The future of a result.
+=======
+/// Future of a tool's result.
+>>>>>>> 225c1a74633d48ff798bf44f051f9683145c7e02
 pub type ToolFuture = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
 
-/// Runs tools. The driver never does: hosts hand it to whatever carries effects out.
+/// Executor of tools. Used by hosts; the driver only emits effects.
 pub trait ToolHost: fmt::Debug + Send + Sync {
-    /// Traits of a tool.
+    /// Traits of a tool, as in [`ToolCatalog`].
     fn traits(&self, tool: &str) -> ToolTraits;
 
-    /// Runs a call. A failure is a result too: the model is told.
+    /// Runs a call. A failure is returned as a result, so that the model sees it.
     fn run(&self, call: ToolCall) -> ToolFuture;
 }
 
-/// The word on a call before it runs.
+/// Verdict on a call before it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// It may run.
+    /// Permission to run without a question.
     Run,
-    /// A person decides.
+    /// Question to a person, with its text.
     Ask(String),
-    /// It may not run; the model is told why.
+    /// Refusal, with the reason for the model.
     Refuse(String),
 }
 
-/// Judges calls: a pure function of call, rules, mode and roots.
+/// Judge of calls: a pure function of call, rules, mode and roots.
 pub trait Judge: fmt::Debug + Send + Sync {
-    /// The word on a call.
+    /// Verdict on a call.
     fn judge(&self, call: &ToolCall) -> Judgement;
 }
 
-/// Lets every call run.
+/// Judge that allows every call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunsAll;
 
@@ -123,11 +132,11 @@ impl Judge for RunsAll {
     }
 }
 
-/// One call of the response that is being answered.
+/// One call of the response in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct PendingCall {
     pub(crate) call: ToolCall,
-    /// The record that holds its block.
+    /// Record that has to be stored before the call may start.
     seq: Seq,
     stage: Stage,
 }
@@ -135,19 +144,21 @@ pub(crate) struct PendingCall {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     Asked,
-    /// The result a judge or a person gave in place of the tool.
+    /// Result given by judge or person in place of the tool.
     Refused(String),
     Allowed,
     Waiting(EffectId),
     Running(EffectId),
-    /// The result is being stored, or is.
+    /// Result recorded, or on its way to the log.
     Ended,
 }
 
 impl Driver {
-    /// Takes note of the calls in blocks that a record holds, and starts those whose time it is.
+    /// Registers the calls in the blocks of a record, and starts those that may run.
     pub(crate) fn calls_asked(&mut self, blocks: &[Block], seq: Seq) {
         for call in blocks.iter().filter_map(ToolCall::of) {
+            // A call is registered once, whichever record reports it; a second entry would run it
+            // twice.
             let known = self.calls.iter().any(|known| known.call.id == call.id);
             if !known {
                 self.calls.push(PendingCall {
@@ -160,12 +171,13 @@ impl Driver {
         self.start_calls();
     }
 
-    /// Starts every call whose turn it is.
+    /// Starts every call that may run now.
     pub(crate) fn start_calls(&mut self) {
         if self.cancelling() || self.journal.failed().is_some() {
             return;
         }
         self.judge_calls();
+        // Whether a reading call runs or waits before the current one.
         let mut reading = false;
         for at in 0..self.calls.len() {
             let only_reads = {
@@ -179,7 +191,7 @@ impl Driver {
                     self.calls[at].stage = Stage::Ended;
                     self.result_ended(at, output, None);
                 }
-                // A call must not overtake one that waits in front of it, unless both only read.
+                // A call must not overtake one before it, unless both only read.
                 Stage::Running(_) | Stage::Waiting(_) if only_reads => reading = true,
                 Stage::Running(_) | Stage::Waiting(_) | Stage::Asked => return,
                 Stage::Allowed if !only_reads && reading => return,
@@ -198,7 +210,7 @@ impl Driver {
         }
     }
 
-    /// Judges calls that were just asked for. Several may wait for a person at once.
+    /// Judges new calls. Several may wait for a person at once.
     fn judge_calls(&mut self) {
         for at in 0..self.calls.len() {
             if self.calls[at].stage != Stage::Asked {
@@ -209,6 +221,7 @@ impl Driver {
                 Judgement::Run => Stage::Allowed,
                 Judgement::Refuse(why) => Stage::Refused(why),
                 Judgement::Ask(question) => {
+                    // Recorded, so that a restart asks again instead of treating the call as run.
                     let fact = StateChange::Fact {
                         name: format!("{WAITING}{}", call.id),
                         value: json!(question),
@@ -231,14 +244,15 @@ impl Driver {
         let name = format!("{WAITING}{call}");
         let value = serde_json::Value::Null;
         self.note_quietly(StateChange::Fact { name, value });
-        // The call waits for this record: a restart that still finds the question would have it
-        // run a second time.
+        // The call waits for this record: a restart that still found the question would run the
+        // call a second time.
         self.calls[at].seq = self.journal.head_seq();
         self.calls[at].stage = match outcome {
             Outcome::PersonSaid { allowed: true, .. } => Stage::Allowed,
             Outcome::PersonSaid { words, .. } => {
                 Stage::Refused(words.unwrap_or_else(|| REFUSED.to_owned()))
             }
+            // The question was stopped without an answer; nothing has run.
             _ => Stage::Refused(NOT_STARTED.to_owned()),
         };
         self.start_calls();
@@ -266,8 +280,8 @@ impl Driver {
         }
     }
 
-    /// Answers the calls that a cancel kept from starting. Those that run are told to stop and
-    /// answer for themselves.
+    /// Answers calls that a cancel kept from starting. Running ones are stopped and report their
+    /// own results.
     pub(crate) fn cancel_calls(&mut self) {
         for at in 0..self.calls.len() {
             match self.calls[at].stage.clone() {
@@ -286,13 +300,13 @@ impl Driver {
         }
     }
 
-    /// Whether every call of the response has its result on the way to the log.
+    /// Whether every call of the response has its result in the log or on the way there.
     pub(crate) fn all_calls_ended(&self) -> bool {
         let ended = |call: &PendingCall| call.stage == Stage::Ended;
         self.calls.iter().all(ended) && !self.outbox.any(is_saving_results)
     }
 
-    /// Calls that a restart found waiting for a person are asked about again.
+    /// Asks again about calls that a restart found waiting for a person.
     pub(crate) fn ask_again(&mut self) {
         let view = self.conversation.view();
         let open: Vec<(Block, Seq)> = view
@@ -309,7 +323,7 @@ impl Driver {
             for (block, seq) in open {
                 let id = block.call().map(|call| format!("{WAITING}{call}"));
                 let known = id.is_some_and(|id| self.conversation.state().facts.contains_key(&id));
-                // A call beside it that had no such question may have run: it is not run again.
+                // A call beside it without such a question may have run: it is not run again.
                 if known {
                     self.calls_asked(&[block], seq);
                 }
@@ -323,7 +337,7 @@ impl Driver {
         }
     }
 
-    /// Replies withheld for records that will never be stored.
+    /// Fails replies that were withheld for records which will never be stored.
     pub(crate) fn fail_withheld(&mut self, error: &DriveError) {
         for effect in self.outbox.drop_withheld() {
             if let Effect::Reply(id, _) = effect {
@@ -347,7 +361,8 @@ fn refusal(call: &CallId, why: &str) -> ToolOutput {
     }
 }
 
-/// Whether the calls of a response that stopped for this reason are run.
+/// Whether the calls of a response that stopped for this reason are run. A refused response is not
+/// acted upon.
 pub(crate) fn calls_count(reason: &StopReason) -> bool {
     !matches!(reason, StopReason::Refusal(_))
 }

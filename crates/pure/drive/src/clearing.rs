@@ -1,4 +1,6 @@
-//! Layer 2, carried out: texts saved, then one record.
+//! Layer 2: execution of a clearing. The removed texts are saved first, then one record is written.
+//!
+//! Not here: the selection (`context/src/clear`).
 
 use crate::driver::Driver;
 use crate::effect::{SaveFile, SavePlace, Work};
@@ -11,12 +13,12 @@ use dormouse_context::clear::{self, Selection};
 use dormouse_core::id::RecordId;
 use dormouse_core::record::{Body, Clearing};
 
-/// A clearing whose texts are being saved.
+/// Clearing whose texts are being saved.
 #[derive(Debug)]
 pub(crate) struct ClearRun {
     clearing: Clearing,
     selection: Selection,
-    /// The head the selection was made for.
+    /// Head of the conversation that the selection was made for.
     head: Option<RecordId>,
     paths: Vec<String>,
 }
@@ -44,6 +46,7 @@ impl Driver {
                 .map(|path| path.display().to_string())
                 .collect(),
         })));
+        // Nothing to save where the results are in files already.
         if files.is_empty() {
             self.clearing_saved(Outcome::Saved(Ok(())));
         } else {
@@ -52,8 +55,8 @@ impl Driver {
         }
     }
 
-    /// If a text cannot be saved nothing is cleared: the log still has it, but the marker would
-    /// point nowhere.
+    /// Records the clearing after its texts were saved. If one could not be saved nothing is
+    /// cleared: the placeholder in the prompt would name a file that does not exist.
     pub(crate) fn clearing_saved(&mut self, outcome: Outcome) {
         let Some(Job::Clear(run)) = self.job.take() else {
             return;
@@ -66,10 +69,11 @@ impl Driver {
         if let Some((at, why)) = failed {
             let path = run.paths.get(at).cloned().unwrap_or_default();
             self.tell(Notice::NotSaved { path, why });
+            // The same write would fail again in the next round.
             self.stop_tidying();
             return;
         }
-        // The conversation has moved on meanwhile: the selection is made anew.
+        // The conversation has moved on meanwhile; the next round selects anew.
         if run.head.as_ref() != self.conversation.head() || self.cancelling() {
             return;
         }

@@ -1,4 +1,7 @@
-//! Commands: what people and doors ask of a conversation.
+//! Commands: requests of users and doors to a conversation, and the replies to them.
+//!
+//! Commands are processed one at a time in order of arrival; only steering prompts join a running
+//! turn.
 
 use crate::fork::ForkLimits;
 use crate::input::Injection;
@@ -11,116 +14,117 @@ use dormouse_core::id::RecordId;
 use dormouse_core::record::{Message, StateChange, UsageReport};
 use std::sync::Arc;
 
-/// Names one command. Chosen by the host; its reply carries it.
+/// Id of a command, chosen by the host and repeated in the reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
-/// Something a person or a door asks for.
+/// Request of a user or a door.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// The user says something; the model works until it has nothing more to call.
+    /// Prompt of the user; the model works until it makes no more calls.
     Prompt {
-        /// The blocks that are said.
+        /// Content blocks of the prompt.
         content: Vec<Block>,
-        /// When it is taken in, if a turn is running.
+        /// Time of insertion if a turn is running.
         when: When,
     },
-    /// Go on with what is there: after an interruption, or after records were added.
+    /// Turn without a new prompt: after an interruption, or after records were added.
     GoOn,
-    /// One request with everything that has to be done before it. Its calls are answered by
-    /// [`Command::Results`].
+    /// One request with all steps that have to precede it. The caller runs the tools and returns
+    /// their results with [`Command::Results`].
     Step,
-    /// The end of a turn that was driven step by step.
+    /// End of a turn that was driven step by step; runs the layers once more.
     EndTurn,
-    /// Append a message of the user's side without asking the model.
+    /// Message of the user's side, appended without a request.
     Say(Message),
-    /// Results of calls that were run elsewhere, together one round.
+    /// Results of calls that were run elsewhere; together they are one round.
     Results(Vec<(String, ToolOutput)>),
-    /// Put fragments in.
+    /// Insertion of fragments at the tail.
     Inject(Vec<Injection>),
-    /// Record a change of state.
+    /// Change of state to be recorded.
     Note(StateChange),
-    /// Record what requests beside the conversation used.
+    /// Usage of side requests to be recorded.
     Account(Vec<UsageReport>),
-    /// Compact now.
+    /// Compaction now, regardless of thresholds.
     Compact(CompactWish),
-    /// Take back a rewrite (or else the newest) with all newer ones.
+    /// Undo of a rewrite (the newest if none is named) with all newer ones.
     Undo(Option<RecordId>),
-    /// Go back to a record: the next one starts a branch behind it.
+    /// Return to an earlier record; the next record starts a branch there.
     Rewind(RecordId),
-    /// Use another prefix from the next request on.
+    /// Change of the prefix from the next request on.
     SetPrefix(Arc<RenderedPrefix>),
-    /// Use another model from the next request on.
+    /// Change of the model from the next request on.
     SetModel(Box<SwitchModel>),
-    /// Run a fork: the conversation's own bytes with a directive behind them.
+    /// Run of a fork: the conversation's own bytes followed by a directive.
     Fork {
-        /// The directive behind the parent's bytes.
+        /// Text appended after the parent's bytes.
         directive: String,
-        /// Its limits.
+        /// Limits of the fork.
         limits: ForkLimits,
     },
-    /// Touch the provider's cache if that pays.
+    /// Keep-alive request to the provider's cache, if it pays.
     KeepAlive,
-    /// Wait for an update of the notes that is under way, as long as the settings say.
+    /// Wait for a running update of the notes, up to the setting `notes.wait`.
     SettleNotes,
-    /// Write the folded state down.
+    /// Checkpoint of the folded state now.
     Checkpoint,
-    /// End the session: checkpoint, and what it taught for the next one of the project.
+    /// End of the session: a checkpoint, and the economic policy's lessons for the project's next
+    /// session.
     Close,
 }
 
-/// When a prompt is taken in, if a turn is running.
+/// Time at which a prompt is inserted if a turn is running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum When {
-    /// After the turn.
+    /// After the turn, as a turn of its own.
     #[default]
     Queue,
-    /// With the next tool results.
+    /// With the next tool results, inside the running turn.
     Steer,
 }
 
-/// A compaction that the user asks for.
+/// Compaction requested by the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompactWish {
-    /// Wishes for the summary.
+    /// Instructions for the summary.
     pub instructions: Option<String>,
-    /// Only what follows this message of the view, counted from one.
+    /// Message, counted from 1 in the view; everything after it is compacted.
     pub from: Option<u64>,
-    /// Only what comes before this message of the view, counted from one.
+    /// Message, counted from 1 in the view; everything before it is compacted.
     pub up_to: Option<u64>,
 }
 
-/// Another model.
+/// Change to another model.
 #[derive(Clone, Debug)]
 pub struct SwitchModel {
-    /// Its name.
+    /// Name of the model, as sent.
     pub model: String,
-    /// Members of every request around the prompt.
+    /// Members of every request besides the prompt.
     pub params: Params,
-    /// Capabilities of the model.
+    /// Features the model supports.
     pub capabilities: Capabilities,
 }
 
-/// The answer to a command.
+/// Reply to a command.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// It is done, and stored.
+    /// Command executed, and its records stored.
     Done,
-    /// A turn has ended.
+    /// Turn that ended with an answer.
     TurnEnded {
-        /// The last answer.
+        /// Last response of the turn.
         response: Box<Response>,
-        /// Requests it took.
+        /// Number of requests in the turn.
         requests: usize,
     },
-    /// A step was answered.
+    /// Response to a step.
     Answered(Box<Response>),
-    /// A compaction was tried.
+    /// Outcome of a compaction, which may be that nothing was done.
     Compacted(compaction::Outcome),
-    /// So many rewrites were taken back.
+    /// Number of rewrites that were undone.
     Undone(usize),
-    /// Whether the cache was touched.
+    /// Whether a keep-alive request was made.
     KeptAlive(bool),
-    /// A fork has ended.
+    /// Report of a fork that ended.
     Forked(Box<crate::fork::ForkReport>),
 }

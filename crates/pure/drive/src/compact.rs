@@ -1,4 +1,6 @@
-//! Layer 4, carried out: a compaction job, step by step.
+//! Layer 4: execution of a compaction job, step by step.
+//!
+//! [`CompactionJob`] decides, this executes. The old view stays until the boundary is stored.
 
 use crate::command::{CommandId, CompactWish, Reply};
 use crate::driver::Driver;
@@ -26,27 +28,26 @@ use dormouse_core::record::{Body, BoundaryKind, Purpose, Trigger};
 use dormouse_core::units::Tokens;
 use std::sync::Arc;
 
-/// A compaction under way.
+/// Compaction under way, with what its later steps need.
 #[derive(Debug)]
 pub(crate) struct CompactRun {
     job: CompactionJob,
     rule: CompactRule,
     trigger: Trigger,
     wishes: Vec<String>,
-    /// Words of the hooks after the summary. A summary that is refused at the end is followed by
-    /// another way, and the hooks are not run again for it.
+    /// Output of the hooks after the summary; they run once, even if it is rejected later.
     said_after: Option<Vec<RestoredPart>>,
-    /// The hooks after the summary are running.
+    /// Whether the hooks after the summary are running.
     after_hooks: bool,
     parts: Vec<RestoredPart>,
     prefix: Option<Arc<RenderedPrefix>>,
-    /// The boundary that is being stored.
+    /// Boundary that is being stored.
     boundary: Option<Seq>,
     pub(crate) then: Then,
 }
 
 impl Driver {
-    /// Compacts because the user says so.
+    /// Compacts on request of the user.
     pub(crate) fn compact(&mut self, reply: Option<CommandId>, wish: CompactWish) {
         let scope = match self.scope_of(&wish) {
             Ok(scope) => scope,
@@ -59,6 +60,7 @@ impl Driver {
             trigger: Trigger::Manual,
             scope,
             instructions: wish.instructions.into_iter().collect(),
+            // A user's request is not subject to the breaker.
             allowed: Allowed::Model,
         };
         self.run_compaction(request, None, Then::Reply(reply));
@@ -85,11 +87,12 @@ impl Driver {
         messages.get(at).copied().ok_or_else(missing)
     }
 
-    /// Starts a job. `keep` is the part of the tail that the economic policy lets stay.
+    /// Starts a job. `keep` is the part of the tail, in tokens, that the economic policy retains.
     pub(crate) fn run_compaction(&mut self, request: Request, keep: Option<Tokens>, then: Then) {
         let trigger = request.trigger;
         let wishes = request.instructions.clone();
         let mut request = request;
+        // Hooks receive the user's wishes only, not those of instruction files.
         request.instructions.extend(self.standing_wishes());
         let mut run = CompactRun {
             job: CompactionJob::new(request),
@@ -108,7 +111,7 @@ impl Driver {
         self.compaction_step(Box::new(run), step);
     }
 
-    /// Tells the job what happened and does what it says next.
+    /// Passes an event to the job and executes its next step.
     fn compaction_event(&mut self, mut run: Box<CompactRun>, event: Event) {
         let rule = run.rule.clone();
         let step = self.with_job(&rule, |cx| run.job.handle(cx, event));
@@ -137,6 +140,7 @@ impl Driver {
             Step::ReadNotes => {
                 let settings = &self.settings.layers.notes;
                 let unusable = settings.off.is_some() || !settings.compact;
+                // A running update may be the first one: it is awaited even if no notes exist yet.
                 if self.notes.is_none() && (unusable || self.conversation.state().notes.is_none()) {
                     self.compaction_event(run, Event::NotesRead(None));
                     return;
@@ -165,7 +169,7 @@ impl Driver {
         self.job = Some(Job::Compact(run));
     }
 
-    /// Wishes of instruction files, under "Compact instructions".
+    /// Instructions for summaries from instruction files, under "Compact instructions".
     fn standing_wishes(&self) -> Vec<String> {
         let fragments = self.config.prefix.fragments().iter();
         let texts = fragments.filter_map(|part| Block::parse(&part.bytes).ok()?.readable_text());
@@ -233,7 +237,7 @@ impl Driver {
         }
     }
 
-    /// The summary was asked for, from a fork or from the provider.
+    /// Passes the summary, from a fork or from the provider, to the job that requested it.
     pub(crate) fn summary_answered(&mut self, answer: Result<Response, Failure>) {
         if let Ok(response) = &answer
             && let Err(error) = self.account(Purpose::Compaction, response)
@@ -304,7 +308,7 @@ impl Driver {
         self.compaction_event(run, Event::Restored(parts));
     }
 
-    /// The store may have confirmed the boundary that a job waits for.
+    /// Continues a job whose boundary the store has confirmed.
     pub(crate) fn boundary_stored(&mut self) {
         let stored = self.journal.stored_seq();
         match self.job.take() {
@@ -337,6 +341,7 @@ impl Driver {
             Then::Reply(reply) => self.reply_stored(reply, Ok(Reply::Compacted(outcome))),
             Then::Tidy if !compacted => self.stop_tidying(),
             Then::Tidy | Then::Turn => {}
+            // Without a shorter prompt, the provider's refusal is the result.
             Then::Recover(Some(failure)) if !compacted => {
                 self.fail_turn(DriveError::Model(failure));
             }
@@ -369,7 +374,7 @@ impl Driver {
                 let breaker = Breaker::of(self.conversation.state());
                 let breaker = breaker.compacted(manual, model);
                 self.note(breaker.record())?;
-                // The whole prompt is written again anyway: the moment to read instructions anew.
+                // The whole prompt is written again anyway: reloading instructions is free now.
                 if let Some(prefix) = prefix {
                     self.use_prefix(prefix, None);
                 }
@@ -383,6 +388,7 @@ impl Driver {
             }
             Outcome::NoProgress { why, asked } => {
                 self.tell(Notice::NotCompacted { why: why.clone() });
+                // A user may try again at will; only automatic attempts are limited.
                 if !manual {
                     self.no_progress(*asked)?;
                 }
@@ -394,8 +400,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Records that a compaction could not make anything smaller, so that it is not tried again
-    /// and again.
+    /// Records an attempt without effect, so that the breaker stops further ones.
     fn no_progress(&mut self, asked: bool) -> Result<(), DriveError> {
         let model = if asked {
             ModelPart::Failed
@@ -418,7 +423,7 @@ impl Driver {
         Ok(())
     }
 
-    /// The notes for a compaction were read, or there are none.
+    /// Passes the notes to the compaction; none if there are none.
     pub(crate) fn notes_for_compaction(&mut self, notes: Option<(Notes, Seq)>) {
         match self.job.take() {
             Some(Job::Compact(run)) => self.compaction_event(run, Event::NotesRead(notes)),
@@ -426,7 +431,7 @@ impl Driver {
         }
     }
 
-    /// Ends a job because the user says so. Its old view stands.
+    /// Cancels the job. The old view stays in force.
     pub(crate) fn cancel_job(&mut self) {
         let of_job = |running: &Running| {
             matches!(
@@ -438,7 +443,7 @@ impl Driver {
                     | Running::ReadNotes(NotesFor::Compaction)
             )
         };
-        // A boundary that was emitted is in the view: it is waited for.
+        // An emitted boundary is in the view: it is awaited, so that log and memory agree.
         let committing = match &self.job {
             Some(Job::Compact(run)) => run.boundary.is_some(),
             Some(Job::Provider(run)) => run.boundary.is_some(),
@@ -463,7 +468,7 @@ impl Driver {
             Some(Job::KeepAlive(reply) | Job::Child(reply)) => {
                 self.reply(reply, Err(DriveError::Cancelled));
             }
-            // Saving a prefix, a log that is being read and a clearing end by themselves.
+            // Saving a prefix, reading the log and clearing end by themselves.
             other => self.job = other,
         }
     }
@@ -476,11 +481,12 @@ fn hooks_ran(answer: HookAnswer) -> Event {
     }
 }
 
-/// A failure as the job distinguishes them.
+/// Failure in the categories that the job distinguishes.
 fn failure_of(failure: &Failure) -> AskFailure {
     let why = failure.why.clone();
     match failure.kind {
         FailureKind::TooLong { gap } => AskFailure::TooLong { gap },
+        // Content had arrived: the stream broke, whatever the status says.
         _ if failure.partial.is_some() => AskFailure::Broken(why),
         FailureKind::Connection | FailureKind::Malformed => AskFailure::Broken(why),
         FailureKind::Rejected => AskFailure::Rejected(why),

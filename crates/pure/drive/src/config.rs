@@ -1,4 +1,4 @@
-//! Configuration of a driver, and the settings as it uses them.
+//! Configuration of a driver, and the settings in the form it uses.
 
 use crate::calls::{Judge, NoTraits, RunsAll, ToolCatalog};
 use crate::command::SwitchModel;
@@ -22,98 +22,98 @@ use std::sync::Arc;
 /// Times an answer that a limit cut off is continued within one turn: what the spec allows.
 pub const CONTINUATIONS: u32 = 3;
 
-/// A policy, as a host passes it on.
+/// Forgetting policy, shared between driver and host.
 pub type PolicyChoice = Arc<dyn Policy>;
 
-/// The role of a driver.
+/// Role of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A conversation with a log of its own.
+    /// Conversation with a log of its own.
     Main,
-    /// A fork: its first segments are the parent's, its records are kept by nobody, and no layer
-    /// touches its prompt.
+    /// Fork: its first segments are the parent's, its records are discarded, and no layer rewrites
+    /// its prompt.
     Fork {
-        /// Segments of the parent.
+        /// Number of segments shared with the parent; they are in the provider's cache.
         shared: usize,
     },
 }
 
-/// Where a session's things lie, as paths for effects and for the model to read.
+/// Locations of a session's files, for effects and for the model to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The log, as people and models are shown it.
+    /// Log file, as shown to users and models.
     pub log: PathBuf,
-    /// The session's folder: long results, notes.
+    /// Folder of the session: long results, notes.
     pub folder: PathBuf,
-    /// The project's folder: recorded, never an identity.
+    /// Folder of the project; recorded, never an identity.
     pub project: String,
 }
 
 impl Place {
-    /// The folder of long and cleared results.
+    /// Folder of long and cleared results.
     pub fn results(&self) -> PathBuf {
         self.folder.join("tool-results")
     }
 
-    /// The file with the session notes.
+    /// File of the session notes.
     pub fn notes(&self) -> PathBuf {
         self.folder.join("session-memory").join("summary.md")
     }
 
-    /// The file beside the logs of a project with what its sessions taught the economic policy.
+    /// File beside the logs of a project with the economic policy's figures from earlier sessions.
     pub fn lessons(&self) -> PathBuf {
         let project = self.folder.parent();
         project.unwrap_or(&self.folder).join("economy.json")
     }
 }
 
-/// Configuration of a driver.
+/// Configuration of a driver, given at opening.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The session.
+    /// Id of the session.
     pub session: SessionId,
-    /// Where its things lie.
+    /// Locations of its files.
     pub place: Place,
-    /// Fields that every line of the log repeats for foreign readers.
+    /// Members that every line of the log repeats for other tools.
     pub line: LineContext,
-    /// The model.
+    /// Name of the model, as sent.
     pub model: String,
-    /// The model table.
+    /// Model table with the user's overrides.
     pub models: Arc<ModelTable>,
-    /// Capabilities of the model.
+    /// Features the model supports.
     pub capabilities: Capabilities,
-    /// Members of every request around the prompt; the model's name is one of them.
+    /// Members of every request besides the prompt, the model's name included.
     pub params: Params,
-    /// Tools, system prompt, instructions.
+    /// Rendered prefix: tools, system prompt, instructions.
     pub prefix: Arc<RenderedPrefix>,
-    /// The policy, where it is not the one of the settings.
+    /// Policy; none takes the one from the settings.
     pub policy: Option<PolicyChoice>,
-    /// The window, where it is not the one of the settings and the model table.
+    /// Window in tokens; none takes the one from settings and model table.
     pub window: Option<Tokens>,
-    /// Traits of the tools.
+    /// Traits of the tools, by name.
     pub tools: Arc<dyn ToolCatalog>,
-    /// Whether a call may run.
+    /// Judge that decides whether a call may run.
     pub judge: Arc<dyn Judge>,
-    /// The role of the driver.
+    /// Role of the driver.
     pub role: Role,
-    /// A user turn ends after so many requests.
+    /// Upper bound on requests per turn of the user; ends a loop of tool calls that never finishes.
     pub most_requests: usize,
-    /// Times an answer that a limit cut off is continued within one turn.
+    /// Upper bound on continuations of cut-off answers per turn.
     pub continuations: u32,
-    /// When a failed request is sent again.
+    /// Policy for retrying failed requests.
     pub retry: RetryPolicy,
-    /// The model that takes over when this one stays overloaded.
+    /// Model to switch to when this one stays overloaded; used once.
     pub fallback: Option<Box<SwitchModel>>,
-    /// Whether the host has hooks; without any, none are asked for.
+    /// Whether the host has hooks; without them, no hook effects are emitted.
     pub hooks: bool,
-    /// Whether the host recalls memories; without it, none are asked for.
+    /// Whether the host recalls memories; without it, no recall effects are emitted.
     pub recall: bool,
-    /// The file with lessons of earlier sessions of the project, for a new one. Lessons of another
-    /// version are learnt anew.
+    /// Content of the lessons file, for a new session. A file of another version is ignored and
+    /// learnt anew.
     pub lessons: Option<Bytes>,
-    /// Tell what the layers think at every moment.
+    /// Whether notices report the considerations of the layers at every moment.
     pub explain: bool,
-    /// Makes ids and jitter differ between two openings of the same log.
+    /// Seed that makes ids and jitter differ between two openings of the same log.
     pub seed: u64,
 }
 
@@ -154,15 +154,15 @@ impl Config {
     }
 }
 
-/// The settings in use, read once per change.
+/// Settings in use, converted once per change.
 pub struct Current {
-    /// As they were resolved.
+    /// Settings as the configuration resolved them.
     pub raw: Arc<Settings>,
-    /// Those of the layers.
+    /// Settings of the layers.
     pub layers: LayerSettings,
-    /// When to forget, and how.
+    /// Policy that decides when to forget and how much.
     pub policy: Arc<dyn Policy>,
-    /// The window's figures.
+    /// Thresholds of the window, in tokens.
     pub thresholds: Thresholds,
     /// Prices of the model in use.
     pub prices: Prices,

@@ -1,4 +1,6 @@
-//! Commands: which can be taken in at once, and which wait.
+//! Dispatch of commands: immediate, or queued behind the running one.
+//!
+//! Not here: what a command does; each has its module.
 
 use crate::QUEUE_FACT;
 use crate::command::{Command, CommandId, Reply, When};
@@ -17,8 +19,9 @@ use dormouse_core::record::{Body, Message, StateChange};
 use serde_json::Value;
 
 impl Driver {
-    /// Takes a command in, or queues it behind those that came before.
+    /// Accepts a command, or queues it behind earlier ones.
     pub(crate) fn command(&mut self, id: Option<CommandId>, command: Command) {
+        // After a failed append nothing may be emitted: memory is ahead of the log.
         if let Some(failed) = self.journal.failed() {
             let error = DriveError::Log(failed.clone());
             self.reply(id, Err(error));
@@ -36,7 +39,7 @@ impl Driver {
                 let prompt = matches!(command, Command::Prompt { .. });
                 self.commands.push_back((id, command));
                 if prompt && self.is_busy() {
-                    // It waits for the turn before it; a crash must not lose it meanwhile.
+                    // The prompt waits for the current turn; a crash must not lose it meanwhile.
                     self.record_queue();
                 }
             }
@@ -48,7 +51,7 @@ impl Driver {
         waits || self.commands.len() > 1
     }
 
-    /// Starts the next command, if one waits. Says whether something was done.
+    /// Starts the next command, if one waits; returns whether it did.
     pub(crate) fn next_command(&mut self) -> bool {
         let Some((id, command)) = self.commands.pop_front() else {
             return false;
@@ -66,6 +69,7 @@ impl Driver {
                 self.done(id, said);
             }
             Command::Results(outputs) => {
+                // Success is replied to later, once the files of long results are saved.
                 if let Err(error) = self.results_arrived(id, outputs) {
                     self.reply(id, Err(error));
                 }
@@ -108,8 +112,8 @@ impl Driver {
         }
     }
 
-    /// Ends the session: the folded state is written down, and what it taught is left to the next
-    /// one of the project.
+    /// Ends the session: writes a checkpoint, and saves the policy's lessons for the project's next
+    /// session.
     fn close(&mut self, id: Option<CommandId>) {
         self.stop_notes();
         if let Err(error) = self.checkpoint() {
@@ -117,6 +121,7 @@ impl Driver {
             return;
         }
         let prior = Prior::of(self.conversation.economy());
+        // Lessons are an optimisation: a session must close without them.
         let Ok(bytes) = serde_json::to_vec(&prior) else {
             self.reply_stored(id, Ok(Reply::Done));
             return;
@@ -140,7 +145,7 @@ impl Driver {
         }
     }
 
-    /// Records the prompts that wait, so that a restart finds them.
+    /// Records the waiting prompts as a fact, so that a restart finds them.
     pub(crate) fn record_queue(&mut self) {
         let queued = self
             .commands
@@ -160,6 +165,7 @@ impl Driver {
         } else {
             Value::Array(waiting)
         };
+        // Unchanged: a record per command would fill the log.
         if known.unwrap_or(&Value::Null) == &value {
             return;
         }
@@ -172,8 +178,8 @@ impl Driver {
         }
     }
 
-    /// Takes in prompts that a restart found waiting. They are said, and answered with the next
-    /// turn: a restart sends nothing by itself.
+    /// Appends prompts that a restart found waiting. They are answered with the next turn; a
+    /// restart sends no request by itself.
     pub(crate) fn requeue(&mut self) {
         let facts = &self.conversation.state().facts;
         let Some(Value::Array(waiting)) = facts.get(QUEUE_FACT) else {

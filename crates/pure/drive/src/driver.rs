@@ -1,4 +1,4 @@
-//! The driver itself: its state, and how inputs find their way.
+//! State of the driver, and the routing of inputs to the modules that handle them.
 
 use crate::asks::Asking;
 use crate::calls::PendingCall;
@@ -26,14 +26,14 @@ use dormouse_core::units::Millis;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Everything one conversation decides. After each `handle`, poll until `None`.
+/// State machine of one conversation. After each `handle`, call `poll` until it returns `None`.
 #[derive(Debug)]
 pub struct Driver {
     pub(crate) config: Config,
-    /// The parameters of the configuration, serialised once.
+    /// Parameters of the configuration, serialised once: their bytes are part of the cached prompt.
     pub(crate) params: RawJson,
     pub(crate) settings: Current,
-    /// Shared with snapshots; copied only if one is still held when a record arrives.
+    /// Shared with snapshots; a record copies it only while a snapshot is held.
     pub(crate) conversation: Arc<Conversation>,
     pub(crate) ledger: Ledger,
     pub(crate) layers: LayerState,
@@ -43,30 +43,31 @@ pub struct Driver {
     pub(crate) turn: Option<Turn>,
     pub(crate) job: Option<Job>,
     pub(crate) notes: Option<NotesUpdate>,
-    /// Compactions and commands that wait for an update of the notes, with their patience.
+    /// Compactions and commands that wait for an update of the notes, with their deadlines.
     pub(crate) notes_waiters: Vec<(NotesWaiter, Millis)>,
     pub(crate) asks: BTreeMap<AskFor, Asking>,
     pub(crate) calls: Vec<PendingCall>,
     pub(crate) results: VecDeque<PendingResults>,
-    /// Commands that wait until the one before them has ended.
+    /// Commands that wait until the previous one has ended.
     pub(crate) commands: VecDeque<(Option<CommandId>, Command)>,
-    /// Prompts that go in with the next tool results.
+    /// Prompts to be inserted with the next tool results.
     pub(crate) steering: Vec<(Option<CommandId>, Vec<Block>)>,
-    /// The whole prompt is written to the cache by the next request, whatever happens before:
-    /// the prefix or the model is another one.
+    /// Set when prefix or model changed: the next request writes the whole prompt to the cache
+    /// whatever happens before it, so that rewriting costs nothing extra.
     pub(crate) rewrites_cache: bool,
-    /// A touch of the cache has failed: the next request decides whether there is one.
+    /// Set after a failed keep-alive; cleared by the next request of the conversation.
     pub(crate) untouchable: bool,
-    /// Usage of a fork's own requests, for its report.
+    /// Usage of a fork's own requests, for its report to the parent.
     pub(crate) usage: Vec<UsageReport>,
-    /// Files whose reading is in the prompt.
+    /// Files whose content is in the prompt, kept incrementally.
     pub(crate) files: FilesRead,
-    /// Whether the host was told that the log cannot be written.
+    /// Whether the host was notified that the log cannot be written; the notice is given once.
     pub(crate) told_stopped: bool,
 }
 
 impl Driver {
-    /// Tells the driver what happened at `now`. A clock that went back is taken to stand still.
+    /// Processes an input at time `now`. A clock that went backwards is treated as standing still,
+    /// so that timers and durations never become negative.
     pub fn handle(&mut self, now: Millis, input: Input) {
         self.now = self.now.max(now);
         match input {
@@ -78,6 +79,7 @@ impl Driver {
             }
             Input::Stream(id, event) => self.stream(id, event),
             Input::Settings(settings) => {
+                // A reload of unchanged settings must not rebuild the policy.
                 if !Arc::ptr_eq(&settings, &self.settings.raw) {
                     self.settings = Current::new(settings, &self.config);
                 }
@@ -85,17 +87,19 @@ impl Driver {
             Input::Wake => {}
             Input::Cancel => self.cancel(),
         }
+        // In this order: due retries start, decisions are made, then one batch takes all their
+        // records.
         self.wake();
         self.advance();
         self.flush();
     }
 
-    /// The next effect, if there is one.
+    /// Next effect to execute, if there is one.
     pub fn poll(&mut self) -> Option<Effect> {
         self.outbox.pop()
     }
 
-    /// The time at which the driver wants an [`Input::Wake`], if nothing else happens before.
+    /// Time at which the driver needs an [`Input::Wake`] unless another input arrives before.
     pub fn wake_at(&self) -> Option<Millis> {
         let asks = self.asks.values().filter_map(Asking::wakes_at);
         asks.chain(self.notes_deadline())
@@ -103,32 +107,32 @@ impl Driver {
             .min()
     }
 
-    /// The conversation as it is, records that are not stored yet included.
+    /// Conversation with all records emitted, stored or not.
     pub fn conversation(&self) -> &Conversation {
         &self.conversation
     }
 
-    /// The ledger of the provider's cache.
+    /// Ledger of the provider's cache.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// The configuration in use.
+    /// Configuration, with changes of model and prefix applied.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The settings in use.
+    /// Settings in use, as resolved last.
     pub fn settings(&self) -> &Current {
         &self.settings
     }
 
-    /// Outcomes that belonged to no effect under way.
+    /// Number of outcomes that matched no effect; above zero, the host has a bug.
     pub fn strays(&self) -> u64 {
         self.outbox.strays()
     }
 
-    /// Whether nothing is under way and no command waits.
+    /// Whether no effect is under way and no command waits.
     pub fn is_idle(&self) -> bool {
         self.turn.is_none()
             && self.job.is_none()
@@ -137,12 +141,12 @@ impl Driver {
             && !self.outbox.any(|_| true)
     }
 
-    /// The newest record, and the newest that is stored.
+    /// Sequence numbers of the newest record and of the newest stored one.
     pub fn heads(&self) -> (Seq, Seq) {
         (self.journal.head_seq(), self.journal.stored_seq())
     }
 
-    /// The id of the newest record.
+    /// Id of the newest record.
     pub fn head(&self) -> Option<&RecordId> {
         self.journal.head().map(|(id, _)| id)
     }
@@ -170,6 +174,8 @@ impl Driver {
     }
 
     fn stream(&mut self, id: EffectId, event: StreamEvent) {
+        // Events of an effect that has ended or was given up are dropped: they belong to an older
+        // request.
         if let Some(Running::Ask(purpose)) = self.outbox.running(id) {
             let purpose = *purpose;
             self.streamed(purpose, event);
@@ -179,6 +185,8 @@ impl Driver {
     fn appended(&mut self, outcome: Outcome) {
         let result = match outcome {
             Outcome::Appended(result) => result,
+            // An append ended without its outcome may or may not be on disk; the log is in doubt,
+            // so it counts as failed.
             _ => Err(crate::error::StoreFailure::Failed(
                 "the append was ended by the host".to_owned(),
             )),
@@ -192,7 +200,8 @@ impl Driver {
         self.boundary_stored();
     }
 
-    /// The log cannot be written: requests and tools stop, listening goes on.
+    /// Stops requests and tools because the log cannot be written; commands still get replies. What
+    /// the model or a tool did now could not be recorded.
     fn stop(&mut self, error: &DriveError) {
         if !std::mem::replace(&mut self.told_stopped, true) {
             let why = error.to_string();
@@ -205,6 +214,7 @@ impl Driver {
         for id in self.outbox.all(wanted) {
             self.outbox.give_up(id);
         }
+        // No retry may start while nothing can be recorded.
         self.asks.clear();
         self.fail_job(error);
         self.fail_turn(error.clone());
@@ -215,7 +225,8 @@ impl Driver {
         }
     }
 
-    /// Emits a record and folds it.
+    /// Appends a record to the journal and folds it at once; effects that rely on it wait for the
+    /// store.
     pub(crate) fn emit(&mut self, body: Body) -> Result<Record, DriveError> {
         self.emit_for(body, None)
     }
@@ -238,20 +249,21 @@ impl Driver {
         self.outbox.push(Effect::Tell(notice));
     }
 
-    /// Answers a command at once.
+    /// Replies to a command immediately.
     pub(crate) fn reply(&mut self, id: Option<CommandId>, reply: Result<Reply, DriveError>) {
         if let Some(id) = id {
             self.outbox.push(Effect::Reply(id, reply));
         }
     }
 
-    /// Answers a command when everything emitted so far is stored.
+    /// Replies to a command once everything emitted so far is stored, so that a reply is a promise.
     pub(crate) fn reply_stored(&mut self, id: Option<CommandId>, reply: Result<Reply, DriveError>) {
         let Some(id) = id else {
             return;
         };
         if let Some(failed) = self.journal.failed() {
             let error = DriveError::Log(failed.clone());
+            // An error of the command itself tells more than that of the log.
             self.outbox.push(Effect::Reply(id, reply.and(Err(error))));
             return;
         }
@@ -263,7 +275,7 @@ impl Driver {
         }
     }
 
-    /// Hands the next batch out, and releases what waited for nothing.
+    /// Emits the next batch, and releases effects whose records are stored.
     pub(crate) fn flush(&mut self) {
         self.outbox.release(self.journal.stored_seq());
         if let Some(batch) = self.journal.batch(self.outbox.needed()) {

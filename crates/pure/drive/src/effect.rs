@@ -1,4 +1,6 @@
-//! Effects: the work a driver asks its host to carry out.
+//! Effects: work that a driver requests from its host.
+//!
+//! An effect is complete: executors have no choices to make and no state to look up.
 
 use crate::calls::ToolCall;
 use crate::command::{CommandId, Reply};
@@ -13,142 +15,142 @@ use dormouse_core::record::{Batch, Purpose, Trigger};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Names one effect of one driver. Outcomes are told by it.
+/// Id of one effect of one driver; outcomes refer to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectId(pub u64);
 
-/// Something to be done.
+/// Request to the host.
 #[derive(Debug)]
 pub enum Effect {
-    /// Work that ends with one outcome, told by [`crate::Input::Ended`].
+    /// Work that ends with one outcome, reported by [`crate::Input::Ended`].
     Do(EffectId, Work),
-    /// Work that is no longer wanted: end it as soon as possible. It still has its one outcome.
+    /// Work that is no longer needed: end it as soon as possible. Its one outcome is still due.
     Stop(EffectId),
-    /// The answer to a command, exactly one each.
+    /// Reply to a command, exactly one each.
     Reply(CommandId, Result<Reply, DriveError>),
-    /// Something people should know.
+    /// Notice to show to the user.
     Tell(Notice),
-    /// The user's turn is over, however it ended: selections that recall still prepares for it
-    /// are dropped.
+    /// End of the user's turn, however it ended. Recall drops selections that it still prepares for
+    /// the turn.
     TurnOver,
 }
 
 /// Work with an outcome.
 #[derive(Debug)]
 pub enum Work {
-    /// Append records: all of the batch or nothing.
+    /// Append of a batch, atomically.
     Append(Batch),
-    /// Write files, in order; stop at the first that fails.
+    /// Write of files in order, up to the first failure.
     Save(Vec<SaveFile>),
-    /// Read the session notes with the user's template and prompt.
+    /// Read of the session notes with the user's template and prompt.
     ReadNotes,
-    /// Read every record of the log.
+    /// Read of every record of the log; only for undo, rewind and change of model.
     ReadLog,
-    /// Ask the model, once.
+    /// One attempt at a request to the model; retries are separate effects.
     Ask(Box<Ask>),
-    /// Run a tool.
+    /// Run of a tool.
     RunTool(Box<ToolCall>),
-    /// Ask a person whether a call may run.
+    /// Question to a person whether a call may run.
     AskPerson {
-        /// The call.
+        /// Call that waits for the decision.
         call: Box<ToolCall>,
-        /// The question, for people.
+        /// Text of the question, for display.
         question: String,
     },
-    /// Run hooks.
+    /// Run of the hooks at a point.
     Hooks(HookPoint),
-    /// Read what is shown again after a compaction.
+    /// Read of the content to show again after a compaction.
     Restore {
-        /// Files the agent had read, newest first.
+        /// Files the agent had read, most recent first.
         files: Vec<String>,
     },
-    /// Look for memories.
+    /// Search for memories that fit the moment.
     Recall(RecallMoment),
-    /// Run a child with tools of its own until it ends.
+    /// Child with its own loop, to be run until it ends.
     Spawn(Box<Driver>),
 }
 
-/// A request on its way to the model.
+/// One attempt at a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// The reason for it.
+    /// Purpose, for the accounting of usage.
     pub purpose: Purpose,
-    /// Body, beta headers, estimate.
+    /// Body, beta headers and size estimate.
     pub request: Request,
-    /// Number of the attempt, counted from one.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
 }
 
-/// Where a file is written.
+/// Destination of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SavePlace {
-    /// Among the blobs, under the hash of its bytes.
+    /// Blob store, under the hash of its bytes.
     Blob(Hash),
-    /// At this path.
+    /// Path in the file system.
     File(PathBuf),
 }
 
-/// A file to be written.
+/// File to write, replacing an older one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaveFile {
-    /// Where.
+    /// Destination of the file.
     pub place: SavePlace,
-    /// Its whole content.
+    /// Complete content, replacing what is there.
     pub bytes: Bytes,
 }
 
-/// Files that an update of the notes is made from. A file that is missing or no text is `None`.
+/// Files that an update of the notes reads. A file that is missing or no UTF-8 is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotesFiles {
-    /// The notes.
+    /// Text of the notes.
     pub notes: Option<String>,
-    /// The user's template.
+    /// Template of the user, in place of the built-in one.
     pub template: Option<String>,
-    /// The user's prompt.
+    /// Prompt of the user, in place of the built-in one.
     pub prompt: Option<String>,
 }
 
-/// A point at which hooks run.
+/// Point at which hooks run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookPoint {
-    /// Before a summary is asked for.
+    /// Before the summary is requested; hooks may block the compaction.
     BeforeCompaction {
-        /// The reason for the compaction.
+        /// Cause of the compaction.
         trigger: Trigger,
-        /// Wishes of the user for the summary.
+        /// Instructions of the user for the summary.
         wishes: Vec<String>,
     },
-    /// After it, when the conversation goes on.
+    /// After the summary, before the conversation goes on.
     AfterCompaction {
-        /// The reason for the compaction.
+        /// Cause of the compaction.
         trigger: Trigger,
     },
 }
 
-/// A moment at which memories may be brought in.
+/// Point at which memories may be inserted.
 #[derive(Clone, Debug)]
 pub enum RecallMoment {
-    /// The user said something.
+    /// After a prompt of the user.
     Prompt {
-        /// Its words.
+        /// Text of the prompt.
         words: String,
         /// Memories and files the model has been shown.
         seen: Seen,
     },
-    /// Tools were called and their results are in.
+    /// After the results of a round of tools.
     Results {
-        /// The calls.
+        /// Calls of the round.
         calls: Vec<ToolCall>,
         /// Memories and files the model has been shown.
         seen: Seen,
     },
 }
 
-/// Memories and files the model has been shown, for recall.
+/// Memories and files the model has been shown; recall does not repeat them.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// Memories the model has been shown, with their size in bytes.
+    /// Memories shown, with their size in bytes.
     pub memories: BTreeMap<String, u64>,
-    /// Files whose reading is in the prompt. Shared, so that a round costs what is new.
+    /// Files whose content is in the prompt. Shared, so that a round costs only what is new.
     pub files: FilePaths,
 }

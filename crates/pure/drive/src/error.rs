@@ -1,72 +1,74 @@
-//! Reasons why a command could not be carried out.
+//! Errors of commands and of the store.
+//!
+//! No hints and no command names here: each door adds its own.
 
 use dormouse_ask::Failure;
 use dormouse_context::undo::UndoError;
 use dormouse_core::id::RecordId;
 use dormouse_core::units::Tokens;
 
-/// Reasons why a store did not take a batch.
+/// Reason why a store rejected a batch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreFailure {
-    /// The log's head is not the one the batch was made for: another writer has been there.
-    #[error("the log has moved on: {0}")]
+    /// Head of the log differs from the one the batch was made for: another process has written.
+    #[error("another process has written to the log: {0}")]
     Conflict(String),
-    /// The store refused or broke.
+    /// Failure of the store itself, such as a full disk.
     #[error("{0}")]
     Failed(String),
 }
 
-/// Reasons why a command could not be carried out.
+/// Reason why a command failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum DriveError {
-    /// The log cannot be written any more. Requests and tools have stopped.
+    /// Log that cannot be written any more. Requests and tools have stopped.
     #[error("the session's log cannot be written: {0}")]
     Log(StoreFailure),
-    /// One record cannot be written; the log goes on without it.
+    /// Single record that cannot be written; the log stays usable without it.
     #[error("a record cannot be written: {0}")]
     Record(String),
-    /// The log could not be read.
+    /// Log that could not be read.
     #[error("the session's log cannot be read: {0}")]
     Read(String),
-    /// A file of the session could not be written.
+    /// File of the session that could not be written.
     #[error("a file of the session cannot be written: {0}")]
     File(String),
-    /// The model did not answer.
+    /// Request that failed and is not retried.
     #[error("the model did not answer: {}", .0.why)]
     Model(Box<Failure>),
-    /// The window is full and compaction cannot help.
+    /// Window that is full and cannot be compacted.
     #[error(
         "the window is full: {used} tokens are in use, requests stop at {limit}, and compaction \
          cannot help"
     )]
     Blocked {
-        /// Tokens in use.
+        /// Tokens in use, estimated before sending.
         used: Tokens,
-        /// Where requests stop.
+        /// Blocking limit in tokens; no request above it is sent.
         limit: Tokens,
     },
-    /// The last message is the assistant's.
+    /// Conversation whose last message is the assistant's, so that there is nothing to answer.
     #[error("nothing to send: the last message is the assistant's")]
     NothingToSend,
-    /// Undo is not possible.
+    /// Undo that is not possible.
     #[error("nothing was undone: {0}")]
     Undo(UndoError),
-    /// Compaction is switched off.
+    /// Compaction that is disabled by the settings.
     #[error("compaction is switched off by the setting `compact`")]
     CompactionOff,
-    /// A message that is not in view.
+    /// Message number outside the view.
     #[error("message {0} is not in view")]
     NoSuchMessage(u64),
-    /// A record that is not on the path.
+    /// Record id that is not in the log.
     #[error("there is no record {0}")]
     NoSuchRecord(RecordId),
-    /// The turn made more requests than allowed.
+    /// Turn that reached its limit of requests.
     #[error("the turn was ended after {0} requests")]
     TooManyRequests(usize),
-    /// Request parameters could not be put together.
+    /// Request parameters that cannot be serialised.
     #[error("the request's parameters cannot be serialised: {0}")]
     Params(String),
-    /// A cancel came first.
+    /// Command that was cancelled before it finished.
     #[error("cancelled")]
     Cancelled,
 }

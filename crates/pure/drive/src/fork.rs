@@ -1,8 +1,8 @@
-//! Forks: children on the conversation's own bytes.
+//! Forks: children that start with the conversation's own bytes.
 //!
-//! A fork is a driver of its own with a copy of the parent's state. Its first request shares every
-//! byte up to the directive with the parent, so that the provider's cache is read up to there. It
-//! leaves no records but those of its usage, in the parent's log.
+//! A fork is a driver with a copy of the parent's state. Its first request shares every byte up to
+//! the directive with the parent, so that the provider's cache is read up to there. Its records are
+//! discarded, except its usage, which is recorded in the parent's log.
 
 use crate::command::{CommandId, Reply};
 use crate::config::{Config, Current, Role};
@@ -24,14 +24,14 @@ use std::sync::Arc;
 /// Limits of a fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForkLimits {
-    /// Requests at most. The answer to the last one ends the fork, calls or not.
+    /// Upper bound on requests. The answer to the last one ends the fork, calls or not.
     pub requests: usize,
 }
 
 /// Answer and usage of a fork that has ended.
 #[derive(Clone, Debug)]
 pub struct ForkReport {
-    /// The last answer, or why there is none.
+    /// Last answer, or the reason why there is none.
     pub answer: Result<Box<Response>, DriveError>,
     /// Usage of each of its responses, for the parent's log.
     pub usage: Vec<UsageReport>,
@@ -49,8 +49,8 @@ impl ForkReport {
 }
 
 impl Driver {
-    /// A fork of the conversation as it is. The host runs it like any driver; its only command
-    /// has begun already and is answered under [`CommandId::default`].
+    /// Fork of the present conversation. The host runs it like any driver; its only command has
+    /// already started and is answered under [`CommandId::default`].
     #[must_use]
     pub fn fork(&self, directive: &str, limits: ForkLimits) -> Self {
         let config = Config {
@@ -58,13 +58,14 @@ impl Driver {
                 shared: self.conversation.view().segments().len(),
             },
             most_requests: limits.requests,
-            // A side task that is cut off is not worth a second try: its caller has a way without.
+            // A side task that is cut off is not worth a second request: its caller has a fallback.
             continuations: 0,
             fallback: None,
             hooks: false,
             recall: false,
             explain: false,
             lessons: None,
+            // Different from the parent's seed, and from those of forks made at other records.
             seed: self.config.seed ^ self.journal.head_seq().get().rotate_left(32),
             ..self.config.clone()
         };
@@ -75,6 +76,7 @@ impl Driver {
             Keeping::Nowhere,
         );
         if let Some(head) = self.journal.head() {
+            // Counts on from the parent's number, so that block keys stay unique.
             journal.behind(head.clone(), 0, 0);
         }
         let settings = Current::new(Arc::clone(&self.settings.raw), &config);
@@ -87,6 +89,8 @@ impl Driver {
         );
         fork.ledger = self.ledger.clone();
         fork.now = self.now;
+        // A parent whose next request writes the whole prompt has nothing cached for the fork
+        // either.
         fork.rewrites_cache = self.rewrites_cache;
         fork.turn = Some(Turn::new(
             Some(CommandId::default()),
@@ -103,17 +107,17 @@ impl Driver {
         fork
     }
 
-    /// Ends the turn after so many requests.
+    /// Sets the upper bound on requests of a turn.
     pub fn limit_requests(&mut self, most: usize) {
         self.config.most_requests = most;
     }
 
-    /// Usage of the responses so far, for the log of the parent.
+    /// Usage of the responses so far, for the parent's log.
     pub fn usage(&self) -> &[UsageReport] {
         &self.usage
     }
 
-    /// Runs a fork for a command and waits for it.
+    /// Runs a fork for a command and waits for its end.
     pub(crate) fn spawn_fork(
         &mut self,
         reply: Option<CommandId>,
@@ -147,9 +151,11 @@ impl Driver {
         self.reply_stored(reply, result);
     }
 
-    /// Records what requests beside the conversation used.
+    /// Records the usage of side requests.
     pub(crate) fn account_all(&mut self, reports: Vec<UsageReport>) -> Result<(), DriveError> {
         for report in reports {
+            // A fork's own turns are side requests of the parent; as turns they would count as a
+            // measure of its prompt.
             let purpose = match report.purpose {
                 Purpose::Turn => Purpose::Fork,
                 purpose => purpose,

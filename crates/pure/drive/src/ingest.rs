@@ -1,8 +1,8 @@
-//! Recognising a conversation in a client's history.
+//! Recognition of a conversation in a client's history.
 //!
 //! A client that keeps its own history sends all of it with every request. The history is compared
-//! with what the log's path says, block by block and by hash chain, whatever this side has
-//! rewritten since: previews, clearings and boundaries are no part of the client's history.
+//! with the messages on the log's path, block by block. Previews, clearings and boundaries of this
+//! side are left out of the comparison, because the client has never seen them.
 
 use dormouse_core::block::Block;
 use dormouse_core::hash::Hash;
@@ -10,33 +10,33 @@ use dormouse_core::id::{BlockKey, RecordId};
 use dormouse_core::record::{Body, MessageOrigin, Record, Replacement, ReplacementDecision, Role};
 use std::collections::HashMap;
 
-/// How a client's history relates to a conversation.
+/// Relation of a client's history to a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ingested {
-    /// It goes on where the conversation ends: so many of its blocks are known.
+    /// Continuation: the history begins with the whole conversation.
     Extends {
-        /// Blocks that are known.
+        /// Number of blocks at the start that are known.
         known: usize,
     },
-    /// It leaves the conversation behind this record and goes on otherwise.
+    /// Branch: the history shares a beginning and continues differently.
     BranchesAt {
-        /// The last record that both share.
+        /// Last record that both share.
         record: RecordId,
-        /// Blocks that are known.
+        /// Number of blocks at the start that are known.
         known: usize,
     },
-    /// It is the conversation with an earlier block changed: behind the change both agree again.
+    /// Edit: one earlier block differs, and everything after it agrees again.
     EditsAt {
-        /// The last record in front of the change.
+        /// Last record before the change.
         record: RecordId,
-        /// Blocks in front of the change.
+        /// Number of blocks before the change.
         known: usize,
     },
-    /// It is another conversation.
+    /// No common beginning: another conversation.
     Unknown,
 }
 
-/// The chain over a history, as [`ingest`] compares it.
+/// Hash chain over a history, roles included.
 pub fn history_chain<'a>(history: impl IntoIterator<Item = (Role, &'a Block)>) -> Hash {
     history
         .into_iter()
@@ -52,12 +52,12 @@ fn link(chain: Hash, role: Role, block: &Block) -> Hash {
     chain.link(tag, block.hash())
 }
 
-/// A block that the log's path says.
+/// Block of the conversation on the log's path.
 struct Own<'a> {
     record: &'a Record,
     role: Role,
     block: &'a Block,
-    /// The hash of the text that a preview stands for.
+    /// Hash of the original text, if the block is a preview.
     whole: Option<Hash>,
 }
 
@@ -67,6 +67,7 @@ impl Own<'_> {
             return false;
         }
         let text = || Hash::of(block.readable_text().unwrap_or_default().as_bytes());
+        // The client still has the whole result where the log has its preview.
         self.block.hash() == block.hash()
             || self.block.call() == block.call() && self.whole.is_some_and(|whole| whole == text())
     }
@@ -99,8 +100,8 @@ fn own_blocks<'a>(path: &[&'a Record]) -> Vec<Own<'a>> {
     own
 }
 
-/// The last record that belongs to the message of `last`: its stop reason and its usage follow
-/// the blocks, and a branch in front of them would count the answer as unfinished.
+/// Last record of the message that `last` belongs to: stop reason and usage follow its blocks, and
+/// a branch before them would leave the answer unfinished.
 fn closing<'a>(path: &[&'a Record], last: &'a Record) -> &'a Record {
     let behind = path.iter().skip_while(|record| record.seq <= last.seq);
     let of_message = behind.take_while(|record| match &record.body {
@@ -124,7 +125,7 @@ pub fn ingest(path: &[&Record], history: &[(Role, Block)]) -> Ingested {
     if matching == own.len() && matching > 0 {
         return Ingested::Extends { known: matching };
     }
-    // A branch begins behind a whole record: of one that is shared in part, nothing is.
+    // A branch starts after a whole record: of a partly shared record nothing counts as shared.
     let cut = own.get(matching).map(|own| own.record.seq);
     let shared = own[..matching].iter();
     let known = shared.filter(|own| Some(own.record.seq) != cut).count();
@@ -132,7 +133,7 @@ pub fn ingest(path: &[&Record], history: &[(Role, Block)]) -> Ingested {
         return Ingested::Unknown;
     };
     let record = closing(path, last.record).id.clone();
-    // Behind a changed block the rest of the conversation follows as it was.
+    // After a changed block, the rest of the conversation has to follow unchanged.
     let rest = matching + 1..own.len();
     let edited = !rest.is_empty() && history.len() >= own.len() && rest.clone().all(same);
     if edited {

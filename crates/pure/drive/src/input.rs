@@ -1,4 +1,6 @@
-//! Inputs: everything a driver is told.
+//! Inputs of a driver: commands, outcomes of effects, stream events, time.
+//!
+//! A host may deliver them in any order; nothing here blocks or is answered directly.
 
 use crate::command::{Command, CommandId};
 use crate::effect::{EffectId, NotesFiles};
@@ -16,103 +18,106 @@ use dormouse_core::settings::Settings;
 use dormouse_core::usage::TokenUsage;
 use std::sync::Arc;
 
-/// Something that happened.
+/// Event reported to the driver.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A command, to be answered by exactly one reply.
+    /// Command; the driver answers with exactly one reply.
     Command(CommandId, Box<Command>),
-    /// An effect has ended.
+    /// End of an effect, reported exactly once per effect.
     Ended(EffectId, Box<Outcome>),
-    /// An answer makes progress. Events of an effect that has ended are ignored.
+    /// Progress of a response. Ignored after the effect has ended.
     Stream(EffectId, StreamEvent),
-    /// The settings are others.
+    /// Settings that were reloaded.
     Settings(Arc<Settings>),
     /// The time of [`crate::Driver::wake_at`] has come.
     Wake,
-    /// Stop the turn and everything that runs for it.
+    /// Request to stop the turn and everything that runs for it.
     Cancel,
 }
 
-/// How an effect ended.
+/// Outcome of an effect, by the kind of work.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// Of an append.
+    /// Outcome of an append.
     Appended(Result<(), StoreFailure>),
-    /// Of saving files: the number of the file that failed, and why.
+    /// Outcome of saving files: index of the file that failed, and the cause. Files before it were
+    /// written.
     Saved(Result<(), (usize, String)>),
-    /// Of reading the notes.
+    /// Outcome of reading the notes.
     NotesRead(NotesFiles),
-    /// Of reading the log.
+    /// Outcome of reading the log.
     LogRead(Result<Vec<Record>, String>),
-    /// Of a request.
+    /// Outcome of one attempt at a request.
     Answered(Result<Box<Response>, Failure>),
-    /// Of a tool. A failure is a result too.
+    /// Outcome of a tool that ran to its end. A failure of the tool is a result, too.
     ToolEnded {
-        /// Its output.
+        /// Output of the tool, with its call id.
         output: Box<ToolOutput>,
-        /// The hash of a long text, made where it holds no one up.
+        /// Hash of a long text, computed by the executor off the event loop; the driver hashes if
+        /// it is absent.
         digest: Option<Hash>,
     },
-    /// Of a tool that was stopped: whether it had effects is unknown.
+    /// Outcome of a tool that was stopped: whether it had effects is unknown, and the model is told
+    /// so.
     ToolStopped,
-    /// A person's word on a call.
+    /// Decision of a person about a call.
     PersonSaid {
         /// Whether the call may run.
         allowed: bool,
-        /// Words for the model, where it may not.
+        /// Explanation for the model if the call was refused.
         words: Option<String>,
     },
-    /// Of hooks.
+    /// Outcome of running hooks.
     HooksRan(HookAnswer),
-    /// Of restoring: parts, and the prefix rendered anew, where it changed.
+    /// Outcome of restoring after a compaction.
     Restored {
-        /// Files, then what else is shown again.
+        /// Files first, then other content to show again.
         parts: Vec<RestoredPart>,
-        /// System prompt, tools and instructions as they are now; `None` leaves them.
+        /// System prompt, tools and instructions rendered anew; `None` keeps the present ones.
         prefix: Option<Arc<RenderedPrefix>>,
     },
-    /// Of recall.
+    /// Fragments found by recall; empty if there are none.
     Recalled(Vec<Injection>),
-    /// Of a child.
+    /// Report of a child that ended.
     ChildEnded(Box<ForkReport>),
-    /// The effect was stopped, or its executor failed.
+    /// Effect stopped, or failed in its executor.
     Cancelled,
 }
 
-/// Progress of an answer.
+/// Progress of a response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamEvent {
-    /// The provider accepted the request: its prompt is in the cache.
+    /// Response accepted by the provider: from here on its prompt is in the cache.
     Began {
-        /// The response's id.
+        /// Message id of the response.
         id: MessageId,
-        /// The model that answers.
+        /// Model that answers; may differ from the requested alias.
         model: Arc<str>,
-        /// Usage of the prompt.
+        /// Usage of the prompt, as far as known at this point.
         usage: TokenUsage,
     },
-    /// A block is complete.
+    /// Block that is complete and can be stored.
     Block(Block),
 }
 
-/// Words of hooks.
+/// Combined answer of all hooks at one point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookAnswer {
-    /// Wishes for the summary.
+    /// Instructions for the summary.
     pub instructions: Vec<String>,
-    /// Why an automatic compaction must not be made.
+    /// Reason to refuse an automatic compaction; none allows it.
     pub blocked: Option<String>,
-    /// Parts the model is shown.
+    /// Parts to show to the model after the compaction.
     pub parts: Vec<RestoredPart>,
 }
 
-/// A fragment that recall, or another companion, wants the model to see.
+/// Fragment that recall, or another component, inserts into the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
-    /// Its subject.
+    /// Subject of the fragment.
     pub kind: FragmentKind,
-    /// The text, final as it is.
+    /// Text in its final form; it is never rendered again.
     pub text: String,
-    /// The memories in it, with their size: they count as shown from here on.
+    /// Memories contained in it, with their size in bytes; they count as shown from here on.
     pub memories: Vec<(String, u64)>,
 }

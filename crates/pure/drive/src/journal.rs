@@ -1,15 +1,18 @@
-//! The driver's side of the log: records numbered, linked, encoded, and written in batches.
+//! Driver's side of the log: records are numbered, linked, encoded, and written in batches.
 //!
 //! # Model
 //! A record is emitted once: it gets its number, its parent and its id, is encoded, and joins the
-//! batch that waits. One batch is outstanding at a time; while it is being written the next one
-//! fills. So a slow store makes batches larger instead of making anyone wait, and one sync covers
-//! all of a batch.
+//! waiting batch. One batch is outstanding at a time; while it is written the next one fills. A
+//! slow store therefore makes batches larger instead of delaying the driver, and one sync covers a
+//! whole batch.
 //!
 //! # Responsibilities
-//! Compare-and-append: a batch names the head its records were made for, which is the journal's
-//! own knowledge and never asked back from the store. After a failure nothing is emitted any more,
-//! because the conversation in memory is ahead of the log.
+//! Compare-and-append: a batch names the head its records were made for. The journal knows that
+//! head and never asks the store for it. After a failure nothing more is emitted, because the
+//! conversation in memory is ahead of the log.
+//!
+//! # Not here
+//! Files, locks and syncing (`store`).
 
 use crate::error::{DriveError, StoreFailure};
 use bytes::Bytes;
@@ -18,21 +21,21 @@ use dormouse_core::id::{RecordId, Seq, SessionId};
 use dormouse_core::record::{Batch, Body, LONGEST_LINE, LineContext, Record, encode};
 use dormouse_core::units::Millis;
 
-/// The journal of one driver.
+/// Journal of one driver.
 #[derive(Debug)]
 pub(crate) struct Journal {
     session: SessionId,
     line: LineContext,
     seed: u64,
-    /// The newest record emitted.
+    /// Newest record emitted; none for an empty log.
     head: Option<(RecordId, Seq)>,
-    /// The newest record the store has confirmed.
+    /// Newest record confirmed by the store.
     stored: Option<(RecordId, Seq)>,
-    /// The record the next one hangs on, where it is not the head: a branch begins.
+    /// Parent of the next record, where it is not the head: the start of a branch.
     branch: Option<RecordId>,
-    /// Length of the log, the waiting batch included.
+    /// Length of the log in bytes, the waiting batch included.
     len: u64,
-    /// Where the newest record ends that a resume can start at.
+    /// End offset of the newest record that a resume can start at.
     carrier_end: u64,
     waiting: Vec<Record>,
     lines: Vec<u8>,
@@ -42,17 +45,17 @@ pub(crate) struct Journal {
     failed: Option<StoreFailure>,
 }
 
-/// Whether records are written at all.
+/// Destination of the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keeping {
-    /// In a log.
+    /// Records go to the log.
     Log,
-    /// In memory only: a fork's records are gone with it.
+    /// Records stay in memory and are discarded with the driver, as in a fork.
     Nowhere,
 }
 
 impl Journal {
-    /// A journal that goes on behind `head`, in a log of `len` bytes.
+    /// Empty journal; [`Journal::behind`] continues an existing log.
     pub(crate) fn new(session: SessionId, line: LineContext, seed: u64, keeping: Keeping) -> Self {
         Self {
             session,
@@ -72,7 +75,7 @@ impl Journal {
         }
     }
 
-    /// Goes on behind records that are stored already.
+    /// Continues after records that are already stored.
     pub(crate) fn behind(&mut self, head: (RecordId, Seq), len: u64, since_carrier: u64) {
         self.head = Some(head.clone());
         self.stored = Some(head);
@@ -81,39 +84,44 @@ impl Journal {
         self.carrier_end = len.saturating_sub(since_carrier);
     }
 
-    /// The newest record emitted.
+    /// Newest record emitted, stored or not.
     pub(crate) fn head(&self) -> Option<&(RecordId, Seq)> {
         self.head.as_ref()
     }
 
-    /// The number of the newest record emitted.
+    /// Sequence number of the newest record emitted; 0 for an empty log.
     pub(crate) fn head_seq(&self) -> Seq {
         self.head.as_ref().map_or(Seq::default(), |(_, seq)| *seq)
     }
 
-    /// The number of the newest record the store has confirmed.
+    /// Sequence number of the newest record that effects may rely on.
     pub(crate) fn stored_seq(&self) -> Seq {
         match self.keeping {
             Keeping::Log => self.stored.as_ref().map_or(Seq::default(), |(_, seq)| *seq),
+            // Nothing is stored, so nothing has to be waited for.
             Keeping::Nowhere => self.head_seq(),
         }
     }
 
-    /// Bytes since the newest record that a resume can start at.
+    /// Bytes since the newest record that a resume can start at; a checkpoint is due by this
+    /// figure.
     pub(crate) fn since_carrier(&self) -> u64 {
         self.len.saturating_sub(self.carrier_end)
     }
 
-    /// Why nothing can be written any more.
+    /// Failure after which nothing can be written any more.
     pub(crate) fn failed(&self) -> Option<&StoreFailure> {
         self.failed.as_ref()
     }
 
-    /// The id the record with this number will have.
+    /// Id that the record with this number will have. A compaction needs it before the record
+    /// exists.
     pub(crate) fn id_of(&self, seq: Seq) -> RecordId {
+        // The seed tells two openings of one log apart: both may emit the same number after a lost
+        // batch.
         let text = format!("{}/{}/{}", self.session, seq.get(), self.seed);
         let hash = Hash::of(text.as_bytes()).to_string();
-        // The shape of a version-8 UUID: readers of transcripts expect one.
+        // Shape of a version-8 UUID, because readers of transcripts expect one.
         RecordId::new(format!(
             "{}-{}-8{}-a{}-{}",
             &hash[..8],
@@ -124,24 +132,24 @@ impl Journal {
         ))
     }
 
-    /// The record that the next one will hang on.
+    /// Parent of the next record.
     pub(crate) fn next_parent(&self) -> Option<&RecordId> {
         self.branch
             .as_ref()
             .or_else(|| self.head.as_ref().map(|(id, _)| id))
     }
 
-    /// Makes the next record hang on an earlier one.
+    /// Makes an earlier record the parent of the next one.
     pub(crate) fn branch_at(&mut self, record: RecordId) {
         self.branch = Some(record);
     }
 
-    /// The number the next record will have.
+    /// Sequence number of the next record.
     pub(crate) fn next_seq(&self) -> Seq {
         self.head_seq().next()
     }
 
-    /// Emits a record.
+    /// Creates a record and adds it to the waiting batch.
     pub(crate) fn emit(
         &mut self,
         now: Millis,
@@ -153,7 +161,7 @@ impl Journal {
         }
         let seq = match &body {
             Body::Session(start) => match &start.lineage {
-                // A fork counts on from its parent, so that the keys of blocks stay unique.
+                // A fork counts on from its parent, so that block keys stay unique.
                 Some(lineage) => lineage.seq.next(),
                 None => Seq::new(1),
             },
@@ -175,6 +183,8 @@ impl Journal {
         if self.keeping == Keeping::Log {
             let line = encode(&record, &self.line)
                 .map_err(|error| DriveError::Record(error.to_string()))?;
+            // Checked before anything changes: the state must not contain a record the log cannot
+            // hold.
             if line.len() > LONGEST_LINE {
                 return Err(DriveError::Record(format!(
                     "its line has {} bytes, and a reader takes {LONGEST_LINE}",
@@ -185,16 +195,18 @@ impl Journal {
             self.lines.extend_from_slice(&line);
             self.waiting.push(record.clone());
         }
+        // A resume can start here, so the next checkpoint is due a full interval later.
         if record.body.manifest().is_some() {
             self.carrier_end = self.len;
         }
+        // Only the first record of a branch has a parent other than the head.
         self.branch = None;
         self.head = Some((record.id.clone(), seq));
         Ok(record)
     }
 
-    /// The next batch, if one waits and none is outstanding. `needed`: an effect waits for records
-    /// up to this one, so that the batch has to be on disk.
+    /// Next batch, if one waits and none is outstanding. `needed` is the newest record an effect
+    /// waits for; a batch that contains it has to be synced.
     pub(crate) fn batch(&mut self, needed: Option<Seq>) -> Option<Batch> {
         if self.outstanding.is_some() || self.waiting.is_empty() || self.failed.is_some() {
             return None;
@@ -215,7 +227,7 @@ impl Journal {
         })
     }
 
-    /// The outstanding batch has ended.
+    /// Ends the outstanding batch.
     pub(crate) fn appended(&mut self, result: Result<(), StoreFailure>) {
         match (result, self.outstanding.take()) {
             (Ok(()), Some(head)) => self.stored = Some(head),

@@ -1,4 +1,6 @@
-//! Keeping the provider's cache warm, where that pays.
+//! Keep-alive of the provider's cache, where it pays.
+//!
+//! Not here: the arithmetic (`context/src/economy`).
 
 use crate::command::{CommandId, Reply};
 use crate::driver::Driver;
@@ -12,13 +14,13 @@ use dormouse_core::record::{Purpose, Ttl};
 use dormouse_core::settings::keys;
 use dormouse_core::units::{Millis, Tokens};
 
-/// The part of an entry's life after which it is touched: early enough for a slow provider, late
-/// enough that the touch buys most of a further life.
+/// Tenths of an entry's lifetime after which it is renewed: early enough for a slow provider, late
+/// enough that each request buys most of another lifetime.
 const TENTHS_OF_LIFE: u64 = 9;
 
 impl Driver {
-    /// Whether keeping the cache warm would pay, from the pauses this session has had. Nothing
-    /// unless the setting `cache.keep_alive` is on.
+    /// Decision whether a keep-alive pays, from the pauses of this session so far. None unless the
+    /// setting `cache.keep_alive` is on.
     pub fn keep_alive_decision(&self) -> Option<Decision> {
         if !self.settings.raw.switch(keys::CACHE_KEEP_ALIVE).is_on() {
             return None;
@@ -29,10 +31,13 @@ impl Driver {
             f64::from(part) / f64::from(all.max(1))
         };
         let ttls = self.ttls();
+        // Chance that the user returns while a renewal still helps. Five minutes: pauses that ended
+        // within the hour, among those that outlived the entry. One hour: pauses longer than that.
         let chance = match ttls.messages {
             Ttl::FiveMinutes => share(gaps.middle, gaps.middle + gaps.long),
             Ttl::OneHour => share(gaps.long, gaps.short + gaps.middle + gaps.long),
         };
+        // With a longer lifetime of its own, the prefix survives anyway and is no gain.
         let lasting = if ttls.prefix > ttls.messages {
             self.measure().tokens(self.config.prefix.weight())
         } else {
@@ -48,10 +53,11 @@ impl Driver {
 
     fn keeps_alive(&self) -> bool {
         let worth = self.keep_alive_decision().is_some_and(|it| it.act);
+        // An expired entry cannot be renewed, only written again at the full price.
         worth && !self.is_cold() && !self.conversation.view().frozen().is_empty()
     }
 
-    /// The time at which an idle conversation touches the cache.
+    /// Time of the next keep-alive of an idle conversation.
     pub(crate) fn keep_alive_at(&self) -> Option<Millis> {
         let idle = self.turn.is_none() && self.job.is_none() && self.commands.is_empty();
         if !idle || self.untouchable || !self.keeps_alive() {
@@ -62,7 +68,7 @@ impl Driver {
         Some(touched.after(life / 10 * TENTHS_OF_LIFE))
     }
 
-    /// Touches the cache with a request for one token, if that pays.
+    /// Renews the cache entry with a request for one token, if that pays.
     pub(crate) fn keep_alive(&mut self, reply: Option<CommandId>) {
         if !self.keeps_alive() {
             self.reply(reply, Ok(Reply::KeptAlive(false)));
@@ -110,7 +116,8 @@ impl Driver {
                 Reply::KeptAlive(true)
             }),
             Err(failure) => {
-                // One failure is enough until the conversation itself has been answered again.
+                // One failure suffices until a request of the conversation has succeeded: each
+                // attempt costs money.
                 self.untouchable = true;
                 Err(DriveError::Model(Box::new(failure)))
             }

@@ -1,9 +1,8 @@
 //! One conversation as a state machine without IO.
 //!
 //! # Model
-//! A [`Driver`] owns everything a conversation decides. A host tells it what happened
-//! ([`Driver::handle`]) and carries out what it asks for ([`Driver::poll`]), in any order and as
-//! slowly as it likes:
+//! A [`Driver`] makes all decisions of a conversation. A host reports events ([`Driver::handle`])
+//! and executes the requested effects ([`Driver::poll`]), in any order and at any speed:
 //!
 //! ```text
 //!            Input                         Effect
@@ -13,22 +12,22 @@
 //!   clock ─────────────► wake_at     └──────────────► people  reply, tell
 //! ```
 //!
-//! - An effect that `poll` returned may start at once beside all others; whatever has to wait is
-//!   withheld here. Each effect with an id ends with exactly one outcome, also after a cancel.
+//! - An effect that `poll` returned may start at once beside all others; the driver withholds what
+//!   has to wait. Each effect with an id ends with exactly one outcome, also after a cancel.
 //! - Records are folded when they are emitted and written in batches, one batch at a time. A
 //!   request, a tool and a boundary wait until the records they rely on are stored.
-//! - There is no clock and no randomness: `now` is an argument, ids and jitter follow from the
+//! - There is no clock and no randomness: `now` is an argument, ids and jitter are derived from the
 //!   session, the sequence and a seed. The same inputs give the same effects, byte for byte.
-//! - Deltas of an answer bypass the driver. It hears that a response began, that a block is
-//!   complete, and how the response ended.
+//! - Deltas of a response bypass the driver. It receives the start of a response, each complete
+//!   block, and the end.
 //!
 //! # Responsibilities
-//! The loop of requests and tools; retries, fallback and continuation; the order of what must be
-//! stored before what; layers 1 to 4 carried out; forks; undo, rewind and change of model.
+//! The loop of requests and tools; retries, fallback and continuation; the order in which records
+//! and files are stored; execution of layers 1 to 4; forks; undo, rewind and change of model.
 //!
 //! # Not here
-//! The planners (`dormouse-context`), wires, files, processes, screens. Recall and extraction are
-//! effects and children of a conversation, decided elsewhere.
+//! The planners (`dormouse-context`), wire formats, files, processes, screens. Recall and
+//! extraction are effects and children of a conversation, decided elsewhere.
 
 mod asks;
 mod calls;
@@ -75,5 +74,6 @@ pub use notice::Notice;
 pub use open::{LogStart, Opened, Recorded};
 pub use snapshot::{Activity, Snapshot};
 
-/// The name of the fact with prompts that wait for the turn before them.
+/// Name of the fact that lists prompts waiting for the current turn to end. Hosts read it to show
+/// the queue.
 pub const QUEUE_FACT: &str = "queue";

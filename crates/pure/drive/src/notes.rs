@@ -1,8 +1,10 @@
-//! Layer 3, carried out: notes written by forks, one at a time.
+//! Layer 3: execution of updates of the session notes, by forks, one at a time.
 //!
-//! An update begins with the prompt that the provider has just taken, reads the notes, asks, reads
-//! the notes again (the user may have edited them), checks the edits as one batch, saves, and is
-//! recorded. Whatever goes wrong, the notes stay as they were.
+//! An update starts from the prompt that the provider has just accepted, reads the notes, requests
+//! edits, reads the notes again (the user may have changed them), checks the edits as one batch,
+//! saves, and is recorded. On any failure the notes stay as they were.
+//!
+//! Not here: when an update is due, and which edits are valid (`context/src/notes`).
 
 use crate::command::{CommandId, Reply};
 use crate::driver::Driver;
@@ -25,24 +27,24 @@ use dormouse_core::record::{self, Body, Purpose};
 use dormouse_core::settings::keys;
 use dormouse_core::units::{Millis, Tokens};
 
-/// An update under way.
+/// Update of the notes under way.
 #[derive(Debug)]
 pub(crate) struct NotesUpdate {
-    /// The last message it covers.
+    /// Sequence number of the last message it covers.
     covers: Seq,
-    /// The length of the conversation when it began, prefix not counted.
+    /// Length of the conversation at its start, in tokens without the prefix.
     conversation: Tokens,
-    /// The length of the directive.
+    /// Length of the directive in tokens.
     sent: Tokens,
     stage: Stage,
 }
 
 #[derive(Debug)]
 enum Stage {
-    /// The notes are being read; the fork waits for its directive.
+    /// Reading the notes; the fork waits for its directive.
     Reading(Box<Fork>),
     Asking,
-    /// The answer is in, and is applied when no response is on its way.
+    /// Answer received; applied when no response is in progress.
     Answered(Box<Response>),
     Applying(Box<Response>),
     Saving {
@@ -51,7 +53,7 @@ enum Stage {
     },
 }
 
-/// Something that waits for an update to end.
+/// Component that waits for an update to end.
 #[derive(Debug)]
 pub(crate) enum NotesWaiter {
     Compaction,
@@ -59,9 +61,10 @@ pub(crate) enum NotesWaiter {
 }
 
 impl Driver {
-    /// Starts an update on the conversation as it is, unless one is under way.
+    /// Starts an update from the present conversation, unless one is under way.
     pub(crate) fn start_notes(&mut self) {
         let covers = last_message(self.conversation.view());
+        // One at a time: of two updates to one text the later would overwrite the earlier.
         let Some(covers) = covers.filter(|_| self.notes.is_none()) else {
             return;
         };
@@ -83,7 +86,7 @@ impl Driver {
             .start(Running::ReadNotes(NotesFor::Asking), Work::ReadNotes);
     }
 
-    /// The length of the conversation without its prefix.
+    /// Length of the conversation in tokens, without its prefix.
     fn conversation_tokens(&self) -> Tokens {
         self.used() - self.measure().tokens(self.config.prefix.weight())
     }
@@ -105,8 +108,8 @@ impl Driver {
         }
     }
 
-    /// The notes in the files: those that no longer fit their template start anew, and stay in the
-    /// log as a blob.
+    /// Parses the notes. Notes that no longer match their template are replaced by a blank form;
+    /// the log still has the old ones as a blob.
     fn parsed(&mut self, files: &NotesFiles) -> Notes {
         let template = match files.template.as_deref().map(Template::parse) {
             None => Template::builtin(),
@@ -145,6 +148,7 @@ impl Driver {
         update.sent = tokens::estimate(Block::text(&directive).weight(), bytes);
         let fork = fork.directed(&directive);
         let request = Request::streamed(fork.body()).with_betas(&self.betas());
+        // The fork reads the cached prompt, which renews its lifetime.
         self.ledger.touched(self.now);
         let after = self.journal.stored_seq();
         self.ask(AskFor::Notes, Purpose::Notes, request, (None, after));
@@ -153,7 +157,7 @@ impl Driver {
     pub(crate) fn notes_answered(&mut self, answer: Result<Response, Failure>) {
         match (answer, &mut self.notes) {
             (Ok(response), Some(update)) => update.stage = Stage::Answered(Box::new(response)),
-            // The update was given up, and is paid for all the same.
+            // The update was given up, but was billed.
             (Ok(response), None) => {
                 if let Err(error) = self.account(Purpose::Notes, &response) {
                     self.fail_turn(error);
@@ -163,8 +167,8 @@ impl Driver {
         }
     }
 
-    /// Takes an answer in, unless a response is on its way: only its own blocks may stand between
-    /// a request and its end.
+    /// Takes in an answer, unless a response is in progress: between a request and its end the log
+    /// may contain only blocks of that response.
     pub(crate) fn take_notes(&mut self) {
         let answering = self.phase() == Some(Phase::Answering);
         let Some(update) = self.notes.as_mut().filter(|_| !answering) else {
@@ -200,6 +204,7 @@ impl Driver {
             return;
         };
         let path = self.config.place.notes();
+        // All edits or none: a part of them could contradict what is left unchanged.
         let edited = notes::edits_of(&response.blocks, &path.display().to_string())
             .map_err(|error| error.to_string())
             .and_then(|edits| notes::apply(&before, &edits).map_err(|error| error.to_string()));
@@ -217,13 +222,13 @@ impl Driver {
             last_summarised: *covers,
             tokens: size,
             blob,
-            // If it was compacted meanwhile, growth counts from the part that is left.
+            // After a compaction in between, growth counts from the shortened conversation.
             conversation: (*conversation).min(self.conversation_tokens()),
             sent: *sent,
             edits: response.usage.output,
         };
         let text = Bytes::from(text);
-        // The blob first: if it cannot be written the file stays as it was.
+        // The blob first: if it cannot be written, the file stays as it was.
         let files = [SavePlace::Blob(blob), SavePlace::File(path)].map(|place| SaveFile {
             place,
             bytes: text.clone(),
@@ -267,7 +272,7 @@ impl Driver {
         }
     }
 
-    /// Gives an update up. Its request is stopped, and is paid for as far as it got.
+    /// Gives up an update. Its request is stopped, and what arrived is billed.
     pub(crate) fn stop_notes(&mut self) {
         let asking = |running: &Running| {
             matches!(
@@ -283,18 +288,19 @@ impl Driver {
             self.notes.as_ref().map(|update| &update.stage),
             Some(Stage::Reading(_) | Stage::Asking)
         );
+        // An answer that has arrived is still applied: it is paid for.
         if unanswered {
             self.notes_failed("cancelled".to_owned());
         }
     }
 
-    /// A compaction wants the notes: an update that is under way is waited for.
+    /// Waits for a running update on behalf of a compaction.
     pub(crate) fn wait_for_notes(&mut self) {
         self.wait_with(NotesWaiter::Compaction);
         self.notes_settled();
     }
 
-    /// Answers a command when no update is under way any more.
+    /// Replies to a command when no update is under way any more.
     pub(crate) fn settle_notes(&mut self, reply: Option<CommandId>) {
         self.wait_with(NotesWaiter::Command(reply));
         self.notes_settled();
@@ -307,13 +313,13 @@ impl Driver {
         self.notes_waiters.push((waiter, until));
     }
 
-    /// The compaction that waited for an update is gone.
+    /// Removes the compaction from the waiters, because it was cancelled.
     pub(crate) fn forget_notes_waiter(&mut self) {
         self.notes_waiters
             .retain(|(waiter, _)| !matches!(waiter, NotesWaiter::Compaction));
     }
 
-    /// Answers the commands that wait for an update: the log cannot be written.
+    /// Fails the commands that wait for an update, because the log cannot be written.
     pub(crate) fn fail_waiters(&mut self, error: &DriveError) {
         for (waiter, _) in std::mem::take(&mut self.notes_waiters) {
             if let NotesWaiter::Command(reply) = waiter {
@@ -322,12 +328,12 @@ impl Driver {
         }
     }
 
-    /// The moment at which waiting for an update ends.
+    /// Earliest deadline of a component that waits for an update.
     pub(crate) fn notes_deadline(&self) -> Option<Millis> {
         self.notes_waiters.iter().map(|(_, until)| *until).min()
     }
 
-    /// Goes on with whatever waited for an update, if it has ended or the time is up.
+    /// Continues the components that waited, if the update has ended or their deadline has passed.
     pub(crate) fn notes_settled(&mut self) {
         let (now, over) = (self.now, self.notes.is_none());
         let waiters = std::mem::take(&mut self.notes_waiters);
@@ -353,7 +359,7 @@ impl Driver {
     }
 }
 
-/// The record of the last segment in view.
+/// Record of the last segment in view.
 fn last_message(view: &View) -> Option<Seq> {
     let incoming = view.waiting().last();
     let last = incoming.or_else(|| view.tail().response().last());

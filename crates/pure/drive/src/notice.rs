@@ -1,123 +1,126 @@
-//! Notices: events of a session that people should know of.
+//! Notices: events of a session for display.
+//!
+//! The text of a notice is one line without a hint; doors may replace it.
 
 use dormouse_ask::{Event, Retrying};
 use dormouse_context::layers::{Consideration, Moment};
 use dormouse_core::record::BoundaryKind;
 use dormouse_core::units::Tokens;
 
-/// Something that happened.
+/// Event worth showing to the user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
-    /// A piece of the answer.
+    /// Piece of a streamed answer.
     Answer(Box<Event>),
-    /// A long result was put into a file.
+    /// Long result that was saved to a file.
     Offloaded {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Its length in characters.
+        /// Length of the result in characters.
         chars: u64,
     },
-    /// A long result could not be put into a file and was cut.
+    /// Long result that could not be saved and was truncated.
     NotSaved {
-        /// The file.
+        /// Path of the file that could not be written.
         path: String,
-        /// Why not.
+        /// Cause reported by the host.
         why: String,
     },
-    /// Old results were cleared.
+    /// Old results that were cleared.
     Cleared {
-        /// How many.
+        /// Number of cleared results.
         results: usize,
-        /// Tokens that came free.
+        /// Tokens freed, estimated; zero where only the provider's cache was edited.
         freed: Tokens,
-        /// Why.
+        /// Reason given by the policy.
         why: String,
     },
-    /// The notes were updated.
+    /// Session notes that were updated.
     NotesUpdated {
-        /// Their size.
+        /// Length of the notes in tokens.
         size: Tokens,
     },
-    /// They were not; nothing changed.
+    /// Update of the notes that failed; the notes are unchanged.
     NotesFailed {
-        /// Why.
+        /// Cause of the failure.
         why: String,
     },
-    /// The conversation was compacted.
+    /// Compaction that was made.
     Compacted {
-        /// How.
+        /// Source of the summary.
         kind: BoundaryKind,
-        /// Tokens before.
+        /// Tokens before the compaction.
         before: Tokens,
-        /// Tokens after, as estimated.
+        /// Estimated tokens after it.
         after: Tokens,
-        /// Why the model's summary was not used, if it was asked.
+        /// Reason why a requested model summary was not used; none if it was, or if none was
+        /// requested.
         without_model: Option<String>,
     },
-    /// A compaction was wanted and not made.
+    /// Compaction that was planned and not made.
     NotCompacted {
-        /// Why not.
+        /// Reason why it was not made.
         why: String,
     },
-    /// Compaction cannot help any more; said once.
+    /// Breaker opened: compaction cannot reach its target. Reported once.
     CannotCompact {
-        /// The prompt that stays.
+        /// Length of the remaining prompt in tokens.
         prompt: Tokens,
-        /// The target it is above.
+        /// Target in tokens that it exceeds.
         target: Tokens,
     },
-    /// Less was read from the cache than was there.
+    /// Cache miss that was not announced.
     CacheBroken {
         /// Tokens that had to be written again.
         lost: Tokens,
-        /// Why.
+        /// Cause found by the ledger.
         why: String,
     },
-    /// The provider refused the prompt as too long; it is being shortened.
+    /// Prompt rejected as too long; it is being compacted.
     TooLong,
-    /// A request failed and is sent again.
+    /// Failed request that will be retried.
     Retrying(Retrying),
-    /// The answer broke off; the part that arrived is kept.
+    /// Answer that broke off; the part that arrived is kept.
     Interrupted {
-        /// Why.
+        /// Cause of the interruption.
         why: String,
     },
-    /// A limit ended the answer, and the model is asked to go on.
+    /// Answer cut off by a limit; the model is asked to continue.
     Continued {
-        /// The stop reason.
+        /// Stop reason of the answer.
         why: String,
     },
-    /// The prefix of the resumed session stays in use, although another one was asked for.
+    /// Resumed prefix that stays in use although another one is configured.
     PrefixKept {
-        /// Why.
+        /// Reason to keep it.
         why: String,
     },
-    /// The session goes on with another model.
+    /// Change to another model.
     ModelChanged {
-        /// Its name.
+        /// Name of the new model.
         model: String,
-        /// Why.
+        /// Reason for the change.
         why: String,
     },
-    /// The log cannot be written: requests and tools have stopped.
+    /// Log that cannot be written: requests and tools have stopped.
     Stopped {
-        /// Why.
+        /// Cause reported by the store.
         why: String,
     },
-    /// Considerations of the layers at one moment; only where a session is told to explain itself.
+    /// Considerations of the layers at one moment; only with [`crate::Config::explain`].
     Considered {
-        /// The moment.
+        /// Moment of the turn.
         moment: Moment,
-        /// Tokens in use.
+        /// Tokens in use at that moment.
         used: Tokens,
-        /// The layers, in order.
+        /// Verdicts of the layers, in the order they were asked.
         layers: Vec<Consideration>,
-        /// The figures of the economic policy.
+        /// Arithmetic of the economic policy, if it is in use.
         arithmetic: Option<String>,
     },
-    /// Rewrites were taken back.
+    /// Rewrites that were undone.
     Undone {
-        /// How many.
+        /// Number of rewrites, newer ones included.
         rewrites: usize,
     },
 }

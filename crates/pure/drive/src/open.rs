@@ -1,4 +1,6 @@
-//! Opening a conversation: a new one, or where it stopped.
+//! Opening of a conversation, new or resumed.
+//!
+//! Not here: finding and reading the log (`store`).
 
 use crate::config::{Config, Current};
 use crate::driver::Driver;
@@ -23,34 +25,34 @@ use dormouse_core::units::{Millis, Tokens};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// The log as a host found it.
+/// State of the log as found by the host.
 #[derive(Debug, Default)]
 pub struct LogStart {
-    /// The newest record; none for a new log.
+    /// Newest record; none for a new log.
     pub head: Option<(RecordId, Seq)>,
-    /// The log's length in bytes.
+    /// Length of the log in bytes.
     pub len: u64,
-    /// Bytes behind the newest record that a resume can start at.
+    /// Bytes after the newest record that a resume can start at.
     pub since_carrier: u64,
-    /// The live part.
+    /// Records that the conversation is rebuilt from.
     pub recorded: Recorded,
 }
 
-/// The live part of a log.
+/// Live part of a log.
 #[derive(Debug, Default)]
 pub struct Recorded {
-    /// The record to start from. Without one, the tail is everything there is.
+    /// Record with the manifest to start from. Without one, the tail is the whole log.
     pub carrier: Option<Record>,
-    /// The earlier records that are still in use, with the session whose log they are in.
+    /// Earlier records that the manifest names, with the session of their log.
     pub kept: Vec<(Option<SessionId>, Record)>,
-    /// Records behind the carrier, in the order of the log.
+    /// Records after the carrier, in log order.
     pub tail: Vec<Record>,
-    /// The prefix that the log names, if its parts were found.
+    /// Prefix named by the log, if all its parts were found.
     pub prefix: Option<Arc<RenderedPrefix>>,
 }
 
 impl Recorded {
-    /// The prefix that was in use last, by the record that names its parts.
+    /// Prefix used last, as recorded.
     pub fn prefix_record(&self) -> Option<&Prefix> {
         let in_tail = self
             .tail
@@ -72,20 +74,20 @@ impl Recorded {
     }
 }
 
-/// How a conversation was opened.
+/// Kind of opening, for the host's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// It is new.
+    /// Conversation without earlier records.
     New,
-    /// It goes on.
+    /// Conversation continued from a log.
     Resumed,
 }
 
 impl Driver {
-    /// Opens a conversation. Poll for effects afterwards: a new log is begun, a new prefix saved.
+    /// Opens a conversation. Poll for effects afterwards: a new log is started, a new prefix saved.
     ///
     /// # Errors
-    /// When the parameters cannot be serialised.
+    /// When the request parameters cannot be serialised.
     pub fn open(
         config: Config,
         settings: Arc<Settings>,
@@ -128,7 +130,7 @@ impl Driver {
         Ok((driver, Opened::Resumed))
     }
 
-    /// A driver with nothing under way.
+    /// Driver with no turn, job or effect.
     pub(crate) fn assembled(
         config: Config,
         params: RawJson,
@@ -170,7 +172,9 @@ impl Driver {
             project,
             lineage: None,
         })))?;
+        // Only for a new session: a resumed one has figures of its own in the log.
         let lessons = self.config.lessons.take();
+        // Unreadable lessons are ignored: the policy learns anew.
         let prior = lessons.and_then(|bytes| serde_json::from_slice::<Prior>(&bytes).ok());
         if let Some(prior) = prior {
             self.note(Conversation::prior(&prior))?;
@@ -179,17 +183,17 @@ impl Driver {
         Ok(())
     }
 
-    /// The size the economic policy aimed at when the log was left.
+    /// Prompt size that the economic policy aimed at when the log was closed.
     fn recorded_aim(&self) -> Option<Tokens> {
         let fact = self.conversation.state().facts.get(AIM)?;
         fact.as_u64().map(Tokens)
     }
 
-    /// Chooses between the recorded prefix and the one that was asked for.
+    /// Chooses between the recorded prefix and the configured one.
     ///
     /// While the cache may be warm, or thinking is bound to the prompt it was made under, the
-    /// recorded bytes go on: another prefix would make the provider read everything anew, or
-    /// refuse. Otherwise the new one is a break that is expected.
+    /// recorded bytes stay in use: another prefix would make the provider process everything again,
+    /// or reject the request. Otherwise the new prefix is used, and the cache miss is announced.
     fn resume_prefix(&mut self, recorded: Option<Arc<RenderedPrefix>>) {
         let state = self.conversation.state();
         let known = state.prefix.as_ref().map(|prefix| prefix.id);
@@ -197,12 +201,15 @@ impl Driver {
             .model
             .as_ref()
             .is_some_and(|model| *model != self.config.model);
+        // A log without a recorded prefix has sent nothing under another one.
         let same = known.is_none_or(|known| known == self.config.prefix.id());
         let wanted = Arc::clone(&self.config.prefix);
         if same {
             self.ledger = self.resumed_ledger(&wanted);
         } else if let Some(recorded) = recorded {
             let warm = !switched && self.may_be_warm();
+            // Only thinking in the prompt matters: without any, a changed prefix invalidates
+            // nothing.
             let bound = self.conversation.view().target().binds_to_prefix() && self.has_thinking();
             self.ledger = self.resumed_ledger(&recorded);
             if warm || bound {
@@ -222,7 +229,7 @@ impl Driver {
             self.another_prefix();
         }
         if switched {
-            // The cache of the model before is of no use to this one.
+            // Caches are per model.
             self.ledger = Ledger::default();
             self.ledger.announce("the model changed");
             self.rewrites_cache = true;
@@ -236,7 +243,7 @@ impl Driver {
         self.rewrites_cache = true;
     }
 
-    /// The ledger of the last request, as far as the log tells.
+    /// Ledger of the last request, as far as the log records it.
     fn resumed_ledger(&self, prefix: &Arc<RenderedPrefix>) -> Ledger {
         let state = self.conversation.state();
         let Some(last) = &state.last_request else {
@@ -255,6 +262,7 @@ impl Driver {
             .markers
             .iter()
             .filter(|marker| matches!(marker.place, MarkerPlace::Segment(_)));
+        // The longest lifetime decides: any surviving entry is worth keeping the prefix for.
         let ttl = on_messages.map(|marker| marker.ttl).max();
         let life = ttl.unwrap_or(Ttl::FiveMinutes).millis();
         last.at.is_some_and(|at| self.now.since(at) <= life)

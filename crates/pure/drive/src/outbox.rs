@@ -1,10 +1,10 @@
-//! Effects on their way out, and those that wait for records to be stored.
+//! Effects ready for the host, effects withheld until records are stored, and effects under way.
 
 use crate::effect::{Effect, EffectId, Work};
 use dormouse_core::id::{CallId, Seq};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The use of an effect that is under way: where its outcome is taken in.
+/// Purpose of an effect under way; decides which module handles its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Running {
     Append,
@@ -19,12 +19,12 @@ pub(crate) enum Running {
     Restore,
     Recall,
     Child,
-    /// Work that nothing waits for any more, and the use it had if it was a request: its usage is
-    /// all that is taken in.
+    /// Effect whose outcome is no longer awaited, with its former purpose if it was a request. Only
+    /// its usage is recorded, because it was billed.
     GivenUp(Option<AskFor>),
 }
 
-/// The use of files that are being written.
+/// Purpose of files being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SaveFor {
     Results,
@@ -35,36 +35,36 @@ pub(crate) enum SaveFor {
     Lessons,
 }
 
-/// The reader of the session notes.
+/// Reader of the session notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotesFor {
-    /// An update that is about to ask.
+    /// Update that is about to be requested.
     Asking,
-    /// An update whose answer is in.
+    /// Update whose answer has arrived.
     Applying,
-    /// A compaction.
+    /// Compaction that uses the notes.
     Compaction,
 }
 
-/// The use of a request. At most one of each is under way.
+/// Purpose of a request. At most one of each is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AskFor {
     Turn,
-    /// The summary of a compaction, written by a fork or by the provider.
+    /// Summary for a compaction, by a fork or by the provider.
     Compaction,
     Notes,
     KeepAlive,
 }
 
-/// The outbox of a driver.
+/// Outbox of a driver.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     ready: VecDeque<Effect>,
-    /// Effects that wait until the record with this number is stored, in order.
+    /// Effects that wait until the record with this number is stored, in order of emission.
     withheld: Vec<(Seq, Effect)>,
     running: BTreeMap<EffectId, Running>,
     last: u64,
-    /// Outcomes that belong to no effect: counted, so that a host's mistake shows.
+    /// Number of outcomes that matched no effect; counted so that a host's bug becomes visible.
     strays: u64,
 }
 
@@ -77,21 +77,21 @@ impl Outbox {
         self.ready.push_back(effect);
     }
 
-    /// Starts work at once.
+    /// Starts work that waits for no record.
     pub(crate) fn start(&mut self, running: Running, work: Work) -> EffectId {
         let id = self.register(running);
         self.ready.push_back(Effect::Do(id, work));
         id
     }
 
-    /// Starts work when the record with this number is stored.
+    /// Starts work once the record with this number is stored.
     pub(crate) fn start_after(&mut self, seq: Seq, running: Running, work: Work) -> EffectId {
         let id = self.register(running);
         self.withheld.push((seq, Effect::Do(id, work)));
         id
     }
 
-    /// Hands an effect out when the record with this number is stored.
+    /// Releases an effect once the record with this number is stored.
     pub(crate) fn push_after(&mut self, seq: Seq, effect: Effect) {
         self.withheld.push((seq, effect));
     }
@@ -103,14 +103,15 @@ impl Outbox {
         id
     }
 
-    /// The newest record that an effect waits for.
+    /// Newest record that an effect waits for.
     pub(crate) fn needed(&self) -> Option<Seq> {
         self.withheld.iter().map(|(seq, _)| *seq).max()
     }
 
-    /// Releases what waited for records up to this one.
+    /// Releases effects that waited for records up to this one.
     pub(crate) fn release(&mut self, stored: Seq) {
         let withheld = std::mem::take(&mut self.withheld);
+        // `partition` keeps the order of emission, which hosts rely on for replies.
         let (released, rest): (Vec<_>, Vec<_>) =
             withheld.into_iter().partition(|(seq, _)| *seq <= stored);
         self.withheld = rest;
@@ -118,7 +119,7 @@ impl Outbox {
             .extend(released.into_iter().map(|(_, effect)| effect));
     }
 
-    /// Takes back everything that waits for a record that will never be stored.
+    /// Removes everything that waits for a record which will never be stored.
     pub(crate) fn drop_withheld(&mut self) -> Vec<Effect> {
         let withheld = std::mem::take(&mut self.withheld);
         let effects: Vec<Effect> = withheld.into_iter().map(|(_, effect)| effect).collect();
@@ -130,13 +131,14 @@ impl Outbox {
         effects
     }
 
-    /// Stops an effect. One that never left is simply forgotten, and `true` is returned: it will
-    /// have no outcome.
+    /// Stops an effect. Returns `true` for one that the host never received: it is dropped and has
+    /// no outcome.
     pub(crate) fn stop(&mut self, id: EffectId) -> bool {
         let is = |effect: &Effect| matches!(effect, Effect::Do(each, _) if *each == id);
         let before = self.withheld.len() + self.ready.len();
         self.withheld.retain(|(_, effect)| !is(effect));
         self.ready.retain(|effect| !is(effect));
+        // It was still here, so the host has never seen it and reports no outcome.
         if self.withheld.len() + self.ready.len() < before {
             self.running.remove(&id);
             return true;
@@ -147,8 +149,8 @@ impl Outbox {
         false
     }
 
-    /// Stops an effect whose outcome nothing waits for any more. Whatever takes its place may begin
-    /// at once: the late outcome is not mistaken for the new one's.
+    /// Stops an effect whose outcome is no longer awaited. A successor may start at once: the late
+    /// outcome is not mistaken for the new one's.
     pub(crate) fn give_up(&mut self, id: EffectId) {
         if self.stop(id) {
             return;
@@ -158,23 +160,24 @@ impl Outbox {
                 Running::Ask(use_for) => Some(*use_for),
                 _ => None,
             };
+            // Kept under its id: the outcome is still due, and the usage in it was billed.
             *running = Running::GivenUp(ask);
         }
     }
 
-    /// The effect has ended: its use, or `None` for a stray.
+    /// Ends an effect and returns its purpose, or `None` for a stray.
     pub(crate) fn ended(&mut self, id: EffectId) -> Option<Running> {
         let running = self.running.remove(&id);
         self.strays += u64::from(running.is_none());
         running
     }
 
-    /// The use of an effect that is under way.
+    /// Purpose of an effect under way.
     pub(crate) fn running(&self, id: EffectId) -> Option<&Running> {
         self.running.get(&id)
     }
 
-    /// Effects under way whose use fits.
+    /// Ids of the effects under way whose purpose matches.
     pub(crate) fn all(&self, is: impl Fn(&Running) -> bool) -> Vec<EffectId> {
         let fitting = self.running.iter().filter(|(_, running)| is(running));
         fitting.map(|(id, _)| *id).collect()

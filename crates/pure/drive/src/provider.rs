@@ -1,4 +1,7 @@
-//! Edits of the prompt that the provider makes, where it is better placed to make them.
+//! Edits of the prompt by the provider: deletions from its cache, and compaction on its side.
+//!
+//! Used where a local rewrite is impossible or dearer: thinking that is bound to the prefix becomes
+//! invalid when the prefix changes, and deleting from the cache keeps the rest of it.
 
 use crate::driver::Driver;
 use crate::effect::{HookPoint, Work};
@@ -19,27 +22,28 @@ use dormouse_core::record::{
 use dormouse_core::units::Tokens;
 use std::collections::HashSet;
 
-/// The fact that names the results that were deleted from the provider's cache.
+/// Name of the fact that lists the results deleted from the provider's cache.
 const DELETED: &str = "cache-deleted";
 
-/// A compaction by the provider under way.
+/// Compaction by the provider under way.
 #[derive(Debug)]
 pub(crate) struct ProviderRun {
     trigger: Trigger,
-    /// The boundary that is being stored, with its figures.
+    /// Boundary that is being stored.
     pub(crate) boundary: Option<Seq>,
     before: Tokens,
     after: Tokens,
 }
 
 impl Driver {
-    /// Whether the provider can compact, and is needed for it.
+    /// Whether the provider can compact, and has to: thinking bound to the prefix rules out a local
+    /// rewrite.
     pub(crate) fn provider_compacts(&self) -> bool {
         let binds = self.conversation.view().target().binds_to_prefix();
         binds && self.config.capabilities.has(Feature::ServerCompaction)
     }
 
-    /// Deletes old results from the provider's cache, if it is time for that.
+    /// Deletes old results from the provider's cache, if the settings and the view call for it.
     pub(crate) fn edit_cache(&mut self) -> Result<(), DriveError> {
         if !self.edits_cache() {
             return Ok(());
@@ -50,10 +54,12 @@ impl Driver {
             .get(DELETED)
             .and_then(|keys| serde_json::from_value(keys.clone()).ok())
             .unwrap_or_default();
+        // The planner asks for every result in view; a list would make that quadratic.
         let known: HashSet<BlockKey> = gone.iter().copied().collect();
         let view = self.conversation.view();
         let index = self.layers.results();
         let settings = &self.settings.layers.server;
+        // Not due, or nothing left to delete.
         let Ok(edit) = server::cache_edit(settings, true, view, index, |key| known.contains(key))
         else {
             return Ok(());
@@ -64,6 +70,7 @@ impl Driver {
         let results = edit.keys.len();
         let why = "deleted from the provider's cache".to_owned();
         let all: Vec<BlockKey> = gone.into_iter().chain(edit.keys).collect();
+        // The edit is part of the prompt from here on: later requests repeat it byte for byte.
         self.emit(Body::Message(Message {
             origin: MessageOrigin::Meta,
             ..Message::user(vec![block])
@@ -72,6 +79,7 @@ impl Driver {
             name: DELETED.to_owned(),
             value: serde_json::to_value(&all).unwrap_or_default(),
         })?;
+        // An observation: the view keeps the results, because the request still contains them.
         self.emit(Body::Cleared(Clearing {
             place: ClearingPlace::Server,
             reason: why.clone(),
@@ -85,7 +93,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Has the provider summarise the conversation. The old view stands until the boundary is
+    /// Requests a summary from the provider. The old view stays in force until the boundary is
     /// stored.
     pub(crate) fn compact_by_provider(&mut self, trigger: Trigger) {
         let run = ProviderRun {
@@ -123,6 +131,7 @@ impl Driver {
         let (params, json) = match asked {
             Ok(asked) => asked,
             Err(why) => {
+                // Nothing was asked, so this is no failed attempt.
                 self.provider_over(Outcome::Nothing(why));
                 return;
             }
@@ -151,6 +160,7 @@ impl Driver {
         mut run: ProviderRun,
         answer: Result<Response, Failure>,
     ) {
+        // Counts against the breaker: the provider was asked, and billed for it.
         let failed = |why: String| Outcome::NoProgress { why, asked: true };
         let response = match answer {
             Ok(response) => response,

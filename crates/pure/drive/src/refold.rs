@@ -1,4 +1,7 @@
-//! Changes that fold the log again: undo, rewind, another model; and another prefix.
+//! Changes that fold the log again: undo, rewind, change of model; and change of the prefix.
+//!
+//! A refold reads the whole log. It is rare and started by the user or by a fallback, never by a
+//! layer.
 
 use crate::command::{CommandId, Reply, SwitchModel};
 use crate::driver::Driver;
@@ -19,7 +22,7 @@ use dormouse_core::id::RecordId;
 use dormouse_core::record::{Body, Record};
 use std::sync::Arc;
 
-/// A change that waits for the log to be read.
+/// Change that waits for the log to be read.
 #[derive(Debug)]
 pub(crate) enum Refold {
     Undo {
@@ -49,7 +52,7 @@ impl Refold {
     }
 }
 
-/// A prefix whose parts are being saved.
+/// Prefix whose parts are being saved.
 #[derive(Debug)]
 pub(crate) struct PrefixRun {
     pub(crate) prefix: Arc<RenderedPrefix>,
@@ -57,7 +60,8 @@ pub(crate) struct PrefixRun {
 }
 
 impl Driver {
-    /// Starts a change that needs the whole log.
+    /// Starts a change that needs the whole log. Waits until everything is stored, since the fold
+    /// reads the file.
     pub(crate) fn refold(&mut self, refold: Refold) {
         self.job = Some(Job::Refold(Box::new(refold)));
         let head = self.journal.head_seq();
@@ -65,7 +69,8 @@ impl Driver {
             .start_after(head, Running::ReadLog, Work::ReadLog);
     }
 
-    /// Goes on with another model.
+    /// Switches to another model. The log is folded again, because bytes and thinking depend on the
+    /// model.
     pub(crate) fn switch_model(&mut self, switch: SwitchModel, why: &str, then: Then) {
         self.refold(Refold::Model {
             switch: Box::new(switch),
@@ -122,7 +127,7 @@ impl Driver {
         self.reply(refold.reply(), Err(error));
     }
 
-    /// The path of the conversation as it is: its leaf is the record that the next one hangs on.
+    /// Path of the present conversation: its leaf is the parent of the next record.
     fn own_path<'a>(&self, records: &'a [Record]) -> Vec<&'a Record> {
         match self.journal.next_parent() {
             Some(leaf) => path(records, Leaf::Record(leaf)),
@@ -132,6 +137,7 @@ impl Driver {
 
     fn undo(&mut self, records: &[Record], target: Option<&RecordId>) -> Result<usize, DriveError> {
         let before = self.own_path(records);
+        // An undo to a longer prompt than this would leave a session that cannot send.
         let limit = self.settings.thresholds.blocking_limit;
         let undo = self
             .conversation
@@ -143,7 +149,7 @@ impl Driver {
         after.push(&record);
         let target = self.conversation.view().target().clone();
         self.conversation = Arc::new(Conversation::fold(&after, target));
-        // The next prompt says nothing about a compaction that is no longer there.
+        // An undone compaction must not be judged by the next prompt.
         let breaker = Breaker::of(self.conversation.state());
         if breaker.unproven {
             let proven = Breaker {
@@ -159,6 +165,7 @@ impl Driver {
 
     fn rewind(&mut self, records: &[Record], to: &RecordId) -> Result<(), DriveError> {
         let branch = path(records, Leaf::Record(to));
+        // Empty for an unknown id.
         if branch.last().is_none_or(|last| last.id != *to) {
             return Err(DriveError::NoSuchRecord(to.clone()));
         }
@@ -168,7 +175,7 @@ impl Driver {
         self.layers = LayerState::default();
         self.calls.clear();
         self.ledger.announce("the conversation was rewound");
-        // The branch exists from here on, also if nothing is ever said on it.
+        // The branch exists from here on, even if nothing is ever said on it.
         self.checkpoint()
     }
 
@@ -191,6 +198,7 @@ impl Driver {
         self.params = params;
         self.settings = crate::config::Current::new(Arc::clone(&self.settings.raw), &self.config);
         self.layers = LayerState::default();
+        // Caches and hysteresis of the previous model do not apply.
         self.ledger = dormouse_context::ledger::Ledger::default();
         self.ledger.announce("the model changed");
         self.rewrites_cache = true;
@@ -201,7 +209,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Uses another prefix from the next request on: a break of the cache that is expected.
+    /// Switches to another prefix from the next request on; the cache miss is announced.
     pub(crate) fn use_prefix(&mut self, prefix: Arc<RenderedPrefix>, reply: Option<CommandId>) {
         if prefix.id() == self.config.prefix.id() {
             self.reply(reply, Ok(Reply::Done));
@@ -214,7 +222,8 @@ impl Driver {
         self.announce_prefix(reply);
     }
 
-    /// Records the prefix if it is not the one in use. Its parts are saved first.
+    /// Records the prefix if it differs from the recorded one. Its parts are saved first, so that
+    /// no record names a missing blob.
     pub(crate) fn announce_prefix(&mut self, reply: Option<CommandId>) {
         let prefix = Arc::clone(&self.config.prefix);
         let known = self.conversation.state().prefix.as_ref();

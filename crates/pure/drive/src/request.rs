@@ -1,4 +1,6 @@
-//! Planning and sending the conversation's own requests.
+//! Planning and sending of the conversation's own requests.
+//!
+//! Not here: the bytes of a request (`context/src/assemble.rs`) and attempts (`asks.rs`).
 
 use crate::config::Role;
 use crate::driver::Driver;
@@ -21,7 +23,7 @@ use dormouse_core::units::Tokens;
 use std::borrow::Cow;
 
 impl Driver {
-    /// Sends the conversation.
+    /// Plans, records and sends the next request of the conversation.
     pub(crate) fn send(&mut self) -> Result<(), DriveError> {
         let requests = self.turn.as_ref().map_or(0, |turn| turn.requests);
         if requests >= self.config.most_requests {
@@ -30,15 +32,17 @@ impl Driver {
         if self.config.role == Role::Main {
             self.edit_cache()?;
         }
+        // Appended before planning: a repair is part of the prompt, and a log without it would
+        // resume to other bytes.
         if let Some(repairs) = plan::repairs(self.conversation.view()) {
             self.emit(Body::Message(repairs))?;
         }
         let (params, betas) = self.request_params()?;
         let plan = self.plan(&params);
         match plan.verdict {
-            // A request that is on its way is the driver's own knowledge, and there is none: the
-            // log ends with one that a restart or a cancel cut off. Where compaction was wanted,
-            // the layers had their say before.
+            // `InFlight` means that the log ends with a request without a response. The driver has
+            // none under way here, so a restart or a cancel cut that one off. `CompactFirst` was
+            // already considered by the layers.
             Verdict::Send | Verdict::InFlight | Verdict::CompactFirst => {}
             Verdict::NothingToSend => return Err(DriveError::NothingToSend),
             Verdict::Blocked => {
@@ -49,10 +53,13 @@ impl Driver {
             }
         }
         let body = plan.body();
+        // Recorded before sending: the request waits for this record, so that any sent prompt can
+        // be rebuilt from the log.
         let record = self.emit(plan.record())?;
         let estimate = plan.count.tokens;
         let markers = plan.markers.clone();
         self.ledger.sent(plan.into_shape(), markers, self.now);
+        // This request writes the whole prompt, so that the next one can read it.
         self.rewrites_cache = false;
         self.untouchable = false;
         let request = Request::streamed(body)
@@ -62,6 +69,7 @@ impl Driver {
             Role::Main => Purpose::Turn,
             Role::Fork { .. } => Purpose::Fork,
         };
+        // Calls of the previous round have their results; the next response brings its own.
         self.calls.clear();
         self.ask(
             AskFor::Turn,
@@ -97,8 +105,8 @@ impl Driver {
         })
     }
 
-    /// Parameters and beta headers of the next request: the session's own, and the edits that the
-    /// provider is asked for.
+    /// Parameters and beta headers of the next request: those of the session, plus the edits
+    /// requested from the provider.
     fn request_params(&self) -> Result<(RawJson, Vec<Cow<'static, str>>), DriveError> {
         let capabilities = &self.config.capabilities;
         let edits = server::api_edits(
@@ -110,7 +118,7 @@ impl Driver {
                 cold: self.is_cold(),
             },
         );
-        // A feature the model refuses is left out: the session goes on without.
+        // A feature the model does not offer is left out; the session works without it.
         let member = edits
             .ok()
             .map(editing)
@@ -130,6 +138,8 @@ impl Driver {
     /// Beta headers of every request of this conversation.
     pub(crate) fn betas(&self) -> Vec<Cow<'static, str>> {
         let mut betas = self.config.params.betas().to_vec();
+        // A compaction block of the provider is only accepted with the header of that feature, in
+        // every later request too.
         let first = self.conversation.view().frozen().get(0);
         if first.is_some_and(|first| first.block.kind() == BlockKind::Compaction) {
             betas.extend(features::compaction_betas().map(Cow::Borrowed));
@@ -137,7 +147,7 @@ impl Driver {
         betas
     }
 
-    /// How long cache entries are meant to live.
+    /// Lifetimes of cache entries, by settings or by the cheaper choice.
     pub(crate) fn ttls(&self) -> MarkerTtls {
         let settings = &self.settings.raw;
         let messages = match settings.get(keys::CACHE_TTL_MESSAGES) {
@@ -157,6 +167,7 @@ impl Driver {
     fn cheapest_ttl(&self) -> Ttl {
         let state = self.conversation.state();
         let info = self.config.models.lookup(&self.config.model).info;
+        // Without prices there is nothing to weigh; five minutes is the provider's default.
         let Some(prices) = &info.prices else {
             return Ttl::FiveMinutes;
         };
@@ -183,13 +194,13 @@ impl Driver {
         }
     }
 
-    /// Tokens in use.
+    /// Tokens in use: measured by the provider, plus an estimate of what was appended since.
     pub fn used(&self) -> Tokens {
         self.conversation.count(self.config.prefix.weight()).tokens
     }
 
-    /// Whether the next request writes the whole prompt to the cache anyway. A session that never
-    /// sent anything has nothing to lose.
+    /// Whether the next request writes the whole prompt to the cache anyway, so that rewriting is
+    /// free. False for a session that has sent nothing: it has no cache to lose.
     pub(crate) fn is_cold(&self) -> bool {
         self.conversation.state().last_request.is_some()
             && (self.rewrites_cache || self.ledger.is_idle(self.now))

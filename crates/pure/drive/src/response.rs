@@ -1,4 +1,7 @@
-//! Taking answers in: block by block, whole, or the part that arrived.
+//! Responses: taken in block by block, whole, or as far as they arrived.
+//!
+//! A block is recorded when it is complete, so that its tool can start while the response still
+//! streams. Once a call of a response has started, that response is never requested again.
 
 use crate::asks::Begun;
 use crate::calls::calls_count;
@@ -25,16 +28,18 @@ use dormouse_core::settings::keys;
 use dormouse_core::usage::TokenUsage;
 use std::sync::Arc;
 
-/// The stop reason of an answer whose stream broke.
+/// Stop reason recorded for an answer whose stream broke.
 const BROKEN: &str = "stream_broken";
-/// The stop reason of an answer that the user ended.
+/// Stop reason recorded for an answer that the user cancelled.
 const CANCELLED: &str = "cancelled";
-/// Asks for the rest of an answer that broke off.
+/// Prompt for the rest of a cut-off answer. The first part stays in the conversation, so that a
+/// repetition would be there twice.
 const GO_ON: &str = "Your answer was cut off here. Go on exactly where it stopped, without \
                      repeating anything.";
 
 impl Driver {
-    /// The provider accepted the prompt: it is in the cache from now on.
+    /// Starts a due update of the notes: the prompt is in the cache from here on, so that the fork
+    /// reads it instead of writing it a second time.
     pub(crate) fn turn_began(&mut self) {
         let due = self
             .turn
@@ -45,8 +50,7 @@ impl Driver {
         }
     }
 
-    /// A block of the answer is complete: it is in the log before the next one, and its call may
-    /// start.
+    /// Records a complete block before the next one arrives, and starts its call.
     pub(crate) fn block_ended(&mut self, block: Block) {
         let Some(begun) = self
             .asks
@@ -67,11 +71,11 @@ impl Driver {
         }
     }
 
-    /// Whether calls are run by this driver's host, in this turn.
+    /// Whether this driver's host runs the calls of this turn.
     fn runs_calls(&self) -> bool {
         let fork = matches!(self.config.role, Role::Fork { .. });
         self.turn.as_ref().is_some_and(|turn| {
-            // The last answer that a fork is granted ends it, calls or not.
+            // The last answer granted to a fork ends it, whether it makes calls or not.
             let spent = fork && turn.requests >= self.config.most_requests;
             turn.extent == Extent::Whole && !spent
         })
@@ -83,7 +87,7 @@ impl Driver {
             return;
         }
         if self.cancelling() {
-            // The answer was faster than the cancel: its calls are not.
+            // The answer arrived before the cancel took effect; its calls must not start.
             self.cancel_calls();
         }
         let reason = response.stop_reason.clone();
@@ -94,7 +98,7 @@ impl Driver {
         self.answer_taken(&reason);
     }
 
-    /// Decides how the turn goes on behind an answer.
+    /// Decides the next step of the turn after an answer.
     fn answer_taken(&mut self, reason: &StopReason) {
         let Some(turn) = &self.turn else {
             return;
@@ -106,6 +110,8 @@ impl Driver {
             self.turn_over();
             return;
         }
+        // Calls first: a response cut off after a complete call still has to be answered by
+        // results.
         if !self.calls.is_empty() {
             self.set_phase(Phase::Calling);
             self.round_maybe_over();
@@ -113,6 +119,7 @@ impl Driver {
         }
         let may_continue = turn.continued < self.config.continuations;
         match reason {
+            // The provider paused a long turn of its own; the same prompt continues it.
             StopReason::PauseTurn if may_continue => {
                 if let Some(turn) = &mut self.turn {
                     turn.continued += 1;
@@ -136,6 +143,7 @@ impl Driver {
         self.tell(Notice::Continued {
             why: why.to_owned(),
         });
+        // Marked as the client's: the chronicle must not list it among the user's messages.
         let message = Message {
             origin: MessageOrigin::Meta,
             ..Message::user(vec![Block::text(GO_ON)])
@@ -147,6 +155,8 @@ impl Driver {
     }
 
     fn take_in(&mut self, response: &Response, in_log: usize) -> Result<(), DriveError> {
+        // Blocks that streamed in are already in the log; only the others are recorded here. The
+        // record is written even without blocks, because it holds stop reason and final usage.
         let rest = response.blocks.get(in_log..).unwrap_or_default();
         let message = Message {
             usage: Some(response.usage),
@@ -158,6 +168,8 @@ impl Driver {
             self.calls_asked(rest, record.seq);
         }
         self.observe_usage(&response.id, &response.model, response.usage)?;
+        // The provider sampled more than the answer, for example a compaction of its own: billed,
+        // but no measure of the prompt, hence a separate report.
         if response.billed != response.usage {
             let report = UsageReport {
                 message: Some(MessageId::new(format!("{}+provider", response.id))),
@@ -175,7 +187,7 @@ impl Driver {
         self.prove_compaction(&response.usage)
     }
 
-    /// Records what the answer used, and what the ledger makes of it.
+    /// Records the usage of an answer, with the ledger's verdict on the cache.
     pub(crate) fn observe_usage(
         &mut self,
         id: &MessageId,
@@ -220,7 +232,7 @@ impl Driver {
         .map(drop)
     }
 
-    /// Records what the provider cleared. An observation: the view is as it was.
+    /// Records what the provider cleared. An observation: the view keeps the content.
     fn observe_edits(&mut self, response: &Response) -> Result<(), DriveError> {
         for edit in response.extras.applied_edits() {
             let (results, freed) = match edit {
@@ -241,7 +253,8 @@ impl Driver {
         Ok(())
     }
 
-    /// The first prompt measured after a compaction tells whether it was of any use.
+    /// Compares the first measured prompt after a compaction with the target; an ineffective
+    /// compaction opens the breaker.
     fn prove_compaction(&mut self, usage: &TokenUsage) -> Result<(), DriveError> {
         let breaker = Breaker::of(self.conversation.state());
         let target = self.settings.thresholds.autocompact_target;
@@ -256,7 +269,8 @@ impl Driver {
         Ok(())
     }
 
-    /// The request brought no complete answer. What arrived is kept with the reason it ended.
+    /// Handles a request without a complete answer. The part that arrived is kept with its stop
+    /// reason.
     pub(crate) fn turn_unanswered(&mut self, failure: Failure, begun: Option<&Begun>) {
         let partial = failure.partial.as_deref();
         let kept = match self.keep_partial(partial, begun) {
@@ -281,6 +295,7 @@ impl Driver {
             self.recover(Some(failure));
             return;
         }
+        // Only overload justifies another model: other failures would follow the request there.
         let busy = matches!(
             failure.kind,
             FailureKind::Overloaded | FailureKind::RateLimited
@@ -292,7 +307,7 @@ impl Driver {
         self.fail_turn(DriveError::Model(Box::new(failure)));
     }
 
-    /// The part of an answer that arrived: its complete blocks, and text that had begun.
+    /// Records the part of an answer that arrived: its complete blocks, and text that had begun.
     fn keep_partial(
         &mut self,
         partial: Option<&Partial>,
@@ -311,12 +326,13 @@ impl Driver {
         let known = begun.map_or_else(TokenUsage::default, |begun| begun.usage);
         let usage = partial.map_or(known, |partial| partial.usage);
         let reason = if self.cancelling() { CANCELLED } else { BROKEN };
+        // The stream broke before its first event: the record still needs an id of its own.
         let id = id.unwrap_or_else(|| {
             MessageId::new(self.journal.id_of(self.journal.next_seq()).as_str())
         });
         let measured = usage.prompt() > dormouse_core::units::Tokens::ZERO;
         if in_log == 0 && rest.is_empty() {
-            // Nothing to show, but the provider took the prompt: it is billed and in the cache.
+            // No content, but the provider accepted the prompt: it is billed and in the cache.
             if measured {
                 self.observe_usage(&id, &model, usage)?;
             }
@@ -340,7 +356,7 @@ impl Driver {
         Ok(true)
     }
 
-    /// Goes on behind a partial answer: its calls have started, and are never asked for again.
+    /// Continues after a partial answer. Its calls have started and are never requested again.
     fn partial_taken(&mut self, failure: Failure) {
         let Some(turn) = &self.turn else {
             return;
@@ -358,8 +374,8 @@ impl Driver {
         }
     }
 
-    /// The prompt, or prompt and answer together, do not fit: compact, if that is allowed at all,
-    /// once per turn. `refused`: the request was refused; otherwise the answer was cut off.
+    /// Compacts because the prompt, or prompt and answer together, exceeded the window; once per
+    /// turn. `refused` is the failure if the request was rejected; none if the answer was cut off.
     fn recover(&mut self, refused: Option<Failure>) {
         let noted = self.note(StateChange::Fact {
             name: RECOVERED.to_owned(),
@@ -390,7 +406,7 @@ impl Driver {
     }
 }
 
-/// Usage of the provider's own sampling: the bill without the answer.
+/// Usage of the provider's own sampling: the bill minus the answer.
 fn beyond(billed: TokenUsage, usage: TokenUsage) -> TokenUsage {
     TokenUsage {
         input: billed.input - usage.input,

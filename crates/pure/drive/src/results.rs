@@ -1,8 +1,11 @@
-//! Layer 1, carried out: long results go into files before the records that name them.
+//! Layer 1: execution of offloading. A long result is saved to a file before the record that names
+//! it.
 //!
-//! A result that ends alone is judged by its own limit at once, and by the round's limit when all
-//! of the round are in: then a record replaces it in the tail. Results that arrive together are
-//! judged together. Either way a file is saved before the record that points to it.
+//! A result that ends alone is checked against its own limit at once, and against the round's limit
+//! when the whole round has arrived; then a record replaces it in the tail. Results that arrive
+//! together are checked together.
+//!
+//! Not here: the decision which results to offload (`context/src/offload`).
 
 use crate::command::{CommandId, Reply};
 use crate::config::Role;
@@ -30,20 +33,21 @@ use std::collections::VecDeque;
 pub(crate) struct PendingResults {
     reply: Option<CommandId>,
     results: Vec<Pending>,
-    /// Bytes of a preview.
+    /// Length of a preview in bytes.
     preview: u64,
-    /// Some went because of the round, so the decision about the others is recorded too.
+    /// Set when the round's limit offloaded some results: then the decision to keep the others is
+    /// recorded too, since a later round must not change it.
     contested: bool,
-    /// Results whose files are still to be saved, by position.
+    /// Indices of results whose files are still to be saved, in order.
     unsaved: VecDeque<usize>,
 }
 
-/// The limits that apply to results.
+/// Limits that apply to results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RoundScope {
-    /// Their own: the round's limit is applied when all of it are in.
+    /// Own limits only; the round's limit follows when the round is complete.
     Alone,
-    /// Their own and the round's.
+    /// Own limits and the round's.
     Together,
 }
 
@@ -51,9 +55,9 @@ enum RoundScope {
 struct Pending {
     output: ToolOutput,
     fate: Fate,
-    /// The file it goes to.
+    /// Destination file, for results to be offloaded.
     file: Option<LongResult>,
-    /// The segment it replaces, where the result is in the log already.
+    /// Address of the result, if it is in the log already.
     replaces: Option<BlockKey>,
 }
 
@@ -65,18 +69,19 @@ struct LongResult {
 }
 
 impl Driver {
-    /// One result has ended.
+    /// Takes in one result of a call that this driver ran.
     pub(crate) fn result_arrived(
         &mut self,
         tool: String,
         output: ToolOutput,
         digest: Option<Hash>,
     ) -> Result<(), DriveError> {
+        // The rest of the round is still running; `check_round` applies its limit.
         let scope = RoundScope::Alone;
         self.take_results(None, vec![(tool, output)], digest, scope)
     }
 
-    /// Results that were made elsewhere have arrived together.
+    /// Takes in results of calls that were run elsewhere, as one round.
     pub(crate) fn results_arrived(
         &mut self,
         reply: Option<CommandId>,
@@ -119,6 +124,7 @@ impl Driver {
             contested,
             unsaved,
         };
+        // Only if no earlier results wait: their order in the log is the order in which they ended.
         if pending.unsaved.is_empty() && self.results.is_empty() {
             return self.write_results(&pending);
         }
@@ -126,7 +132,8 @@ impl Driver {
         self.save_next(SaveFor::Results)
     }
 
-    /// Saves the files of the results in front, or writes them down when they have none left.
+    /// Saves the files of the results in front, or records the results when all their files are
+    /// saved.
     fn save_next(&mut self, save_for: SaveFor) -> Result<(), DriveError> {
         let saving = |running: &Running| *running == Running::Save(save_for);
         while !self.outbox.any(saving) {
@@ -180,14 +187,14 @@ impl Driver {
         }
     }
 
-    /// Drops results that wait for their files: the log cannot be written.
+    /// Drops results that wait for their files, because the log cannot be written.
     pub(crate) fn fail_results(&mut self, error: &DriveError) {
         for pending in std::mem::take(&mut self.results) {
             self.reply(pending.reply, Err(error.clone()));
         }
     }
 
-    /// Takes note of what was saved. A file that could not be is cut in the message itself.
+    /// Registers saved files. A result whose file failed is truncated in the message itself.
     fn files_saved(&mut self, outcome: Outcome) {
         let Some(front) = self.results.front_mut() else {
             return;
@@ -200,6 +207,8 @@ impl Driver {
             Ok(()) => front.unsaved.clear(),
             Err((failed, why)) => {
                 let at = front.unsaved.get(failed).copied();
+                // Saving stopped at the failure: files before it were written, those after it are
+                // saved next.
                 front.unsaved.drain(..=failed.min(front.unsaved.len() - 1));
                 if let Some(file) = at.and_then(|at| front.results[at].file.as_mut()) {
                     file.failed = Some(why);
@@ -208,7 +217,7 @@ impl Driver {
         }
     }
 
-    /// Writes results down: the decisions first, then the message that holds what is left.
+    /// Records results: the decisions first, then the message with the resulting blocks.
     fn write_results(&mut self, pending: &PendingResults) -> Result<(), DriveError> {
         let form = (pending.preview, pending.contested);
         let written: Vec<(Block, Option<ReplacementDecision>)> = pending
@@ -217,6 +226,8 @@ impl Driver {
             .map(|result| self.written(result, form))
             .collect();
         let decisions = written.iter().filter(|(_, decision)| decision.is_some());
+        // The decisions name blocks of a message that is emitted after them, hence the computed
+        // number.
         let message = Seq::new(self.journal.head_seq().get() + decisions.count() as u64 + 1);
         let mut blocks = Vec::with_capacity(written.len());
         for (index, (block, decision)) in (0_u32..).zip(written) {
@@ -233,7 +244,7 @@ impl Driver {
         Ok(())
     }
 
-    /// The block that stands for a result, and the decision about it.
+    /// Block that represents a result in the prompt, and the decision about it.
     fn written(
         &mut self,
         result: &Pending,
@@ -265,8 +276,8 @@ impl Driver {
                 };
                 (block, Some(decision))
             }
-            // A result that could not be saved is cut in the message itself: there is nothing to
-            // decide later.
+            // The text is not saved anywhere, so there is no decision that a later record could
+            // refer to.
             Some(why) => {
                 let why = why.clone();
                 self.tell(Notice::NotSaved { path: shown, why });
@@ -275,7 +286,8 @@ impl Driver {
         }
     }
 
-    /// Applies the round's limit to results that ended one by one. `false`: files are being saved.
+    /// Applies the round's limit to results that ended one by one; `false` while files are being
+    /// saved.
     pub(crate) fn check_round(&mut self) -> Result<bool, DriveError> {
         let limit = self.settings.raw.get(keys::OFFLOAD_TURN_LIMIT);
         let waiting = self.waiting_chars();
@@ -286,6 +298,7 @@ impl Driver {
         let whole: Vec<(String, ToolOutput, BlockKey)> = view
             .waiting()
             .filter(|segment| segment.block.kind() == BlockKind::ToolResult)
+            // Offloaded results and stand-ins are short already.
             .filter(|segment| segment.derived.is_none() && !segment.is_rewritten())
             .filter_map(|segment| {
                 let call = segment.block.call()?;
@@ -297,6 +310,7 @@ impl Driver {
         let candidates: Vec<Candidate<'_>> = whole
             .iter()
             .map(|(tool, output, _)| Candidate {
+                // Their own limits were applied when they ended; only the round's is left.
                 limit: u64::MAX,
                 ..self.candidate(tool, output)
             })
@@ -340,7 +354,7 @@ impl Driver {
             };
             let (block, decision) = self.written(result, (pending.preview, true));
             let decision = decision.or_else(|| {
-                // The text could not be saved: what is left of it stands in the record itself.
+                // The text could not be saved: the record contains the truncated form itself.
                 let blob = Hash::of(block.bytes());
                 Some(ReplacementDecision::Replaced {
                     preview: block,
@@ -381,12 +395,12 @@ impl Driver {
         };
         match self.config.role {
             Role::Main => self.settings.policy.offload(&round),
-            // A fork's results are read once and leave with it.
+            // A fork's results are discarded with it; saving them would leave unused files.
             Role::Fork { .. } => round.whole(),
         }
     }
 
-    /// Characters of results that wait for the next request.
+    /// Characters of the results that the next request will contain.
     fn waiting_chars(&self) -> u64 {
         let waiting = self.conversation.view().waiting();
         waiting
@@ -410,6 +424,8 @@ impl Driver {
             value["cache_reference"] = block.call()?.as_str().into();
             Block::from_value(&value).ok()
         };
+        // The reference is optional: without it the result cannot be deleted from the cache,
+        // nothing else.
         referenced().unwrap_or(block)
     }
 }

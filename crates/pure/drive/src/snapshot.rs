@@ -1,4 +1,4 @@
-//! A look at a conversation that costs nothing and locks nothing.
+//! Snapshot of a conversation, for screens: O(1) to take, without locks.
 
 use crate::driver::Driver;
 use crate::turn::Phase;
@@ -7,45 +7,46 @@ use dormouse_core::id::Seq;
 use dormouse_core::units::Tokens;
 use std::sync::Arc;
 
-/// The present activity of a conversation.
+/// Present activity of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Activity {
-    /// Nothing.
+    /// No turn and no job in progress.
     #[default]
     Idle,
-    /// Memories are looked for.
+    /// Search for memories in progress.
     Recalling,
-    /// A layer works on the prompt.
+    /// Work of a layer on the prompt.
     Tidying,
-    /// The model answers, or is about to.
+    /// Request planned, sent or being answered.
     Answering,
-    /// Tools run, or wait for a person.
+    /// Tools running, or waiting for a person.
     Calling,
 }
 
-/// A conversation at one moment. Taking one copies a pointer and a few figures.
+/// State of a conversation at one moment. Taking one copies a pointer and a few figures.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The conversation, shared with the driver until the next record arrives.
+    /// Conversation, shared with the driver until the next record arrives.
     pub conversation: Arc<Conversation>,
-    /// Tokens in use.
+    /// Tokens in use, estimated.
     pub used: Tokens,
-    /// Its present activity.
+    /// Present activity, for a status line.
     pub activity: Activity,
-    /// The newest record.
+    /// Sequence number of the newest record.
     pub head: Seq,
-    /// The newest record that is stored.
+    /// Sequence number of the newest stored record; lower than `head` while an append is pending.
     pub stored: Seq,
-    /// An update of the notes is under way.
+    /// Whether an update of the notes is under way.
     pub writes_notes: bool,
-    /// Why nothing can be written any more.
+    /// Cause, if the log cannot be written any more.
     pub stopped: Option<String>,
 }
 
 impl Driver {
-    /// The conversation as it is now.
+    /// Snapshot of the conversation as it is now.
     pub fn snapshot(&self) -> Snapshot {
         let activity = match self.phase() {
+            // First, since a job may run without a turn: a command such as compact.
             _ if self.job.is_some() => Activity::Tidying,
             None => Activity::Idle,
             Some(Phase::RecallingPrompt | Phase::RecallingResults) => Activity::Recalling,

@@ -1,4 +1,7 @@
-//! Carrying out what the layers plan, until nothing is left to do at this moment.
+//! Execution of the layers' plans, until nothing is left to do at this moment.
+//!
+//! The planners are in `context/src/layers`. Each round asks for one action, executes it and asks
+//! again.
 
 use crate::clearing::ClearRun;
 use crate::command::CommandId;
@@ -19,14 +22,14 @@ use dormouse_core::record::{Body, Checkpoint, StateChange};
 use dormouse_core::settings::keys;
 use dormouse_core::units::Tokens;
 
-/// Upper bound on plan and execution rounds per moment; more means that two layers undo each
-/// other.
+/// Upper bound on plan/execute rounds per moment; more means that two layers undo each other. A
+/// clearing, a compaction and the plan that finds nothing left take three; one is a margin.
 const MOST_ROUNDS: usize = 4;
 
-/// The fact with the size the economic policy aims at.
+/// Name of the fact with the prompt size that the economic policy aims at, in tokens.
 pub(crate) const AIM: &str = "economy.aim";
 
-/// Work with outcomes on its way that the turn, or a command, waits for.
+/// Work with pending outcomes that the turn, or a command, waits for. At most one at a time.
 #[derive(Debug)]
 pub(crate) enum Job {
     Clear(Box<ClearRun>),
@@ -39,37 +42,38 @@ pub(crate) enum Job {
     Lessons(Option<CommandId>),
 }
 
-/// The step behind a job.
+/// Continuation after a job.
 #[derive(Debug)]
 pub(crate) enum Then {
-    /// The layers are asked again.
+    /// Next round of the layers.
     Tidy,
-    /// The turn goes on.
+    /// Next step of the turn.
     Turn,
-    /// A prompt that was too long is sent again, or the failure is returned. Without a failure it
-    /// was the answer that did not fit.
+    /// Resend of a prompt that was too long, or the failure if compaction did not help. Without a
+    /// failure, it was the answer that did not fit.
     Recover(Option<Box<Failure>>),
-    /// The command is answered.
+    /// Reply to the command.
     Reply(Option<CommandId>),
 }
 
-/// How far tidying up has got.
+/// Result of one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tidied {
-    /// Something was done: ask again.
+    /// Action executed: plan again.
     Again,
-    /// A job is under way.
+    /// Job started: wait for it.
     Job,
-    /// Nothing is left to do.
+    /// Nothing left to do.
     Over,
 }
 
 impl Driver {
-    /// Asks the layers once, and does or starts what they say.
+    /// Asks the layers once, and executes or starts their action.
     pub(crate) fn tidy(&mut self, moment: Moment) -> Result<Tidied, DriveError> {
         let Some(turn) = &mut self.turn else {
             return Ok(Tidied::Over);
         };
+        // A fork shares its parent's bytes; a rewrite would lose the cache it was made for.
         if self.config.role != Role::Main {
             return Ok(Tidied::Over);
         }
@@ -83,6 +87,7 @@ impl Driver {
         self.explain(moment, &plan);
         if let Some(turn) = &mut self.turn {
             turn.relief = plan.relief;
+            // Decided anew each round: the action of the previous one may have changed the need.
             turn.notes_due = false;
         }
         match plan.action {
@@ -98,6 +103,8 @@ impl Driver {
                     prompt,
                     target: breaker.target,
                 });
+                // Without relief the request planner blocks at the limit instead of asking for
+                // compaction.
                 if let Some(turn) = &mut self.turn {
                     turn.relief = Relief::Exhausted;
                 }
@@ -126,8 +133,8 @@ impl Driver {
                 self.tidied()
             }
             Some(Action::UpdateNotes) => {
-                // The update leaves when the provider has taken the next prompt: then it reads all
-                // of it from the cache.
+                // The update is sent once the provider has accepted the next prompt: then it reads
+                // all of it from the cache.
                 if let Some(turn) = &mut self.turn {
                     turn.notes_due = true;
                 }
@@ -136,7 +143,7 @@ impl Driver {
         }
     }
 
-    /// A job may have ended without a single effect.
+    /// State after starting a job: it may have ended without a single effect.
     fn job_or_again(&self) -> Tidied {
         if self.job.is_some() {
             Tidied::Job
@@ -150,14 +157,14 @@ impl Driver {
         Ok(Tidied::Over)
     }
 
-    /// Nothing more is tried at this moment.
+    /// Ends the rounds at this moment; the same action would fail again.
     pub(crate) fn stop_tidying(&mut self) {
         if let Some(turn) = &mut self.turn {
             turn.rounds = MOST_ROUNDS;
         }
     }
 
-    /// Calls `ask` with the facts the planners look at.
+    /// Calls `ask` with the facts that the planners use.
     pub(crate) fn with_inputs<T>(
         &mut self,
         moment: Moment,
@@ -182,7 +189,7 @@ impl Driver {
         ask(&mut self.layers, &inputs)
     }
 
-    /// Cost of the notes since the last compaction, by the rates of today.
+    /// Cost of the notes since the last compaction at today's rates, in units of input tokens.
     fn notes_status(&self, rates: &dormouse_context::economy::Rates) -> NotesStatus {
         let state = self.conversation.state();
         let usage = &state.notes_usage;
@@ -197,7 +204,7 @@ impl Driver {
         }
     }
 
-    /// Records the size the economic policy aims at, so that a resumed session decides as this one.
+    /// Records the size that the economic policy aims at, so that a resumed session decides alike.
     fn remember_aim(&mut self, plan: &LayersPlan) -> Result<(), DriveError> {
         let known = self.conversation.state().facts.get(AIM);
         let known = known.and_then(serde_json::Value::as_u64).map(Tokens);
@@ -225,7 +232,7 @@ impl Driver {
         });
     }
 
-    /// Writes the folded state down when the log has grown by enough since it was last there.
+    /// Writes a checkpoint when the log has grown by `log.checkpoint` since the last manifest.
     fn checkpoint_if_due(&mut self) -> Result<(), DriveError> {
         let every = self.settings.raw.get(keys::LOG_CHECKPOINT);
         if self.journal.since_carrier() < every {
@@ -240,7 +247,7 @@ impl Driver {
             .map(drop)
     }
 
-    /// Ends the job because the log cannot be written.
+    /// Fails the job because the log cannot be written.
     pub(crate) fn fail_job(&mut self, error: &DriveError) {
         self.forget_notes_waiter();
         let reply = match self.job.take() {

@@ -1,4 +1,7 @@
-//! A turn: recall, layers, request, calls, and again until the model calls nothing.
+//! Turn of the user: recall, layers, request, calls, repeated until the model makes no call.
+//!
+//! Not here: planning a request (`request.rs`), taking in its response (`response.rs`), running
+//! calls (`calls.rs`).
 
 use crate::command::{Command, CommandId, Reply, When};
 use crate::driver::Driver;
@@ -14,42 +17,42 @@ use dormouse_context::window::Relief;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::{Body, Fragment, Message, StateChange};
 
-/// How much of the loop a command asks for.
+/// Part of the loop that a command asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// All of it.
+    /// Whole turn, calls included.
     Whole,
-    /// One request; calls are answered from outside.
+    /// One request; the caller answers its calls.
     Step,
-    /// The end of a turn only.
+    /// End of a turn only, without a request.
     End,
 }
 
-/// The outcome a turn waits for, or its next step.
+/// State of a turn: the outcome it waits for, or its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Memories for the prompt are being looked for.
+    /// Recall searches memories for the prompt.
     RecallingPrompt,
-    /// The layers are asked.
+    /// The layers plan and execute, at this moment of the turn.
     Tidying(Moment),
-    /// A request is due.
+    /// A request has to be planned and sent.
     Sending,
-    /// The response is on its way.
+    /// A response is awaited.
     Answering,
-    /// Calls are under way.
+    /// Tool calls are running or waiting for a person.
     Calling,
-    /// Memories for the results are being looked for.
+    /// Recall searches memories for the results.
     RecallingResults,
 }
 
-/// A turn under way.
+/// Turn in progress, from its command to its reply.
 #[derive(Debug)]
 pub(crate) struct Turn {
     pub(crate) reply: Option<CommandId>,
     pub(crate) extent: Extent,
     pub(crate) phase: Phase,
     pub(crate) requests: usize,
-    /// Times the layers were asked at this moment.
+    /// Plan/execute rounds of the layers at this moment; bounded by `MOST_ROUNDS`.
     pub(crate) rounds: usize,
     pub(crate) continued: u32,
     pub(crate) ending: Ending,
@@ -77,16 +80,18 @@ impl Turn {
     }
 }
 
-/// The fact that a prompt of this turn was refused as too long once: a second refusal is returned.
+/// Fact set after the first "prompt too long" of a turn; a second one is returned to the caller. A
+/// fact, so that a restart in between does not allow another recovery.
 pub(crate) const RECOVERED: &str = "recovered";
 
 impl Driver {
-    /// Whether a cancel is being carried out.
+    /// Whether a cancel is in progress.
     pub(crate) fn cancelling(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.cancelled)
     }
 
-    /// Starts a turn with words of the user. They are in the log before anything else happens.
+    /// Starts a turn with a prompt of the user. The prompt is recorded before recall starts, so
+    /// that a crash during recall does not lose it.
     pub(crate) fn prompt(&mut self, reply: Option<CommandId>, content: Vec<Block>) {
         let words = words_of(&content);
         self.turn = Some(Turn::new(
@@ -107,14 +112,15 @@ impl Driver {
         }
     }
 
-    /// Starts a turn with what is there.
+    /// Starts a turn without a new prompt.
     pub(crate) fn go_on(&mut self, reply: Option<CommandId>, extent: Extent) {
         let moment = match extent {
             Extent::End => Moment::TurnEnd,
             Extent::Whole | Extent::Step => Moment::BeforeRequest,
         };
         self.turn = Some(Turn::new(reply, extent, Phase::Tidying(moment)));
-        // A step belongs to a turn that may have been shortened before.
+        // A step continues a turn that may already have been compacted for length; resetting the
+        // fact here would allow one compaction per step.
         if extent != Extent::Step
             && let Err(error) = self.forget_recovery()
         {
@@ -138,6 +144,7 @@ impl Driver {
 
     pub(crate) fn set_phase(&mut self, phase: Phase) {
         if let Some(turn) = &mut self.turn {
+            // A new moment gets its full number of rounds.
             if matches!(phase, Phase::Tidying(_)) {
                 turn.rounds = 0;
             }
@@ -149,12 +156,12 @@ impl Driver {
         self.turn.as_ref().map(|turn| turn.phase)
     }
 
-    /// Does everything that needs no outcome first.
+    /// Takes all steps that need no outcome.
     pub(crate) fn advance(&mut self) {
         self.take_notes();
         self.notes_settled();
         loop {
-            // Results whose files are being saved come before whatever is asked for next.
+            // Results whose files are being saved are recorded before the next command runs.
             let saving = self.turn.is_none() && !self.results.is_empty();
             if self.job.is_some() || saving {
                 return;
@@ -184,7 +191,7 @@ impl Driver {
                     | Phase::RecallingResults,
                 ) => return,
                 None => {
-                    // Results from outside are in the log before anything that follows them.
+                    // Results from outside are recorded before anything that follows them.
                     if !self.results.is_empty() || !self.next_command() {
                         return;
                     }
@@ -193,14 +200,14 @@ impl Driver {
         }
     }
 
-    /// The round may be over: every call has its result and the response has ended.
+    /// Ends the round if every call has a result and the response has ended.
     pub(crate) fn round_maybe_over(&mut self) {
         if self.phase() != Some(Phase::Calling) || self.cancelling() || !self.all_calls_ended() {
             return;
         }
         match self.check_round() {
             Ok(true) => self.round_over(),
-            // Files of the round are being saved.
+            // Files of the round are being saved; `round_saved` continues.
             Ok(false) => {}
             Err(error) => self.fail_turn(error),
         }
@@ -209,6 +216,7 @@ impl Driver {
     pub(crate) fn round_over(&mut self) {
         let calls: Vec<_> = self.calls.drain(..).map(|call| call.call).collect();
         let requests = self.turn.as_ref().map_or(0, |turn| turn.requests);
+        // Checked before recall and layers, which would be wasted on a request that is never sent.
         if requests >= self.config.most_requests {
             self.fail_turn(DriveError::TooManyRequests(self.config.most_requests));
             return;
@@ -233,6 +241,7 @@ impl Driver {
             self.phase(),
             Some(Phase::RecallingPrompt | Phase::RecallingResults)
         );
+        // The turn failed or was cancelled while recall was running; its result belongs to no turn.
         if !waits {
             return;
         }
@@ -244,7 +253,7 @@ impl Driver {
         self.set_phase(Phase::Tidying(Moment::BeforeRequest));
     }
 
-    /// Takes in what the user said meanwhile.
+    /// Inserts prompts that the user gave during the turn.
     fn steer(&mut self) {
         for (reply, content) in std::mem::take(&mut self.steering) {
             match self.emit(Body::Message(Message::user(content))) {
@@ -255,9 +264,10 @@ impl Driver {
         self.record_queue();
     }
 
-    /// Prompts that no round of calls took in become turns of their own. The log lists them
-    /// already.
+    /// Turns prompts that no round of calls took in into turns of their own. They are already in
+    /// the recorded queue.
     fn queue_steering(&mut self) {
+        // Reversed: each is pushed to the front, and the oldest has to end up first.
         for (reply, content) in std::mem::take(&mut self.steering).into_iter().rev() {
             let when = When::Queue;
             self.commands
@@ -265,7 +275,7 @@ impl Driver {
         }
     }
 
-    /// Puts fragments in, and records which memories they show.
+    /// Inserts fragments, and records the memories they show.
     pub(crate) fn inject(&mut self, injections: Vec<Injection>) -> Result<(), DriveError> {
         for injection in injections {
             self.emit(Body::Fragment(Fragment {
@@ -280,7 +290,7 @@ impl Driver {
         Ok(())
     }
 
-    /// The turn has ended well.
+    /// Ends a turn successfully.
     pub(crate) fn turn_over(&mut self) {
         let Some(turn) = self.turn.take() else {
             return;
@@ -296,17 +306,18 @@ impl Driver {
             _ => Reply::Done,
         };
         self.reply_stored(turn.reply, Ok(reply));
+        // A step is followed by more steps of the same turn; `EndTurn` closes it.
         if turn.extent != Extent::Step {
             self.outbox.push(Effect::TurnOver);
         }
     }
 
-    /// The turn cannot go on. What was emitted stays.
+    /// Ends a turn with an error. Records already emitted stay valid.
     pub(crate) fn fail_turn(&mut self, error: DriveError) {
         let Some(turn) = self.turn.take() else {
             return;
         };
-        // Outcomes of this turn must not be taken for those of the next.
+        // Otherwise a late outcome of this turn would be taken for one of the next.
         let of_turn = |running: &Running| {
             matches!(
                 running,
@@ -328,7 +339,7 @@ impl Driver {
         self.outbox.push(Effect::TurnOver);
     }
 
-    /// Stops the turn and everything that runs for it.
+    /// Cancels the turn and everything that runs for it.
     pub(crate) fn cancel(&mut self) {
         let Some(turn) = &mut self.turn else {
             self.cancel_job();
@@ -345,16 +356,17 @@ impl Driver {
             )
         };
         for id in self.outbox.all(of_turn) {
+            // An attempt that was never started has no outcome that would remove it.
             if self.outbox.stop(id) {
                 self.asks.remove(&AskFor::Turn);
             }
         }
-        // An attempt that only waits for its time has no effect to stop.
+        // A retry that waits for its time has no effect to stop.
         self.asks
             .retain(|use_for, asking| *use_for != AskFor::Turn || asking.is_under_way());
     }
 
-    /// Ends a cancelled turn once nothing runs for it any more. Says whether it did.
+    /// Ends a cancelled turn once nothing runs for it any more; returns whether it did.
     fn cancelled(&mut self) -> bool {
         let of_turn = |running: &Running| {
             matches!(
@@ -364,13 +376,15 @@ impl Driver {
                     | Running::Tool(_)
                     | Running::Person(_)
                     | Running::Child
+                    // Saves are not stopped: their records name the files and follow when the save
+                    // has ended.
                     | Running::Save(_)
             )
         };
         if self.outbox.any(of_turn) {
             return false;
         }
-        // Calls that arrived behind the cancel, or whose person answered behind it.
+        // Calls that arrived after the cancel, or whose person answered after it.
         self.cancel_calls();
         let Some(turn) = self.turn.take() else {
             return false;
@@ -395,7 +409,7 @@ impl Driver {
     }
 }
 
-/// The words of the user's blocks.
+/// Text of the user's blocks, for recall.
 fn words_of(content: &[Block]) -> String {
     let texts = content
         .iter()

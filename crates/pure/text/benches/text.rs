@@ -1,6 +1,6 @@
-//! What the methods cost. `cargo bench -p dormouse-text`
+//! Cost of the text methods: `cargo bench -p dormouse-text`.
 //!
-//! The texts are made up from a vocabulary with a long tail, in the mixture sessions have: prose,
+//! The texts are generated from a vocabulary with a long tail, in the mixture of sessions: prose,
 //! lists, code, logs, names. They are the same in every run.
 
 use divan::counter::BytesCount;
@@ -28,7 +28,7 @@ impl Dice {
         (self.0 >> 33) % sides
     }
 
-    /// Small numbers often, large ones seldom, as words are.
+    /// Number with a long-tailed distribution, as word frequencies have.
     fn word(&mut self, out: &mut String) {
         const SYLLABLES: [&str; 16] = [
             "ka", "ro", "ten", "mi", "sul", "par", "se", "lin", "do", "vex", "an", "ter", "gul",
@@ -37,7 +37,7 @@ impl Dice {
         const COMMON: [&str; 12] = [
             "the", "of", "and", "is", "to", "in", "that", "error", "file", "we", "not", "test",
         ];
-        // A quarter of running text are a dozen small words.
+        // A quarter of running text consists of a dozen stop words.
         if self.roll(4) == 0 {
             return out.push_str(COMMON[self.pick(COMMON.len())]);
         }
@@ -82,6 +82,7 @@ fn text(seed: u64, length: usize) -> String {
     out
 }
 
+/// Bytes of the texts: a message, a long file, a session; three decades show the growth.
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
 
 #[divan::bench(sample_count = 20, args = SIZES)]

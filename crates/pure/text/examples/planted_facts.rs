@@ -1,5 +1,5 @@
-//! The figures of docs/text-methods.md: how many planted facts survive a summary, at three lengths
-//! and with five plantings each. The measuring itself is the test's.
+//! Figures of docs/text-methods.md: number of planted facts that survive a summary, at three
+//! lengths and with five plantings each. The measurement itself is in the tests.
 
 #![expect(clippy::unwrap_used, reason = "it fails by panicking, like the test")]
 

@@ -1,7 +1,7 @@
-//! The things in a text that must be kept whole: paths, identifiers, error codes, versions.
+//! Atoms: parts of a text that are kept whole, such as paths, identifiers, error codes, versions.
 //!
 //! # Model
-//! An atom is what stands between blanks, without the punctuation and quotes around it, and with a
+//! An atom is a run between blanks, without the punctuation and quotes around it, and with a
 //! [`Shape`] that its characters alone decide.
 //!
 //! # Not here
@@ -9,51 +9,51 @@
 
 use std::ops::Range;
 
-/// What an atom looks like.
+/// Shape of an atom, judged by its characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Shape {
-    /// A word of a language, or anything not listed below.
+    /// Word of a language, or anything not listed below.
     Word,
-    /// A number, with or without a unit: `42`, `3.5`, `20 %`, `512MB`.
+    /// Number with or without a unit: `42`, `3.5`, `20 %`, `512MB`.
     Number,
-    /// `1.2.3`, `v0.4`, `2.0.0-rc.1`.
+    /// Version number: `1.2.3`, `v0.4`, `2.0.0-rc.1`.
     Version,
-    /// A file or directory, absolute or not, also with a line number.
+    /// File or directory, absolute or not, also with a line number.
     Path,
-    /// Something with a scheme, or an e-mail address.
+    /// Text with a scheme, or an e-mail address.
     Url,
-    /// `camelCase`, `snake_case`, `SCREAMING_CASE`, `a::b`, `call()`.
+    /// Identifier of code: `camelCase`, `snake_case`, `SCREAMING_CASE`, `a::b`, `call()`.
     Identifier,
-    /// `E0382`, `ECONNREFUSED`, `TS2345`, `CVE-2024-1234`, `SIGKILL`.
+    /// Error or signal code: `E0382`, `ECONNREFUSED`, `TS2345`, `CVE-2024-1234`, `SIGKILL`.
     Code,
-    /// `--flag`, `-x`.
+    /// Option of a command: `--flag`, `-x`.
     Flag,
     /// Hexadecimal digits as of a commit or a digest, or a UUID.
     Hash,
 }
 
 impl Shape {
-    /// Whether the atom names one thing and is to be kept as it is written.
+    /// Whether the atom names one thing and has to be kept as written.
     pub fn is_name(self) -> bool {
         !matches!(self, Self::Word | Self::Number)
     }
 }
 
-/// Something between blanks.
+/// Run of characters between blanks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Atom {
-    /// Where it is, without punctuation around it.
+    /// Range without surrounding punctuation.
     pub range: Range<usize>,
-    /// What it looks like.
+    /// Shape, as its characters suggest.
     pub shape: Shape,
 }
 
-/// The atoms of a text in order.
+/// Atoms of a text in order.
 pub fn atoms(text: &str) -> impl Iterator<Item = Atom> {
     let mut at = 0;
     text.split(char::is_whitespace).filter_map(move |word| {
         let start = at;
-        // What `split` ate is one character, and its length follows from the text.
+        // `split` consumed exactly one blank, whose length depends on the character.
         at += word.len();
         at += text[at..].chars().next().map_or(0, char::len_utf8);
         let (from, bare) = bare(word);
@@ -64,7 +64,7 @@ pub fn atoms(text: &str) -> impl Iterator<Item = Atom> {
     })
 }
 
-/// A word without the punctuation around it, and how much was before it.
+/// Word without surrounding punctuation, and the number of bytes before it.
 fn bare(word: &str) -> (usize, &str) {
     const BEFORE: &[char] = &[
         '(', '[', '{', '<', '"', '\'', '`', '“', '‘', '„', '«', '*', '|', '=', ',', '>', '+',
@@ -83,12 +83,14 @@ fn bare(word: &str) -> (usize, &str) {
     (from, bare)
 }
 
-/// What a word without surrounding punctuation looks like.
+/// Shape of a word without surrounding punctuation.
 pub fn shape(word: &str) -> Shape {
     let mut figures = Figures::default();
     for found in word.chars() {
         figures.add(found);
     }
+    // The order resolves overlaps: `deadbeef1` is also an identifier, `a_b.rs` an identifier and a
+    // path.
     if word.contains("://") || is_mail(word) {
         Shape::Url
     } else if is_flag(word) {
@@ -110,7 +112,7 @@ pub fn shape(word: &str) -> Shape {
     }
 }
 
-/// How many characters of which sort.
+/// Number of characters by category.
 #[derive(Default)]
 struct Figures {
     upper: usize,
@@ -120,7 +122,7 @@ struct Figures {
     slashes: usize,
     underscores: usize,
     other: usize,
-    /// A capital follows a small letter.
+    /// Number of capitals that follow a lower-case letter.
     humps: usize,
     last_lower: bool,
 }
@@ -181,6 +183,7 @@ fn is_number(word: &str, figures: &Figures) -> bool {
             '+' | '-' | '~' | '$' | '€' | '£' | '#' | '<' | '>' | '≈' | '±'
         )
     });
+    // Units have up to four characters: `512MB`, `3req/s` has more and is no number.
     let short_unit = unit.chars().count() <= 4
         && unit
             .chars()
@@ -204,10 +207,12 @@ fn is_code(word: &str, figures: &Figures) -> bool {
     if !plain || figures.other != dashes || figures.upper == 0 {
         return false;
     }
+    // `E0382`, `TS2345`, `CVE-2024-1234`: a few capitals, digits at the end.
     let numbered = figures.upper <= 6
         && figures.digits >= 2
         && word.starts_with(|found: char| found.is_ascii_uppercase())
         && word.ends_with(|found: char| found.is_ascii_digit());
+    // `ECONNREFUSED`, `SIGKILL`; frequent words in capitals are excluded by name.
     let errno = dashes == 0
         && figures.digits == 0
         && word.is_ascii()
@@ -227,14 +232,14 @@ fn is_path(word: &str, figures: &Figures) -> bool {
         return false;
     }
     if figures.slashes > 0 {
-        // "and/or", "input/output": two words, no file name in either.
+        // "and/or", "input/output": two words, neither with a file name.
         let rooted = word.starts_with(['/', '~', '.', '\\']) || word.ends_with('/');
         return rooted || figures.slashes > 1 || figures.dots > 0 || figures.underscores > 0;
     }
     figures.dots > 0 && has_extension(word)
 }
 
-/// A name with a short ending, perhaps followed by a position: `main.rs:12:5`.
+/// Whether a name has a short extension, possibly followed by a position: `main.rs:12:5`.
 fn has_extension(word: &str) -> bool {
     let name = word.split(':').next().unwrap_or_default();
     let Some((stem, ending)) = name.rsplit_once('.') else {
@@ -243,6 +248,7 @@ fn has_extension(word: &str) -> bool {
     (1..=5).contains(&ending.len())
         && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && ending.starts_with(|found: char| found.is_ascii_lowercase())
+        // Excludes abbreviations such as `e.g`, but not hidden files.
         && (stem.is_empty() || stem.len() > 1)
         && !stem.ends_with('.')
         && !word.contains('(')

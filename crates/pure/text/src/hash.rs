@@ -1,18 +1,18 @@
-//! Hashing that is the same in every run.
+//! Hash functions that give the same values in every run.
 //!
-//! Sketches of duplicates are compared across runs, and a hash map's own hasher is seeded at
-//! random. Not for anything an attacker may choose keys of: collisions here cost precision, and
-//! the figures that decide are verified.
+//! Sketches of duplicates are compared across runs, while the hasher of a standard map is seeded at
+//! random. Not for keys that an attacker may choose: a collision here costs precision only, since
+//! all reported figures are verified.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A multiplier without pattern in its bits: the golden ratio as a fraction of 2^64.
+/// Multiplier with evenly distributed bits: the golden ratio as a fraction of 2^64.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A map whose keys are hashes already.
+/// Map whose keys are hashes already; hashing them again would only cost time.
 pub(crate) type HashedMap<V> = std::collections::HashMap<u64, V, BuildHasherDefault<Passthrough>>;
 
-/// Spreads every bit of the input over the output.
+/// Finaliser of `SplitMix64`: spreads every bit of the input over the output.
 pub(crate) fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(MULTIPLIER);
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -20,8 +20,9 @@ pub(crate) fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// The hash of a string.
+/// Hash of a string.
 pub(crate) fn text(text: &str) -> u64 {
+    // Eight bytes at a time; starting with the length tells `a` from `a\0`.
     let chunks = text.as_bytes().chunks(8);
     let state = chunks.fold(text.len() as u64, |state, chunk| {
         let mut word = [0; 8];
@@ -31,7 +32,7 @@ pub(crate) fn text(text: &str) -> u64 {
     mix(state)
 }
 
-/// The hash of the letters and digits of a text, without case and what is between them.
+/// Hash of the letters and digits of a text, case-insensitive, punctuation and blanks ignored.
 pub(crate) fn letters(text: &str) -> u64 {
     let letters = text.chars().filter(|found| found.is_alphanumeric());
     letters
@@ -41,14 +42,14 @@ pub(crate) fn letters(text: &str) -> u64 {
         })
 }
 
-/// The hash of a sequence of hashes.
+/// Hash of a sequence of hashes; the order matters.
 pub(crate) fn sequence(parts: &[u64]) -> u64 {
     parts
         .iter()
         .fold(parts.len() as u64, |state, part| mix(state ^ *part))
 }
 
-/// Takes a key that is a hash as it is.
+/// Hasher that returns a `u64` key unchanged.
 #[derive(Debug, Default)]
 pub(crate) struct Passthrough(u64);
 

@@ -1,9 +1,8 @@
-//! What can be done with text when there is no model.
+//! Text methods that need no model.
 //!
 //! # Model
-//! Every function is a pure function from text to values: byte ranges into the text it was given,
-//! scores, and the reasons for them. The same input gives the same output on every machine and in
-//! every run.
+//! Every function is a pure function from text to values: byte ranges into its input, scores, and
+//! the reasons for them. The same input gives the same output on every machine and in every run.
 //!
 //! - [`segment`]: cuts a mixture of prose, Markdown, code and logs into sentences and lines.
 //! - [`words`]: folds words into terms that can be counted and compared.
@@ -14,9 +13,9 @@
 //! - [`dates`]: finds dates, also relative ones, and says which days they mean.
 //!
 //! # Not here
-//! No file, clock or environment is read: "today" is an argument. Nothing is known of sessions,
-//! records or memories. What the methods are, why these, and what they cannot do is in
-//! `docs/text-methods.md`.
+//! No file, clock or environment is read: "today" is an argument. Sessions, records and memories
+//! are unknown here. `docs/text-methods.md` describes the methods, the reasons for them, and their
+//! limits.
 
 pub mod atoms;
 pub mod dates;

@@ -1,4 +1,4 @@
-//! Reading single values of a model file, with errors that name model and field.
+//! Typed access to single values of a model file, with errors that name model and field.
 
 use super::Ratio;
 use super::parse::ModelTableError;
@@ -6,12 +6,12 @@ use super::price::Price;
 use crate::units::Tokens;
 use toml::{Table, Value};
 
-/// Where in the file a value stands: for error messages, and so that every reader of a value can
-/// make one.
+/// Position of a value in the file. Every reader of a value carries one, so that each error can
+/// name model and field.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) model: &'a str,
-    /// Name of the inner table, or empty.
+    /// Name of the inner table (`prices`, `long_prompt`, …); empty at the top level of a model.
     pub(super) group: &'static str,
 }
 
@@ -66,6 +66,7 @@ impl Place<'_> {
         value: &'v Value,
     ) -> Result<&'v str, ModelTableError> {
         value
+            // An empty `thinking_family` would match every other empty one.
             .as_str()
             .filter(|text| !text.is_empty())
             .ok_or_else(|| self.wrong(field, "a text"))
@@ -106,7 +107,8 @@ impl Place<'_> {
         }
     }
 
-    /// A decimal number as a whole number of its smallest steps, refusing what lies between two.
+    /// Decimal number as a whole number of steps of `1 / scale`; rejects values between two steps,
+    /// so that a price with too many decimals is reported instead of rounded.
     pub(super) fn scaled(
         self,
         field: &str,
@@ -121,7 +123,8 @@ impl Place<'_> {
             _ => None,
         };
         let steps = number.map(|number| number * scale).filter(|steps| {
-            // Decimal fractions are not exact in binary: nearly a whole number is one.
+            // Decimal fractions are inexact in binary: 0.07 times 100 is not 7. A thousandth of a
+            // step is far above that error and far below a real digit.
             (steps - steps.round()).abs() < 1e-3 && *steps >= 0.0 && steps.round() <= f64::from(max)
         });
         #[expect(

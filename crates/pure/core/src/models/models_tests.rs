@@ -16,7 +16,7 @@ fn the_builtin_file_is_sound() {
     }
 }
 
-/// Window, max output, then input, output, 5m write, 1h write, read.
+/// Expected figures by model: window, max output, then input, output, 5m write, 1h write, read.
 type Row = (&'static str, u64, u64, [f64; 5]);
 
 const ROWS: &[Row] = &[
@@ -212,7 +212,7 @@ fn every_price_row() {
     }
 }
 
-/// Name, id it resolves to, how; `1m` where the suffix was seen.
+/// Cases: name, id it resolves to, kind of match; `1m` where the suffix was recognised.
 const NAMES: &str = "
     claude-sonnet-4-5 | claude-sonnet-4-5 | Id
     claude-sonnet-4-5-20250929 | claude-sonnet-4-5 | Id
@@ -278,9 +278,9 @@ fn a_long_prompt_changes_the_price_of_the_whole_request() {
     };
     // 40k·0.10 + 50k·0.01 + 8k·0.125 + 2k·0.20 + 1k·0.50 = 6,400 millionths of a dollar.
     assert_eq!(haiku.cost(&usage(50_000)), "0.0064".parse().ok());
-    // One token more, and everything costs five times as much.
+    // One token past the step, and the whole request is billed at the higher prices.
     assert_eq!(haiku.cost(&usage(50_001)), "0.03200005".parse().ok());
-    // The answer does not count towards the step.
+    // Output tokens do not count towards the step.
     let long_answer = TokenUsage {
         output: Tokens(90_000),
         ..usage(50_000)

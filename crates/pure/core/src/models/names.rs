@@ -1,16 +1,17 @@
-//! From a model name as people and providers write it to an id of the table.
+//! Resolution of a model name, as users and providers write it, to an id of the table.
 //!
-//! A name is tried as it stands, then without what providers put before it, then without dates
-//! and tags behind it, then with the dots of a version as dashes. Only exact matches count, and
-//! prefix rules where an entry asks for one: `claude-opus-4-6` is not an `claude-opus-4`, and a
-//! model nobody has listed is better unknown than priced as its neighbour.
+//! A name is tried as it is, then without the provider's prefix, then without dates and tags at its
+//! end, then with the dots of a version as dashes. Only exact matches count, and prefix rules where
+//! an entry has one: `claude-opus-4-6` is no `claude-opus-4`, and an unlisted model is better
+//! unknown than priced as its neighbour.
 
 use super::Matched;
 use std::collections::BTreeMap;
 
+/// Suffix by which clients ask for the window of a million tokens; not part of the name.
 const MILLION_SUFFIX: &str = "[1m]";
 
-/// Names and prefix rules, each pointing to an id.
+/// Exact names and prefix rules, each mapped to an id.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Names {
     exact: BTreeMap<String, (String, Matched)>,
@@ -18,7 +19,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Adds a name; gives back the id that already has it, if that is another one.
+    /// Adds a name; returns the id of the other model that already has it, if any.
     pub(super) fn add(&mut self, name: &str, id: &str, matched: Matched) -> Option<String> {
         let name = name.trim().to_lowercase();
         let before = match name.strip_suffix('*') {
@@ -32,6 +33,8 @@ impl Names {
     }
 
     pub(super) fn find(&self, query: &Query) -> Option<(&str, Matched)> {
+        // Exact matches win over prefix rules, and of those the longest prefix wins: a rule for a
+        // whole family must not hide an entry for one of its members.
         let exact = query.forms.iter().find_map(|form| self.exact.get(form));
         if let Some((id, matched)) = exact {
             return Some((id, *matched));
@@ -49,7 +52,7 @@ impl Names {
     }
 }
 
-/// The forms of one name, most literal first.
+/// Spellings of one name to try, most literal first.
 pub(super) struct Query {
     forms: [String; 4],
     million_suffix: bool,
@@ -76,17 +79,18 @@ impl Query {
     }
 }
 
-/// Drops `anthropic/`, `us.anthropic.`, a resource name and the like.
+/// Removes `anthropic/`, `us.anthropic.`, a resource name and similar prefixes.
 fn without_provider(name: &str) -> &str {
     let name = name.rsplit('/').next().unwrap_or(name);
     name.rsplit_once("anthropic.")
         .map_or(name, |(_, rest)| rest)
 }
 
-/// Drops dates, revisions and tags: `-20250929`, `@20250929`, `-v1:0`, `:beta`, `-latest`.
+/// Removes dates, revisions and tags: `-20250929`, `@20250929`, `-v1:0`, `:beta`, `-latest`.
 fn without_decoration(name: &str) -> &str {
     let name = name.split(['@', ':']).next().unwrap_or(name);
     let mut name = name;
+    // Decorations are stacked: `-20250929-v1`.
     while let Some(shorter) = without_last_decoration(name) {
         name = shorter;
     }
@@ -102,7 +106,7 @@ fn without_last_decoration(name: &str) -> Option<&str> {
     if last.len() == 8 && digits(last) {
         return Some(rest);
     }
-    // A date with dashes: -2025-09-29.
+    // Date with dashes: `-2025-09-29`.
     let (rest, month) = rest.rsplit_once('-')?;
     let (rest, year) = rest.rsplit_once('-')?;
     let is_date = [(year, 4), (month, 2), (last, 2)]

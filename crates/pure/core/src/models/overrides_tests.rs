@@ -37,7 +37,7 @@ fn a_user_file_replaces_fields_and_adds_models() {
     assert_eq!(table.lookup("qwen3:30b-a3b").matched, Matched::Prefix);
     assert_eq!(qwen.info.bytes_per_token.text.tokens_of(35), Tokens(10));
     assert_eq!(qwen.info.bytes_per_token.json.tokens_of(20), Tokens(10));
-    // Cache prices follow from the input price.
+    // Cache prices are derived from the input price when the file gives none.
     assert_eq!(
         qwen.info.prices.unwrap().standard.write_5m,
         Price::from_micros_per_million(250_000)

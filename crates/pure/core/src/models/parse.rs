@@ -1,7 +1,7 @@
-//! Reading the data file, and a user's file on top of it, field by field.
+//! Parser of the data file, and of a user's file on top of it, field by field.
 //!
-//! Strict on purpose: a misspelt field or a price of the wrong type must not pass silently, because
-//! nobody would see that a bill is wrong. Every error names the model and the field.
+//! Strict: a misspelt field or a price of the wrong type is an error, because a wrong bill would
+//! otherwise go unnoticed. Every error names the model and the field.
 
 use super::field::Place;
 use super::price::{LongPrompt, Price, PriceSet, Prices};
@@ -13,79 +13,79 @@ use crate::place::line_column;
 use crate::units::Tokens;
 use toml::{Table, Value};
 
-/// Newest form of the file this program reads.
+/// Newest version of the file format that this program reads.
 const VERSION: i64 = 1;
-/// Half price, unless the file says otherwise.
+/// Default price of a batch, in thousandths: half, as the vendor lists it for all its models.
 const BATCH_THOUSANDTHS: u32 = 500;
 
-/// Why a model file was refused.
+/// Reason why a model file was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelTableError {
-    /// Not TOML.
+    /// Text that is not TOML.
     #[error("line {line}, column {column}: {message}")]
     Syntax {
-        /// Line, from 1.
+        /// Line of the error, from 1.
         line: usize,
-        /// Column, from 1.
+        /// Column of the error in characters, from 1.
         column: usize,
-        /// What the parser says.
+        /// Message of the TOML parser.
         message: String,
     },
-    /// Written for a newer program.
+    /// File written for a newer program.
     #[error(
         "version {found} of the model file is newer than {VERSION}, the newest this program reads"
     )]
     Version {
-        /// The version in the file.
+        /// Version number in the file.
         found: i64,
     },
-    /// A top-level name that means nothing.
+    /// Top-level name that the format does not define.
     #[error("unknown section `{section}`; known are version, tokenizers and models")]
     UnknownSection {
-        /// The name.
+        /// Name as written in the file.
         section: String,
     },
-    /// A field that means nothing.
+    /// Field that the format does not define.
     #[error("model `{model}`: unknown field `{field}`")]
     UnknownField {
-        /// Model, or `tokenizers.<generation>`.
+        /// Model id, or `tokenizers.<generation>`.
         model: String,
-        /// The field.
+        /// Field name, with its inner table where it has one.
         field: String,
     },
-    /// A field with a value of the wrong kind.
+    /// Field with a value of the wrong type or out of range.
     #[error("model `{model}`: `{field}` must be {expected}")]
     WrongValue {
-        /// Model, or `tokenizers.<generation>`.
+        /// Model id, or `tokenizers.<generation>`.
         model: String,
-        /// The field.
+        /// Field name, with its inner table where it has one.
         field: String,
-        /// What would be right.
+        /// Description of a valid value.
         expected: &'static str,
     },
-    /// A field that must be given together with others.
+    /// Field that is required by others that were given.
     #[error("model `{model}`: `{field}` is missing")]
     MissingField {
-        /// The model.
+        /// Id of the model.
         model: String,
-        /// The field.
+        /// Name of the missing field.
         field: String,
     },
-    /// Two models of one name.
+    /// Name claimed by two models.
     #[error("model `{model}`: the name `{name}` already belongs to `{other}`")]
     NameTaken {
-        /// The model.
+        /// Id of the model that was read later.
         model: String,
-        /// The name both have.
+        /// Name or alias that both have.
         name: String,
-        /// The other model.
+        /// Id of the model that has the name already.
         other: String,
     },
 }
 
 impl ModelTable {
-    /// This table with a file's entries on top.
+    /// This table with the entries of a file on top.
     pub(super) fn merged(mut self, text: &str) -> Result<Self, ModelTableError> {
         let file: Table = text.parse().map_err(|error: toml::de::Error| {
             let (line, column) = line_column(text, error.span().map_or(0, |span| span.start));
@@ -97,6 +97,8 @@ impl ModelTable {
         })?;
         for (section, value) in &file {
             match (section.as_str(), value) {
+                // Fields of a newer version may mean something else, and a guess would give wrong
+                // bills.
                 ("version", Value::Integer(found)) if *found > VERSION => {
                     return Err(ModelTableError::Version { found: *found });
                 }
@@ -120,6 +122,7 @@ impl ModelTable {
                 group: "",
             };
             let generation = tokenizer(at, name)?;
+            // A file may set one ratio of a generation and keep the other.
             let ratios = self.tokenizers.entry(generation).or_default();
             for (field, value) in at.table(name, value)? {
                 match field.as_str() {
@@ -139,11 +142,14 @@ impl ModelTable {
                 group: "",
             };
             let fields = at.table(id, value)?;
+            // Kept apart from the listed models: it must neither be matched by name nor listed.
             let info = if id == UNKNOWN_MODEL {
                 &mut self.unknown
             } else {
                 self.models.entry(id.clone()).or_insert_with(|| ModelInfo {
                     id: id.clone(),
+                    // A family of its own: thinking is only passed on where the file says it can be
+                    // read.
                     thinking_family: id.clone(),
                     ..ModelInfo::fallback()
                 })
@@ -153,7 +159,8 @@ impl ModelTable {
         Ok(())
     }
 
-    /// Works out what follows from the fields: estimates and the index of names.
+    /// Computes derived values: estimates and the index of names. Runs after all merges, because a
+    /// file may change a tokenizer after a model that uses it.
     fn finish(mut self) -> Result<Self, ModelTableError> {
         for info in self
             .models
@@ -170,6 +177,7 @@ impl ModelTable {
                 json: info.own_json_ratio.unwrap_or(generation.json),
             };
         }
+        // Rebuilt as a whole, since a merge may have removed an alias.
         self.names = Names::default();
         for info in self.models.values() {
             let names = std::iter::once((&info.id, Matched::Id))
@@ -216,6 +224,7 @@ impl ModelInfo {
                 }
                 "context_awareness" => self.context_awareness = at.flag(field, value)?,
                 "retired" => self.retired = at.flag(field, value)?,
+                // Read by `merge_prices` below.
                 "prices" | "long_prompt" | "fast" | "batch_factor" => {}
                 _ => return Err(at.unknown(field)),
             }
@@ -223,7 +232,8 @@ impl ModelInfo {
         self.merge_prices(at, fields)
     }
 
-    /// Apart from the other fields, because the steps mean nothing without the standard prices.
+    /// Merges the prices. Separate from the other fields because steps and tiers require standard
+    /// prices, and the members of a TOML table come in no useful order.
     fn merge_prices(&mut self, at: Place<'_>, fields: &Table) -> Result<(), ModelTableError> {
         if let Some(value) = fields.get("prices") {
             let standard = price_set(
@@ -242,6 +252,7 @@ impl ModelInfo {
                 },
             });
         }
+        // Without standard prices these would price some requests of a model and not others.
         let dependent = ["long_prompt", "fast", "batch_factor"]
             .iter()
             .find(|field| fields.contains_key(**field));
@@ -259,6 +270,7 @@ impl ModelInfo {
             };
             let over = match (at.table("long_prompt", value)?.get("over"), before) {
                 (Some(over), _) => inner.tokens("over", over)?,
+                // A user's file may change the prices of a step and keep its threshold.
                 (None, Some(before)) => before.over,
                 (None, None) => return Err(inner.missing("over")),
             };
@@ -281,8 +293,8 @@ impl ModelInfo {
     }
 }
 
-/// Reads a price set over an older one. Without one, what caching costs follows from the input
-/// price by the vendor's general multipliers.
+/// Parses a price set over an older one. Without one, cache prices are derived from the input price
+/// by the vendor's multipliers: 1.25 for a five-minute write, 2 for an hour, 0.1 for a read.
 fn price_set(
     at: Place<'_>,
     group: &'static str,

@@ -1,11 +1,11 @@
-//! Prices and what usage costs at them.
+//! Prices per token, and the cost of usage at them.
 
 use crate::units::Tokens;
 use crate::usage::{TokenUsage, Usd};
 
 /// Price of one kind of token.
 ///
-/// Kept in pico-dollars per token, which is the same number as millionths of a dollar per million
+/// Stored in pico-dollars per token, which is the same number as millionths of a dollar per million
 /// tokens: six decimal places of a list price are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Price {
@@ -13,7 +13,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// A price in millionths of a dollar per million tokens (2,500,000 is $2.50).
+    /// Price in millionths of a dollar per million tokens (2,500,000 is $2.50).
     pub const fn from_micros_per_million(micros: u64) -> Self {
         Self {
             pico_per_token: micros,
@@ -29,9 +29,10 @@ impl Price {
         self.pico_per_token as f64 / 1_000_000.0
     }
 
-    /// What that many tokens cost.
+    /// Cost of `tokens` tokens.
     pub fn of(self, tokens: Tokens) -> Usd {
-        // The product of two u64 is below 2^128; only beyond 2^127 pico-dollars would it not fit.
+        // The product of two u64 fits into u128; `Usd` is signed, so only 2^127 pico-dollars and
+        // more would saturate.
         let pico = u128::from(self.pico_per_token) * u128::from(tokens.get());
         Usd::from_pico(i128::try_from(pico).unwrap_or(i128::MAX))
     }
@@ -43,23 +44,23 @@ impl Price {
     }
 }
 
-/// The five prices of a request.
+/// The five prices of a request, one per billing category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriceSet {
-    /// Prompt tokens outside any cache.
+    /// Price of prompt tokens outside any cache.
     pub input: Price,
-    /// Tokens the model writes.
+    /// Price of tokens the model writes.
     pub output: Price,
-    /// Writing to a cache that lives five minutes.
+    /// Price of writing to a cache that lives five minutes.
     pub write_5m: Price,
-    /// Writing to a cache that lives one hour.
+    /// Price of writing to a cache that lives one hour.
     pub write_1h: Price,
-    /// Reading from a cache.
+    /// Price of reading from a cache.
     pub read: Price,
 }
 
 impl PriceSet {
-    /// What usage costs at these prices.
+    /// Cost of usage at these prices.
     pub fn cost(&self, usage: &TokenUsage) -> Usd {
         self.input.of(usage.input)
             + self.output.of(usage.output)
@@ -69,41 +70,41 @@ impl PriceSet {
     }
 }
 
-/// Prices for long prompts.
+/// Price step for long prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongPrompt {
-    /// Prompts longer than this pay these prices for the whole request.
+    /// Prompt length in tokens beyond which these prices apply to the whole request.
     pub over: Tokens,
-    /// The prices.
+    /// Prices beyond the step.
     pub prices: PriceSet,
 }
 
-/// How a request is served, where that has its own price.
+/// Service tier of a request, where tiers have their own prices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// As usual.
+    /// Default tier, at list price.
     Standard,
-    /// Faster and dearer.
+    /// Faster answers at a higher price.
     Fast,
-    /// Later and cheaper.
+    /// Asynchronous batches at a lower price.
     Batch,
 }
 
-/// All prices of a model.
+/// All prices of a model, by tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prices {
-    /// What applies unless something below does.
+    /// Prices that apply unless a step or tier below does.
     pub standard: PriceSet,
-    /// The step for long prompts, if the model has one.
+    /// Step for long prompts, if the model has one.
     pub long_prompt: Option<LongPrompt>,
-    /// Fast mode, if the model has one.
+    /// Prices of the fast tier, if the model has one.
     pub fast: Option<PriceSet>,
-    /// What a batch costs, in thousandths of the standard price.
+    /// Price of a batch in thousandths of the standard price.
     pub batch_thousandths: u32,
 }
 
 impl Prices {
-    /// The standard prices of a request whose prompt has this length.
+    /// Standard prices for a prompt of this length.
     pub fn for_prompt(&self, prompt: Tokens) -> &PriceSet {
         match &self.long_prompt {
             Some(step) if prompt > step.over => &step.prices,
@@ -111,15 +112,15 @@ impl Prices {
         }
     }
 
-    /// What **one** request cost at standard service.
+    /// Cost of **one** request at the standard tier.
     ///
-    /// Where a model has a step for long prompts, price each request and add the money: added-up
-    /// usage looks like one long prompt.
+    /// With a step for long prompts, price each request and add the money: summed usage would look
+    /// like one long prompt.
     pub fn cost(&self, usage: &TokenUsage) -> Usd {
         self.for_prompt(usage.prompt()).cost(usage)
     }
 
-    /// What one request cost as served; `None` if this service has no known price.
+    /// Cost of one request at a service tier; `None` if the price of that tier is unknown.
     pub fn cost_as(&self, service: Service, usage: &TokenUsage) -> Option<Usd> {
         match service {
             Service::Standard => Some(self.cost(usage)),

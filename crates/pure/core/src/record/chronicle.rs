@@ -1,13 +1,14 @@
-//! The chronicle of a session: what a compaction keeps without asking a model.
+//! Chronicle of a session: the facts that a compaction keeps without a model.
 //!
 //! # Model
-//! Two things that summaries lose: the user's own messages, word for word or by reference into the
-//! log, and the *evidence* (files, commands with their outcomes, test results, errors, addresses,
-//! figures the user gave, decisions as they were said). Both are folded from the messages of a path
-//! one by one and carried by every manifest, so that they reach over all boundaries.
+//! Two kinds of content that summaries lose: the user's own messages, verbatim or by reference into
+//! the log, and the *evidence* (files, commands with their outcomes, test results, errors,
+//! addresses, figures the user gave, decisions in their original words). Both are folded from the
+//! messages of a path one by one and are part of every manifest, so that they survive all
+//! boundaries.
 //!
 //! # Not here
-//! Data only. What is noted, how much of it, and how it is written out is decided in
+//! Data only. Which facts are noted, how many, and how they are rendered is decided in
 //! `dormouse-context` (`evidence`).
 
 use crate::hash::Hash;
@@ -15,102 +16,102 @@ use crate::id::{CallId, RecordId, Seq};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is known of a session without a model. See the module documentation.
+/// Facts about a session, collected without a model. Bounded, since every manifest carries it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Chronicle {
-    /// How many records were observed. Sightings are counted by it, because the numbers of records
-    /// of different writers cannot be compared.
+    /// Number of records observed, used as the time of sightings: sequence numbers of different
+    /// writers cannot be compared.
     pub clock: u64,
-    /// The directory the session works in, where the log says so.
+    /// Working directory of the session, where the log names it.
     pub project: Option<String>,
-    /// What the user said.
+    /// Messages of the user, verbatim or by reference.
     pub user: UserMessages,
-    /// Files by path.
+    /// Files that tools accessed, by path.
     pub files: Shelf<FileFact>,
-    /// Commands by their text.
+    /// Shell commands, by their text.
     pub commands: Shelf<CommandFact>,
-    /// Searches in and for files, by what was looked for.
+    /// Searches in and for files, by the pattern.
     pub searches: Shelf<CommandFact>,
-    /// Lines that say how tests went.
+    /// Lines of output that report test results.
     pub tests: Shelf<Source>,
-    /// Error messages.
+    /// Error messages from tool output, by their text.
     pub errors: Shelf<Source>,
-    /// Addresses that were fetched or that the user gave.
+    /// URLs that were fetched or that the user gave.
     pub urls: Shelf<Mention>,
     /// Numbers, names and identifiers that the user gave.
     pub values: Shelf<Mention>,
-    /// Sentences that decide something.
+    /// Sentences that state a decision.
     pub decisions: Shelf<Decision>,
-    /// Calls whose result has not come yet.
+    /// Calls without a result so far, by call id.
     pub open_calls: BTreeMap<CallId, OpenCall>,
 }
 
-/// The user's messages, oldest first.
+/// Messages of the user, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UserMessages {
-    /// Those that became too many or too long to be listed.
+    /// Oldest messages, collapsed to a range once they exceeded the limits of the list.
     pub earlier: Option<EarlierMessages>,
-    /// The others.
+    /// Newer messages, one entry each.
     pub listed: Vec<UserMessage>,
 }
 
 impl UserMessages {
-    /// How many there are in all.
+    /// Number of messages, collapsed ones included.
     pub fn count(&self) -> u64 {
         let earlier = self.earlier.as_ref().map_or(0, |earlier| earlier.count);
         earlier + self.listed.len() as u64
     }
 }
 
-/// The oldest messages of a very long session, as a range of the log.
+/// Oldest messages of a very long session, as a range of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierMessages {
-    /// How many.
+    /// Number of messages in the range.
     pub count: u64,
-    /// Their characters in all.
+    /// Characters of all of them.
     pub chars: u64,
-    /// The record of the first.
+    /// Record of the first message.
     pub first: RecordId,
-    /// The record of the last.
+    /// Record of the last message.
     pub last: RecordId,
-    /// The sequence of the last.
+    /// Sequence number of the last message.
     pub last_seq: Seq,
 }
 
-/// One message of the user, without what a client put into it.
+/// One message of the user, without text that a client inserted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserMessage {
-    /// Its place in the log.
+    /// Sequence number of its record.
     pub seq: Seq,
-    /// Its record.
+    /// Id of its record, for lookups in the log.
     pub record: RecordId,
-    /// The hash of the whole text.
+    /// Hash of the whole text; the compaction gate compares it.
     pub hash: Hash,
-    /// The characters of the whole text.
+    /// Length of the whole text in characters.
     pub chars: u64,
-    /// The text, as far as it is kept here.
+    /// Text, whole or abridged.
     pub text: MessageText,
 }
 
-/// The text of a message, as far as it is kept.
+/// Text of a message, whole or abridged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageText {
-    /// All of it.
+    /// Complete text of the message.
     Whole(String),
-    /// Beginning and end; the whole is in the log.
+    /// Beginning and end of a long message; the log has the rest.
     Cut {
-        /// How it begins.
+        /// First characters of the text.
         head: String,
-        /// How it ends.
+        /// Last characters of the text.
         tail: String,
     },
 }
 
 impl MessageText {
-    /// The bytes kept here.
+    /// Bytes retained here; the whole message may be longer.
     pub fn len(&self) -> usize {
         match self {
             Self::Whole(text) => text.len(),
@@ -118,24 +119,25 @@ impl MessageText {
         }
     }
 
-    /// Whether nothing is kept here.
+    /// Whether no text is retained here.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Entries of one sort, by the text that identifies them.
+/// Entries of one category, by the text that identifies them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, bound = "T: Default + Serialize + for<'a> Deserialize<'a>")]
 pub struct Shelf<T> {
-    /// The entries.
+    /// Entries by their identifying text.
     pub entries: BTreeMap<String, Entry<T>>,
-    /// How many were dropped because there were too many.
+    /// Number of entries evicted because the shelf was full; rendered, so that the list does not
+    /// look complete.
     pub dropped: u64,
 }
 
 impl<T> Shelf<T> {
-    /// The entries, the most recently seen first.
+    /// Entries, most recently seen first.
     pub fn recent_first(&self) -> Vec<(&str, &Entry<T>)> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_by_key(|(_, entry)| std::cmp::Reverse((entry.seen.last, entry.seen.first)));
@@ -146,140 +148,140 @@ impl<T> Shelf<T> {
     }
 }
 
-/// One entry.
+/// One entry of a shelf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry<T> {
-    /// When and how often.
+    /// Time and number of sightings.
     pub seen: Sighting,
-    /// What is known of it.
+    /// Facts of the category, such as outcomes.
     pub fact: T,
 }
 
-/// When and how often something was seen.
+/// Time and number of sightings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sighting {
-    /// [`Chronicle::clock`] when it was first seen.
+    /// [`Chronicle::clock`] at the first sighting.
     pub first: u64,
-    /// The same when it was last seen.
+    /// [`Chronicle::clock`] at the last sighting; eviction drops the oldest.
     pub last: u64,
-    /// The record it was last seen in.
+    /// Sequence number of the record of the last sighting.
     pub seq: Seq,
-    /// How often.
+    /// Number of sightings, from 1.
     pub times: u32,
 }
 
-/// What happened to a file.
+/// Accesses to a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileFact {
-    /// How often it was read, or was to be.
+    /// Number of reads, attempted ones included.
     pub reads: u32,
-    /// How often it was changed with success.
+    /// Number of successful changes.
     pub changes: u32,
     /// Whether the last access failed or was refused.
     pub failed: bool,
 }
 
-/// How a call ended.
+/// Outcome of a tool call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Not yet known.
+    /// No result has arrived yet.
     #[default]
     Open,
-    /// With success.
+    /// Success, or exit code 0.
     Ok,
-    /// With a failure that gave no code.
+    /// Failure without an exit code.
     Failed,
-    /// With this exit code.
+    /// Failure with this exit code.
     Exit(i32),
-    /// It was not allowed to run.
+    /// Refused by a permission rule or the user; it did not run.
     Refused,
 }
 
-/// A command, and how it last went.
+/// Command with its latest outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CommandFact {
-    /// Its last outcome.
+    /// Outcome of the latest run.
     pub outcome: Outcome,
-    /// How often it did not succeed.
+    /// Number of runs that did not succeed.
     pub failures: u32,
 }
 
-/// Where a line comes from.
+/// Origin of a line of output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Source {
-    /// The tool, and the command or path it was given.
+    /// Tool, and the command or path it was given.
     pub call: String,
 }
 
-/// Who said something.
+/// Side of the conversation that made a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaker {
-    /// The person.
+    /// Human user of the session.
     #[default]
     User,
-    /// The model.
+    /// Model that wrote the response.
     Assistant,
 }
 
-/// Who named something, and in which words.
+/// Mention of a value: speaker and context.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mention {
-    /// Who.
+    /// Side that mentioned it.
     pub by: Speaker,
-    /// The words around it.
+    /// Surrounding words, for a reader who has only the evidence.
     pub around: String,
 }
 
-/// A sentence that decides something.
+/// Sentence that states a decision; its words are the key of the shelf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Decision {
-    /// Who said it.
+    /// Side that stated it.
     pub by: Speaker,
 }
 
-/// A tool call that waits for its result.
+/// Tool call without a result so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OpenCall {
-    /// The tool.
+    /// Name of the tool, as called.
     pub tool: String,
-    /// What it does.
+    /// Action of the call, with its subject.
     pub act: Act,
-    /// [`Chronicle::clock`] when it was made.
+    /// [`Chronicle::clock`] at the call.
     pub since: u64,
 }
 
-/// What a tool call does, as far as the chronicle treats it differently.
+/// Action of a tool call, as far as the chronicle treats actions differently.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Act {
-    /// Reads the file of that path.
+    /// Read of the file at this path.
     Read(String),
-    /// Changes the file of that path.
+    /// Change of the file at this path.
     Change(String),
-    /// Runs the command.
+    /// Run of this command.
     Run(String),
-    /// Looks for something.
+    /// Search for this pattern.
     Search(String),
-    /// Fetches an address.
+    /// Fetch of this URL.
     Fetch(String),
-    /// Asks the user.
+    /// Question to the user.
     Ask,
-    /// Anything else.
+    /// Any other action, which leaves no entry.
     #[default]
     Other,
 }
 
 impl Act {
-    /// What identifies the act on its shelf; empty where it has none.
+    /// Key of the action on its shelf; empty for actions without a shelf.
     pub fn subject(&self) -> &str {
         match self {
             Self::Read(text)

@@ -1,54 +1,54 @@
-//! What records say that is no part of the prompt: changes of state, agents, mail.
+//! Records without effect on the prompt: changes of state, agents, mail.
 
 use crate::id::{AgentId, RecordId, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A change of session state. Each has a subtype of its own on disk.
+/// Change of session state. Each variant has a subtype of its own on disk.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StateChange {
-    /// Memories were shown to the model.
+    /// Memories that were shown to the model.
     Surfaced {
-        /// Which, and how large.
+        /// Name and size of each.
         memories: Vec<(String, u64)>,
     },
-    /// A file was read or changed.
+    /// File that was read or changed by a tool.
     ReadState {
-        /// Its path.
+        /// Path as the tool resolved it.
         path: String,
-        /// What the tools noted; null forgets the file.
+        /// Data of the file tools; null removes the entry.
         detail: Value,
     },
-    /// A memory was written.
+    /// Memory that was written.
     MemorySaved {
-        /// What and where.
+        /// Name and location, for display.
         detail: Value,
     },
-    /// A background job has got this far.
+    /// Progress of a background job.
     Cursor {
-        /// Whose cursor.
+        /// Name of the job.
         name: String,
-        /// The last record it has dealt with.
+        /// Last record the job has processed.
         at: Seq,
     },
-    /// A dream ran.
+    /// Dream that ran during the session.
     Dream {
-        /// What it did.
+        /// Result of the dream, for display.
         detail: Value,
     },
-    /// A request failed: why, and what follows.
+    /// Failed attempt at a request, with its cause and the next step.
     Attempt(Attempt),
-    /// A named fact of a layer; null removes it.
+    /// Named fact of a layer; null removes it.
     Fact {
-        /// Its name.
+        /// Name under which the layer finds it again.
         name: String,
-        /// Its value.
+        /// Value that only the layer interprets.
         value: Value,
     },
 }
 
 impl StateChange {
-    /// The name on disk.
+    /// Subtype of the line on disk; changing one makes old logs unreadable.
     pub const fn subtype(&self) -> &'static str {
         match self {
             Self::Surfaced { .. } => "surfaced",
@@ -62,42 +62,42 @@ impl StateChange {
     }
 }
 
-/// One attempt at a request that failed.
+/// One failed attempt at a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// The request's record; none for requests beside the conversation.
+    /// Record of the request; none for side requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RecordId>,
     /// Number of the attempt that failed, counted from one.
     pub number: u32,
-    /// The error in one line.
+    /// Error message in one line.
     pub why: String,
-    /// Milliseconds until the next attempt; none if there is no further one.
+    /// Milliseconds until the next attempt; none if it is not retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_after: Option<u64>,
 }
 
-/// An agent started, changed or ended.
+/// Start, change or end of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentEvent {
-    /// The agent.
+    /// Id of the agent.
     pub agent: AgentId,
-    /// Whether it has ended.
+    /// Whether the agent has ended; it then leaves the folded state.
     #[serde(default)]
     pub ended: bool,
-    /// Its lineage and whatever its owner notes.
+    /// Lineage and further data of its owner.
     #[serde(default)]
     pub detail: Value,
 }
 
-/// A message between agents. What the model sees of it is a [`super::Fragment`] of its own.
+/// Message between agents. The text shown to the model is a separate [`super::Fragment`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MailEvent {
-    /// Who sent it.
+    /// Agent that sent the message.
     pub from: AgentId,
-    /// To whom.
+    /// Agent that receives the message.
     pub to: AgentId,
-    /// The message and its state.
+    /// Text and delivery state of the message.
     #[serde(default)]
     pub detail: Value,
 }

@@ -1,4 +1,7 @@
-//! Messages of the conversation.
+//! Messages of the conversation, and their origin.
+//!
+//! Not here: the rules by which the API accepts a sequence of messages (`dormouse-context` repairs
+//! violations).
 
 use crate::block::Block;
 use crate::id::MessageId;
@@ -6,20 +9,20 @@ use crate::usage::TokenUsage;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Who speaks.
+/// Side of the conversation that a message belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The user's side: words, tool results, fragments.
+    /// User's side: words, tool results, fragments.
     User,
-    /// The model.
+    /// Response of the model.
     Assistant,
-    /// A system message inside the conversation, where the model takes them.
+    /// System message inside the conversation, for models that accept them.
     System,
 }
 
 impl Role {
-    /// The name on the wire.
+    /// Name in requests and logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -28,7 +31,7 @@ impl Role {
         }
     }
 
-    /// Reads the name on the wire.
+    /// Parses the name used in requests and logs; none for unknown roles.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "user" => Some(Self::User),
@@ -39,46 +42,47 @@ impl Role {
     }
 }
 
-/// Where a message comes from.
+/// Origin of a message; decides whether it reaches the model and whether it counts as the user's
+/// words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MessageOrigin {
-    /// A person, a tool or the model: the conversation itself.
+    /// User, tool or model: the conversation itself.
     #[default]
     Conversation,
-    /// The client put it there on its own (`isMeta`).
+    /// Inserted by the client (`isMeta`); never the user's words.
     Meta,
-    /// The summary that follows a compaction in another tool's transcript.
+    /// Summary after a compaction in another tool's transcript.
     Summary,
-    /// A client's note that a request failed; it was never part of a prompt.
+    /// Client's note about a failed request; never part of a prompt.
     ApiError,
-    /// Shown to the person only.
+    /// Shown on the screen only; never part of a prompt.
     TranscriptOnly,
-    /// Appended before sending because something was missing.
+    /// Appended by Dormouse before sending, because the API would reject the prompt without it.
     Repair,
 }
 
 /// One message, or the part of a response that one line of a transcript holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Who speaks.
+    /// Side that the message belongs to.
     pub role: Role,
-    /// Its blocks.
+    /// Content blocks in order; empty if all were unreadable.
     pub content: Vec<Block>,
-    /// The provider's id of a response. Lines that share it are one response.
+    /// Provider's id of a response. Lines with the same id are one response.
     pub id: Option<MessageId>,
-    /// The model that answered.
+    /// Model that answered; none on the user's side.
     pub model: Option<Arc<str>>,
-    /// What the response used, as known when the line was written.
+    /// Usage of the response as known when the line was written; later lines may correct it.
     pub usage: Option<TokenUsage>,
-    /// Why the model stopped.
+    /// Provider's reason why the model stopped, as sent.
     pub stop_reason: Option<Arc<str>>,
-    /// Where it comes from.
+    /// Origin; `Conversation` unless the line is marked.
     pub origin: MessageOrigin,
 }
 
 impl Message {
-    /// A message of the user's side.
+    /// Message of the user's side, with no metadata.
     pub fn user(content: Vec<Block>) -> Self {
         Self {
             role: Role::User,
@@ -91,7 +95,7 @@ impl Message {
         }
     }
 
-    /// A response of a model.
+    /// Message that holds a model's response.
     pub fn assistant(id: MessageId, model: &str, content: Vec<Block>) -> Self {
         Self {
             role: Role::Assistant,
@@ -101,7 +105,7 @@ impl Message {
         }
     }
 
-    /// Whether the message is part of prompts at all.
+    /// Whether the message is part of prompts.
     pub const fn reaches_the_model(&self) -> bool {
         !matches!(
             self.origin,

@@ -1,11 +1,12 @@
-//! Records: what a log is made of.
+//! Records, the entries of a log.
 //!
-//! A log is a sequence of [`Record`]s, one JSON object a line. Messages have the shape that Claude
-//! Code's transcripts have, so that tools made for those can read them; everything else Dormouse
-//! writes has a `type` of its own, which such tools skip. A record never changes once written:
-//! what changes the prompt (a clearing, a compaction, an undo) is a further record.
+//! A log is a sequence of [`Record`]s, one JSON object per line. Messages have the shape of Claude
+//! Code's transcripts, so that tools made for those can read them; all other records of Dormouse
+//! have a `type` of their own, which such tools skip. A record never changes once written: a change
+//! of the prompt (a clearing, a compaction, an undo) is a further record.
 //!
-//! Reading ([`Record::parse`]) is lenient, writing ([`encode`]) is strict. What a record does to the prompt is decided in `dormouse-context`.
+//! Reading ([`Record::parse`]) is lenient, writing ([`encode`]) is strict. The effect of a record
+//! on the prompt is defined in `dormouse-context`, not here.
 
 mod batch;
 mod chronicle;
@@ -44,94 +45,98 @@ use crate::block::Block;
 use crate::id::{AgentId, RecordId, Seq, SessionId};
 use crate::units::Millis;
 
-/// The version of the log format that this crate writes.
+/// Version of the log format that this crate writes. Raised when the meaning of a field changes;
+/// readers treat logs of a newer version as read-only.
 pub const FORMAT: u32 = 1;
 
-/// How much a log grows between two checkpoints, unless the settings say otherwise.
+/// Default of `log.checkpoint`: bytes the log grows between two checkpoints. Resuming reads at most
+/// about this much from the end of the file, and a checkpoint of some kilobytes adds little to it.
 pub const CHECKPOINT_EVERY: u64 = 4 * 1024 * 1024;
 
-/// One record of a log.
+/// One record of a log: an envelope and a body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Its place in the order of the log.
+    /// Position in the order of the log.
     pub seq: Seq,
-    /// Where its line begins in the file: a hint, checked before it is relied on.
+    /// Byte offset of its line in the file. A hint: readers compare the id before relying on it.
     pub offset: u64,
-    /// Its identity.
+    /// Unique id; parents, causes and manifests refer to it.
     pub id: RecordId,
-    /// The record before it on its branch.
+    /// Previous record on its branch; none for the first.
     pub parent: Option<RecordId>,
-    /// The session it was written in.
+    /// Session it was written in, where the line names one.
     pub session: Option<SessionId>,
-    /// When it was written.
+    /// Time of writing, where the line has a valid timestamp.
     pub at: Option<Millis>,
-    /// The rewrite that made it necessary; undoing that one undoes this one.
+    /// Rewrite that made this record necessary; undoing that rewrite undoes this record too.
     pub caused_by: Option<RecordId>,
-    /// Whether it belongs to a side conversation (a sub-agent of an older transcript).
+    /// Set for records of a side conversation (a sub-agent in an older transcript); the leaf of the
+    /// main conversation is never one of them.
     pub side_chain: bool,
-    /// The agent that wrote it, if not the main one.
+    /// Agent that wrote it; none for the main one.
     pub agent: Option<AgentId>,
-    /// Whether Dormouse wrote it. Its own records name the record before them as their parent;
-    /// other tools' parents form a tree in which parallel results hang beside the trunk.
+    /// Set for records written by Dormouse, whose parent is always the previous record. Parents in
+    /// other tools' transcripts form a tree in which the results of parallel calls are side
+    /// branches.
     pub own: bool,
-    /// What it says.
+    /// Kind and content of the record.
     pub body: Body,
 }
 
-/// What a record says.
+/// Content of a record, by kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// The start of a log: format, place, and for a fork where it comes from.
+    /// Start of a log: format, project, and for a fork its origin.
     Session(Box<SessionStart>),
-    /// A message of the conversation.
+    /// Message of the conversation.
     Message(Message),
-    /// The rendered prefix: system, tools, instruction fragments.
+    /// Rendered prefix: system, tools, instruction fragments.
     Prefix(Prefix),
-    /// A request is about to leave: from here on its segments are frozen.
+    /// Request about to be sent; its segments are frozen from here on.
     Request(Box<Request>),
-    /// What a response used.
+    /// Token usage of a response.
     Usage(Box<UsageReport>),
-    /// Something injected into the conversation.
+    /// Text injected into the conversation by Dormouse.
     Fragment(Fragment),
-    /// Layer 1 replaced a tool result by a preview, or decided to leave it.
+    /// Layer 1: a tool result was replaced by a preview, or the decision to keep it.
     Replacement(Replacement),
-    /// Layer 2 cleared tool results.
+    /// Layer 2: tool results were cleared.
     Cleared(Clearing),
-    /// Layer 3 updated its notes.
+    /// Layer 3: the session notes were updated.
     Notes(Notes),
-    /// Layer 3 or 4 compacted.
+    /// Layer 3 or 4: the conversation was compacted.
     Boundary(Box<Boundary>),
-    /// Ranges left the view.
+    /// Ranges of records were removed from the view.
     Snip(Snip),
-    /// Spans were folded into a line each.
+    /// Spans of records were folded into one line each.
     Fold(Folding),
-    /// Rewrites were undone.
+    /// Earlier rewrites were undone.
     Undo(Box<Undo>),
-    /// The folded state, so that resuming need not read further back.
+    /// Folded state, so that resuming need not read further back.
     Checkpoint(Box<Checkpoint>),
-    /// A piece of session state changed.
+    /// One value of the session state changed.
     State(StateChange),
-    /// An agent started, changed or ended.
+    /// An agent was started, changed or ended.
     Agent(AgentEvent),
-    /// A message between agents.
+    /// Message from one agent to another.
     Mail(MailEvent),
-    /// A line of another tool, or of a newer version, that does not concern the prompt.
+    /// Line of another tool, or of a newer version, without effect on the prompt.
     Foreign(Foreign),
 }
 
-/// A line that is carried along but has no effect on the prompt.
+/// Line that is retained but has no effect on the prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    /// Its `type`, or empty.
+    /// `type` of the line; empty if it has none.
     pub kind: Box<str>,
-    /// Its `subtype`, if it has one.
+    /// `subtype` of the line, if it has one.
     pub subtype: Option<Box<str>>,
-    /// A title for the session, where the line gives one.
+    /// Session title, where the line contains one.
     pub title: Option<Box<str>>,
 }
 
 impl Body {
-    /// The name that `dormouse log --kind` filters by.
+    /// Name of the kind; `dormouse log --kind` filters by it.
     pub fn kind(&self) -> &str {
         match self {
             Self::Session(_) => "session",
@@ -151,11 +156,13 @@ impl Body {
             Self::State(change) => change.subtype(),
             Self::Agent(_) => "agent",
             Self::Mail(_) => "mail",
+            // Records of a newer version all have the type `dormouse`; the subtype tells them
+            // apart.
             Self::Foreign(foreign) => foreign.subtype.as_deref().unwrap_or(&foreign.kind),
         }
     }
 
-    /// The blocks the record brings along, in the order that [`crate::id::BlockKey`] counts them.
+    /// Blocks contained in the record, in the order that [`crate::id::BlockKey`] counts them.
     pub fn blocks(&self) -> Vec<&Block> {
         match self {
             Self::Message(message) => message.content.iter().collect(),
@@ -164,6 +171,8 @@ impl Body {
             Self::Cleared(clearing) => clearing.blocks.iter().map(|entry| &entry.block).collect(),
             Self::Boundary(boundary) => boundary.summary.iter().chain(&boundary.restored).collect(),
             Self::Fold(folding) => folding.spans.iter().map(|span| &span.block).collect(),
+            // Listed one by one, so that a new kind has to decide whether its blocks can be
+            // addressed.
             Self::Session(_)
             | Self::Prefix(_)
             | Self::Request(_)
@@ -179,16 +188,18 @@ impl Body {
         }
     }
 
-    /// Whether the record may change what was already sent. Only these may.
+    /// Whether the record may change segments that were already sent. All other kinds only append,
+    /// which keeps the provider's cache valid.
     pub const fn is_rewrite(&self) -> bool {
         match self {
+            // The server's own clearing is an observation; the view keeps the original bytes.
             Self::Cleared(clearing) => matches!(clearing.place, ClearingPlace::Local),
             Self::Boundary(_) | Self::Snip(_) | Self::Fold(_) | Self::Undo(_) => true,
             _ => false,
         }
     }
 
-    /// Whether resuming can start at this record: it carries a complete manifest.
+    /// Complete manifest of the record, if it has one; resuming can start there.
     pub fn manifest(&self) -> Option<&Manifest> {
         match self {
             Self::Session(start) => start.lineage.as_ref().map(|lineage| &lineage.manifest),
@@ -199,8 +210,8 @@ impl Body {
         }
     }
 
-    /// Whether the log must be on disk before anything else happens: a request leaves, or the
-    /// prompt was rewritten.
+    /// Whether the log must be synced before the next effect. A request whose record is lost could
+    /// not be rebuilt, and a lost rewrite would let two different prompts follow from one log.
     pub const fn must_be_durable(&self) -> bool {
         matches!(self, Self::Request(_)) || self.is_rewrite()
     }

@@ -1,7 +1,7 @@
-//! What Dormouse's own records carry. Field names are the format on disk.
+//! Payloads of Dormouse's own records. Field names are the format on disk.
 //!
 //! Readers are lenient: a missing field takes its default, an unknown one is ignored. Adding a
-//! field is compatible; changing the meaning of one needs a new [`super::FORMAT`].
+//! field is compatible; changing the meaning of one requires a new [`super::FORMAT`].
 
 use super::layout::Manifest;
 use crate::block::Block;
@@ -12,72 +12,72 @@ use crate::units::Tokens;
 use crate::usage::TokenUsage;
 use serde::{Deserialize, Serialize};
 
-/// The first record of a log.
+/// First record of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionStart {
     /// The format of the log; a newer one than [`super::FORMAT`] is read-only.
     pub format: u32,
-    /// The real path of the project folder: shown, never an identity.
+    /// Real path of the project directory; for display, never an identity.
     #[serde(default)]
     pub project: String,
-    /// For a fork: where it comes from.
+    /// Origin of a fork; none for other sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lineage: Option<Lineage>,
 }
 
-/// Where a fork comes from.
+/// Origin of a fork.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lineage {
-    /// The parent's session.
+    /// Session of the parent.
     pub session: SessionId,
-    /// The parent's record at which the fork begins.
+    /// Record of the parent at which the fork begins.
     pub record: RecordId,
-    /// Its sequence; the fork counts on from here, so that block keys stay unique.
+    /// Sequence number of that record; the fork counts on from it, so that block keys stay unique.
     pub seq: Seq,
-    /// The prefix in use.
+    /// Id of the prefix in use at that point.
     pub prefix: Option<Hash>,
-    /// What the fork was told to do.
+    /// Instruction given to the fork.
     pub directive: String,
-    /// The view at that point; its ranges lie in the parent's log.
+    /// View at that point; its ranges lie in the parent's log.
     #[serde(default)]
     pub manifest: Manifest,
 }
 
-/// One rendered part of the prefix, kept as a blob.
+/// One rendered part of the prefix, stored as a blob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrefixPart {
-    /// A name for people: the tool, or where the text comes from.
+    /// Name for display: the tool, or the origin of the text.
     pub name: String,
-    /// The blob with the part's canonical bytes.
+    /// Blob with the part's canonical bytes.
     pub blob: Hash,
-    /// Its length.
+    /// Length of the blob in bytes.
     pub bytes: u64,
 }
 
-/// The rendered prefix.
+/// Rendered prefix of a request, in the order in which it is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Prefix {
-    /// The hash over all parts: the prefix's identity.
+    /// Hash over all parts; the identity of the prefix.
     pub id: Hash,
     /// Tool definitions, in order.
     pub tools: Vec<PrefixPart>,
     /// System blocks, in order.
     pub system: Vec<PrefixPart>,
-    /// Instruction and index fragments at the head of the first user turn.
+    /// Instruction and index fragments at the start of the first user turn.
     pub fragments: Vec<PrefixPart>,
 }
 
-/// How long a cache entry lives after it was last used.
+/// Lifetime of a cache entry after its last use.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub enum Ttl {
-    /// Five minutes.
+    /// Five minutes, the provider's default; written at 1.25 times the input price.
     #[default]
     #[serde(rename = "5m")]
     FiveMinutes,
-    /// One hour.
+    /// One hour; written at twice the input price.
     #[serde(rename = "1h")]
     OneHour,
 }
@@ -92,150 +92,151 @@ impl Ttl {
     }
 }
 
-/// What a cache marker stands on.
+/// Location of a cache marker: everything up to and including it is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MarkerPlace {
-    /// A tool definition.
+    /// Tool definition with this index.
     Tool(u32),
-    /// A system block.
+    /// System block with this index.
     System(u32),
-    /// A fragment of the prefix.
+    /// Prefix fragment with this index.
     Fragment(u32),
-    /// A segment of the view.
+    /// Segment of the view with this index.
     Segment(u64),
 }
 
-/// One cache marker.
+/// One cache marker; a request carries at most four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
-    /// Where it stands.
+    /// Block that the marker is set on.
     pub place: MarkerPlace,
-    /// How long the entry lives.
+    /// Lifetime of the entry it creates.
     pub ttl: Ttl,
 }
 
-/// A request that is about to leave.
+/// Request about to be sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// The prefix.
+    /// Id of the prefix; none if the request has none.
     #[serde(default)]
     pub prefix: Option<Hash>,
-    /// The model it goes to.
+    /// Model it is sent to.
     pub model: String,
-    /// How many segments of the view it contains.
+    /// Number of segments of the view it contains.
     pub segments: u64,
-    /// The chain over them.
+    /// Hash chain over those segments; a rebuilt request is checked against it.
     pub chain: Hash,
-    /// Its cache markers.
+    /// Cache markers, in prompt order.
     #[serde(default)]
     pub markers: Vec<Marker>,
-    /// Every other member of the body, in order, as one JSON object.
+    /// All other members of the body, in order, as one JSON object.
     pub params: RawJson,
-    /// What was decided on the way, and why; bounded.
+    /// Decisions that led to this request, with their reasons; bounded.
     #[serde(default)]
     pub decisions: Vec<String>,
 }
 
-/// What a request was made for.
+/// Purpose of a request, for the accounting of usage.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
-    /// The conversation itself.
+    /// Turn of the conversation itself.
     #[default]
     Turn,
-    /// An update of the session notes.
+    /// Update of the session notes.
     Notes,
-    /// The summary of a compaction.
+    /// Summary for a compaction.
     Compaction,
-    /// One token, so that the provider's cache does not lapse.
+    /// Request for one token that renews the provider's cache entry.
     KeepAlive,
-    /// Sampling beyond the answer that the provider did on its own account.
+    /// Sampling beyond the answer that the provider did on its own, such as its compaction.
     Provider,
-    /// Any other fork.
+    /// Fork for any other purpose.
     Fork,
 }
 
 impl Purpose {
-    /// Whether the response is part of the conversation, so that its prompt measures it.
+    /// Whether the response belongs to the conversation, so that its prompt measures the view.
     pub const fn is_turn(&self) -> bool {
         matches!(self, Self::Turn)
     }
 }
 
-/// What a response used.
+/// Token usage of a response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UsageReport {
-    /// The response.
+    /// Message id of the response, if the provider gave one.
     #[serde(default)]
     pub message: Option<MessageId>,
-    /// The model that answered.
+    /// Model that answered; the price depends on it.
     pub model: String,
     /// Token counts by kind.
     pub usage: TokenUsage,
-    /// The reason it was asked for. Logs of earlier versions have turns only.
+    /// Purpose of the request. Logs of earlier versions contain turns only.
     #[serde(default, skip_serializing_if = "Purpose::is_turn")]
     pub purpose: Purpose,
-    /// What the cache ledger made of it.
+    /// Comparison with the cache ledger's prediction, where there was one.
     #[serde(default)]
     pub cache: Option<CacheObservation>,
 }
 
-/// The ledger's verdict on one response.
+/// Prediction and verdict of the cache ledger for one response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CacheObservation {
-    /// Tokens the ledger expected to be read.
+    /// Tokens expected to be read from the cache.
     pub predicted: Tokens,
-    /// Why fewer were read, if so.
+    /// Cause, if fewer were read.
     #[serde(default)]
     pub broken: Option<String>,
-    /// Whether that break had been announced.
+    /// Whether that miss was announced before the request, as after a compaction.
     #[serde(default)]
     pub expected: bool,
 }
 
-/// What an injected fragment is about.
+/// Subject of an injected fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FragmentKind {
-    /// A recalled memory.
+    /// Memory that recall found.
     Memory,
-    /// Instruction files.
+    /// Content of instruction files.
     Instructions,
-    /// Session notes or a part of a summary.
+    /// Session notes, or a part of a summary.
     Notes,
-    /// The date, a budget, a status: a new value of something that changes.
+    /// New value of something that changes: date, budget, status.
     Status,
-    /// A message from another agent.
+    /// Message from another agent.
     Mail,
-    /// The output of a hook.
+    /// Output of a hook.
     Hook,
-    /// Anything else.
+    /// Any subject not listed above.
     Other,
 }
 
-/// Something injected into the conversation. Its bytes are final: ages are rendered once.
+/// Text injected into the conversation. Its bytes are final: relative ages are rendered once and
+/// never updated, since that would invalidate the cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fragment {
-    /// What it is about.
+    /// Subject of the fragment.
     pub kind: FragmentKind,
-    /// Its bytes.
+    /// Content as it is sent.
     pub block: Block,
 }
 
 /// Layer 1's decision about one tool result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Replacement {
-    /// The result.
+    /// Address of the result.
     pub key: BlockKey,
-    /// Replaced or left, for ever.
+    /// Decision; it is never changed, since the result is part of the cached prompt.
     pub decision: ReplacementDecision,
 }
 
 impl Replacement {
-    /// The block that stands in for the result, if it was replaced.
+    /// Block that replaces the result, if it was replaced.
     pub const fn preview(&self) -> Option<&Block> {
         match &self.decision {
             ReplacementDecision::Replaced { preview, .. } => Some(preview),
@@ -244,163 +245,164 @@ impl Replacement {
     }
 }
 
-/// What layer 1 decided.
+/// Decision of layer 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReplacementDecision {
-    /// A preview stands in for the result.
+    /// Result replaced by a preview.
     Replaced {
-        /// The exact bytes that stand in.
+        /// Exact block that is sent instead.
         preview: Block,
-        /// The hash of the whole result.
+        /// Hash of the whole result.
         blob: Hash,
-        /// The file that holds it, in the session's folder for results; a blob if there is none.
+        /// File with the whole result in the session's `tool-results` folder; a blob if there is
+        /// none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
     },
-    /// The result stays.
+    /// Result left in the prompt.
     Left,
 }
 
-/// Where results are cleared.
+/// Side that clears results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClearingPlace {
-    /// By the view.
+    /// Cleared in the view, by Dormouse.
     #[default]
     Local,
-    /// By the provider: an observation; later requests repeat the same edit parameters.
+    /// Cleared by the provider: an observation; later requests repeat the same edit parameters.
     Server,
 }
 
-/// One cleared block.
+/// One cleared block with its replacement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClearedBlock {
-    /// The block that was cleared.
+    /// Address of the cleared block.
     pub key: BlockKey,
-    /// What stands there now.
+    /// Replacement that is sent instead.
     pub block: Block,
 }
 
-/// Layer 2 cleared tool results.
+/// Clearing of tool results by layer 2, in one batch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Clearing {
-    /// Who applies it.
+    /// Side that applies the clearing.
     pub place: ClearingPlace,
-    /// The blocks, with what stands there now.
+    /// Cleared blocks with their replacements.
     pub blocks: Vec<ClearedBlock>,
-    /// Thinking behind the first cleared block that had to go with it.
+    /// Thinking blocks after the first cleared block, dropped because they were bound to it.
     pub thinking: Vec<BlockKey>,
-    /// Why.
+    /// Reason given by the policy, for `dormouse log`.
     pub reason: String,
-    /// Tokens freed, as estimated.
+    /// Tokens freed, by the estimate at the time of clearing.
     pub freed: Tokens,
-    /// The blob that holds what was cleared.
+    /// Blob with the cleared content, so that it can be read again.
     pub blob: Option<Hash>,
 }
 
-/// Layer 3 updated its notes.
+/// Update of the session notes by layer 3.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Notes {
-    /// The last message they cover.
+    /// Sequence number of the last message they cover.
     pub last_summarised: Seq,
-    /// Their size.
+    /// Length of the notes in tokens.
     pub tokens: Tokens,
-    /// The blob that holds them.
+    /// Blob with the text of the notes.
     pub blob: Hash,
-    /// How long the conversation was that they were written from, without its prefix.
+    /// Tokens of the conversation they were written from, without its prefix.
     #[serde(default)]
     pub conversation: Tokens,
-    /// Tokens sent behind the conversation to have them written.
+    /// Tokens sent after the conversation to request the update.
     #[serde(default)]
     pub sent: Tokens,
-    /// Tokens the model wrote for them.
+    /// Tokens the model wrote for the update.
     #[serde(default)]
     pub edits: Tokens,
 }
 
-/// What set off a compaction.
+/// Cause of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trigger {
-    /// The window was nearly full.
+    /// Threshold of the window reached.
     Auto,
-    /// The user asked.
+    /// Command of the user.
     Manual,
-    /// The provider refused the prompt.
+    /// Prompt refused by the provider as too long.
     Reactive,
-    /// It was the cheapest moment.
+    /// Economic policy: compacting was cheaper than carrying on.
     Economic,
 }
 
-/// How a compaction was made.
+/// Source of a compaction's summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BoundaryKind {
-    /// From the session notes, without a call.
+    /// Session notes, without a model call.
     Notes,
-    /// From a summary of everything.
+    /// Model summary of the whole conversation.
     Full,
-    /// From a summary of a part.
+    /// Model summary of a part of it.
     Partial,
-    /// Without any model.
+    /// Evidence alone, without any model.
     Offline,
-    /// By another tool; it left no manifest.
+    /// Compaction of another tool, which left no manifest.
     Foreign,
 }
 
-/// A compaction. With its manifest it is complete: no other boundary is needed to render it.
+/// Compaction. With its manifest it is self-contained: rendering needs no other boundary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Boundary {
-    /// What set it off.
+    /// Cause of the compaction.
     pub trigger: Trigger,
-    /// How it was made.
+    /// Source of the summary.
     pub kind: BoundaryKind,
-    /// Tokens before.
+    /// Length of the prompt before, in tokens.
     #[serde(default)]
     pub pre_tokens: Option<Tokens>,
-    /// Tokens after, as estimated.
+    /// Estimated length of the prompt after, in tokens.
     #[serde(default)]
     pub post_tokens: Option<Tokens>,
-    /// Tokens among them that no compaction can remove: the prefix, and what was not sent yet.
+    /// Tokens among them that no compaction can remove: the prefix and unsent segments.
     #[serde(default)]
     pub fixed_tokens: Option<Tokens>,
-    /// Tokens a model wrote for the summary, where one did.
+    /// Tokens a model wrote for the summary; none without a model.
     #[serde(default)]
     pub summary_tokens: Option<Tokens>,
-    /// The summary.
+    /// Blocks of the summary, inside the record so that a crash leaves either both or neither.
     #[serde(default)]
     pub summary: Vec<Block>,
-    /// What was put back after it.
+    /// Blocks restored after the summary, such as recently read files.
     #[serde(default)]
     pub restored: Vec<Block>,
-    /// The boundary before.
+    /// Boundary before this one on the path.
     #[serde(default)]
     pub previous: Option<RecordId>,
-    /// The view from here on; absent in transcripts of other tools.
+    /// View from here on; none in transcripts of other tools.
     #[serde(default)]
     pub manifest: Option<Manifest>,
-    /// What another tool says it kept.
+    /// Messages that another tool reports as kept.
     #[serde(default)]
     pub preserved: Option<Preserved>,
 }
 
-/// A stretch of messages that another tool kept across its compaction.
+/// Stretch of messages that another tool kept across its compaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preserved {
-    /// Its first message.
+    /// Id of its first message.
     pub head: RecordId,
-    /// Its last message.
+    /// Id of its last message.
     pub tail: RecordId,
 }
 
-/// A range of records, both ends included.
+/// Range of records, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeqRange {
-    /// The first record.
+    /// Sequence number of the first record.
     pub first: Seq,
-    /// The last record.
+    /// Sequence number of the last record.
     pub last: Seq,
 }
 
@@ -411,50 +413,50 @@ impl SeqRange {
     }
 }
 
-/// Ranges that left the view without a summary.
+/// Ranges removed from the view without a summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Snip {
-    /// The ranges.
+    /// Removed ranges, in log order.
     pub ranges: Vec<SeqRange>,
-    /// Thinking behind them that had to go with them.
+    /// Thinking blocks after them, dropped because they were bound to them.
     pub thinking: Vec<BlockKey>,
 }
 
-/// A span that was folded into one block.
+/// Span that was folded into one block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoldSpan {
-    /// The span.
+    /// Records of the span.
     pub range: SeqRange,
-    /// What stands there now, on the user's side.
+    /// Replacement block, sent with the user's role.
     pub block: Block,
 }
 
-/// Spans that were folded, committed as one batch.
+/// Folded spans, committed as one batch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Folding {
-    /// The spans.
+    /// Spans in log order.
     pub spans: Vec<FoldSpan>,
-    /// Thinking behind the first of them that had to go with them.
+    /// Thinking blocks after the first span, dropped because they were bound to it.
     pub thinking: Vec<BlockKey>,
 }
 
-/// Rewrites were undone.
+/// Undo of earlier rewrites.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Undo {
-    /// The rewrites: the newest, or an older one with all newer ones.
+    /// Undone rewrites: the newest, or an older one with all newer ones.
     pub targets: Vec<RecordId>,
-    /// Thinking that was bound to the rewritten prompt and goes with it.
+    /// Thinking blocks bound to the rewritten prompt, dropped with it.
     #[serde(default)]
     pub thinking: Vec<BlockKey>,
-    /// The view from here on.
+    /// View from here on.
     pub manifest: Manifest,
 }
 
-/// The folded state of the session.
+/// Snapshot of view and state, from which resuming can start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// The view and the state.
+    /// Manifest of the view, with the folded state.
     pub manifest: Manifest,
 }

@@ -1,8 +1,10 @@
-//! From a line to a record: lenient.
+//! Parsing a line into a record, leniently.
 //!
 //! One reader serves Dormouse's own logs and Claude Code's transcripts of any age, because their
-//! messages have the same shape. Odd types, unknown fields and unknown record kinds cost nothing;
-//! a line that is no JSON object is an error of that line alone, never of the log.
+//! messages have the same shape. Odd types, unknown fields and unknown record kinds are skipped; a
+//! line that is no JSON object is an error of that line alone, never of the log.
+//!
+//! Not here: other agents' formats (`store/src/foreign`).
 
 use super::events::StateChange;
 use super::message::{Message, MessageOrigin, Role};
@@ -19,58 +21,60 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// Why a line is not a record.
+/// Reason why a line is not a record.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// The line is no JSON.
+    /// Text that is not JSON, such as a line cut off by a crash.
     #[error("the line is not JSON")]
     NotJson(#[source] serde_json::Error),
-    /// The line is JSON but no object.
+    /// JSON value other than an object.
     #[error("the line is JSON, but not an object")]
     NotAnObject,
-    /// The line is an object that names a member twice.
+    /// Object that names a member twice; two readers could take it for different records.
     #[error("the line is a JSON object that cannot be read as a record")]
     Ambiguous(#[source] serde_json::Error),
 }
 
-/// Something in a line that had to be left out.
+/// Part of a line that was dropped while the rest was read.
 #[derive(Debug, thiserror::Error)]
 pub enum LineIssue {
-    /// A content block.
+    /// Content block that was dropped from its message.
     #[error("content block {index} was left out")]
     Block {
-        /// Its position in the message.
+        /// Zero-based position in the message.
         index: usize,
-        /// What is wrong with it.
+        /// Defect of the block.
         #[source]
         source: BlockError,
     },
-    /// The whole message.
+    /// Message without a usable role or content; the line has no effect on the prompt.
     #[error("the message was left out: {what}")]
     Message {
-        /// What is wrong with it.
+        /// Defect of the message, as a clause.
         what: &'static str,
     },
-    /// One of Dormouse's own records, perhaps of a newer version.
+    /// Record of Dormouse with an unreadable payload, perhaps of a newer version.
     #[error("the `{kind}` record cannot be read by this version")]
     Payload {
-        /// Its subtype.
+        /// Subtype of the record, as on disk.
         kind: String,
-        /// What is wrong with it.
+        /// Error of the JSON parser.
         #[source]
         source: serde_json::Error,
     },
 }
 
-/// A record, and what could not be read of it.
+/// Record, and the parts of its line that were dropped.
 #[derive(Debug)]
 pub struct ParsedLine {
-    /// The record.
+    /// Record, complete except for the issues.
     pub record: Record,
-    /// What was left out.
+    /// Dropped parts, in order of their appearance.
     pub issues: Vec<LineIssue>,
 }
 
+/// Envelope of a line. All fields are optional and of lenient types, so that deserialising fails
+/// only on text that is no JSON object.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Line<'a> {
@@ -118,24 +122,24 @@ struct Line<'a> {
     dormouse: Option<&'a RawValue>,
 }
 
-/// What a cheap look at a line tells, for scans that need no blocks.
+/// Envelope of a line without its blocks, for scans.
 #[derive(Debug)]
 pub struct Peek {
-    /// The `type`.
+    /// `type` of the line; empty if absent.
     pub kind: String,
-    /// The `subtype`.
+    /// `subtype` of the line, if present.
     pub subtype: Option<String>,
     /// Whether the line belongs to a side conversation.
     pub side_chain: bool,
-    /// The number Dormouse gave the line.
+    /// Sequence number, if Dormouse wrote one into the line.
     pub seq: Option<Seq>,
-    /// The record's id.
+    /// `uuid` of the line, if present.
     pub id: Option<RecordId>,
-    /// Whether the line carries a payload of Dormouse's own.
+    /// Whether the line carries a payload of Dormouse.
     pub own: bool,
 }
 
-/// Looks at a line without building its blocks.
+/// Parses the envelope of a line without building its blocks; none if it is no JSON object.
 pub fn peek(line: &[u8]) -> Option<Peek> {
     let line: Line<'_> = serde_json::from_slice(line).ok()?;
     Some(Peek {
@@ -149,12 +153,12 @@ pub fn peek(line: &[u8]) -> Option<Peek> {
 }
 
 impl Record {
-    /// Reads one line (without its newline) that begins at `offset`.
+    /// Parses one line (without its newline) that begins at `offset`.
     ///
     /// # Errors
     /// When the line is not a JSON object.
     pub fn parse(line: &Bytes, offset: u64) -> Result<ParsedLine, LineError> {
-        // Serde would take an array for the members in order.
+        // Serde would accept an array as the members in order.
         if line.trim_ascii_start().starts_with(b"[") {
             return Err(LineError::NotAnObject);
         }
@@ -174,12 +178,14 @@ impl Record {
                 .map_or_else(|| Seq::from_offset(offset), Seq::new),
             offset,
             id: parsed.uuid.0.as_deref().map_or_else(
-                // Lines without an id still need one to be told apart.
+                // Lines without an id need one that is unique in the file and the same on every
+                // read.
                 || RecordId::new(format!("@{offset}")),
                 RecordId::from,
             ),
             parent: parsed.parent_uuid.0.as_deref().map(RecordId::from),
             session: parsed.session_id.0.as_deref().map(SessionId::from),
+            // A damaged timestamp costs the time of the record, not the record.
             at: parsed.timestamp.0.as_deref().and_then(Millis::parse),
             caused_by: parsed.caused_by.0.as_deref().map(RecordId::from),
             side_chain: parsed.is_sidechain.0,
@@ -201,9 +207,12 @@ fn body(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Body {
     let read = match (kind, subtype) {
         ("dormouse", Some(subtype)) => own(subtype, parsed.dormouse, issues),
         ("system", Some("compact_boundary")) => boundary(parsed, issues),
+        // Whatever the subtype: repairs are messages too.
         ("user" | "assistant", _) => message(line, parsed, issues).map(Body::Message),
         _ => None,
     };
+    // Unreadable records of Dormouse end here too: a newer version's record must not stop an older
+    // one from reading the log.
     read.unwrap_or_else(|| {
         let title = [&parsed.custom_title, &parsed.ai_title, &parsed.summary];
         Body::Foreign(Foreign {
@@ -217,11 +226,12 @@ fn body(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Body {
     })
 }
 
-/// Reads the payload of one of Dormouse's own records.
+/// Parses the payload of one of Dormouse's own records.
 fn own(subtype: &str, payload: Option<&RawValue>, issues: &mut Vec<LineIssue>) -> Option<Body> {
     let text = payload.map_or("null", RawValue::get);
     let read = match subtype {
         "session" => typed(text).map(|start| Body::Session(Box::new(start))),
+        // Reserved: messages are lines of type `user` or `assistant`, never of type `dormouse`.
         "message" => return None,
         "prefix" => typed(text).map(Body::Prefix),
         "request" => typed(text).map(|request| Body::Request(Box::new(request))),
@@ -236,6 +246,7 @@ fn own(subtype: &str, payload: Option<&RawValue>, issues: &mut Vec<LineIssue>) -
         "checkpoint" => typed(text).map(|checkpoint| Body::Checkpoint(Box::new(checkpoint))),
         "agent" => typed(text).map(Body::Agent),
         "mail" => typed(text).map(Body::Mail),
+        // An unknown subtype is no issue but a record of a newer version, kept as foreign.
         other => state_change(other, text)?.map(Body::State),
     };
     match read {
@@ -315,6 +326,8 @@ fn boundary(parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Option<Body> {
             }
         };
     }
+    // Boundary of another tool, without a manifest: the view takes the summary from the next
+    // message.
     let metadata: Metadata<'_> = parsed
         .compact_metadata
         .and_then(|raw| serde_json::from_str(raw.get()).ok())
@@ -377,16 +390,17 @@ struct WireWrites {
 }
 
 impl TokenUsage {
-    /// Reads the `usage` object of a response.
+    /// Parses the `usage` object of a response.
     ///
-    /// The total of cache writes is the figure that counts; the one-hour share is taken from the
-    /// split where there is one, and the rest is of the five-minute tier.
+    /// The total of cache writes is authoritative; the one-hour share comes from the split where
+    /// there is one, and the rest counts as five-minute writes.
     pub fn from_wire(json: &str) -> Option<Self> {
         let wire: WireUsage = serde_json::from_str(json).ok()?;
         let of = |number: Number| Tokens(number.0.unwrap_or(0));
         let split = wire.cache_creation.unwrap_or_default();
         let parts = of(split.ephemeral_5m_input_tokens) + of(split.ephemeral_1h_input_tokens);
         let written = wire.cache_creation_input_tokens.0.map_or(parts, Tokens);
+        // Bounded by the total: an inconsistent split must not count tokens twice.
         let one_hour = of(split.ephemeral_1h_input_tokens).min(written);
         Some(Self {
             input: of(wire.input_tokens),
@@ -408,7 +422,7 @@ fn message(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Opti
         Some(OrElse::Object(wire)) => wire,
         Some(OrElse::Other) => return leave_out("`message` is not an object"),
     };
-    // Some writers leave the role out of the message: the type of the line says the same.
+    // Some writers omit the role inside the message; the `type` of the line has the same value.
     let role = wire
         .role
         .0
@@ -426,6 +440,7 @@ fn message(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Opti
             Err(_) => return leave_out("its content is neither text nor a list"),
         },
     };
+    // A line may carry several marks; the first that applies decides.
     let origin = if parsed.is_compact_summary.0 {
         MessageOrigin::Summary
     } else if parsed.is_api_error_message.0 {
@@ -456,6 +471,8 @@ fn blocks(line: &Bytes, parts: &[&RawValue], issues: &mut Vec<LineIssue>) -> Vec
         let parsed = if part.get().starts_with('"') {
             Ok(Block::of_json_string(part))
         } else {
+            // Shares the bytes of the line: a transcript of many megabytes is not copied block by
+            // block.
             Block::parse(&line.slice_ref(part.get().as_bytes()))
         };
         match parsed {

@@ -1,4 +1,6 @@
-//! The folded state of a session: what must survive a restart and is not part of the view.
+//! Folded state of a session: values that must survive a restart and are not part of the view.
+//!
+//! Not here: the fold itself (`context/src/conversation.rs`).
 
 use super::chronicle::Chronicle;
 use super::payload::{Lineage, Marker, Prefix, Ttl};
@@ -13,106 +15,111 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The state that records fold into.
+/// State that records fold into; every manifest carries it.
 ///
-/// Later layers keep their facts under [`FoldedState::facts`] by name (estimators, breaker,
-/// to-dos, plan, skills, discovered tools, grants, title, the date last told): values that only
-/// their owner interprets, carried by every manifest.
+/// Layers store named facts under [`FoldedState::facts`] (estimators, breaker, to-dos, plan,
+/// skills, discovered tools, grants, title, the date last told). Only the owner interprets such a
+/// value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FoldedState {
-    /// How far extraction, notes, mail and the like have got.
+    /// Last record processed, by background job (extraction, notes, mail).
     pub cursors: BTreeMap<String, Seq>,
-    /// The last response of this branch.
+    /// Latest response of this branch, from which the prompt's length is estimated.
     pub last_usage: Option<LastUsage>,
-    /// Measured against estimated tokens, by model.
+    /// Measured and estimated tokens, by model.
     pub calibration: BTreeMap<String, Calibration>,
-    /// What the session has used.
+    /// Token usage and cost of the session.
     pub totals: Totals,
-    /// Named facts of the layers.
+    /// Named facts of the layers, by name.
     pub facts: BTreeMap<String, Value>,
-    /// Files the agent has read, with what their owner noted.
+    /// Files the agent has read, by path, with data of the file tools. Cleared by a compaction,
+    /// since the model no longer sees their content.
     pub read_files: BTreeMap<String, Value>,
-    /// Memories shown in this session, with their size.
+    /// Memories shown since the last compaction, with their size; recall does not show them again.
     pub surfaced: BTreeMap<String, u64>,
-    /// The prefix in use.
+    /// Prefix in use; none before the first request.
     pub prefix: Option<Prefix>,
-    /// The model last used.
+    /// Model of the latest request.
     pub model: Option<String>,
-    /// The effort last used.
+    /// Effort of the latest request.
     pub effort: Option<String>,
-    /// The last request.
+    /// Latest request; a cache hit is predicted against it.
     pub last_request: Option<LastRequest>,
-    /// Pauses between requests.
+    /// Lengths of pauses between requests, from which the cache lifetime is chosen.
     pub gaps: Gaps,
-    /// Agents that have not ended.
+    /// Agents that have not ended, with their owner's data.
     pub agents: BTreeMap<AgentId, Value>,
-    /// Where a fork comes from (without its manifest).
+    /// Origin of a fork, without its manifest.
     pub lineage: Option<Box<Lineage>>,
-    /// The last boundary.
+    /// Id of the latest boundary.
     pub boundary: Option<RecordId>,
-    /// The session notes, as far as they got.
+    /// Progress of the session notes; none before the first update.
     pub notes: Option<NotesState>,
-    /// Tokens that updates of the notes have used since the last compaction.
+    /// Tokens used by updates of the notes since the last compaction.
     pub notes_usage: TokenUsage,
-    /// Updates of the notes since the last compaction.
+    /// Number of updates of the notes since the last compaction.
     pub notes_updates: u32,
-    /// The user's messages and the evidence, over all boundaries.
+    /// User's messages and evidence, over all boundaries.
     pub chronicle: Chronicle,
-    /// The chronicle's clock at the last compaction: what it knew by then may have been forgotten.
+    /// [`Chronicle::clock`] at the last compaction: reading a file again that was seen before then
+    /// is a cost of forgetting.
     pub forgotten_until: u64,
-    /// The user took a rewrite back: nothing is rewritten by itself until it has to be.
+    /// Set by an undo of the user: automatic rewrites are suspended until the window forces one.
     pub undone: bool,
 }
 
-/// How far the session notes got.
+/// Progress of the session notes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotesState {
-    /// The last message they cover.
+    /// Sequence number of the last message they cover.
     pub last_summarised: Seq,
-    /// How long the conversation was then, or right after a compaction that came later.
+    /// Length of the conversation at that update, or after a later compaction.
     pub conversation: Tokens,
-    /// Tool calls since.
+    /// Number of tool calls since then.
     pub calls_since: u64,
-    /// Their size.
+    /// Length of the notes in tokens.
     pub size: Tokens,
 }
 
-/// The last response of a branch.
+/// Latest response of a branch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LastUsage {
-    /// Its id, if the provider gave one.
+    /// Message id, if the provider gave one.
     pub message: Option<MessageId>,
-    /// The model.
+    /// Model that answered; estimates are calibrated per model.
     pub model: String,
-    /// What it used.
+    /// Usage as billed; the measured part of the prompt's length.
     pub usage: TokenUsage,
-    /// What the answer weighs.
+    /// Weight of the answer itself.
     #[serde(default)]
     pub answer: Weight,
-    /// What was appended since the answer.
+    /// Weight of the segments appended since the answer.
     #[serde(default)]
     pub since: Weight,
-    /// Estimate removed from what the figure covers by rewrites since.
+    /// Estimated tokens that rewrites have since removed from the measured part.
     #[serde(default)]
     pub removed: Tokens,
-    /// Estimate added to it by rewrites since.
+    /// Estimated tokens that rewrites have since added to it.
     #[serde(default)]
     pub added: Tokens,
 }
 
-/// Sums of measured and estimated growth; their ratio corrects estimates.
+/// Sums of measured and estimated growth; their ratio corrects later estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Tokens the provider counted.
+    /// Tokens counted by the provider.
     pub measured: Tokens,
     /// Tokens estimated for the same content.
     pub estimated: Tokens,
 }
 
 impl Calibration {
-    /// The correction in thousandths, within half and three times.
+    /// Correction factor in thousandths, between 500 and 3,000. The limits keep one absurd report
+    /// of a provider from disabling compaction or triggering it constantly.
     pub fn thousandths(self) -> u64 {
+        /// Estimated tokens needed before the ratio is used: with fewer, the few tokens of framing
+        /// per message would dominate it.
         const EVIDENCE: u64 = 1_000;
         if self.estimated.get() < EVIDENCE {
             return 1_000;
@@ -128,28 +135,28 @@ impl Calibration {
         Tokens(u64::try_from(corrected).unwrap_or(u64::MAX))
     }
 
-    /// How far estimates are off, in per cent: positive when they are too low.
+    /// Deviation of the estimates in per cent; positive when they are too low.
     pub fn drift_percent(self) -> i64 {
         i64::try_from(self.thousandths()).unwrap_or(0) / 10 - 100
     }
 }
 
-/// What a session has used. A response counts once, whatever number of records tells of it.
+/// Usage of a session. A response counts once, however many records report it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Totals {
-    /// Settled sums by model.
+    /// Sums by model over responses whose figures are final.
     pub by_model: BTreeMap<String, UsageSum>,
-    /// The newest responses, whose figures may still be corrected by a later record.
+    /// Newest responses; a later record may still correct their figures.
     pub recent: Vec<RecentUsage>,
 }
 
-/// Responses whose figures may still be corrected. A response is told of by several records, but
-/// they lie close together.
+/// Number of responses that may still be corrected. The records of a response lie close together,
+/// so 64 responses are a wide margin; each costs some hundred bytes in every manifest.
 const UNSETTLED: usize = 64;
 
 impl Totals {
-    /// Takes note of a response's figures; the latest count, and count once.
+    /// Stores the figures of a response; a later report replaces an earlier one.
     pub fn observe(
         &mut self,
         models: &ModelTable,
@@ -162,6 +169,7 @@ impl Totals {
             .iter_mut()
             .find(|recent| recent.message == *message)
         {
+            // Replaced, not added: the lines of a streamed response report cumulative figures.
             known.usage = usage;
             return;
         }
@@ -171,13 +179,14 @@ impl Totals {
             model,
             usage,
         });
+        // The oldest becomes final. A report after that would count twice, hence the wide margin.
         if self.recent.len() > UNSETTLED {
             let settled = self.recent.remove(0);
             settle(&mut self.by_model, models, &settled);
         }
     }
 
-    /// The sums by model, with what is not settled yet.
+    /// Sums by model, unsettled responses included.
     pub fn sums(&self, models: &ModelTable) -> BTreeMap<String, UsageSum> {
         let mut sums = self.by_model.clone();
         for recent in &self.recent {
@@ -188,36 +197,37 @@ impl Totals {
 }
 
 fn settle(sums: &mut BTreeMap<String, UsageSum>, models: &ModelTable, one: &RecentUsage) {
+    // Priced one by one: long prompts have prices of their own.
     let cost = models.lookup(&one.model).info.cost(&one.usage);
     sums.entry(one.model.clone())
         .or_default()
         .count(one.usage, cost);
 }
 
-/// A response whose figures are not settled yet.
+/// Response whose figures may still be corrected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecentUsage {
-    /// Its id.
+    /// Message id of the response.
     pub message: MessageId,
-    /// The model.
+    /// Model that answered; the price depends on it.
     pub model: String,
-    /// The latest figures.
+    /// Latest reported figures of the response.
     pub usage: TokenUsage,
 }
 
-/// Pauses between requests, by what the cache makes of them.
+/// Pauses between requests, classed by the two cache lifetimes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gaps {
-    /// Up to five minutes.
+    /// Number of pauses up to five minutes: any cache entry survives.
     pub short: u64,
-    /// More, up to an hour.
+    /// Number of pauses up to an hour: only one-hour entries survive.
     pub middle: u64,
-    /// More than an hour.
+    /// Number of pauses over an hour: no entry survives.
     pub long: u64,
 }
 
 impl Gaps {
-    /// Counts one pause.
+    /// Counts a pause of `millis` milliseconds.
     pub fn add(&mut self, millis: u64) {
         if millis <= Ttl::FiveMinutes.millis() {
             self.short += 1;
@@ -229,17 +239,17 @@ impl Gaps {
     }
 }
 
-/// What the last request looked like.
+/// Shape of the latest request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LastRequest {
-    /// The record.
+    /// Id of its record.
     pub id: RecordId,
-    /// When it left.
+    /// Time of sending, if the record has one.
     pub at: Option<Millis>,
-    /// How many segments it had.
+    /// Number of segments of the view it contained.
     pub segments: u64,
-    /// The chain over them.
+    /// Hash chain over those segments.
     pub chain: Hash,
-    /// Its cache markers.
+    /// Cache markers it carried.
     pub markers: Vec<Marker>,
 }

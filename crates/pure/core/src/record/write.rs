@@ -1,7 +1,9 @@
-//! From a record to a line: strict.
+//! Serialising a record into a line, strictly.
 //!
-//! The envelope comes first and is the one that readers of Claude Code transcripts know. Block
-//! bytes are copied into the line as they are; nothing is serialised a second time.
+//! The envelope comes first and has the members that readers of Claude Code transcripts expect.
+//! Block bytes are copied into the line unchanged.
+//!
+//! Not here: numbering and appending (the driver and the store).
 
 use super::events::StateChange;
 use super::message::{Message, MessageOrigin};
@@ -11,24 +13,24 @@ use crate::usage::TokenUsage;
 use serde::Serialize;
 use serde_json::json;
 
-/// How the `version` of Dormouse's own lines begins.
+/// Prefix of `version` in Dormouse's own lines; the reader recognises own records by it.
 pub(super) const WRITER: &str = "dormouse/";
 
-/// What every line of a log repeats for foreign readers.
+/// Members repeated in every line for readers of other tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineContext {
-    /// The working folder.
+    /// Working directory of the session.
     pub cwd: String,
-    /// The version that writes.
+    /// Version of the program, without the `dormouse/` prefix.
     pub version: String,
-    /// The git branch.
+    /// Git branch of the project; empty where unknown.
     pub git_branch: String,
 }
 
 /// Encodes a record as one line, newline included.
 ///
 /// # Errors
-/// When a payload refuses to be serialised.
+/// When a payload cannot be serialised.
 pub fn encode(record: &Record, context: &LineContext) -> Result<Vec<u8>, serde_json::Error> {
     let size: usize = record
         .body
@@ -36,12 +38,14 @@ pub fn encode(record: &Record, context: &LineContext) -> Result<Vec<u8>, serde_j
         .iter()
         .map(|block| block.bytes().len())
         .sum();
+    // 512 bytes hold the envelope with its ids, so that the buffer rarely grows.
     let mut line = ObjectWriter::with_capacity(size + 512);
     let (kind, subtype) = names(&record.body);
     line.field("type", kind)?;
     line.optional("subtype", subtype.as_ref())?;
     line.field("seq", &record.seq)?;
     line.field("uuid", &record.id)?;
+    // Null for the first record, not absent: other readers expect the member.
     line.field("parentUuid", &record.parent)?;
     line.optional("sessionId", record.session.as_ref())?;
     line.optional("timestamp", record.at.map(|at| at.to_string()).as_ref())?;
@@ -57,15 +61,16 @@ pub fn encode(record: &Record, context: &LineContext) -> Result<Vec<u8>, serde_j
     Ok(bytes)
 }
 
-/// Adds Dormouse's number to the line of another tool, leaving every other byte as it is.
+/// Adds Dormouse's sequence number to the line of another tool and keeps every other byte.
 ///
-/// Gives nothing when the line is not an object, or has a number already.
+/// None when the line is not an object, or already has a number.
 pub fn with_seq(line: &[u8], seq: crate::id::Seq) -> Option<Vec<u8>> {
     let line = line.trim_ascii_end();
     let open = line.strip_suffix(b"}").filter(|_| line.starts_with(b"{"))?;
     if super::peek(line).is_none_or(|peek| peek.seq.is_some()) {
         return None;
     }
+    // `{}` has no member that a comma could follow.
     let comma = if open.trim_ascii_end().len() > 1 {
         ","
     } else {
@@ -78,6 +83,7 @@ pub fn with_seq(line: &[u8], seq: crate::id::Seq) -> Option<Vec<u8>> {
 
 fn names(body: &Body) -> (&str, Option<&str>) {
     match body {
+        // Other readers ignore the subtype and see an ordinary message.
         Body::Message(message) if message.origin == MessageOrigin::Repair => {
             (message.role.as_str(), Some("repair"))
         }
@@ -92,6 +98,8 @@ fn payload(line: &mut ObjectWriter, body: &Body) -> Result<(), serde_json::Error
     match body {
         Body::Message(message) => write_message(line, message),
         Body::Boundary(boundary) => {
+            // Members that readers of Claude Code transcripts look for; the payload follows beside
+            // them.
             line.field("content", "Conversation compacted")?;
             let metadata = json!({
                 "trigger": boundary.trigger,

@@ -1,4 +1,4 @@
-//! Cancels and late outcomes: work that was given up never answers for the work after it.
+//! Cancels and late outcomes: an effect that was given up never ends the work that replaced it.
 
 use crate::check;
 use crate::model::Answer;
@@ -22,7 +22,7 @@ fn world(settings: &[&str]) -> World {
     world
 }
 
-/// A conversation that is long enough to be compacted.
+/// Conversation that is long enough to be compacted.
 fn talked(settings: &[&str]) -> World {
     let mut world = world(settings);
     for number in 0..6 {
@@ -64,7 +64,7 @@ fn a_late_summary_of_a_cancelled_compaction_is_paid_for_and_not_used() {
         requests, 2,
         "the request that was given up, and the new one"
     );
-    // The stop comes too late for the first: all of its answer arrives.
+    // The stop reaches the first request too late: its whole answer arrives.
     let (_, id, pending) = world.pending.remove(0);
     let crate::world::Pending::Ask(ask) = pending else {
         panic!("a request was held");

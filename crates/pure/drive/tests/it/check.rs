@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 type Prompt = Vec<(Role, Vec<u8>)>;
 
-/// Segments and state, as they can be compared.
+/// Segments and state in a comparable form.
 pub(crate) fn seen(conversation: &Conversation) -> (Prompt, FoldedState) {
     let segments = conversation.view().segments();
     let segments = segments.iter();
@@ -24,7 +24,7 @@ pub(crate) fn seen(conversation: &Conversation) -> (Prompt, FoldedState) {
     (segments.collect(), conversation.state().clone())
 }
 
-/// The log is valid, and whoever opens it finds the conversation that the driver has.
+/// The log is valid, and opening it gives the conversation that the driver has.
 pub(crate) fn log_is_sound(world: &World) {
     let view = world.driver.conversation().view();
     consistent(view.segments().iter()).unwrap();
@@ -49,7 +49,7 @@ pub(crate) fn log_is_sound(world: &World) {
     );
 }
 
-/// Blocks of messages of one side, with the record they are in.
+/// Blocks of one side's messages, with their records.
 fn blocks(records: &[Record], side: Role) -> impl Iterator<Item = (&Record, &Block)> {
     records.iter().flat_map(move |record| match &record.body {
         Body::Message(message) if message.role == side => {
@@ -60,7 +60,7 @@ fn blocks(records: &[Record], side: Role) -> impl Iterator<Item = (&Record, &Blo
     })
 }
 
-/// Every call has one result, and no tool was run twice.
+/// Every call has exactly one result, and no tool was run twice.
 pub(crate) fn calls_are_answered(world: &World) {
     let records = world.store.records();
     let mut results: BTreeMap<&CallId, Vec<&Block>> = BTreeMap::new();
@@ -91,7 +91,7 @@ pub(crate) fn calls_are_answered(world: &World) {
     }
 }
 
-/// Every prompt is in the log once, if its command was answered or the log knew of it.
+/// Every prompt is in the log exactly once, if its command was answered or the log had it queued.
 pub(crate) fn prompts_are_kept(world: &World, given: &Given) {
     let records = world.store.records();
     for (id, prompt, kills) in &given.0 {
@@ -124,7 +124,7 @@ fn is_queued(record: &Record, prompt: &str) -> bool {
     }
 }
 
-/// Usage of every answer is in the log once. A kill may lose the newest reports.
+/// Usage of every answer is in the log exactly once. A kill may lose the newest reports.
 pub(crate) fn usage_is_recorded(world: &World) {
     let records = world.store.records();
     let mut known = BTreeSet::new();

@@ -1,4 +1,5 @@
-//! The same inputs give the same effects, and the order of outcomes does not reach the prompt.
+//! Determinism: equal inputs give equal effects, and the order of outcomes does not change the
+//! prompt.
 
 use crate::check;
 use crate::model::Answer;
@@ -20,7 +21,7 @@ fn played(turns: &[Turn], settings: &[&str], seed: u64) -> World {
     world
 }
 
-/// The effects of a fresh driver that is told the inputs of another.
+/// Effects of a fresh driver that receives the inputs of another.
 fn replayed(world: &World, settings: &[&str]) -> Vec<String> {
     let settings = tools::settings(settings);
     let opened = Driver::open(tools::config(), settings, LogStart::default(), START);
@@ -39,8 +40,8 @@ fn replayed(world: &World, settings: &[&str]) -> Vec<String> {
     trace
 }
 
-/// Messages of a request, with the results of one round in the order of their calls: calls that run
-/// together are answered in the order in which they end. Markers follow the last block.
+/// Messages of a request, with the results of one round sorted by their calls: concurrent calls are
+/// answered in the order in which they end. Cache markers follow the last block.
 fn messages(body: &[u8]) -> Vec<Value> {
     let body: Value = serde_json::from_slice(body).unwrap();
     let mut messages = body["messages"].as_array().unwrap().clone();
@@ -83,7 +84,7 @@ proptest! {
 
     #[test]
     fn the_order_of_outcomes_does_not_change_the_prompts(seed in any::<u64>()) {
-        // Notes and steering are taken in when they come; all else has its place.
+        // Notes and steering are inserted on arrival; everything else has a fixed place.
         let turns: Vec<Turn> = session()
             .into_iter()
             .filter(|turn| turn.meanwhile.is_empty())

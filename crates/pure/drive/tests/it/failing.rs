@@ -1,4 +1,4 @@
-//! A log that cannot be written any more, from any append on.
+//! Logs that cannot be written any more, from any append on.
 
 use crate::script::{Given, SETTINGS, session};
 use crate::stores::Failing;
@@ -9,7 +9,7 @@ fn started(world: &World) -> usize {
     world.model.requests() + world.runs.values().sum::<usize>()
 }
 
-/// Plays the session; counts what was sent and run when the failure became known.
+/// Plays the session; counts requests and tool runs at the time the failure became known.
 fn run(world: &mut World, given: &mut Given) -> usize {
     world.take();
     let mut before = None;

@@ -1,5 +1,5 @@
-//! A driver in a world of its own: every order of outcomes, every point at which it may be
-//! cancelled or killed, and a second interpreter.
+//! Integration tests of the driver with a simulated world: every order of outcomes, every point of
+//! a cancel or a kill, and a second interpreter.
 
 #![expect(
     clippy::unwrap_used,

@@ -8,7 +8,7 @@ use crate::world::{Blow, World};
 use dormouse_core::record::{Body, Record};
 use dormouse_drive::Notice;
 
-/// Turns that are played behind the one with the blow.
+/// Turns played after the one with the fault; one shows whether the session is still usable.
 const AFTERWARDS: usize = 1;
 
 fn run(store: Box<dyn Store>, seed: u64, blow: Option<(usize, Blow)>) -> (World, Given) {
@@ -53,7 +53,7 @@ fn every_layer_acts_in_the_session() {
     assert!(told(|notice| matches!(notice, Notice::TooLong)));
 }
 
-/// Strikes behind every `step`-th effect, beginning with `first`.
+/// Injects the fault after every `step`-th effect, beginning with `first`.
 fn strike(store: fn() -> Box<dyn Store>, blow: Blow, (first, step): (usize, usize)) {
     let (whole, _) = run(store(), 1, None);
     let mut broken = Vec::new();

@@ -1,4 +1,4 @@
-//! A scripted model: answers by purpose, delivered whole or block by block.
+//! Scripted model: answers by purpose, delivered whole or block by block.
 
 use dormouse_ask::{
     Extras, Failure, FailureKind, Partial, RateLimits, Response, StopReason, Unfinished,
@@ -18,18 +18,18 @@ use std::sync::Arc;
 
 pub(crate) const MODEL: &str = "claude-sonnet-4-5";
 
-/// Outcome of one request, as the script has it.
+/// Outcome of one request, as scripted.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
-    /// All of it arrives at once.
+    /// Whole answer at once.
     Whole(Vec<Block>, StopReason),
-    /// Block by block, then the end.
+    /// Answer block by block, then its end.
     Streamed(Vec<Block>, StopReason),
-    /// The provider is overloaded: nothing is billed.
+    /// Overload: nothing is billed.
     Overloaded,
-    /// The prompt does not fit.
+    /// Refusal because the prompt is too long.
     TooLong,
-    /// The stream breaks behind these blocks, in the middle of this text.
+    /// Stream that breaks after these blocks, in the middle of this text.
     Breaks(Vec<Block>, &'static str),
 }
 
@@ -42,7 +42,7 @@ impl Answer {
         Self::Streamed(blocks, StopReason::ToolUse)
     }
 
-    /// The same, without anything on the way.
+    /// Answer without stream events.
     pub(crate) fn whole(self) -> Self {
         match self {
             Self::Streamed(blocks, stop) => Self::Whole(blocks, stop),
@@ -51,7 +51,7 @@ impl Answer {
     }
 }
 
-/// A request whose answer is on its way.
+/// Request whose answer is being delivered.
 #[derive(Clone, Debug)]
 pub(crate) struct UnderWay {
     id: MessageId,
@@ -62,7 +62,7 @@ pub(crate) struct UnderWay {
 }
 
 impl UnderWay {
-    /// The next event of the answer; `None` when only its end is left.
+    /// Next event of the answer; `None` when only its end is left.
     pub(crate) fn event(&mut self) -> Option<StreamEvent> {
         let event = self.events.pop_front()?;
         match &event {
@@ -76,7 +76,7 @@ impl UnderWay {
         self.end
     }
 
-    /// A stop came before the end: the failure carries the part that was shown.
+    /// Outcome after a stop: the failure carries the part that was delivered.
     pub(crate) fn stopped(self) -> Failure {
         let partial = self.shown.map(|blocks| {
             Box::new(Partial {
@@ -94,7 +94,7 @@ impl UnderWay {
     }
 }
 
-/// Tokens that an outcome of a request is billed for.
+/// Tokens billed for the outcome of a request.
 pub(crate) fn billed(end: &Result<Box<Response>, Failure>) -> TokenUsage {
     match end {
         Ok(response) => response.billed,
@@ -105,23 +105,23 @@ pub(crate) fn billed(end: &Result<Box<Response>, Failure>) -> TokenUsage {
     }
 }
 
-/// The model.
+/// Scripted model with its counters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
     next: VecDeque<Answer>,
-    /// Requests by purpose: numbers in ids do not depend on the order of other requests.
+    /// Number of requests by purpose, so that ids do not depend on the order of other requests.
     asked: BTreeMap<String, usize>,
     /// Bodies of the conversation's own requests, in order.
     pub(crate) bodies: Vec<Vec<u8>>,
 }
 
 impl Model {
-    /// Answers to the next requests of the conversation itself.
+    /// Sets the answers to the next requests of the conversation itself.
     pub(crate) fn script(&mut self, answers: impl IntoIterator<Item = Answer>) {
         self.next = answers.into_iter().collect();
     }
 
-    /// Requests of all purposes.
+    /// Number of requests of all purposes.
     pub(crate) fn requests(&self) -> usize {
         self.asked.values().sum()
     }
@@ -219,7 +219,7 @@ fn written(blocks: &[Block]) -> usize {
     blocks.iter().map(|block| block.bytes().len()).sum()
 }
 
-/// Four bytes are a token; all of the prompt is new.
+/// Usage by bytes: four per token, all of the prompt uncached.
 fn usage(prompt: usize, output: usize) -> TokenUsage {
     TokenUsage {
         input: Tokens(prompt as u64 / 4),
@@ -228,7 +228,7 @@ fn usage(prompt: usize, output: usize) -> TokenUsage {
     }
 }
 
-/// A summary with every section that is asked for.
+/// Summary with every section that the prompt asks for.
 fn summary() -> String {
     let sections = REQUIRED_SECTIONS.iter().enumerate();
     let sections = sections.map(|(at, title)| format!("{}. {title}: {}\n", at + 1, prose(at, 120)));

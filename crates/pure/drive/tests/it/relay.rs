@@ -1,4 +1,4 @@
-//! A second interpreter: the client keeps the history and runs the tools.
+//! Second interpreter: the client keeps the history and runs the tools.
 
 use crate::model::{Model, UnderWay};
 use crate::stores::{InMemory, Store as _};
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) type History = Vec<(Role, Block)>;
 
-/// Names a request of a client.
+/// Id of a client's request.
 pub(crate) type Client = usize;
 
 /// One conversation, its log, and the requests that wait for it.
@@ -21,7 +21,7 @@ pub(crate) type Client = usize;
 pub(crate) struct Line {
     pub(crate) driver: Driver,
     pub(crate) store: InMemory,
-    /// Requests in the order they came; the first is being answered.
+    /// Requests in order of arrival; the first is being answered.
     waiting: VecDeque<(Client, History)>,
     step: Option<CommandId>,
     ask: Option<(EffectId, Box<UnderWay>)>,
@@ -29,7 +29,7 @@ pub(crate) struct Line {
     pub(crate) rewinds: usize,
 }
 
-/// Relays clients to a model.
+/// Relay between clients and a model.
 #[derive(Debug, Default)]
 pub(crate) struct Relay {
     pub(crate) lines: Vec<Line>,
@@ -39,12 +39,13 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// A client asks with all of its history.
+    /// Takes a client's request with its whole history.
     pub(crate) fn request(&mut self, history: History) -> Client {
         let client = self.clients;
         self.clients += 1;
         let known = |line: &Line| {
-            // A conversation that is answering is compared when its turn comes.
+            // While a conversation answers, the comparison waits until the request is first in
+            // line.
             let first = line.waiting.front().map(|(_, history)| &history[0]);
             let same = first.is_some_and(|first| first.1 == history[0].1);
             same || line.relation(&history) != Ingested::Unknown
@@ -58,7 +59,7 @@ impl Relay {
         client
     }
 
-    /// The client is gone: its request is cancelled, or forgotten if it still waits.
+    /// Handles a disconnected client: its request is cancelled, or removed if it still waits.
     pub(crate) fn gone(&mut self, client: Client) {
         for at in 0..self.lines.len() {
             let line = &mut self.lines[at];
@@ -72,7 +73,7 @@ impl Relay {
         }
     }
 
-    /// Lets one event of an answer arrive. `false`: nothing is on its way.
+    /// Delivers one event of an answer; `false` if none is pending.
     pub(crate) fn step(&mut self) -> bool {
         let asking = |line: &mut Line| line.ask.take();
         let mut asks = self.lines.iter_mut().map(asking).enumerate();
@@ -147,7 +148,7 @@ impl Line {
         ingest(&path(&records, Leaf::Newest), history)
     }
 
-    /// Gives the commands that make the conversation the client's, and asks.
+    /// Issues the commands that adapt the conversation to the client's history, then asks.
     fn take_in(&mut self) {
         let (_, history) = self.waiting.front().cloned().unwrap();
         let known = match self.relation(&history) {

@@ -30,7 +30,7 @@ fn ask(relay: &mut Relay, history: &mut History) {
     history.extend(blocks.into_iter().map(|block| (Role::Assistant, block)));
 }
 
-/// Texts of the prompt, whatever was rewritten in it.
+/// Texts of the prompt, including rewritten ones.
 fn prompt(relay: &Relay, at: usize) -> Vec<String> {
     let view = relay.lines[at].driver.conversation().view();
     consistent(view.segments().iter()).unwrap();
@@ -158,7 +158,7 @@ fn the_retry_of_a_client_that_was_gone_repeats_nothing() {
     relay.model.script(["A.", "B."].map(Answer::text));
     let history = vec![user("One.")];
     let client = relay.request(history.clone());
-    // The response begins, and its block is shown.
+    // The response begins, and its block is delivered.
     assert!(relay.step() && relay.step());
     relay.gone(client);
     assert!(matches!(relay.answers[&client].as_slice(), [Err(_)]));

@@ -1,4 +1,4 @@
-//! A session in which every layer acts.
+//! Session in which every layer acts.
 
 use crate::model::Answer;
 use crate::tools::calls;
@@ -8,7 +8,7 @@ use dormouse_core::block::Block;
 use dormouse_drive::{CommandId, When};
 use dormouse_testkit::conversation::prose;
 
-/// Longer than an entry of the provider's cache lives, so that idle clearing acts.
+/// Two hours in milliseconds: longer than any cache entry lives, so that idle clearing acts.
 const IDLE: u64 = 2 * 60 * 60 * 1_000;
 
 /// Settings under which notes, clearing and offloading act early.
@@ -44,7 +44,7 @@ impl Turn {
         }
     }
 
-    /// Plays the turn until everything has come to rest.
+    /// Plays the turn until nothing is pending.
     pub(crate) fn play(&self, world: &mut World, given: &mut Given) {
         world.model.script(self.answers.clone());
         world.now = world.now.after(self.pause);
@@ -61,7 +61,7 @@ impl Turn {
     }
 }
 
-/// A round of calls: tool and characters of the result each.
+/// Round of calls: tool and result length in characters for each.
 fn round(turn: usize, number: usize, tools: &[(&str, usize)]) -> Answer {
     let mut blocks = vec![Block::text(&format!("Round {number} of turn {turn}."))];
     for (at, (tool, chars)) in tools.iter().enumerate() {
@@ -70,7 +70,7 @@ fn round(turn: usize, number: usize, tools: &[(&str, usize)]) -> Answer {
     Answer::calls(blocks)
 }
 
-/// Turns of about forty requests.
+/// Turns with about forty requests in total.
 pub(crate) fn session() -> Vec<Turn> {
     let read = ("Read", 1_500);
     let grep = ("Grep", 900);

@@ -7,24 +7,24 @@ use dormouse_store::{FileLog, MemoryLog, SessionLog};
 use dormouse_system::{MemorySystem, Survives};
 use std::fmt;
 
-/// Place of the log on the disk in memory.
+/// Path of the log on the in-memory disk.
 const LOG: &str = "/home/dormouse/projects/p/s.jsonl";
 
-/// A log that outlives its driver.
+/// Log that outlives its driver.
 pub(crate) trait Store: fmt::Debug {
-    /// Appends a batch: all of it or nothing.
+    /// Appends a batch atomically.
     fn append(&mut self, batch: &Batch) -> Result<(), StoreFailure>;
 
     /// Every record that was confirmed, or written before a kill.
     fn records(&self) -> Vec<Record>;
 
-    /// The log as an opening driver finds it.
+    /// State of the log for a driver that opens it.
     fn start(&self) -> LogStart;
 
-    /// The process that wrote the log is gone.
+    /// Simulates the end of the process that wrote the log.
     fn killed(&mut self) {}
 
-    /// Whether an append ends only when nothing else is left to end.
+    /// Whether an append ends only after all other effects.
     fn is_late(&self) -> bool {
         false
     }
@@ -54,7 +54,7 @@ fn start(log: &dyn SessionLog) -> LogStart {
     }
 }
 
-/// A log in memory.
+/// Log in memory that confirms at once.
 #[derive(Debug)]
 pub(crate) struct InMemory(MemoryLog);
 
@@ -78,7 +78,7 @@ impl Store for InMemory {
     }
 }
 
-/// A log in memory that answers behind everything else.
+/// Log in memory that confirms after all other effects.
 #[derive(Debug)]
 pub(crate) struct Late(pub(crate) InMemory);
 
@@ -100,11 +100,11 @@ impl Store for Late {
     }
 }
 
-/// A log in a file.
+/// Log in a file of the in-memory disk.
 #[derive(Debug)]
 pub(crate) struct InFiles {
     machine: MemorySystem,
-    /// Absent while the process that held it is being replaced.
+    /// None while the process that held it is being replaced.
     log: Option<FileLog>,
 }
 
@@ -149,11 +149,11 @@ impl Store for InFiles {
     }
 }
 
-/// A log in memory that refuses everything from one append on.
+/// Log in memory that rejects everything from one append on.
 #[derive(Debug)]
 pub(crate) struct Failing {
     log: InMemory,
-    /// Appends that still succeed.
+    /// Number of appends that still succeed.
     left: usize,
 }
 

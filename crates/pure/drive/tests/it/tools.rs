@@ -20,7 +20,7 @@ use dormouse_testkit::conversation::prose;
 use serde_json::json;
 use std::sync::Arc;
 
-/// Read and Grep only read, the others write.
+/// Catalogue in which Read and Grep only read; all other tools write.
 #[derive(Debug)]
 pub(crate) struct Catalog;
 
@@ -34,7 +34,7 @@ impl ToolCatalog for Catalog {
     }
 }
 
-/// A person decides about Deploy; Format is refused.
+/// Judge that asks a person about Deploy and refuses Format.
 #[derive(Debug)]
 struct Rules;
 
@@ -48,13 +48,13 @@ impl Judge for Rules {
     }
 }
 
-/// A call whose tool will return text of so many characters.
+/// Call whose tool returns text of this many characters.
 pub(crate) fn calls(id: &str, tool: &str, chars: usize) -> Block {
     let input = json!({"file_path": format!("/src/{id}.rs"), "chars": chars});
     call(id, tool, &input)
 }
 
-/// The output of a call: a function of the call alone.
+/// Output of a call: a function of the call alone.
 pub(crate) fn run(call: &ToolCall) -> ToolOutput {
     let chars = call.block.input_json("chars");
     let chars = chars.and_then(|chars| chars.parse().ok()).unwrap_or(20);
@@ -69,7 +69,7 @@ pub(crate) fn settings(pairs: &[&str]) -> Arc<Settings> {
     Arc::new(resolve(&[layer], Trust::Trusted))
 }
 
-/// A window of 40,000 tokens: compaction at 26,800.
+/// Configuration with a window of 40,000 tokens: compaction at 26,800.
 pub(crate) fn config() -> Config {
     Config {
         session: SessionId::new("s"),
@@ -108,7 +108,7 @@ pub(crate) fn config() -> Config {
     }
 }
 
-/// A driver whose client runs the tools.
+/// Driver whose client runs the tools.
 pub(crate) fn relayed(seed: u64, now: Millis) -> Driver {
     let config = Config {
         seed,
@@ -121,7 +121,7 @@ pub(crate) fn relayed(seed: u64, now: Millis) -> Driver {
     opened.unwrap().0
 }
 
-/// A result that a client sends.
+/// Result that a client sends.
 pub(crate) fn ran_elsewhere(block: Block) -> (String, ToolOutput) {
     let call = block.call().unwrap().clone();
     ("Bash".to_owned(), ToolOutput::of_block(call, block))

@@ -1,4 +1,4 @@
-//! A test interpreter: pending effects end in an order that a seed chooses.
+//! Test interpreter: pending effects end in an order chosen by a seed.
 
 use crate::model::{Model, UnderWay, billed};
 use crate::stores::Store;
@@ -20,10 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The time at which every world begins.
+/// Time at which every world begins; any fixed value works.
 pub(crate) const START: Millis = Millis(1_770_000_000_000);
 
-/// Numbers that look random and follow from a seed (`SplitMix64`).
+/// Pseudo-random numbers from a seed (`SplitMix64`).
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(pub(crate) u64);
 
@@ -38,25 +38,25 @@ impl Dice {
     }
 }
 
-/// The blow that falls on a driver right behind one of its effects.
+/// Fault that hits a driver right after one of its effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blow {
     Cancel,
-    /// Everything that the store has not confirmed is lost.
+    /// Kill: everything that the store has not confirmed is lost.
     Kill,
-    /// The batch that was handed out last is written, and its confirmation lost.
+    /// Kill after the write: the last batch is on disk, its confirmation is lost.
     KillWritten,
 }
 
-/// Work that was handed out and has not ended.
+/// Effect that was emitted and has not ended.
 #[derive(Debug)]
 pub(crate) enum Pending {
     Append(Batch),
     Ask(Box<UnderWay>),
     Tool(Box<ToolCall>),
-    /// The log is read when the effect ends.
+    /// Read of the log, executed when the effect ends.
     ReadLog,
-    /// The notes are read when the effect ends.
+    /// Read of the notes, executed when the effect ends.
     ReadNotes,
     Save(Vec<SaveFile>),
     Child(Box<Driver>),
@@ -73,26 +73,26 @@ pub(crate) struct World {
     pub(crate) dice: Dice,
     /// Effects under way: name, id, work.
     pub(crate) pending: Vec<(String, EffectId, Pending)>,
-    /// Beginnings of names of effects that do not end until they are released.
+    /// Name prefixes of effects that do not end until they are released.
     pub(crate) held: Vec<&'static str>,
     stopped: BTreeSet<EffectId>,
     pub(crate) files: BTreeMap<PathBuf, Bytes>,
-    /// Times each call was run.
+    /// Number of runs of each call.
     pub(crate) runs: BTreeMap<CallId, usize>,
-    /// Calls whose tool has told its result to the driver that lives now.
+    /// Calls whose tool has reported its result to the current driver.
     pub(crate) ended: BTreeSet<CallId>,
     pub(crate) replies: BTreeMap<CommandId, Vec<Result<Reply, DriveError>>>,
     pub(crate) notices: Vec<Notice>,
-    /// Tokens of the answers that were told to a driver.
+    /// Tokens of the answers that were reported to a driver.
     pub(crate) billed: TokenUsage,
-    /// Effects handed out so far.
+    /// Number of effects emitted so far.
     pub(crate) handed: usize,
-    /// The effect behind which a blow falls.
+    /// Effect after which the fault occurs.
     pub(crate) blow: Option<(usize, Blow)>,
     pub(crate) kills: usize,
-    /// Whether inputs and effects are written down: formatting them costs more than the driver.
+    /// Whether inputs and effects are traced: formatting them costs more than the driver.
     pub(crate) records: bool,
-    /// Everything the driver was told, and handed out.
+    /// Trace of everything the driver received and emitted.
     pub(crate) inputs: Vec<(Millis, Input)>,
     pub(crate) trace: Vec<String>,
     commands: u64,
@@ -138,7 +138,7 @@ impl World {
         }
     }
 
-    /// Gives a command without waiting for anything.
+    /// Gives a command without waiting for its reply.
     pub(crate) fn give(&mut self, command: Command) -> CommandId {
         self.commands += 1;
         let id = CommandId(self.commands);
@@ -155,7 +155,7 @@ impl World {
         self.give(Command::Say(Message::user(vec![Block::text(text)])))
     }
 
-    /// The only reply to a command.
+    /// Single reply to a command.
     pub(crate) fn reply(&self, id: CommandId) -> &Result<Reply, DriveError> {
         match self.replies.get(&id).map(Vec::as_slice) {
             Some([reply]) => reply,
@@ -163,7 +163,7 @@ impl World {
         }
     }
 
-    /// Tells the driver something and takes its effects.
+    /// Passes an input to the driver and takes its effects.
     pub(crate) fn tell(&mut self, input: Input) {
         self.now = self.now.after(10);
         if self.records {
@@ -276,7 +276,7 @@ impl World {
         }
     }
 
-    /// Lets things happen until nothing is under way that is not held.
+    /// Delivers outcomes until nothing is under way that is not held.
     pub(crate) fn settle(&mut self) {
         for _ in 0..100_000 {
             let held = &self.held;
@@ -305,7 +305,7 @@ impl World {
         panic!("the driver never comes to rest");
     }
 
-    /// Ends the effects whose name begins so, in the order in which they were handed out.
+    /// Ends the effects whose name has this prefix, in the order of their emission.
     pub(crate) fn end(&mut self, name: &str) {
         while let Some(at) = self
             .pending
@@ -329,7 +329,7 @@ impl World {
             return;
         }
         let (_, _, pending) = self.pending.swap_remove(at);
-        // A stop that comes too late is as good as none.
+        // A stop that arrives too late has no effect.
         let stopped = stopped && self.dice.below(3) > 0;
         let outcome = self.ended(pending, stopped);
         self.tell(Input::Ended(id, Box::new(outcome)));
@@ -404,7 +404,7 @@ impl World {
     }
 }
 
-/// A memory for every prompt that asks for one.
+/// Recall that finds a memory for every prompt that asks for one.
 fn recalled(moment: &RecallMoment) -> Vec<Injection> {
     match moment {
         RecallMoment::Prompt { words, seen } if words.contains("remember") => {

@@ -1,36 +1,37 @@
-//! Directories given by settings or the environment.
+//! Check of directories that come from settings or the environment.
 
 use serde::Serialize;
 use std::path::{Component, Path};
 
-/// Why a directory is refused. Each message names the remedy.
+/// Reason to refuse a directory. Each message names the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DirectoryRefusal {
-    /// Where it is would depend on where the program runs.
+    /// Relative path: its meaning would depend on the working directory.
     #[error("the directory is not absolute; write its whole path")]
     Relative,
-    /// The root, or a directory in it.
+    /// Root directory, or one directly in it.
     #[error("the directory is the root or lies directly in it; choose one further down")]
     TooHigh,
-    /// The root of a drive, or a directory in it.
+    /// Root of a drive, or a directory directly in it.
     #[error("the directory is a drive or lies directly in it; choose one further down")]
     DriveRoot,
-    /// On another machine.
+    /// Network share, where locks and atomic renames are unreliable.
     #[error("the directory is on a network share; choose one on this machine")]
     Unc,
-    /// A NUL ends a path for the system and not for us.
+    /// Path with a NUL, which ends the path for the system but not in Rust.
     #[error("the directory has a NUL character in its path; leave it out")]
     Nul,
-    /// It goes up, so that what is written is not where it is.
+    /// Path with `..`, whose meaning depends on symbolic links.
     #[error("the directory has `..` in its path; write where it is")]
     Parent,
 }
 
-/// Names there must be between the root and the end.
+/// Least number of names below the root: `/etc` or `/home` itself is never meant, and a mistake
+/// there would affect everything below.
 const LEAST_DEPTH: usize = 2;
 
-/// Whether a directory may be one that Dormouse keeps things in.
+/// Checks that Dormouse may store files in a directory.
 pub fn check_directory(path: &Path) -> Result<(), DirectoryRefusal> {
     let bytes = path.as_os_str().as_encoded_bytes();
     if bytes.contains(&0) {
@@ -62,7 +63,8 @@ pub fn check_directory(path: &Path) -> Result<(), DirectoryRefusal> {
     Ok(())
 }
 
-/// A drive means something only where the system knows drives; elsewhere it is a relative name.
+/// Checks a path with a drive letter. Drives exist only on Windows; elsewhere `C:` is a relative
+/// name.
 fn check_drive(path: &Path, rest: &[u8]) -> Result<(), DirectoryRefusal> {
     let names = rest.split(|byte| matches!(byte, b'/' | b'\\'));
     let names: Vec<&[u8]> = names

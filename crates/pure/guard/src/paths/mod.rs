@@ -1,15 +1,15 @@
-//! Names that may be used below a directory, and directories that may hold anything at all.
+//! Checks of names below a directory, and of the directory itself.
 //!
 //! # Model
-//! A path named by a model is data. [`SafePath::parse`] turns it into a name that means the same
-//! thing on every file system and cannot lead out of the directory it is joined to, or says what is
-//! wrong with it and what to write instead. [`check_directory`] judges the directory itself, which
-//! comes from settings or the environment.
+//! A path named by a model is data. [`SafePath::parse`] turns it into a name that means the same on
+//! every file system and cannot leave the directory it is joined to, or returns the defect and the
+//! remedy. [`check_directory`] judges the directory itself, which comes from settings or the
+//! environment.
 //!
 //! # Not here
-//! Everything that depends on the disk: links, mounts, hard links, devices. The handle in
-//! `dormouse-system` looks at those at the time of use. Whether hidden names are welcome is for the
-//! caller to say; [`SafePath::is_hidden`] tells.
+//! Everything that depends on the disk: symbolic links, mounts, hard links, devices. The handle in
+//! `dormouse-system` checks those at the time of use. Whether hidden names are permitted is the
+//! caller's decision; see [`SafePath::is_hidden`].
 
 mod directory;
 mod refusal;

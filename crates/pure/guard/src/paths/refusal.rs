@@ -1,102 +1,102 @@
-//! Why a name is refused. Each message names the thing and the remedy.
+//! Reasons to refuse a name. Each message names the defect and the remedy.
 
 use super::rules::{LONGEST_COMPONENT, LONGEST_PATH, MOST_COMPONENTS};
 use serde::Serialize;
 
-/// Why a name is refused.
+/// Reason to refuse a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PathRefusal {
-    /// Nothing was named.
+    /// Path without any name.
     #[error("the path is empty; name a file, for example `notes.md`")]
     Empty,
-    /// It starts at the root.
+    /// Path that starts at the root.
     #[error("the path starts with `/`; write it relative to the directory")]
     Absolute,
-    /// It names a drive, a share, or a stream of a file.
+    /// Drive, network share, or alternate stream of a file.
     #[error("the path names a drive, a network share or a stream; write it without `:` and `//`")]
     DriveOrUnc,
-    /// It starts at somebody's home, or a name in it would if it stood alone.
+    /// Name that starts with `~`, which shells replace by a home directory.
     #[error("a name starts with `~`; write the path relative to the directory, without `~`")]
     Home,
-    /// It goes up.
+    /// Path with `..`, which leaves the directory.
     #[error("the path has a `..` component; write it relative to the directory, without `..`")]
     Parent,
     /// Two slashes in a row, one at the end, or a `.` component.
     #[error("the path has an empty or `.` component; use single slashes between names")]
     EmptyOrDotComponent,
-    /// A backslash separates names on some systems and not on others.
+    /// Backslash, which separates names on some systems only.
     #[error("the path has a backslash; separate names with `/`")]
     Backslash,
-    /// A NUL ends a name for the system and not for us.
+    /// NUL, which ends a name for the system but not in Rust.
     #[error("the path has a NUL character; leave it out")]
     Nul,
-    /// Control characters hide what is written.
+    /// Control character, which hides text on a screen.
     #[error("the path has the control character U+{code:04X}; leave it out")]
     Control {
-        /// The character's number.
+        /// Code point of the character.
         code: u32,
     },
-    /// Characters without width, or that turn the direction of writing.
+    /// Character without width, or one that changes the writing direction.
     #[error("the path has the invisible character U+{code:04X}; leave it out")]
     Invisible {
-        /// The character's number.
+        /// Code point of the character.
         code: u32,
     },
-    /// A character that looks like, or becomes, a dot, slash, colon or the like.
+    /// Character that resembles, or is normalised to, a dot, slash, colon or similar.
     #[error("the path has U+{code:04X}, which can be taken for `{plain}`; write a plain character")]
     Lookalike {
-        /// The character's number.
+        /// Code point of the character.
         code: u32,
-        /// What it can be taken for.
+        /// Plain character that it resembles.
         plain: String,
     },
-    /// A character that some file systems keep for themselves.
+    /// Character that some file systems reserve.
     #[error("the path has `{character}`, which some file systems refuse; leave it out")]
     Reserved {
-        /// The character.
+        /// Reserved character as written.
         character: char,
     },
-    /// Some file systems drop these, so two names become one.
+    /// Trailing dot or space, which some file systems drop, so that two names become one.
     #[error("`{component}` ends with a dot or a space, which some file systems drop; leave it out")]
     TrailingDotOrSpace {
-        /// The part of the path.
+        /// Component of the path.
         component: String,
     },
-    /// The same text has another spelling that file systems may prefer.
+    /// Text in another Unicode normal form, which some file systems convert.
     #[error("the path is not in Unicode normal form C; write it as `{normal}`")]
     NotNormal {
-        /// The spelling to use.
+        /// Normalised spelling to use.
         normal: String,
     },
-    /// A dot, slash or other special character written as `%2e`.
+    /// Percent-encoded dot, slash or other special character, such as `%2e`.
     #[error("the path has `{code}`, an encoded special character; write names plainly")]
     PercentEncoded {
-        /// The three characters.
+        /// Encoded character: the percent sign and two digits.
         code: String,
     },
-    /// A name that means a device on some systems.
+    /// Name of a device on some systems.
     #[error("`{component}` is the name of a device on some systems; choose another name")]
     DeviceName {
-        /// The part of the path.
+        /// Component of the path.
         component: String,
     },
-    /// A single name is too long.
+    /// Name that is longer than the limit.
     #[error("a name of {bytes} bytes is too long; at most {LONGEST_COMPONENT} are allowed")]
     ComponentTooLong {
-        /// Its length.
+        /// Length of it in bytes.
         bytes: usize,
     },
-    /// The whole is too long.
+    /// Path that is longer than the limit.
     #[error("a path of {bytes} bytes is too long; at most {LONGEST_PATH} are allowed")]
     TooLong {
-        /// Its length.
+        /// Length of it in bytes.
         bytes: usize,
     },
-    /// Too many folders in folders.
+    /// Path with more levels than the limit.
     #[error("the path has {components} levels; at most {MOST_COMPONENTS} are allowed")]
     TooDeep {
-        /// How many there are.
+        /// Number of names in the path.
         components: usize,
     },
 }

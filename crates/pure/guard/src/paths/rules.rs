@@ -1,20 +1,21 @@
-//! The single rules, each on a piece of text. Their order decides which remedy is told first.
+//! Rules for names, each on a piece of text. Their order decides which remedy is reported first.
 
 use super::refusal::PathRefusal;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// The longest name most file systems take, in bytes.
+/// Longest name in bytes that common file systems accept.
 pub const LONGEST_COMPONENT: usize = 255;
-/// The longest path, in bytes. Well below every system's limit, so that a directory fits before it.
+/// Longest path in bytes. Well below the 4,096 of Linux, so that any directory fits in front of it.
 pub const LONGEST_PATH: usize = 1024;
-/// The most names in a path.
+/// Upper bound on names in a path: far more than memories need, and a bound on the folders a model
+/// can create.
 pub const MOST_COMPONENTS: usize = 16;
 
-/// Characters with a meaning in paths; none may come in by a detour.
+/// Characters with a meaning in paths; none may be introduced by normalisation or encoding.
 const SPECIAL: [char; 6] = ['.', '/', '\\', ':', '%', '~'];
-/// Kept for themselves by some file systems (`:` is told apart as a drive or stream).
+/// Characters reserved by some file systems (`:` is reported separately, as a drive or stream).
 const RESERVED: [char; 6] = ['*', '?', '"', '<', '>', '|'];
-/// Look like a special character, but no normal form turns them into one.
+/// Characters that resemble a special character but are not normalised to it.
 const LOOKALIKES: [(char, char); 12] = [
     ('\u{2044}', '/'),
     ('\u{2215}', '/'),
@@ -29,12 +30,12 @@ const LOOKALIKES: [(char, char); 12] = [
     ('\u{a4f8}', '.'),
     ('\u{0701}', '.'),
 ];
-/// Names of devices where files have no other namespace.
+/// Device names of Windows, which exist in every directory there.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
-/// Devices that are numbered from 0 to 9.
+/// Prefixes of devices numbered from 0 to 9.
 const NUMBERED_DEVICES: [&str; 2] = ["COM", "LPT"];
 
-/// All rules, on the whole path.
+/// Applies all rules to the whole path.
 pub(super) fn check(text: &str) -> Result<(), PathRefusal> {
     if text.is_empty() {
         return Err(PathRefusal::Empty);
@@ -42,6 +43,7 @@ pub(super) fn check(text: &str) -> Result<(), PathRefusal> {
     if text.len() > LONGEST_PATH {
         return Err(PathRefusal::TooLong { bytes: text.len() });
     }
+    // Before single characters: `C:\x` is better reported as a drive than as a backslash.
     check_start(text)?;
     for character in text.chars() {
         check_character(character)?;
@@ -92,6 +94,7 @@ fn check_character(character: char) -> Result<(), PathRefusal> {
         let plain = plain.to_string();
         return Err(PathRefusal::Lookalike { code, plain });
     }
+    // NFKC is the most aggressive normalisation a file system applies.
     if !character.is_ascii() {
         let plain: String = character.nfkc().collect();
         if plain.contains(SPECIAL) || plain.contains(RESERVED) {
@@ -101,7 +104,7 @@ fn check_character(character: char) -> Result<(), PathRefusal> {
     Ok(())
 }
 
-/// Nothing to see: no width, a change of direction, a filler, a tag.
+/// Whether a character is invisible: no width, a change of direction, a filler, a tag.
 pub(crate) fn is_invisible(character: char) -> bool {
     matches!(
         character,
@@ -112,9 +115,10 @@ pub(crate) fn is_invisible(character: char) -> bool {
     )
 }
 
-/// Refuses `%2e` and the like, also in several layers (`%252e`).
+/// Refuses `%2e` and similar, also in several layers (`%252e`, whose `%25` is a `%`).
 fn check_encoding(text: &str) -> Result<(), PathRefusal> {
     for (at, _) in text.match_indices('%') {
+        // Too short, or cut inside a character: no encoded byte.
         let Some(code) = text.get(at..at + 3) else {
             continue;
         };
@@ -122,6 +126,7 @@ fn check_encoding(text: &str) -> Result<(), PathRefusal> {
             continue;
         };
         let character = char::from(byte);
+        // Bytes above ASCII are refused too: several of them can decode to a special character.
         if SPECIAL.contains(&character) || character.is_control() || !byte.is_ascii() {
             return Err(PathRefusal::PercentEncoded {
                 code: code.to_owned(),
@@ -143,7 +148,7 @@ fn check_component(component: &str) -> Result<(), PathRefusal> {
             bytes: component.len(),
         });
     }
-    // Wide and unbreakable spaces become plain ones in the compatible form.
+    // Wide and non-breaking spaces become plain ones in NFKC.
     let plain: String = component.nfkc().collect();
     if plain.ends_with(['.', ' ']) || plain.ends_with(char::is_whitespace) {
         return Err(PathRefusal::TrailingDotOrSpace {
@@ -158,8 +163,9 @@ fn check_component(component: &str) -> Result<(), PathRefusal> {
     Ok(())
 }
 
-/// The compatible form turns `COM¹` into `COM1`, which systems with devices do too.
+/// Whether a name is a device. NFKC turns `COM¹` into `COM1`, as Windows does.
 fn is_device(plain: &str) -> bool {
+    // Windows ignores the extension: `NUL.txt` is the device.
     let stem = plain.split('.').next().unwrap_or(plain).trim_end();
     let stem = stem.to_ascii_uppercase();
     let numbered = |name: &&str| {
@@ -169,8 +175,9 @@ fn is_device(plain: &str) -> bool {
     DEVICES.contains(&stem.as_str()) || NUMBERED_DEVICES.iter().any(numbered)
 }
 
-/// One spelling for all that some file system takes for the same name.
+/// Common spelling of all names that some file system treats as equal.
 pub(super) fn folded(text: &str) -> String {
+    // Upper case first: letters such as `ς` and `σ` are only equal there.
     let wide = text.nfkc().flat_map(char::to_uppercase);
     wide.flat_map(char::to_lowercase).nfkc().collect()
 }

@@ -1,4 +1,4 @@
-//! The name that passed.
+//! Name that passed all rules.
 
 use super::refusal::PathRefusal;
 use super::rules;
@@ -6,64 +6,64 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 
-/// A relative path, separated by `/`, in Unicode normal form C, without empty, `.` or `..`
+/// Relative path, separated by `/`, in Unicode normal form C, without empty, `.` or `..`
 /// components. Joined to a directory it stays below it, as far as text can tell.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SafePath(String);
 
 impl SafePath {
-    /// Takes a name, or says what is wrong with it and what to write instead.
+    /// Checks a name, or returns the defect and the remedy.
     pub fn parse(text: &str) -> Result<Self, PathRefusal> {
         rules::check(text)?;
         Ok(Self(text.to_owned()))
     }
 
-    /// As text.
+    /// Path as text, with `/` as the separator.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// As a path, to be joined to a directory.
+    /// Path to be joined to a directory.
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
     }
 
-    /// The last name.
+    /// Last component of the path.
     pub fn file_name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// The path of the folder it lies in; none at the top.
+    /// Path of the containing folder; none at the top.
     pub fn parent(&self) -> Option<Self> {
         let (folder, _) = self.0.rsplit_once('/')?;
         Some(Self(folder.to_owned()))
     }
 
-    /// A name, or a path of them, below this one.
+    /// Path of a name, or of several, below this one.
     pub fn join(&self, name: &str) -> Result<Self, PathRefusal> {
-        // On its own first, so that an absolute or empty name is called that.
+        // Checked alone first, so that an absolute or empty name is reported as such.
         rules::check(name)?;
         Self::parse(&format!("{self}/{name}"))
     }
 
-    /// The names, from the top.
+    /// Components from the top.
     pub fn components(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')
     }
 
-    /// Whether any of its names begins with a dot.
+    /// Whether any component begins with a dot.
     pub fn is_hidden(&self) -> bool {
         self.components().any(|name| name.starts_with('.'))
     }
 
-    /// One spelling for all names that some file system takes for the same: without case, in the
-    /// compatible normal form. To be compared or used as a key, never opened.
+    /// Common spelling of all names that some file system treats as equal: case-insensitive, in
+    /// NFKC. For comparisons and keys, never to be opened.
     pub fn folded(&self) -> String {
         rules::folded(&self.0)
     }
 
-    /// Whether the two would be one file on some file system.
+    /// Whether both would be one file on some file system.
     pub fn same_on_any_disk(&self, other: &Self) -> bool {
         self == other || self.folded() == other.folded()
     }

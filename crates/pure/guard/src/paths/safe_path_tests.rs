@@ -144,7 +144,7 @@ fn json_goes_through_the_same_door() {
     );
 }
 
-/// Text in which trouble is likely.
+/// Strategy for text in which defects are likely.
 fn troublesome() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("..".to_owned()),

@@ -1,7 +1,7 @@
-//! How random a text looks.
+//! Entropy of a text, as a measure of randomness.
 
-/// Shannon entropy of the bytes of a text, in bits a byte: 0 for one repeated character, about 4 for
-/// random hexadecimal digits, above 4 for long random base64.
+/// Shannon entropy of the bytes, in bits per byte: 0 for one repeated character, about 4 for random
+/// hexadecimal digits, above 4 for long random base64.
 pub(super) fn bits_per_byte(text: &str) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in text.bytes() {

@@ -1,8 +1,8 @@
-//! What looks like a credential and is none.
+//! Filters against false alarms: text that resembles a credential and is none.
 
 use super::rule::Demand;
 
-/// Pieces of text that only stand where a credential would go, in lower case.
+/// Placeholders that stand in for a credential, in lower case.
 const PLACEHOLDERS: [&str; 33] = [
     "example",
     "placeholder",
@@ -38,8 +38,8 @@ const PLACEHOLDERS: [&str; 33] = [
     "****",
     "goes-here",
 ];
-/// Parts of keys that documentation shows everywhere: the sample of JSON web tokens, two of a payment
-/// service's, and the words for user name and password in base64.
+/// Parts of keys that appear in public documentation: the sample JSON web token, two samples of a
+/// payment service, and the words for user name and password in base64.
 const SAMPLES: [&str; 5] = [
     "IkpvaG4gRG9lI",
     "BQokikJOvB",
@@ -47,7 +47,7 @@ const SAMPLES: [&str; 5] = [
     "dXNlcm5hbWU6",
     "cGFzc3dvcmQ",
 ];
-/// Words people write where a password goes in an explanation.
+/// Words that stand for a password in explanations.
 const WORDS: [&str; 14] = [
     "password",
     "passwd",
@@ -64,32 +64,36 @@ const WORDS: [&str; 14] = [
     "false",
     "undefined",
 ];
-/// What marks a place where a program puts the password in.
+/// Marks of an expression by which a program inserts the password.
 const INSERTIONS: [&str; 7] = ["#{", "%s", "%(", "()", "::", "://", "env."];
-/// A name made of words has few digits; keys have many.
+/// Least number of digits in a random text; names made of words have fewer.
 const LEAST_DIGITS: usize = 2;
-/// Without digits, capitals must be everywhere: their share of the letters, in a hundred.
+/// Percentage of capitals among the letters of a random text without digits. Words have fewer,
+/// constants more.
 const CAPITALS: std::ops::RangeInclusive<usize> = 25..=75;
-/// What must be that long for its capitals to say anything.
+/// Length from which on the share of capitals is significant.
 const LEAST_WITHOUT_DIGITS: usize = 14;
-/// A number this long is no date, version or price.
+/// Length from which on a number is no date, version or price.
 const LONG_NUMBER: usize = 15;
 
-/// Whether it stands where a credential would go, without being one.
+/// Whether a text is a placeholder.
 pub(super) fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     SAMPLES.iter().any(|sample| text.contains(sample))
+        // Variables and fields to fill in: `$VAR`, `<name>`, `%VAR%`.
         || text.starts_with(['$', '<'])
         || text.starts_with('%') && text.ends_with('%')
         || PLACEHOLDERS.iter().any(|word| lower.contains(word))
 }
 
-/// Whether it is what its rule demands. What comes `after` it tells a call from a value.
+/// Whether a match meets the demand of its rule. The text `after` it tells a call from a value.
 pub(super) fn meets(demand: Demand, text: &str, after: &str) -> bool {
     match demand {
         Demand::Format => !is_placeholder(text),
+        // Any word may occur in a long block by chance; only an ellipsis marks it as abridged.
         Demand::Block => !text.contains("..."),
         Demand::LooksRandom => {
+            // A bracket after it makes it the name of a call, an index or a type.
             !is_placeholder(text) && !after.starts_with(['(', '[', '{', '<']) && looks_random(text)
         }
         Demand::Password => !is_placeholder(text) && is_password(text),
@@ -105,7 +109,7 @@ fn looks_random(text: &str) -> bool {
     (digits >= LEAST_DIGITS || mixed) && !reads_like_code(text) && !is_made_of_words(text)
 }
 
-/// Calls, paths, addresses, versions.
+/// Whether a text is code: a call, path, address or version.
 fn reads_like_code(text: &str) -> bool {
     let is_word =
         |part: &&str| part.len() >= 3 && part.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -118,7 +122,7 @@ fn reads_like_code(text: &str) -> bool {
         || text.len() < LONG_NUMBER && text.bytes().all(is_number)
 }
 
-/// `user-name-2020-v12`: parts that are words or numbers, never mixed.
+/// Whether all parts are words or numbers, never mixed, as in `user-name-2020-v12`.
 fn is_made_of_words(text: &str) -> bool {
     let mut parts = text.split(['-', '_', '.', '/', '=', ':', '+']);
     let is_hexadecimal = text
@@ -129,6 +133,7 @@ fn is_made_of_words(text: &str) -> bool {
     };
     let is_number =
         |part: &str| part.len() < LONG_NUMBER && part.bytes().all(|byte| byte.is_ascii_digit());
+    // A UUID has parts as well, and may be a key.
     !is_hexadecimal
         && parts.clone().count() > 1
         && parts.all(|part| is_word(part) || is_number(part))
@@ -145,7 +150,7 @@ fn is_password(text: &str) -> bool {
         && !WORDS.iter().any(|word| plain.contains(word))
 }
 
-/// `s3cr3t` is a word too.
+/// Text with digits and signs replaced by the letters they resemble: `s3cr3t` is a word too.
 fn spelled_plainly(text: &str) -> String {
     let plain = |character: char| match character.to_ascii_lowercase() {
         '3' => 'e',

@@ -1,19 +1,19 @@
-//! Credentials in a text.
+//! Detection of credentials in a text.
 //!
 //! # Model
-//! A table of rules, one for each public format of a key and a few for how people write passwords
-//! down. A scan goes through the text once looking for the rules' keywords; only a rule whose
-//! keyword stands in a line is compiled (once) and tried on that line. What it matches must be
-//! random enough for a key and no placeholder. A [`Finding`] says which rule and where, never what:
-//! neither it nor its `Debug` holds the secret.
+//! A table of rules, one for each published key format and some for passwords in assignments. A
+//! scan searches the text once for the rules' keywords; only a rule whose keyword occurs in a line
+//! is compiled (once) and tried on that line. A match has to be random enough for a key and no
+//! placeholder. A [`Finding`] contains rule and position: neither it nor its `Debug` contains the
+//! secret.
 //!
 //! # Limits
-//! Time grows with the length of the text: lines are cut into pieces of [`LONGEST_PIECE`] bytes that
-//! overlap by [`OVERLAP`], so that no rule sees more, and blocks of several lines end after
+//! Time is linear in the length of the text: lines are cut into pieces of [`LONGEST_PIECE`] bytes
+//! that overlap by [`OVERLAP`], so that no rule sees more, and blocks of several lines end after
 //! [`LONGEST_BLOCK`] bytes.
 //!
 //! # Not here
-//! Files and folders; whoever has text asks.
+//! Files and folders: callers pass text.
 
 mod entropy;
 mod filter;
@@ -26,23 +26,23 @@ pub use scanner::{LONGEST_BLOCK, LONGEST_PIECE, OVERLAP};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A place where a credential stands. Holds no part of it.
+/// Position of a credential. Contains no part of it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
-    /// The name of the rule that found it.
+    /// Name of the rule that matched.
     pub rule: &'static str,
-    /// Where it is, in bytes.
+    /// Byte range of the credential in the text.
     pub range: Range<usize>,
-    /// The line it begins on, counted from 1.
+    /// Line on which it begins, from 1.
     pub line: usize,
 }
 
-/// Finds credentials, in the order of the text. Findings do not overlap.
+/// Credentials in the order of the text, without overlaps.
 pub fn scan(text: &str) -> Vec<Finding> {
     scanner::shared().scan(text)
 }
 
-/// Replaces each credential by `[secret: rule]`.
+/// Text with each credential replaced by `[secret: rule]`.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let findings = scan(text);
     if findings.is_empty() {
@@ -61,7 +61,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// The names of all rules, in the order they are tried.
+/// Names of all rules, in the order of precedence.
 pub fn rules() -> impl Iterator<Item = &'static str> {
     table::all().map(|rule| rule.name)
 }

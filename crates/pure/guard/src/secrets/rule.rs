@@ -1,48 +1,49 @@
-//! One row of the table.
+//! Row of the rule table.
 
-/// How much of the text a rule sees at a time.
+/// Extent of text that a rule sees at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// The line a keyword stands on.
+    /// Line that contains the keyword.
     Line,
-    /// From the keyword on, over several lines.
+    /// Text from the keyword on, over several lines.
     Block,
 }
 
-/// What else a match must be.
+/// Additional demand on a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Demand {
-    /// Nothing: the format itself is proof enough.
+    /// No placeholder; the format itself is sufficient evidence.
     Format,
-    /// The same, for something so long that any word may occur in it.
+    /// No ellipsis; for blocks so long that any placeholder word may occur by chance.
     Block,
-    /// Letters and digits mixed, or digits alone, and nothing that reads like code.
+    /// Letters and digits mixed, or digits alone, and no code.
     LooksRandom,
-    /// What a person would choose as a password, and no word for one.
+    /// Plausible password, and no word that stands for one.
     Password,
 }
 
-/// A format of a credential.
+/// Format of a credential.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// Its name, as findings show it.
+    /// Name as shown in findings.
     pub(super) name: &'static str,
-    /// At least one of these stands in every text the pattern matches, in whatever case.
+    /// Keywords, of which each match contains at least one, case-insensitive.
     pub(super) keywords: &'static [&'static str],
-    /// A regular expression. The group `secret` is what is found; without one, the whole match.
+    /// Regular expression. The group `secret` is the credential; without one, the whole match.
     pub(super) pattern: &'static str,
-    /// Bits a byte below which a match is no key.
+    /// Least entropy of a match, in bits per byte.
     pub(super) floor: f64,
-    /// How much it sees.
+    /// Extent of text that it sees.
     pub(super) reach: Reach,
-    /// What else is asked of a match.
+    /// Additional demand on a match.
     pub(super) demand: Demand,
 }
 
-/// Enough for a key with a prefix of its own: keeps out `ghp_xxxx…` and rows of zeros.
+/// Least entropy of a key with a distinctive prefix: excludes `ghp_xxxx…` and rows of zeros, and
+/// stays well below the 4 bits of random hexadecimal digits.
 const PREFIX_FLOOR: f64 = 2.5;
 
-/// A key that shows what it is by its form.
+/// Rule for a key that its form identifies.
 pub(super) const fn token(
     name: &'static str,
     keywords: &'static [&'static str],
@@ -59,20 +60,20 @@ pub(super) const fn token(
 }
 
 impl Rule {
-    /// The same with another floor.
+    /// Rule with another least entropy.
     pub(super) const fn floor(mut self, floor: f64) -> Self {
         self.floor = floor;
         self
     }
 
-    /// The same over several lines.
+    /// Rule that sees several lines.
     pub(super) const fn block(mut self) -> Self {
         self.reach = Reach::Block;
         self.demand = Demand::Block;
         self
     }
 
-    /// The same with a demand.
+    /// Rule with an additional demand.
     pub(super) const fn demand(mut self, demand: Demand) -> Self {
         self.demand = demand;
         self

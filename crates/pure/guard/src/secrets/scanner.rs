@@ -1,4 +1,4 @@
-//! Keywords first, then the patterns of the rules they belong to.
+//! Scanner: keywords first, then the patterns of the rules they belong to.
 
 use super::Finding;
 use super::entropy::bits_per_byte;
@@ -11,21 +11,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-/// A rule sees at most this much of a line at a time, in bytes.
+/// Longest piece of a line in bytes that a rule sees at once; bounds the time on minified files.
 pub const LONGEST_PIECE: usize = 16 * 1024;
-/// By how much the pieces of a long line overlap: more than the longest key on one line.
+/// Overlap of the pieces of a long line in bytes: more than the longest key on one line.
 pub const OVERLAP: usize = 2 * 1024;
-/// A block of several lines, such as a private key, ends after this many bytes.
+/// Longest block of several lines in bytes, such as a private key; an RSA key of 16,384 bits takes
+/// less than half of it.
 pub const LONGEST_BLOCK: usize = 32 * 1024;
-/// Room for a compiled pattern, in bytes. The long repetitions of some formats need more than the
-/// library's default.
+/// Size limit of a compiled pattern in bytes. Long repetitions in some formats exceed the library's
+/// default of 10 MiB.
 const PATTERN_SIZE: usize = 64 * 1024 * 1024;
 
-/// The table, ready to be used.
+/// Table in executable form.
 pub(super) struct Scanner {
     rules: Vec<Prepared>,
     keywords: Option<AhoCorasick>,
-    /// The rule each keyword belongs to.
+    /// Index of the rule of each keyword.
     owners: Vec<usize>,
 }
 
@@ -34,21 +35,21 @@ struct Prepared {
     pattern: OnceLock<Option<Regex>>,
 }
 
-/// What a scan has found so far.
+/// Intermediate results of a scan.
 #[derive(Default)]
 struct Found {
     candidates: Vec<Candidate>,
-    /// Where the last block of each rule ends: another cannot begin inside.
+    /// End of the last block by rule: another cannot begin inside it.
     blocks: BTreeMap<usize, usize>,
 }
 
-/// A match before overlaps are settled.
+/// Match before overlaps are resolved.
 struct Candidate {
     rule: usize,
     range: Range<usize>,
 }
 
-/// The one scanner there is.
+/// Shared scanner, built on first use.
 pub(super) fn shared() -> &'static Scanner {
     static SHARED: LazyLock<Scanner> = LazyLock::new(Scanner::new);
     &SHARED
@@ -68,9 +69,10 @@ impl Scanner {
             words.extend_from_slice(prepared.rule.keywords);
             owners.resize(words.len(), at);
         }
-        // Building fails only for tables larger than any this crate could hold; a test builds it.
+        // Building fails only for tables far larger than this one; a test builds it.
         let keywords = AhoCorasick::builder()
             .ascii_case_insensitive(true)
+            // Required for overlapping matches: one keyword may contain another.
             .match_kind(MatchKind::Standard)
             .build(words)
             .ok();
@@ -111,6 +113,7 @@ impl Scanner {
         for hit in keywords.find_overlapping_iter(&text[piece.clone()]) {
             let rule = self.owners[hit.pattern().as_usize()];
             match self.rules[rule].rule.reach {
+                // Once per line, however often its keywords occur.
                 Reach::Line => _ = on_line.insert(rule),
                 Reach::Block => blocks.push((rule, piece.start + hit.start())),
             }
@@ -146,7 +149,7 @@ impl Scanner {
                 }
                 found.candidates.push(Candidate { rule: at, range });
             }
-            // A block rule begins at its keyword; what follows has a keyword of its own.
+            // A block rule begins at its keyword; the next block has a keyword of its own.
             if rule.reach == Reach::Block {
                 break;
             }
@@ -156,8 +159,8 @@ impl Scanner {
 
 impl Prepared {
     fn pattern(&self) -> Option<&Regex> {
-        // Keys are ASCII, and patterns of ASCII are far smaller. Only those that take "anything but"
-        // need to know other characters.
+        // Keys are ASCII, and ASCII patterns are far smaller. Only patterns with "anything but"
+        // classes need Unicode, and fail to compile without.
         let compile = |unicode: bool| {
             let mut builder = RegexBuilder::new(self.rule.pattern);
             builder
@@ -166,19 +169,20 @@ impl Prepared {
                 .build()
                 .ok()
         };
-        // A test compiles every pattern of the table, so none is missing here.
+        // A test compiles every pattern of the table, so that none is missing here.
         let compile = || compile(false).or_else(|| compile(true));
         self.pattern.get_or_init(compile).as_ref()
     }
 }
 
-/// Where two overlap, the rule that comes first in the table wins, being the more particular.
+/// Resolves overlaps: the rule that is first in the table wins, being more specific.
 fn settle(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates.sort_by_key(|candidate| (candidate.range.start, candidate.rule));
     let mut settled: Vec<Candidate> = Vec::new();
     for candidate in candidates {
         match settled.last_mut() {
             Some(last) if candidate.range.start < last.range.end => {
+                // Merged, so that redaction leaves no part of either.
                 last.rule = last.rule.min(candidate.rule);
                 last.range.end = last.range.end.max(candidate.range.end);
             }
@@ -188,7 +192,7 @@ fn settle(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     settled
 }
 
-/// A line in overlapping pieces of bearable length.
+/// Overlapping pieces of a line, each of bounded length.
 fn pieces(line: &str) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -202,12 +206,12 @@ fn pieces(line: &str) -> Vec<Range<usize>> {
     }
 }
 
-/// The nearest place at or before `at` where the text can be cut.
+/// Nearest character boundary at or before `at`.
 fn boundary(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at.min(text.len()))
 }
 
-/// Counts lines for places that come in order.
+/// Line numbers for positions in ascending order, in one pass over the text.
 struct LineCounter<'a> {
     text: &'a str,
     at: usize,

@@ -5,10 +5,10 @@ use random::Random;
 #[path = "../../tests/it/random.rs"]
 mod random;
 
-/// Keys made from the pattern of each rule.
+/// Number of keys made from the pattern of each rule: enough for a share in per cent.
 const KEYS: u64 = 20;
 
-/// A key made at run time: no key stands in this file.
+/// Key made at run time, so that no file contains one.
 fn made_up(prefix: &str, alphabet: &str, length: usize) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -108,7 +108,7 @@ fn a_private_key_is_one_finding() {
         assert_eq!(findings.len(), 1, "{kind}");
         assert_eq!((findings[0].rule, findings[0].line), ("private-key", 2));
         assert_eq!(&text[findings[0].range.clone()], key);
-        // Cut off, it is a secret still.
+        // A truncated key is still a secret.
         let cut = &text[..text.len() - 60];
         assert_eq!(scan(cut).len(), 1);
         assert!(!redact(cut).contains(&line));
@@ -123,8 +123,8 @@ fn every_rule_finds_keys_of_its_own_format() {
         let mut of_rule = 0;
         for seed in 0..KEYS {
             let key = Random::new(seed + 7).text(&pattern);
-            // Some rules look at the start of a line, others at the start of a word.
-            // A few want the service named beside the key.
+            // Some rules match at the start of a line, others at the start of a word; a few need
+            // the service named beside the key.
             let named = format!("{key} {}\n", rule.keywords[0]);
             let found = !scan(&key).is_empty() || !scan(&named).is_empty();
             of_rule += usize::from(found);

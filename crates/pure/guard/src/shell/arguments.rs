@@ -1,69 +1,70 @@
-//! The words after a command name, against its row of the table.
+//! Arguments of a command, checked against its row of the table.
 //!
 //! # Model
-//! A flag passes only if it is in the row, letter for letter: programs accept shortened long flags,
-//! this does not. Letters of a bundle (`-la`) are looked up one by one. A value that stands as a word
-//! of its own must not look like a flag, so that it does not matter whether some version of the
-//! program takes a value there or not.
+//! A flag passes only if it is in the row, letter for letter: programs accept abbreviated long
+//! flags, this parser does not. Letters of a bundle (`-la`) are looked up one by one. A value in a
+//! word of its own must not look like a flag, so that the verdict is the same whether or not some
+//! version of the program takes a value there.
 
 use super::places;
 use super::policy::Policy;
 use super::reason::Reason;
 use super::word::Word;
 
-/// A command and what may follow it.
+/// Command with the arguments it may take.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// The command, with its subcommand if it has one.
+    /// Name of the command, with its subcommand if it has one.
     pub(super) name: &'static str,
-    /// The flags, separated by spaces: `-i` or `--quiet` alone, `-n=` with a value, `--color?=`
-    /// with or without one (only attached), `-f@` with the path of a file it reads, `-#` for a
-    /// number such as `-5`. A row of `*` takes everything as an operand.
+    /// Flags, separated by blanks: `-i` or `--quiet` alone, `-n=` with a value, `--color?=` with or
+    /// without one (only attached), `-f@` with the path of a file it reads, `-#` for a number such
+    /// as `-5`. A row of `*` takes everything as an operand.
     pub(super) flags: &'static str,
-    /// What else may follow.
+    /// Kind of the operands.
     pub(super) operands: Operands,
 }
 
-/// Flags of a command that has none it could be hurt by.
+/// Flag specification of commands for which no argument is dangerous, such as `echo`.
 const EVERYTHING: &str = "*";
 
-/// What may follow besides flags.
+/// Kind of the operands of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operands {
-    /// Nothing.
+    /// No operands at all.
     None,
-    /// Any text.
+    /// Any text, which the command only prints or looks up.
     Text,
     /// Paths that are listed, not read.
     Names,
     /// Paths whose contents are read.
     Contents,
-    /// One such path at most: a second would be written to.
+    /// One such path at most: the command would write to a second.
     OneContent,
-    /// A directory to go to.
+    /// Directory to change to.
     Directory,
-    /// A pattern, then such paths. The flags that give the pattern instead are `-e` and `-f`.
+    /// Pattern, then paths whose contents are read. `-e` and `-f` give the pattern instead.
     PatternAndContents,
-    /// Any text, but only together with one of these flags.
+    /// Any text, but only together with one of these flags; without them the command would create
+    /// something.
     With(&'static [&'static str]),
-    /// A `sed` script of the harmless kind (or by `-e`), then paths whose contents are read.
+    /// Harmless `sed` script (or by `-e`), then paths whose contents are read.
     SedScript,
-    /// A `jq` filter, then such paths.
+    /// Filter of `jq`, then paths whose contents are read.
     JqFilter,
-    /// A format of `printf` that only prints, then any text.
+    /// Format of `printf` that only prints, then any text.
     PrintFormat,
-    /// A format of `date`, which starts with `+`.
+    /// Format of `date`, which starts with `+`.
     DateFormat,
-    /// The address of one thing to get, in the words of `gh api`.
+    /// Address of one resource to get, as `gh api` takes it.
     Endpoint,
 }
 
-/// What was found.
+/// Arguments sorted into flags and operands.
 #[derive(Debug, Default)]
 pub(super) struct Parsed<'a> {
-    /// The flags, as `-n` or `--name`, each with its value.
+    /// Flags as `-n` or `--name`, each with its value.
     pub(super) flags: Vec<(String, Option<String>)>,
-    /// The rest.
+    /// Words that are no flags.
     pub(super) operands: Vec<&'a Word>,
 }
 
@@ -75,7 +76,7 @@ impl Parsed<'_> {
     }
 }
 
-/// How a flag is written.
+/// Form of a flag in the row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Alone,
@@ -102,7 +103,7 @@ impl Row {
         self.flags.split_ascii_whitespace().any(|spec| spec == "-#")
     }
 
-    /// Sorts words into flags and operands, all flags being in the row.
+    /// Sorts words into flags and operands; all flags have to be in the row.
     pub(super) fn parse<'a>(
         &self,
         words: &'a [Word],
@@ -128,7 +129,7 @@ struct Reading<'a, 'b> {
 
 impl Reading<'_, '_> {
     fn run(&mut self) -> Result<(), Reason> {
-        // The command prints whatever it gets.
+        // The command prints everything it gets; nothing can be a dangerous flag.
         if self.row.flags == EVERYTHING {
             self.parsed.operands.extend(self.rest.by_ref());
         }
@@ -140,6 +141,7 @@ impl Reading<'_, '_> {
                 self.long(word)?;
             } else if text.starts_with('-') && text.len() > 1 {
                 self.short(word)?;
+            // A file named `-o` would be a flag once the shell has replaced the pattern.
             } else if word.glob && text.starts_with(['*', '?', '[']) {
                 return Err(Reason::Glob {
                     word: text.to_owned(),
@@ -180,6 +182,7 @@ impl Reading<'_, '_> {
             });
         }
         let letters = &word.text[1..];
+        // Long names with one dash, such as `-uno` of `git status`, are no bundles.
         if letters.len() > 1 && self.row.shape(&word.text) == Some(Shape::Alone) {
             self.flag(&word.text, None);
             return Ok(());
@@ -194,6 +197,8 @@ impl Reading<'_, '_> {
                 None => return Err(self.unknown(&flag)),
                 Some(Shape::Alone) => self.flag(&flag, None),
                 Some(Shape::MaybeValue) => {
+                    // An attached value of a short flag could be meant as further flags; only
+                    // numbers are safe.
                     let is_number = |byte: u8| byte.is_ascii_digit() || byte == b'%';
                     if !after.bytes().all(is_number) {
                         return Err(self.bad_value(&flag));
@@ -213,6 +218,7 @@ impl Reading<'_, '_> {
             return Err(self.bad_value(flag));
         };
         let mut characters = word.text.chars();
+        // `-5` is a number for `head -n -5`; anything else with a dash may be a flag.
         let looks_like_flag = characters.next() == Some('-')
             && !characters.next().is_some_and(|next| next.is_ascii_digit());
         if word.glob || word.home || looks_like_flag {

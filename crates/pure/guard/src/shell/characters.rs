@@ -1,10 +1,10 @@
-//! Characters that hide something: from a reader of the line, or from one of two parsers.
+//! Check for characters that hide something from a reader of the line, or from one of two parsers.
 
 use super::LONGEST_LINE;
 use super::reason::Reason;
 use crate::paths::is_invisible;
 
-/// Whether what is seen is what there is.
+/// Checks that the line consists of visible characters and plain blanks.
 pub(super) fn check(line: &str) -> Result<(), Reason> {
     if line.is_empty() {
         return Err(Reason::Empty);

@@ -1,16 +1,16 @@
-//! A first reading of the line: words and operators, by quotes alone.
+//! Lexer: splits a line into words and operators, by quotes alone.
 //!
 //! # Model
-//! The parser that follows knows the whole language and goes as deep as its input does. This one
-//! knows only quotes, so it can neither be led astray nor down: it refuses what opens a deeper level
-//! (substitutions, brackets, reserved words) before the parser sees it. The words it found are
-//! compared with the parser's afterwards. A line that two readers understand differently is refused.
+//! The parser that follows knows the whole language and recurses as deep as its input. This lexer
+//! knows only quotes, so it can neither be misled nor made to recurse: it refuses what opens a
+//! deeper level (substitutions, brackets, reserved words) before the parser sees it. Its words are
+//! compared with the parser's afterwards; a line that the two read differently is refused.
 
 use super::MOST_BRACKETS;
 use super::reason::Reason;
 use super::word::Word;
 
-/// Words that begin something longer where a command is expected.
+/// Reserved words that begin a compound command, with the name of the construct.
 const RESERVED: [(&str, &str); 19] = [
     ("if", "a condition"),
     ("then", "a condition"),
@@ -33,16 +33,16 @@ const RESERVED: [(&str, &str); 19] = [
     ("[[", "a test in `[[ ]]`"),
 ];
 
-/// A piece of a line.
+/// Piece of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token<'a> {
-    /// As it is written, quotes included.
+    /// Word as written, quotes included.
     Word(&'a str),
-    /// One of the characters that end a word, or a few in a row.
+    /// Characters that end a word, one or several in a row.
     Operator(&'a str),
 }
 
-/// The words of a line, as they are written. Without numbers before `<` and `>`.
+/// Words of a line as written, without file descriptors before `<` and `>`.
 pub(super) fn words(line: &str) -> Result<Vec<&str>, Reason> {
     let tokens = tokens(line)?;
     let mut words = Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn words(line: &str) -> Result<Vec<&str>, Reason> {
         match token {
             Token::Operator(operator) => {
                 check_operator(operator)?;
-                // To the parser, `2>&1` stands before it.
+                // The parser expands `|&` to `2>&1 |`; its word is added here for the comparison.
                 if *operator == "|&" {
                     words.push("1");
                 }
@@ -95,11 +95,12 @@ fn check_reserved(word: &str) -> Result<(), Reason> {
     }
 }
 
-/// `2` in `2>`, with nothing between.
+/// Whether a word is a file descriptor: `2` in `2>`, with nothing in between.
 fn is_descriptor(line: &str, word: &str, next: Option<&Token<'_>>) -> bool {
     let Some(Token::Operator(operator)) = next else {
         return false;
     };
+    // Both are slices of the line, so that the difference of addresses is the offset.
     let place = |piece: &str| piece.as_ptr().addr() - line.as_ptr().addr();
     word.bytes().all(|byte| byte.is_ascii_digit())
         && operator.starts_with(['<', '>'])
@@ -113,6 +114,7 @@ fn tokens(line: &str) -> Result<Vec<Token<'_>>, Reason> {
         let (length, is_operator) = if is_operator(first) {
             let end = rest.find(|character| !is_operator(character));
             (end.unwrap_or(rest.len()), true)
+        // Interactive and other shells differ in whether `#` begins a comment.
         } else if first == '#' {
             return Err(Reason::Comment);
         } else {
@@ -133,7 +135,7 @@ fn is_operator(character: char) -> bool {
     matches!(character, '|' | '&' | ';' | '<' | '>' | '(' | ')')
 }
 
-/// Up to a space or operator outside of quotes.
+/// Length up to a blank or operator outside of quotes.
 fn word_length(text: &str) -> Result<usize, Reason> {
     let unfinished = || Reason::Unparsable {
         detail: "a quote or an escape is not finished".to_owned(),
@@ -146,6 +148,8 @@ fn word_length(text: &str) -> Result<usize, Reason> {
             (None, ' ' | '\t') => return Ok(at),
             (None, _) if is_operator(character) => return Ok(at),
             (None, '\'' | '"') => quote = Some(character),
+            // Refused here already: inside a substitution the quotes start anew, which this lexer
+            // does not follow.
             (None, '$' | '`') => {
                 let word = text.split([' ', '\t']).next().unwrap_or(text);
                 return Err(Reason::Expansion {

@@ -1,23 +1,23 @@
-//! Whether a command line only reads.
+//! Judge of command lines: whether a line only reads.
 //!
 //! # Model
-//! A list of what is allowed, never of what is forbidden. A line passes when
+//! An allow list, never a block list. A line passes when
 //! 1. its characters hide nothing (`characters`);
-//! 2. a reader of quotes and a real parser agree on its words (`lexer`), and the parser finds
-//!    nothing but simple commands joined by `|`, `&&`, `||` and `;`, with no redirection to a file
+//! 2. a lexer of quotes and a full parser agree on its words (`lexer`), and the parser finds only
+//!    simple commands joined by `|`, `&&`, `||` and `;`, with no redirection to a file
 //!    (`structure`);
-//! 3. each word means what it says: no substitution, no variable, no expansion that could turn
-//!    into a flag (`word`);
-//! 4. each command is in the table, with flags that are in its row, spelled out (`commands`);
-//! 5. what it reads lies where the [`Policy`] lets it read (`places`).
+//! 3. each word means what it says: no substitution, no variable, no expansion that could turn into
+//!    a flag (`word`);
+//! 4. each command is in the table, and its flags are in its row, spelled out (`commands`);
+//! 5. the files it reads lie where the [`Policy`] permits (`places`).
 //!
-//! Everything else is refused with a [`Reason`], which says what and, where there is a way, how to
-//! write it instead.
+//! Everything else is refused with a [`Reason`], which names the part and, where there is one, the
+//! way to rewrite it.
 //!
 //! # Not here
-//! Running anything. The check is of the text; whoever runs the line does so with a time limit, with
-//! no terminal (so that nothing starts a pager), and where the kernel can in a sandbox without
-//! write access and network.
+//! Running anything. The verdict is about text; the executor runs the line with a time limit,
+//! without a terminal (so that no pager starts), with [`ENVIRONMENT`] set, and where the kernel
+//! permits in a sandbox without write access and network.
 
 mod arguments;
 mod characters;
@@ -35,21 +35,24 @@ pub use reason::Reason;
 
 use structure::Simple;
 
-/// The longest line that is looked at, in bytes.
+/// Longest line in bytes that is judged. Longer ones are scripts, which nothing here could judge
+/// usefully; the bound also limits the parser's time.
 pub const LONGEST_LINE: usize = 8 * 1024;
-/// The most commands in one line.
+/// Upper bound on commands in one line: far above real pipelines, and a bound on the work.
 pub const MOST_COMMANDS: usize = 64;
-/// The most `[` in one word: the parser goes one level deeper for each, looking for elements of
-/// lists.
+/// Upper bound on `[` in one word: the parser recurses for each, in search of array elements, and
+/// some thousands overflow its stack.
 pub const MOST_BRACKETS: usize = 32;
-/// The most shells within shells (`sh -c "sh -c …"`).
+/// Upper bound on nested shells (`sh -c "sh -c …"`); each level hides the command from a reader of
+/// the log.
 pub const MOST_SHELLS: usize = 2;
 
-/// What the environment of a line that passed must hold, for the same line to start nothing else:
+/// Environment that an executor has to set for a line that passed, so that it starts nothing else:
 /// no pager, no start-up file of a shell, no configuration that names programs.
 ///
-/// A repository's own configuration stays in force: whoever can write it could do as much before.
-/// One that lies unpacked among the files of another (which makes it the model's to choose) does not.
+/// A repository's own configuration stays in force, since its writer could run programs anyway. A
+/// bare repository that lies unpacked among other files, and could be placed there by the model, is
+/// excluded (`safe.bareRepository`).
 pub const ENVIRONMENT: [(&str, &str); 17] = [
     ("BASH_ENV", ""),
     ("ENV", ""),
@@ -70,29 +73,29 @@ pub const ENVIRONMENT: [(&str, &str); 17] = [
     ("LESSOPEN", ""),
 ];
 
-/// The judgement of a command line.
+/// Verdict on a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It only reads.
+    /// The line only reads.
     Allow,
-    /// It may do more, or it cannot be told.
+    /// The line may do more, or its effect is unknown.
     Refuse(Reason),
 }
 
 impl Verdict {
-    /// Whether it only reads.
+    /// Whether the line only reads.
     pub fn is_allowed(&self) -> bool {
         *self == Self::Allow
     }
 }
 
-/// Judges a command line under the strictest [`Policy`]: contents are read below the working
-/// directory only, and nothing asks the network.
+/// Judges a command line under the strictest [`Policy`]: contents are read only below the working
+/// directory, and nothing uses the network.
 pub fn classify(command_line: &str) -> Verdict {
     classify_with(command_line, &Policy::default())
 }
 
-/// Judges a command line.
+/// Judges a command line under a policy.
 pub fn classify_with(command_line: &str, policy: &Policy) -> Verdict {
     match check_line(command_line, policy, 0) {
         Ok(()) => Verdict::Allow,
@@ -100,8 +103,9 @@ pub fn classify_with(command_line: &str, policy: &Policy) -> Verdict {
     }
 }
 
-/// `depth` counts the shells around it.
+/// Judges a line inside `depth` shells.
 fn check_line(line: &str, policy: &Policy, depth: usize) -> Result<(), Reason> {
+    // A newline at the end is common in tool input and harmless; one inside separates commands.
     let line = line.trim_matches([' ', '\t', '\n']);
     characters::check(line)?;
     let commands = structure::read(line, policy)?;

@@ -1,25 +1,25 @@
-//! What the caller lets a line do.
+//! Policy of the caller for a command line.
 
 use std::path::PathBuf;
 
-/// Where contents of files may be read. Names may be listed anywhere.
+/// Directories whose files may be read. Names may be listed anywhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
     /// Below the working directory: no absolute path, no `..`, no `~`.
     #[default]
     Inside,
-    /// Also below these directories, named by absolute paths.
+    /// Also below these directories, given by absolute paths.
     Below(Vec<PathBuf>),
-    /// Anywhere but devices and what the kernel shows as files.
+    /// Anywhere except devices and files that the kernel generates.
     Anywhere,
 }
 
-/// What the caller lets a line do.
+/// Permissions of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Where contents may be read.
+    /// Directories whose files may be read.
     pub reach: Reach,
-    /// Whether commands that ask the network may run. What is asked for can carry away what was
-    /// read, so this is off unless the caller says otherwise.
+    /// Whether commands may use the network. Off by default: a request can carry away what was
+    /// read.
     pub network: bool,
 }

@@ -1,186 +1,187 @@
-//! Why a command line is refused.
+//! Reasons to refuse a command line.
 
 use super::{LONGEST_LINE, MOST_BRACKETS, MOST_COMMANDS};
 use serde::Serialize;
 
-/// Why a command line is refused. The message says what, and the remedy where there is one.
+/// Reason to refuse a command line. Each message names the part, and the remedy where there is one.
+/// Models read these messages as tool results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reason {
-    /// Nothing to run.
+    /// Line without a command.
     #[error("there is no command")]
     Empty,
-    /// Longer than anything a person would check.
+    /// Line that is longer than the limit.
     #[error("the line has {bytes} bytes; at most {LONGEST_LINE} are looked at")]
     TooLong {
-        /// Its length.
+        /// Length of the line in bytes.
         bytes: usize,
     },
-    /// Too many commands.
+    /// Line with more commands than the limit.
     #[error("the line has {count} commands; at most {MOST_COMMANDS} are looked at")]
     TooManyCommands {
-        /// How many there are.
+        /// Number of commands in the line.
         count: usize,
     },
-    /// Too many brackets.
+    /// Word with more brackets than the limit.
     #[error("a word has more than {MOST_BRACKETS} opening brackets")]
     TooManyBrackets,
-    /// Shells in shells.
+    /// Shells nested more deeply than the limit.
     #[error("shells start shells too many times over; write the command itself")]
     TooManyShells,
-    /// A line break.
+    /// Line break, which separates commands.
     #[error("the line has a line break; join commands with `;` or `&&`")]
     LineBreak,
-    /// A control character.
+    /// Control character, which terminals interpret.
     #[error("the line has the control character U+{code:04X}")]
     Control {
-        /// The character's number.
+        /// Code point of the character.
         code: u32,
     },
-    /// A character that cannot be seen, or a space that is none to the shell.
+    /// Invisible character, or a space that is none to the shell.
     #[error("the line has the invisible character or unusual space U+{code:04X}")]
     Invisible {
-        /// The character's number.
+        /// Code point of the character.
         code: u32,
     },
-    /// The rest of the line is hidden from one reader and not from another.
+    /// Comment: the rest of the line is read differently by different shells.
     #[error("the line has a comment; leave it out")]
     Comment,
-    /// The parser cannot make sense of it.
+    /// Line that cannot be parsed.
     #[error("the line cannot be parsed: {detail}")]
     Unparsable {
-        /// What the parser said.
+        /// Message of the parser or lexer.
         detail: String,
     },
-    /// Loops, conditions, groups, functions, tests, arithmetic.
+    /// Compound command: loop, condition, group, function, test, arithmetic.
     #[error("{what} is not allowed; write plain commands joined by `|`, `&&`, `||` or `;`")]
     Compound {
-        /// What it is.
+        /// Name of the construct, with its article.
         what: &'static str,
     },
-    /// `&`.
+    /// Background command with `&`: it would outlive the time limit.
     #[error("a command is sent to the background; leave out the `&`")]
     Background,
-    /// `!` before a command.
+    /// Negation with `!` before a command.
     #[error("`!` before a command is not allowed")]
     Negation,
-    /// `time` before a command.
+    /// Keyword `time` before a command.
     #[error("`time` before a command is not allowed; write the command itself")]
     Timing,
-    /// `NAME=value`.
+    /// Variable assignment `NAME=value`: variables such as `LD_PRELOAD` start programs.
     #[error("`{name}=…` sets a variable")]
     Assignment {
-        /// The variable.
+        /// Name of the variable.
         name: String,
     },
-    /// `>` to a file, or a file descriptor that is not the output.
+    /// Redirection to a file, or of an unusual file descriptor.
     #[error(
         "the redirection `{redirection}` may write to a file; only `2>&1` and `/dev/null` are allowed"
     )]
     Redirection {
-        /// As it is written.
+        /// Redirection as the parser prints it.
         redirection: String,
     },
-    /// `<<`, `<<<`.
+    /// Here document (`<<`) or here string (`<<<`).
     #[error("{what} is not allowed")]
     HereDocument {
-        /// What it is.
+        /// Name of the construct, with its article.
         what: &'static str,
     },
-    /// `$`, backquotes.
+    /// Expansion by `$` or backquotes.
     #[error("`{word}` is expanded by the shell; write the text itself, in single quotes")]
     Expansion {
-        /// As it is written.
+        /// Word as written, quotes included.
         word: String,
     },
-    /// `{a,b}`.
+    /// Brace expansion, such as `{a,b}`.
     #[error("`{word}` is expanded to several words; write them out")]
     Braces {
-        /// As it is written.
+        /// Word as written, quotes included.
         word: String,
     },
-    /// A pattern whose matches could be taken for something else.
+    /// Pattern whose matches could act as flags or lead elsewhere.
     #[error(
         "`{word}` may match names that act as flags or lead elsewhere; write `./` before it, or quote it"
     )]
     Glob {
-        /// As it is written.
+        /// Pattern without its quotes.
         word: String,
     },
-    /// A home other than `~/`.
+    /// Home directory of another user, or `~+` and `~-`.
     #[error("`{word}` names somebody's directory; write the path")]
     Tilde {
-        /// As it is written.
+        /// Word as written, quotes included.
         word: String,
     },
-    /// A command name that is quoted, escaped or a path.
+    /// Command name that is quoted, escaped or a path.
     #[error("the command name `{name}` is not written plainly")]
     HiddenCommand {
-        /// As it is written.
+        /// Name without its quotes.
         name: String,
     },
-    /// Not in the table.
+    /// Command without a row in the table.
     #[error("`{command}` is not one of the commands that only read")]
     UnknownCommand {
-        /// The command.
+        /// Name of the command.
         command: String,
     },
-    /// In no list, because it can write or run something.
+    /// Known command that has no row because it can write or run something.
     #[error("`{command}` is refused: {why}")]
     Dangerous {
-        /// The command.
+        /// Name of the command.
         command: String,
-        /// What it can do.
+        /// Effect that excludes it, as a clause.
         why: &'static str,
     },
-    /// It would send something out.
+    /// Command that uses the network, where the policy forbids it.
     #[error("`{command}` asks the network, which is not allowed here")]
     Network {
-        /// The command.
+        /// Name of the command with its subcommand.
         command: String,
     },
-    /// A command of commands without one.
+    /// Command that needs a subcommand with a row, and has none.
     #[error("`{command}` needs one of its reading subcommands")]
     Subcommand {
-        /// The command.
+        /// Name of the command.
         command: String,
     },
-    /// A flag that is not in the command's row.
+    /// Flag that is not in the command's row.
     #[error("`{flag}` is not one of the flags allowed for `{command}`")]
     UnknownFlag {
-        /// The command.
+        /// Name of the command.
         command: String,
-        /// The flag.
+        /// Flag without its value.
         flag: String,
     },
-    /// A flag whose value is missing, superfluous or looks like a flag.
+    /// Flag whose value is missing, superfluous or looks like a flag.
     #[error("the value of `{flag}` of `{command}` is missing or not allowed")]
     FlagValue {
-        /// The command.
+        /// Name of the command.
         command: String,
-        /// The flag.
+        /// Flag without its value.
         flag: String,
     },
-    /// An argument the command does not take, or could write to.
+    /// Operand that the command does not take, or could write to.
     #[error("`{argument}` is not allowed as an argument of `{command}`: {why}")]
     Argument {
-        /// The command.
+        /// Name of the command.
         command: String,
-        /// The argument.
+        /// Operand as written, without quotes.
         argument: String,
-        /// What is wrong with it.
+        /// Reason as a clause.
         why: &'static str,
     },
-    /// Outside of where contents may be read.
+    /// Path outside the directories whose contents may be read.
     #[error("`{path}` lies outside of what may be read; name a path below the working directory")]
     Outside {
-        /// The path.
+        /// Path without its quotes.
         path: String,
     },
-    /// A device, or what the kernel shows as a file.
+    /// Device, or a file that the kernel generates.
     #[error("`{path}` is a device or a file of the kernel")]
     Device {
-        /// The path.
+        /// Path without its quotes.
         path: String,
     },
 }

@@ -1,7 +1,7 @@
-//! The small languages inside arguments, each cut down to what only reads.
+//! Languages inside arguments (`sed`, `jq`, `printf`), each reduced to its reading part.
 
-/// A `sed` script of addresses with `p`, `d`, `q`, `=` and `s` without the flags `w` and `e`,
-/// joined by `;`.
+/// Whether a `sed` script only prints: addresses with `p`, `d`, `q`, `=`, and `s` without the flags
+/// `w` (writes a file) and `e` (runs a command), joined by `;`.
 pub(super) fn sed_only_prints(script: &str) -> bool {
     let mut rest = script.trim_start_matches([' ', ';']);
     if rest.is_empty() {
@@ -21,7 +21,7 @@ pub(super) fn sed_only_prints(script: &str) -> bool {
     true
 }
 
-/// What comes after one command with its addresses.
+/// Rest of the script after one command with its addresses; none if it is not permitted.
 fn sed_command(text: &str) -> Option<&str> {
     let mut rest = text;
     if let Some(after) = sed_address(rest) {
@@ -44,7 +44,7 @@ fn sed_command(text: &str) -> Option<&str> {
     }
 }
 
-/// A line number, `$`, or a pattern between slashes.
+/// Rest after an address: a line number, `$`, or a pattern between slashes.
 fn sed_address(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix('$') {
         return Some(rest);
@@ -60,6 +60,7 @@ fn sed_address(text: &str) -> Option<&str> {
 
 fn sed_substitution(text: &str) -> Option<&str> {
     let delimiter = text.chars().next()?;
+    // GNU and BSD versions differ on such delimiters.
     if delimiter.is_alphanumeric() || matches!(delimiter, '\\' | ' ' | ';') {
         return None;
     }
@@ -69,7 +70,7 @@ fn sed_substitution(text: &str) -> Option<&str> {
     brackets_close(pattern).then(|| rest.trim_start_matches(is_flag))
 }
 
-/// Up to the delimiter, which an escape hides.
+/// Part up to the delimiter, which a backslash escapes, and the rest.
 fn sed_part(text: &str, delimiter: char) -> Option<(&str, &str)> {
     let mut characters = text.char_indices();
     while let Some((at, character)) = characters.next() {
@@ -83,18 +84,19 @@ fn sed_part(text: &str, delimiter: char) -> Option<(&str, &str)> {
     None
 }
 
-/// Versions of `sed` differ in whether a delimiter in brackets counts. Where every bracket closes
-/// within the part, they agree.
+/// Whether every bracket closes within the part. Versions of `sed` differ in whether a delimiter
+/// inside brackets ends the part; with closed brackets they agree.
 fn brackets_close(pattern: &str) -> bool {
     let last_open = pattern.rfind('[');
     let last_close = pattern.rfind(']');
     last_open.is_none() || last_close > last_open
 }
 
-/// A filter that reads neither the environment nor other files.
+/// Whether a `jq` filter reads neither the environment nor other files.
 pub(super) fn jq_only_reads(filter: &str) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     let words = filter.split(|character: char| !is_word(character));
+    // By whole words anywhere, strings included: refusing a harmless text costs little.
     let forbidden = [
         "env",
         "ENV",
@@ -109,8 +111,7 @@ pub(super) fn jq_only_reads(filter: &str) -> bool {
     !words.into_iter().any(|word| forbidden.contains(&word))
 }
 
-/// A format whose conversions print an argument and do nothing else: `%n` of some shells sets a
-/// variable.
+/// Whether a `printf` format only prints its arguments: `%n` of some shells sets a variable.
 pub(super) fn printf_only_prints(format: &str) -> bool {
     let mut rest = format;
     while let Some((_, after)) = rest.split_once('%') {

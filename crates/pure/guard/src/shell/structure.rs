@@ -1,7 +1,7 @@
-//! From a line to its simple commands, by a parser of the shell language.
+//! Parser stage: from a line to its simple commands, by a parser of the shell language.
 //!
-//! What the parser makes of the line is taken apart by exhaustive matches, so that a new kind of
-//! command or redirection in a later version of it is a question the compiler asks.
+//! The syntax tree is taken apart by exhaustive matches, so that a new kind of command or
+//! redirection in a later version of the parser is a compile error and not a gap.
 
 use super::MOST_COMMANDS;
 use super::lexer;
@@ -16,14 +16,14 @@ use brush_parser::ast::{
 };
 use brush_parser::{Parser, ParserOptions};
 
-/// A command and its words.
+/// Simple command with its words.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Simple {
     pub(super) name: String,
     pub(super) words: Vec<Word>,
 }
 
-/// The simple commands of a line, if there is nothing else in it.
+/// Simple commands of a line, if it contains nothing else.
 pub(super) fn read(line: &str, policy: &Policy) -> Result<Vec<Simple>, Reason> {
     let words = lexer::words(line)?;
     let options = ParserOptions::default();
@@ -40,6 +40,7 @@ pub(super) fn read(line: &str, policy: &Policy) -> Result<Vec<Simple>, Reason> {
     for list in &program.complete_commands {
         reading.list(list)?;
     }
+    // A line that lexer and parser read differently has a reading that was not judged.
     if reading.words != words {
         return Err(Reason::Unparsable {
             detail: "two readers understand it differently".to_owned(),
@@ -55,13 +56,14 @@ pub(super) fn read(line: &str, policy: &Policy) -> Result<Vec<Simple>, Reason> {
 struct Reading<'a> {
     policy: &'a Policy,
     commands: Vec<Simple>,
-    /// Every word seen, as it is written, in the order of the line.
+    /// Every word seen, as written, in the order of the line.
     words: Vec<String>,
 }
 
 impl Reading<'_> {
     fn list(&mut self, list: &CompoundList) -> Result<(), Reason> {
         for item in &list.0 {
+            // A background command would outlive the time limit.
             if matches!(item.1, SeparatorOperator::Async) {
                 return Err(Reason::Background);
             }
@@ -112,6 +114,7 @@ impl Reading<'_> {
     fn simple(&mut self, simple: &SimpleCommand) -> Result<Simple, Reason> {
         let mut words = Vec::new();
         for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
+            // Before the command name only: it changes the environment of the command.
             if let Item::AssignmentWord(assignment, _) = item {
                 let name = assignment.name.to_string();
                 return Err(Reason::Assignment { name });
@@ -122,6 +125,8 @@ impl Reading<'_> {
         let name = self.word(&name.value)?;
         let is_plain =
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        // A quoted or escaped name may look like one command and be another; a path may name any
+        // program.
         if !name.plain || name.glob || name.home || !name.text.bytes().all(is_plain) {
             return Err(Reason::HiddenCommand { name: name.text });
         }
@@ -174,7 +179,7 @@ impl Reading<'_> {
                 match kind {
                     Kind::Write | Kind::Append => allow_if(to_output && word == NOWHERE, refused),
                     Kind::DuplicateOutput => {
-                        // `|&` is read as if `2>&1` stood before it.
+                        // The parser reads `|&` as if `2>&1` stood before it.
                         allow_if(to_output && matches!(word.as_str(), "1" | "2"), refused)
                     }
                     Kind::Read if matches!(fd, None | Some(0)) => {
@@ -202,5 +207,5 @@ fn allow_if(allowed: bool, refused: impl Fn() -> Reason) -> Result<(), Reason> {
     if allowed { Ok(()) } else { Err(refused()) }
 }
 
-/// Where output may go and is gone.
+/// Only permitted target of a redirection: it discards everything.
 const NOWHERE: &str = "/dev/null";

@@ -1,25 +1,26 @@
-//! One word of a command line, as the command would get it.
+//! Word of a command line, in the form the command receives.
 
 use super::reason::Reason;
 
-/// A word without anything the shell replaces, except file name patterns that stay what they are.
+/// Word without any part that the shell replaces, except file name patterns, which are marked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
-    /// What the command gets. Of a pattern, the pattern.
+    /// Text that the command receives; for a pattern, the pattern itself.
     pub(super) text: String,
-    /// Whether the shell would replace it by the names of files it matches.
+    /// Whether the shell would replace it by the names of matching files.
     pub(super) glob: bool,
     /// Whether it begins with the user's home, written `~`.
     pub(super) home: bool,
-    /// Whether every character of it was written as it is, without quotes.
+    /// Whether every character was written literally, without quotes or escapes.
     pub(super) plain: bool,
 }
 
-/// What may follow a `$` in double quotes for it to be just that, as in `grep "end$"`.
+/// Characters after which a `$` in double quotes is literal, as in `grep "end$"`. Every other one
+/// may begin an expansion in some shell.
 const AFTER_LITERAL_DOLLAR: [char; 5] = ['"', '|', ')', ' ', '/'];
 
 impl Word {
-    /// A part of another word, such as the value after `=`.
+    /// Part of another word, such as the value after `=`.
     pub(super) fn literal(text: &str, glob: bool) -> Self {
         Self {
             text: text.to_owned(),
@@ -29,7 +30,7 @@ impl Word {
         }
     }
 
-    /// Takes the quotes off, or says what in it the shell would replace.
+    /// Removes the quotes, or returns the part that the shell would replace.
     pub(super) fn read(raw: &str) -> Result<Self, Reason> {
         let mut reader = Reader {
             raw,
@@ -52,9 +53,9 @@ struct Reader<'a> {
     raw: &'a str,
     rest: &'a str,
     word: Word,
-    /// A `{` was seen outside of quotes.
+    /// Whether a `{` was seen outside of quotes.
     braces: bool,
-    /// So was what makes a list or a range of braces.
+    /// Whether a comma or `..` was, which makes braces expand.
     list: bool,
 }
 
@@ -71,7 +72,8 @@ impl Reader<'_> {
                     self.word.text.push(escaped);
                 }
                 '$' | '`' => return Err(self.expansion()),
-                // Only a broken reading of the line puts one of these into a word.
+                // Only a lexer error puts one of these into a word; refused as a second line of
+                // defence.
                 '(' | ')' | '<' | '>' | '&' | '|' | ';' | ' ' | '\t' => {
                     return Err(self.unfinished());
                 }
@@ -97,7 +99,8 @@ impl Reader<'_> {
         self.word.text.push(character);
     }
 
-    /// `~` and `~/…` are the home of whoever runs it. `~name`, `~+`, `~-` are something else.
+    /// Marks `~` and `~/…` as the user's home. `~name`, `~+` and `~-` lead elsewhere and are
+    /// refused.
     fn tilde(&mut self) -> Result<(), Reason> {
         if let Some(after) = self.rest.strip_prefix('~') {
             if !after.is_empty() && !after.starts_with('/') {
@@ -128,6 +131,7 @@ impl Reader<'_> {
                 '"' => return Ok(()),
                 '\\' => {
                     let escaped = self.next().ok_or_else(|| self.unfinished())?;
+                    // Inside double quotes a backslash escapes only these; otherwise it is literal.
                     if !matches!(escaped, '$' | '`' | '"' | '\\') {
                         self.word.text.push('\\');
                     }

@@ -1,9 +1,9 @@
 //! Lines that pass, run by a real shell.
 //!
 //! # Model
-//! Labelled lines are changed at random and judged. Those that pass are run by bash in a folder of
-//! their own, where every program is a stand-in: those of the table do nothing, others leave a
-//! trace. A line that changes the folder or leaves a trace should not have passed.
+//! Labelled lines are mutated at random and judged. Those that pass are run by bash in a folder of
+//! their own, where every program is a stub: those of the table do nothing, others leave a trace. A
+//! line that changes the folder or leaves a trace should not have passed.
 #![expect(
     clippy::disallowed_methods,
     reason = "the subject is what a shell does to the disk"
@@ -20,9 +20,9 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 const BASH: &str = "/bin/bash";
-/// Lines that are made and judged.
+/// Number of lines generated and judged: some hundreds of them pass and are run, within seconds.
 const LINES: u64 = 6_000;
-/// What is put into lines.
+/// Pieces inserted into lines.
 const PIECES: [&str; 62] = [
     "'",
     "\"",
@@ -109,7 +109,7 @@ fn what_passes_changes_nothing_when_it_runs() {
     let mut run = 0;
     for seed in 0..LINES {
         let mut random = Random::new(seed + 1);
-        // Most begin with a line that passes, for more of them to pass once changed.
+        // Most start from a line that passes, so that more of them pass after the mutation.
         let wanted = random.below(4) > 0;
         let of_kind: Vec<&Case> = cases
             .iter()
@@ -161,7 +161,7 @@ fn changed(line: &str, random: &mut Random) -> String {
     line.into_iter().collect()
 }
 
-/// The folder lines run in.
+/// Folder in which lines are run.
 struct Ground {
     directory: TempDir,
 }
@@ -217,7 +217,7 @@ impl Ground {
         state
     }
 
-    /// What a line does that it should not.
+    /// Forbidden effect of a line, if it has one.
     fn effect(&self, line: &str) -> Option<&'static str> {
         let before = self.state();
         Command::new(BASH)

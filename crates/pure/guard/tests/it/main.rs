@@ -1,4 +1,4 @@
-//! The guard against real material and against itself.
+//! Integration tests of the guard, against real material and against itself.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

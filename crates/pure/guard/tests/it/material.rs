@@ -1,4 +1,4 @@
-//! Real material beside the workspace, where there is any.
+//! Access to real material beside the workspace; tests skip with a message where it is absent.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stderr,
@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file or folder of the material. `None`, with a message, if it is not there.
+/// File or folder of the material. `None`, with a message, if it is absent.
 pub(crate) fn place(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3)?;
     let path = root.join("../shared/material").join(name);
@@ -19,7 +19,7 @@ pub(crate) fn place(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// The text of a file of the material.
+/// Text of a file of the material.
 pub(crate) fn text(name: &str) -> Option<String> {
     Some(fs::read_to_string(place(name)?).unwrap())
 }

@@ -1,4 +1,4 @@
-//! Strings that break parsers: no judge panics, hangs or lets them lead astray.
+//! Strings that break parsers: no judge panics, hangs or is misled by them.
 
 use crate::material;
 use dormouse_guard::paths::SafePath;
@@ -39,7 +39,7 @@ fn no_naughty_string_is_a_command() {
             !classify(&text).is_allowed() || text == "true" || text == "false",
             "{text:?}"
         );
-        // As an argument they may pass or not, but must be judged.
+        // As an argument they may pass or not, but have to be judged.
         let quoted = format!("grep -F '{text}' notes.md");
         if classify(&quoted).is_allowed() {
             assert!(!text.contains(['\n', '\0']), "{text:?}");

@@ -1,11 +1,11 @@
-//! Random text from a pattern, the same in every run.
+//! Random text that matches a pattern, the same in every run.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// How often `*` and `+` repeat at most beyond the least.
+/// Upper bound on extra repetitions for `*` and `+`: longer texts test nothing new.
 const MOST_MORE: u32 = 20;
 
-/// A small generator of numbers.
+/// Small pseudo-random generator with a seed.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -13,7 +13,7 @@ impl Random {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// A number below `end`.
+    /// Number from 0 to below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -21,7 +21,7 @@ impl Random {
         usize::try_from((self.0 >> 11) % u64::try_from(end.max(1)).unwrap()).unwrap()
     }
 
-    /// A text the pattern matches. Places such as `^` and `\b` are not looked at.
+    /// Text that the pattern matches. Assertions such as `^` and `\b` are ignored.
     pub(crate) fn text(&mut self, pattern: &Hir) -> String {
         let mut text = String::new();
         self.write(pattern, &mut text);
@@ -32,7 +32,7 @@ impl Random {
         match pattern.kind() {
             HirKind::Empty | HirKind::Look(_) => {}
             HirKind::Literal(literal) => text.push_str(std::str::from_utf8(&literal.0).unwrap()),
-            // A lone `.` is meant as one more often than not.
+            // A lone `.` is meant literally more often than not.
             HirKind::Class(Class::Unicode(class))
                 if class.ranges().len() < 3 && class.maximum_len() == Some(4) =>
             {
@@ -59,7 +59,7 @@ impl Random {
         }
     }
 
-    /// Printable ASCII where there is any: no vendor makes keys of anything else.
+    /// Printable ASCII where possible: vendors make keys of nothing else.
     fn one_of(&mut self, class: &Class) -> char {
         let ranges: Vec<(u32, u32)> = match class {
             Class::Unicode(class) => class

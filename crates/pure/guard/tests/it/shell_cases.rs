@@ -1,5 +1,4 @@
-//! Our own labelled command lines: `tests/data/shell_cases.jsonl`, each with the class of trick it
-//! stands for.
+//! Labelled command lines of our own: `tests/data/shell_cases.jsonl`, each with its class of trick.
 
 use dormouse_guard::shell::{Verdict, classify};
 use serde::Deserialize;

@@ -1,23 +1,23 @@
-//! The labelled command lines of the material.
+//! Labelled command lines of the material.
 
 use crate::material;
 use dormouse_guard::shell::{Policy, Reach, Verdict, classify_with};
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// Harmless lines that must pass, in a hundred.
+/// Least percentage of harmless lines that have to pass; the measured figure is 97.
 const LEAST_ALLOWED: usize = 90;
 
 #[derive(Deserialize)]
 struct Case {
     cmd: String,
     read_only: bool,
-    /// What the case's authors let the line do.
+    /// Permissions that the authors of the case assume.
     opts: String,
 }
 
 impl Case {
-    /// The corpus takes asking the network for reading.
+    /// Policy of a case. The corpus counts network requests as reading.
     fn policy(&self, network: bool) -> Policy {
         let reach = if self.opts.contains("allowExternalPaths: true") {
             Reach::Anywhere

@@ -1,4 +1,4 @@
-//! What holds for every command line.
+//! Properties that hold for every command line.
 
 use dormouse_guard::shell::{
     LONGEST_LINE, MOST_BRACKETS, MOST_COMMANDS, Reason, Verdict, classify,
@@ -14,7 +14,7 @@ struct Case {
     line: String,
 }
 
-/// Lines that pass.
+/// Labelled lines that pass.
 static ALLOWED: LazyLock<Vec<String>> = LazyLock::new(|| {
     let text = include_str!("../data/shell_cases.jsonl");
     let cases = text
@@ -26,7 +26,7 @@ static ALLOWED: LazyLock<Vec<String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Each makes any line dangerous, wherever it stands outside of quotes.
+/// Pieces that make any line dangerous, wherever they stand outside of quotes.
 const DANGEROUS: [&str; 26] = [
     "; rm x",
     "&& touch x",
@@ -74,7 +74,7 @@ proptest! {
         let start = DANGEROUS[at].trim_start_matches(['|', '&', ';', ' ']);
         for joint in [";", "&&", "||", "|"] {
             let line = format!("ls {start} {joint} {line}");
-            // As plain words of `ls`, a command's name does nothing.
+            // As plain words of `ls`, command names do nothing.
             if start.contains(['$', '`', '<', '>', '\n', '\r', '(', ';']) {
                 prop_assert!(!classify(&line).is_allowed(), "{line}");
             }

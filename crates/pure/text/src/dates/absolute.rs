@@ -1,22 +1,24 @@
-//! Dates that say which day they are.
+//! Absolute dates: those that name their day.
 
 use super::names::{self, Unit};
 use super::{Days, Doubt, Form, Hit, Precision, Scanner, calendar};
 use jiff::civil::{Date, ISOWeekDate, Time, Weekday};
 
-/// Years that a number of four digits may be.
+/// Range in which a number of four digits counts as a year; outside it numbers are ports, sizes or
+/// counts.
 const YEARS: std::ops::RangeInclusive<u32> = 1900..=2199;
-/// How far a year of two digits may be from today.
+/// Greatest distance in years between a two-digit year and today; a farther one is more likely some
+/// other number.
 const NEAR_YEARS: i16 = 30;
-/// Before these a dotted number is a version.
+/// Words after which a dotted number is a version.
 const VERSIONS: &[&str] = &[
     "version", "versions", "release", "ver", "rev", "v", "tag", "build", "ip",
 ];
-/// Before these a day and month alone are a date.
+/// Words after which a day and month alone are a date.
 const BEFORE_DAY: &[&str] = &[
     "am", "bis", "ab", "vom", "seit", "den", "dem", "zum", "on", "by", "until", "since",
 ];
-/// Before these the name of a month alone is a date.
+/// Words after which the name of a month alone is a date.
 const BEFORE_MONTH: &[&str] = &[
     "in", "im", "by", "since", "until", "till", "seit", "bis", "ab", "during", "for",
 ];
@@ -48,7 +50,7 @@ impl Scanner<'_> {
         glued(at) && glued(at + 1) && self.token(at).is_some_and(|token| token.is_mark(mark))
     }
 
-    /// `2026-03-12`, `2026/03/12`, `2026-03`, `2026-W11`, `2026年3月12日`.
+    /// Matches `2026-03-12`, `2026/03/12`, `2026-03`, `2026-W11`, `2026年3月12日`.
     fn year_first(&self, at: usize) -> Option<Hit> {
         let year = self.year(at)?;
         if self.word(at + 1) == Some("年") && self.word(at + 3) == Some("月") {
@@ -83,12 +85,14 @@ impl Scanner<'_> {
             }
             return Some(hit);
         }
+        // `2026-3` is a subtraction or a section, `2026/03` a path: only the padded form with a
+        // dash counts.
         let padded = self.token(at + 2)?.number(2..3).is_some();
         let days = calendar::month(year, month).filter(|_| padded && mark == '-')?;
         Some(Hit::new(at + 3, days, Precision::Month, Form::Absolute))
     }
 
-    /// `20260312T143000Z`; without the time such a number is anything.
+    /// Matches `20260312T143000Z`; without the time such a number may be anything.
     fn compact(&self, at: usize) -> Option<Hit> {
         let date = self.token(at)?.number(8..9)?;
         let glued = |at: usize| self.token(at).filter(|token| token.glued);
@@ -108,7 +112,7 @@ impl Scanner<'_> {
         Some(hit)
     }
 
-    /// `12.3.2026`, `3/12/26`, `12-03-2026`, `am 12.3.`.
+    /// Matches `12.3.2026`, `3/12/26`, `12-03-2026`, `am 12.3.`.
     fn year_last(&self, at: usize) -> Option<Hit> {
         let first = self.small(at)?;
         if self.glued_mark(at + 1, '.')
@@ -127,6 +131,8 @@ impl Scanner<'_> {
             Some(year) => (year, true),
             None => (self.short_year(at + 4).filter(|_| mark == '/')?, false),
         };
+        // Both orders are in use; two readings are reported as an ambiguity instead of a silent
+        // guess.
         let month_first = Date::new(year, first, second).ok();
         let day_first = Date::new(year, second, first).ok();
         let (day, order) = match (month_first, day_first) {
@@ -152,7 +158,7 @@ impl Scanner<'_> {
             let day = Date::new(year, month, day).ok()?;
             return Some(Hit::day(at + 5, day, Form::Absolute));
         }
-        // Without a full year only a word before it tells a date from a version.
+        // Without a full year, only a preceding word tells a date from a version.
         before.filter(|word| BEFORE_DAY.contains(word))?;
         if self
             .token(at + 4)
@@ -174,10 +180,10 @@ impl Scanner<'_> {
             .then_some(year)
     }
 
-    /// A weekday before a date: `Thursday, 12 March 2026`, `Do., 12.3.2026`.
+    /// Matches a weekday before a date: `Thursday, 12 March 2026`, `Do., 12.3.2026`.
     fn weekday_and_date(&self, at: usize) -> Option<Hit> {
         let word = self.word(at)?;
-        // Without a capital the short forms are words: "do", "so".
+        // In lower case the short forms are words: "do", "so".
         let short = || names::short_weekday(word).filter(|_| self.tokens[at].is_capitalised());
         let weekday = names::weekday(word).or_else(short)?;
         let mut next = self.skip_mark(at + 1, '.');
@@ -190,7 +196,7 @@ impl Scanner<'_> {
             .or_else(|| self.year_last(next))
             .or_else(|| self.named(next))?;
         let fits = hit.days.first.weekday() == weekday;
-        // The right weekday settles what was in doubt, and the other reading may be the right one.
+        // A matching weekday resolves an ambiguity, possibly in favour of the other reading.
         match hit.doubt {
             _ if hit.precision != Precision::Day => None,
             Some(Doubt::Order(_) | Doubt::Year) | None if fits => Some(hit.doubting(None)),
@@ -201,15 +207,15 @@ impl Scanner<'_> {
         }
     }
 
-    /// Dates with the name of a month.
+    /// Matches dates with the name of a month.
     fn named(&self, at: usize) -> Option<Hit> {
         self.day_month(at)
             .or_else(|| self.month_day(at))
             .or_else(|| self.month_alone(at))
     }
 
-    /// The month at a place, its name perhaps cut short with a dot. Some are words as well, and
-    /// count only with a capital or a year.
+    /// Month at a position, its name possibly abbreviated with a dot. Some names are words as well
+    /// ("may", "march"); callers therefore require a capital or a year.
     fn month_name(&self, at: usize) -> Option<(i8, usize)> {
         let month = names::month(self.word(at)?)?;
         let short = self.token(at)?.text.chars().count() <= 4;
@@ -230,7 +236,7 @@ impl Scanner<'_> {
         )
     }
 
-    /// The day of a month with its ending: `12`, `12th`, `12.`.
+    /// Day of a month with its ending: `12`, `12th`, `12.`.
     fn ordinal(&self, at: usize) -> Option<(i8, usize)> {
         let day = self.small(at).filter(|day| (1..=31).contains(day))?;
         let ending = self.token(at + 1).filter(|token| token.glued);
@@ -243,7 +249,7 @@ impl Scanner<'_> {
         Some((day, at + 1 + usize::from(ended)))
     }
 
-    /// `12 March 2026`, `12th of March`, `12. März`, `12–14 March 2026`.
+    /// Matches `12 March 2026`, `12th of March`, `12. März`, `12–14 March 2026`.
     fn day_month(&self, at: usize) -> Option<Hit> {
         let (first, mut next) = self.ordinal(at)?;
         let mut last = first;
@@ -266,7 +272,7 @@ impl Scanner<'_> {
         )
     }
 
-    /// `March 12, 2026`, `Mar. 12th`.
+    /// Matches `March 12, 2026`, `Mar. 12th`.
     fn month_day(&self, at: usize) -> Option<Hit> {
         let (month, next) = self.month_name(at)?;
         let next = self.skip_word(next, &["the"]).unwrap_or(next);
@@ -282,7 +288,7 @@ impl Scanner<'_> {
         let year = self
             .year(comma)
             .map_or((None, next), |year| (Some(year), comma + 1));
-        // "Mar 12:30" is no day.
+        // "Mar 12:30" is a time, no day.
         if self
             .token(next)
             .is_some_and(|token| token.glued && token.is_mark(':'))
@@ -319,13 +325,13 @@ impl Scanner<'_> {
         Some(Hit::new(end, days, Precision::Span, Form::Absolute).doubting(doubt))
     }
 
-    /// `March 2026`, and `in March` with the nearest year.
+    /// Matches `March 2026`, and `in March` with the nearest year.
     fn month_alone(&self, at: usize) -> Option<Hit> {
         let (end, days, doubt) = self.whole_month(at)?;
         let led = self
             .word_before(at)
             .is_some_and(|word| BEFORE_MONTH.contains(&word));
-        // Behind a figure it is a day that does not exist: "30 February 2026".
+        // After a number it is a day that does not exist: "30 February 2026".
         let behind_figure = at
             .checked_sub(1)
             .is_some_and(|before| self.small(before).is_some());
@@ -333,7 +339,7 @@ impl Scanner<'_> {
             .then(|| Hit::new(end, days, Precision::Month, Form::Absolute).doubting(doubt))
     }
 
-    /// A month with or without its year, also for "end of March".
+    /// Month with or without its year, also for "end of March".
     pub(super) fn whole_month(&self, at: usize) -> Option<(usize, Days, Option<Doubt>)> {
         let (month, next) = self.month_name(at)?;
         let year = self.skip_word(next, &["of"]).unwrap_or(next);
@@ -351,7 +357,7 @@ impl Scanner<'_> {
         ))
     }
 
-    /// `Q1 2026`, `Q3/2026`.
+    /// Matches `Q1 2026`, `Q3/2026`.
     fn quarter(&self, at: usize) -> Option<Hit> {
         let quarter = self
             .small(at + 1)

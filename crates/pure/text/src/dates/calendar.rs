@@ -1,16 +1,17 @@
-//! Arithmetic with days, weeks, months and quarters.
+//! Calendar arithmetic with days, weeks, months and quarters. All functions return `None` beyond
+//! the range of the calendar.
 
 use super::Days;
 use super::names::Unit;
 use jiff::Span;
 use jiff::civil::{Date, Weekday};
 
-/// A day so many days away.
+/// Day `count` days away.
 pub(super) fn add_days(day: Date, count: i32) -> Option<Date> {
     day.checked_add(Span::new().try_days(count).ok()?).ok()
 }
 
-/// A day so many units away; the last day of a month where it has too few.
+/// Day `count` units away; the last day of a month that is too short.
 pub(super) fn add(day: Date, count: i32, unit: Unit) -> Option<Date> {
     match unit {
         Unit::Day => add_days(day, count),
@@ -25,7 +26,7 @@ fn add_months(day: Date, count: i32) -> Option<Date> {
     day.checked_add(Span::new().try_months(count).ok()?).ok()
 }
 
-/// The first and last day of the unit that has the day in it.
+/// First and last day of the unit that contains the day.
 pub(super) fn around(day: Date, unit: Unit) -> Option<Days> {
     let monday = add_days(day, -i32::from(day.weekday().to_monday_zero_offset()))?;
     let (first, last) = match unit {
@@ -43,23 +44,23 @@ pub(super) fn around(day: Date, unit: Unit) -> Option<Days> {
     Some(Days { first, last })
 }
 
-/// A month of a year.
+/// Days of a month.
 pub(super) fn month(year: i16, month: i8) -> Option<Days> {
     around(Date::new(year, month, 1).ok()?, Unit::Month)
 }
 
-/// A weekday in the week that is so many weeks away.
+/// Weekday in the week `weeks` weeks away.
 pub(super) fn in_week(today: Date, weeks: i32, weekday: Weekday) -> Option<Date> {
     let monday = around(add(today, weeks, Unit::Week)?, Unit::Week)?.first;
     add_days(monday, i32::from(weekday.to_monday_zero_offset()))
 }
 
-/// The first such weekday after the day.
+/// First such weekday after the day, the day itself excluded.
 pub(super) fn after(day: Date, weekday: Weekday) -> Option<Date> {
     add_days(day, i32::from(weekday.since(day.weekday().next())) + 1)
 }
 
-/// The last such weekday before the day.
+/// Last such weekday before the day, the day itself excluded.
 pub(super) fn before(day: Date, weekday: Weekday) -> Option<Date> {
     add_days(
         after(day, weekday)?,
@@ -67,7 +68,7 @@ pub(super) fn before(day: Date, weekday: Weekday) -> Option<Date> {
     )
 }
 
-/// Of the same day in three years the one nearest to today.
+/// Date with this month and day that is nearest to today, among last, this and next year.
 pub(super) fn nearest(today: Date, month: i8, day: i8) -> Option<Date> {
     let distance = |date: &Date| (*date - today).get_days().abs();
     (-1..=1)

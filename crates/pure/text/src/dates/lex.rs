@@ -1,21 +1,21 @@
-//! Words, numbers and marks with their places.
+//! Lexer for dates: words, numbers and marks with their ranges.
 
 use std::ops::Range;
 
-/// A word, a number or a single other character.
+/// Word, number or single other character.
 #[derive(Clone, Debug)]
 pub(super) struct Token<'a> {
     pub(super) range: Range<usize>,
-    /// As written.
+    /// Text as written, for case-sensitive rules.
     pub(super) text: &'a str,
-    /// No blank stands before it.
+    /// Whether no blank precedes it.
     pub(super) glued: bool,
     sort: Sort,
 }
 
 #[derive(Clone, Debug)]
 enum Sort {
-    /// In lower case.
+    /// Word in lower case.
     Word(String),
     Number(u32),
     Mark(char),
@@ -29,7 +29,7 @@ impl Token<'_> {
         }
     }
 
-    /// The value, if it is written with so many digits.
+    /// Value, if the number of digits lies in the range.
     pub(super) fn number(&self, digits: Range<usize>) -> Option<u32> {
         match &self.sort {
             Sort::Number(value) => digits.contains(&self.text.len()).then_some(*value),
@@ -63,14 +63,14 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
             continue;
         } else if first.is_ascii_digit() {
             at += length(|found| found.is_ascii_digit());
-            // Ten digits and more are no part of a date.
+            // Ten digits and more are no part of a date; the value is never used.
             Sort::Number(text[start..at].parse().unwrap_or(u32::MAX))
         } else if is_cjk(first) {
             at += first.len_utf8();
             Sort::Word(first.to_string())
         } else if first.is_alphabetic() {
             at += length(|found| found.is_alphabetic() && !is_cjk(found));
-            // Longer words than any we know need no copy.
+            // Longer than any known word (24 bytes): not worth a copy.
             let word = &text[start..at];
             Sort::Word(if word.len() <= 24 {
                 word.to_lowercase()

@@ -1,14 +1,13 @@
-//! Finding dates and saying which days they mean.
+//! Recognition of dates, and of the days they mean.
 //!
 //! # Model
-//! The text is cut into words, numbers and marks (`lex`); at each of them the rules for absolute
-//! (`absolute`) and relative (`relative`) dates are tried, and the longest that fits is a
-//! [`Mention`]: a range of the text, the days it means, how exact that is, and what is in doubt.
-//! Relative dates are counted from `today`, the day the text was written. Weeks begin on Monday.
+//! The text is split into words, numbers and marks (`lex`); at each of them the rules for absolute
+//! (`absolute`) and relative (`relative`) dates are tried, and the longest match is a [`Mention`]:
+//! a range of the text, the days it means, its precision, and its ambiguity. Relative dates are
+//! counted from `today`, the day the text was written. Weeks begin on Monday.
 //!
-//! Words are known in English and German; figures in the usual orders. What stands inside a
-//! version, an address, a path, a call or an identifier is no date: figures and words must stand
-//! free.
+//! Words are known in English and German; figures in the usual orders. Digits inside a version, an
+//! address, a path, a call or an identifier are no date: numbers and words have to stand free.
 //!
 //! # Not here
 //! Durations ("took two weeks"), vague words ("soon", "a few days ago"), years alone, times without
@@ -28,12 +27,12 @@ use jiff::tz::Offset;
 use lex::{Token, tokens};
 use std::ops::Range;
 
-/// Days from the first to the last, both included.
+/// Range of days, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Days {
-    /// The first day.
+    /// First day of the range.
     pub first: Date,
-    /// The last day, not before the first.
+    /// Last day, not before the first.
     pub last: Date,
 }
 
@@ -46,67 +45,68 @@ impl Days {
     }
 }
 
-/// How exact a date is meant.
+/// Precision of a date, finest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Precision {
-    /// A time of a day.
+    /// Time of a day.
     Time,
-    /// A day.
+    /// Single day, with or without a weekday.
     Day,
-    /// A week, or a day counted in weeks.
+    /// Week, or a day counted in weeks.
     Week,
-    /// A month, or a day counted in months.
+    /// Month, or a day counted in months.
     Month,
-    /// A quarter of a year.
+    /// Quarter of a year.
     Quarter,
-    /// A year, or a day counted in years.
+    /// Year, or a day counted in years.
     Year,
-    /// Some other span of days.
+    /// Any other span of days.
     Span,
 }
 
-/// Whether a date depends on when the text was written.
+/// Dependence of a date on the day of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// It does not.
+    /// Independent of the day of writing.
     Absolute,
-    /// It is counted from that day.
+    /// Counted from the day of writing.
     Relative,
 }
 
-/// Why a date may mean other days than those given.
+/// Ambiguity: a reason why a date may mean other days than those given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Doubt {
-    /// Day and month can be read the other way round; month first was taken.
+    /// Day and month may be swapped; month first was assumed. Contains the other reading.
     Order(Days),
-    /// The year, or its century, is not given; the nearest was taken.
+    /// Year or century is missing; the nearest was assumed.
     Year,
-    /// Usage differs ("next Friday"), or the direction is open ("Friday").
+    /// Usage differs ("next Friday"), or the direction is open ("Friday"). Contains the other
+    /// reading.
     Which(Days),
-    /// The weekday does not fit the date.
+    /// Weekday and date contradict each other.
     Weekday,
 }
 
-/// A date in a text.
+/// Date found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
-    /// Where it is.
+    /// Range in the text, time and offset included.
     pub range: Range<usize>,
-    /// The days it means, as well as can be told.
+    /// Most likely days; `doubt` has the alternative.
     pub days: Days,
-    /// The time of the day, if given.
+    /// Time of day, if given.
     pub time: Option<Time>,
-    /// The offset of that time from universal time, if given.
+    /// UTC offset of that time, if given.
     pub offset: Option<Offset>,
-    /// How exact it is.
+    /// Precision of the date.
     pub precision: Precision,
     /// Whether it depends on `today`.
     pub form: Form,
-    /// What is in doubt.
+    /// Ambiguity, if there is one.
     pub doubt: Option<Doubt>,
 }
 
-/// The dates of a text in order. They do not overlap.
+/// Dates of a text in order, without overlaps.
 pub fn dates(text: &str, today: Date) -> Vec<Mention> {
     let scanner = Scanner {
         text,
@@ -126,7 +126,7 @@ pub fn dates(text: &str, today: Date) -> Vec<Mention> {
     mentions
 }
 
-/// What a rule found: the token behind it, and what it means.
+/// Match of a rule: the token after it, and its meaning.
 #[derive(Clone, Debug)]
 struct Hit {
     end: usize,
@@ -159,7 +159,7 @@ impl Hit {
     }
 }
 
-/// The tokens of a text, and the rules as methods.
+/// Tokens of a text; the rules are its methods.
 struct Scanner<'a> {
     text: &'a str,
     tokens: Vec<Token<'a>>,
@@ -176,8 +176,9 @@ impl<'a> Scanner<'a> {
             .into_iter()
             .flatten()
             .filter(|hit| self.stands_free_behind(hit.end));
-        // The first of equals: absolute before relative.
+        // On equal length the absolute reading wins.
         let mut hit = hits.reduce(|a, b| if b.end > a.end { b } else { a })?;
+        // A time after a week or a month belongs to something else.
         if hit.time.is_none() && hit.precision == Precision::Day {
             self.attach_time(&mut hit);
         }
@@ -198,12 +199,13 @@ impl<'a> Scanner<'a> {
         Some((hit.end, mention))
     }
 
-    /// Not part of a longer number, name, path or address that began before.
+    /// Whether the token is not part of a number, name, path or address that began before it.
     fn stands_free_before(&self, at: usize) -> bool {
         let mut before = self.text[..self.tokens[at].range.start].chars().rev();
         match before.next() {
             None => true,
             Some('.' | '-' | '/' | '\\' | '@' | '#' | '$' | '~' | '_') => false,
+            // A colon after a digit is a time or a position; after a word it introduces the date.
             Some(':') => !before
                 .next()
                 .is_some_and(|found| found.is_ascii_digit() || found == ':'),
@@ -211,13 +213,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Not part of one that goes on.
+    /// Whether the match is not part of something that continues after it.
     fn stands_free_behind(&self, end: usize) -> bool {
         let Some(last) = end.checked_sub(1).and_then(|last| self.tokens.get(last)) else {
             return false;
         };
         let mut after = self.text[last.range.end..].chars();
         match after.next() {
+            // An identifier or a call, such as `today()`.
             Some('_' | '(') => false,
             Some('.' | '-' | '/' | '\\' | '@' | ':') => {
                 !after.next().is_some_and(char::is_alphanumeric)
@@ -231,28 +234,28 @@ impl<'a> Scanner<'a> {
         self.tokens.get(at)
     }
 
-    /// The word at a place, in lower case.
+    /// Word at a position, in lower case.
     fn word(&self, at: usize) -> Option<&str> {
         self.tokens.get(at)?.word()
     }
 
-    /// The word before a place, if only a blank is between.
+    /// Word before a position, if they are neighbours.
     fn word_before(&self, at: usize) -> Option<&str> {
         self.word(at.checked_sub(1)?)
     }
 
-    /// The place behind a word, if it is one of these.
+    /// Position after a word, if it is one of these.
     fn skip_word(&self, at: usize, words: &[&str]) -> Option<usize> {
         words.contains(&self.word(at)?).then_some(at + 1)
     }
 
-    /// The place behind an optional mark.
+    /// Position after an optional mark.
     fn skip_mark(&self, at: usize, mark: char) -> usize {
         at + usize::from(self.token(at).is_some_and(|token| token.is_mark(mark)))
     }
 }
 
-/// Chinese and Japanese put no blank around a date.
+/// Whether a script puts no blanks around a date (Chinese, Japanese).
 fn is_unspaced(found: char) -> bool {
     matches!(u32::from(found), 0x3040..=0x30FF | 0x4E00..=0x9FFF)
 }

@@ -1,8 +1,8 @@
-//! The words dates are made of, in English and German, in lower case.
+//! Vocabulary of dates in English and German, in lower case.
 
 use jiff::civil::Weekday;
 
-/// The month a word names.
+/// Month named by a word.
 pub(super) fn month(word: &str) -> Option<i8> {
     let month = match word {
         "january" | "jan" | "januar" | "jänner" => 1,
@@ -27,11 +27,11 @@ pub(crate) fn starts_with_month(text: &str) -> bool {
     let end = text
         .find(|found: char| !found.is_alphabetic())
         .unwrap_or(text.len());
-    // No name is longer; a long word is not worth folding.
+    // No name is longer than 12 bytes; folding a longer word would be wasted.
     end <= 12 && month(&text[..end].to_lowercase()).is_some()
 }
 
-/// The weekday a word names; short forms only where the caller wants them.
+/// Weekday named by a word in full; short forms are ambiguous and separate.
 pub(super) fn weekday(word: &str) -> Option<Weekday> {
     let day = match word {
         "monday" | "montag" => Weekday::Monday,
@@ -46,7 +46,7 @@ pub(super) fn weekday(word: &str) -> Option<Weekday> {
     Some(day)
 }
 
-/// The weekday a short form names.
+/// Weekday named by a short form.
 pub(super) fn short_weekday(word: &str) -> Option<Weekday> {
     let day = match word {
         "mon" | "mo" => Weekday::Monday,
@@ -61,7 +61,7 @@ pub(super) fn short_weekday(word: &str) -> Option<Weekday> {
     Some(day)
 }
 
-/// The number a word names.
+/// Number named by a word.
 pub(super) fn number(word: &str) -> Option<i32> {
     let number = match word {
         "a" | "an" | "one" | "ein" | "eine" | "einem" | "einen" | "einer" => 1,
@@ -85,7 +85,7 @@ pub(super) fn number(word: &str) -> Option<i32> {
     Some(number)
 }
 
-/// What is counted.
+/// Unit in which relative dates are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Day,
@@ -109,7 +109,7 @@ pub(super) fn unit(word: &str) -> Option<Unit> {
     Some(unit)
 }
 
-/// Which of a row: the one before, this one, the one after.
+/// Step in a series: -1 for the previous, 0 for this, 1 for the next.
 pub(super) fn step(word: &str) -> Option<i32> {
     match word {
         "this" | "current" => Some(0),
@@ -117,7 +117,7 @@ pub(super) fn step(word: &str) -> Option<i32> {
         "last" | "previous" | "past" => Some(-1),
         _ => {
             let starts = |stems: &[&str]| {
-                // An ending of at most two letters: "nächste", "nächsten", "kommendes".
+                // Inflected endings of at most two letters: "nächste", "nächsten", "kommendes".
                 stems.iter().any(|stem| {
                     word.strip_prefix(stem)
                         .is_some_and(|ending| ending.len() <= 2 && ending.is_ascii())

@@ -1,10 +1,10 @@
-//! Dates counted from the day the text was written.
+//! Relative dates: those counted from the day the text was written.
 
 use super::names::{self, Unit};
 use super::{Days, Doubt, Form, Hit, Precision, Scanner, calendar};
 use jiff::civil::{Date, Weekday};
 
-/// Most units that are counted; beyond it a number is not about dates.
+/// Upper bound on counted units; a larger number is not about dates ("in 5000 days" is no plan).
 const FARTHEST: i32 = 1_000;
 
 #[derive(Clone, Copy)]
@@ -24,6 +24,7 @@ impl Scanner<'_> {
             self.stepped(at),
             self.weekday(at),
         ];
+        // "Friday next week" also matches as "Friday"; the longer reading is meant.
         let longest = |a: Hit, b: Hit| if b.end > a.end { b } else { a };
         rules.into_iter().flatten().reduce(longest)
     }
@@ -36,7 +37,7 @@ impl Scanner<'_> {
         ))
     }
 
-    /// `today`, `yesterday`, `the day after tomorrow`, `übermorgen`.
+    /// Matches `today`, `yesterday`, `the day after tomorrow`, `übermorgen`.
     fn near_day(&self, at: usize) -> Option<Hit> {
         match self.word(at)? {
             "today" | "tonight" | "heute" => self.day(at + 1, 0),
@@ -54,7 +55,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// "morgen" is tomorrow, "der Morgen" is the morning.
+    /// Whether "morgen" means tomorrow and not the morning ("der Morgen").
     fn is_tomorrow(&self, at: usize) -> bool {
         let opens = at
             .checked_sub(1)
@@ -66,7 +67,7 @@ impl Scanner<'_> {
         !self.word_before(at).is_some_and(|word| led.contains(&word)) && (opens || !capital)
     }
 
-    /// `this morning`, `last night`.
+    /// Matches `this morning`, `last night`.
     fn part_of_today(&self, at: usize) -> Option<Hit> {
         match (self.word(at)?, self.word(at + 1)?) {
             ("this", "morning" | "afternoon" | "evening") => self.day(at + 2, 0),
@@ -75,7 +76,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// `end of the month`, `Ende nächster Woche`, `mid-March`, `EOD`, `Monatsende`.
+    /// Matches `end of the month`, `Ende nächster Woche`, `mid-March`, `EOD`, `Monatsende`.
     fn edge(&self, at: usize) -> Option<Hit> {
         let word = self.word(at)?;
         let whole = match word {
@@ -119,7 +120,7 @@ impl Scanner<'_> {
         } else {
             let (step, next) = match self.word(article).and_then(names::step) {
                 Some(step) => (step, article + 1),
-                // "end of week" is said, "Ende Woche" is not, and "mid week" is not a date.
+                // "end of week" is in use, "Ende Woche" is not, and "mid week" is no date.
                 None if article > joined || word == "end" => (0, article),
                 None => return None,
             };
@@ -141,7 +142,7 @@ impl Scanner<'_> {
         Some(hit.doubting(doubt))
     }
 
-    /// A number in words or digits.
+    /// Number in words or digits.
     fn count(&self, at: usize) -> Option<(i32, usize)> {
         let token = self.token(at)?;
         let count = match token.number(1..5) {
@@ -160,7 +161,8 @@ impl Scanner<'_> {
         Some((count, unit, next + 1))
     }
 
-    /// `in three days`, `two weeks ago`, `vor 3 Tagen`, `within a week`, `the last 10 days`.
+    /// Matches `in three days`, `two weeks ago`, `vor 3 Tagen`, `within a week`, `the last 10
+    /// days`.
     fn counted(&self, at: usize) -> Option<Hit> {
         if let Some((count, unit, next)) = self.counted_units(at) {
             let behind = (self.word(next)?, self.word(next + 1));
@@ -201,7 +203,7 @@ impl Scanner<'_> {
         Some(Hit::new(end, days, Precision::Span, Form::Relative))
     }
 
-    /// `next week`, `last month`, `dieses Jahr`, `next Friday`.
+    /// Matches `next week`, `last month`, `dieses Jahr`, `next Friday`.
     fn stepped(&self, at: usize) -> Option<Hit> {
         let step = names::step(self.word(at)?)?;
         let token = self.token(at + 1)?;
@@ -211,6 +213,7 @@ impl Scanner<'_> {
             return Some(Hit::new(at + 2, days, precision(unit), Form::Relative));
         }
         let short =
+            // The two-letter German forms are too ambiguous without a date after them.
             names::short_weekday(word).filter(|_| token.is_capitalised() && token.text.len() > 2);
         let weekday = names::weekday(word).or(short)?;
         let (day, other) = match step {
@@ -222,7 +225,7 @@ impl Scanner<'_> {
         Some(Hit::day(at + 2, day, Form::Relative).doubting(doubt))
     }
 
-    /// The weekday of next week; to some the first one to come.
+    /// Weekday of next week; the other reading is the first one to come.
     fn next_weekday(&self, at: usize, weekday: Weekday) -> Option<(Date, Option<Date>)> {
         let first = calendar::after(self.today, weekday)?;
         let word = self.word(at)?;
@@ -233,7 +236,7 @@ impl Scanner<'_> {
         Some((next, (first != next).then_some(first)))
     }
 
-    /// `on Friday`, `by Monday`, `seit Dienstag`, `Friday next week`.
+    /// Matches `on Friday`, `by Monday`, `seit Dienstag`, `Friday next week`.
     fn weekday(&self, at: usize) -> Option<Hit> {
         let token = self.token(at)?;
         let weekday = names::weekday(token.word()?).filter(|_| token.is_capitalised())?;
@@ -248,7 +251,9 @@ impl Scanner<'_> {
         let before = calendar::before(self.today, weekday)?;
         let on = |day| Hit::day(at + 1, day, Form::Relative);
         match self.word_before(at) {
+            // Recurring days and names of sales are no dates.
             Some("every" | "each" | "jeden" | "jeder" | "per" | "pro" | "black" | "cyber") => None,
+            // "Since" looks back and "by" ahead; without either the direction is open.
             Some("since" | "seit") => Some(on(before)),
             Some("by" | "until" | "till" | "bis") if self.today.weekday() == weekday => {
                 Some(on(self.today))
@@ -259,7 +264,7 @@ impl Scanner<'_> {
     }
 }
 
-/// The first, middle or last third of some days.
+/// First, middle or last third of a range of days.
 fn third(end: usize, days: Days, edge: Edge, form: Form) -> Option<Hit> {
     let length = (days.last - days.first).get_days() + 1;
     let (from, to) = match edge {

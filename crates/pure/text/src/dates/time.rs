@@ -1,4 +1,4 @@
-//! Times of day behind a date.
+//! Times of day after a date.
 
 use super::names::PARTS_OF_DAY;
 use super::{Hit, Scanner};
@@ -6,7 +6,7 @@ use jiff::civil::Time;
 use jiff::tz::Offset;
 
 impl Scanner<'_> {
-    /// Takes "…, 14:30", "… at 3 pm", "…T14:30:00Z", "… um 14 Uhr", "… morning" into the hit.
+    /// Extends a match by "…, 14:30", "… at 3 pm", "…T14:30:00Z", "… um 14 Uhr", "… morning".
     pub(super) fn attach_time(&self, hit: &mut Hit) {
         if let Some(end) = self.skip_word(hit.end, PARTS_OF_DAY) {
             hit.end = end;
@@ -21,11 +21,12 @@ impl Scanner<'_> {
         }
     }
 
-    /// A time with the offset and the place behind it.
+    /// Time with its offset, and the position after it.
     pub(super) fn time(&self, at: usize) -> Option<(Time, Option<Offset>, usize)> {
         let hour = self.token(at)?.number(1..3)?;
         let clock = self.minutes(at + 1, ':').or_else(|| {
-            // "14.30 Uhr": with a dot only if the word follows.
+            // "14.30 Uhr": a dot counts only if the word follows, since "14.30" alone may be a
+            // price.
             self.minutes(at + 1, '.')
                 .filter(|(_, end)| self.word(*end) == Some("uhr"))
         });
@@ -36,7 +37,7 @@ impl Scanner<'_> {
         {
             second = value;
             end = behind;
-            // Fractions of a second are read over.
+            // Fractions of a second are skipped.
             if self
                 .token(end)
                 .is_some_and(|token| token.glued && token.is_mark('.'))
@@ -53,7 +54,7 @@ impl Scanner<'_> {
         Some((time, offset, end))
     }
 
-    /// A mark and two digits.
+    /// Mark followed by two digits.
     fn minutes(&self, at: usize, mark: char) -> Option<(i8, usize)> {
         let marked = self
             .token(at)
@@ -65,7 +66,7 @@ impl Scanner<'_> {
         marked.then_some((i8::try_from(digits).ok()?, at + 2))
     }
 
-    /// The hour from 0 to 23; without minutes, one of the words is needed.
+    /// Hour from 0 to 23; without minutes, "am", "pm" or "Uhr" is required.
     fn half_of_day(&self, hour: u32, has_minutes: bool, at: usize) -> Option<(u32, usize)> {
         match self.word(at) {
             Some("am") if (1..=12).contains(&hour) => Some((hour % 12, at + 1)),
@@ -75,7 +76,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// "Z", "UTC", "+02:00", "-0530".
+    /// UTC offset: "Z", "UTC", "+02:00", "-0530".
     fn offset(&self, at: usize) -> (Option<Offset>, usize) {
         if let Some(end) = self.skip_word(at, &["z", "utc", "gmt"]) {
             return (Some(Offset::UTC), end);

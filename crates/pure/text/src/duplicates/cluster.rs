@@ -1,20 +1,20 @@
 //! Groups of duplicates.
 //!
-//! A group is a star: each member was compared with the group's first text. Joining whatever is
-//! linked would chain texts that have nothing in common over others in between.
+//! A group is a star: each member was compared with the group's first text. Transitive linking
+//! would chain texts that have nothing in common through others in between.
 
 use super::{Found, Index};
 
-/// A text and those that duplicate it.
+/// Text with its duplicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
-    /// The text with the lowest number.
+    /// Number of the first text, the lowest in the group.
     pub first: usize,
-    /// The others by number, each compared with the first.
+    /// Duplicates by number, each compared with the first.
     pub others: Vec<Found>,
 }
 
-/// The groups of two and more, by their first text. A text is in at most one.
+/// Groups of two and more, by their first text. A text is in at most one.
 pub fn clusters(index: &Index) -> Vec<Cluster> {
     let mut taken = vec![false; index.len()];
     let mut clusters = Vec::new();

@@ -1,31 +1,31 @@
-//! Looking up duplicates among many texts.
+//! Index for finding duplicates among many texts.
 
 use super::{Likeness, Overlap, Sketch};
 use crate::hash::HashedMap;
 
-/// A text of the index that is like the one asked for.
+/// Text of the index that is similar to the query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
-    /// The number the text got when it was added.
+    /// Number the text got when it was inserted.
     pub id: usize,
-    /// How alike they are.
+    /// Degree of similarity to the query.
     pub likeness: Likeness,
-    /// The figures; `of_this` is the text asked for, `of_other` the one found.
+    /// Overlap figures; `of_this` relates to the query, `of_other` to the text found.
     pub overlap: Overlap,
 }
 
-/// Sketches, to be asked which of them a text duplicates.
+/// Index of sketches by the bands of their signatures.
 #[derive(Debug)]
 pub struct Index {
     near: f64,
     sketches: Vec<Sketch>,
-    /// Key of a band to the texts that have it.
+    /// Numbers of the texts that share a band, by its key.
     bands: HashedMap<Vec<usize>>,
 }
 
 impl Index {
-    /// An empty index. `near` is the overlap from which on texts count as near duplicates; see
-    /// [`super::NEAR`]. Below 0.4 some pairs are not found.
+    /// Empty index. `near` is the overlap from which on texts count as near duplicates; see
+    /// [`super::NEAR`]. Below 0.4 the bands miss some pairs.
     pub fn new(near: f64) -> Self {
         Self {
             near,
@@ -34,7 +34,7 @@ impl Index {
         }
     }
 
-    /// Adds a text and returns its number: 0, 1, 2 …
+    /// Inserts a text and returns its number: 0, 1, 2 …
     pub fn insert(&mut self, sketch: Sketch) -> usize {
         let id = self.sketches.len();
         for key in sketch.signature() {
@@ -44,22 +44,22 @@ impl Index {
         id
     }
 
-    /// The sketch with a number.
+    /// Sketch with this number.
     pub fn get(&self, id: usize) -> Option<&Sketch> {
         self.sketches.get(id)
     }
 
-    /// How many texts there are.
+    /// Number of texts in the index.
     pub fn len(&self) -> usize {
         self.sketches.len()
     }
 
-    /// Whether there are none.
+    /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.sketches.is_empty()
     }
 
-    /// The texts that are like this one, the most similar first. A text of the index finds itself.
+    /// Texts similar to this one, the most similar first. A text of the index finds itself.
     pub fn find(&self, sketch: &Sketch) -> Vec<Found> {
         let keys = sketch.signature().iter();
         let mut ids: Vec<_> = keys
@@ -73,6 +73,7 @@ impl Index {
             .into_iter()
             .filter_map(|id| {
                 let other = &self.sketches[id];
+                // Cheap test first: sets of very different size cannot overlap enough.
                 if !sketch.may_overlap(other, self.near) {
                     return None;
                 }
@@ -85,7 +86,7 @@ impl Index {
                 })
             })
             .collect();
-        // Exact before same before the rest, which goes by its figures.
+        // Exact before same before the others, which are ordered by their overlap.
         let rank = |found: &Found| found.likeness.max(Likeness::Near);
         found.sort_by(|a, b| {
             let by_figures = b.overlap.jaccard.total_cmp(&a.overlap.jaccard);

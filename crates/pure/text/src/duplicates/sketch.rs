@@ -1,38 +1,38 @@
-//! A text reduced to what duplicates are recognised by.
+//! Sketch of a text: the features by which duplicates are recognised.
 
 use super::Likeness;
 use super::minhash::{self, Signature};
 use crate::hash;
 use crate::words::{Stemming, StopWords, Tokeniser};
 
-/// Words in a shingle. Single words would make all texts of a language alike by its small words;
-/// with three, a changed word spoils half as many again.
+/// Words per shingle. Single words would make all texts of a language similar by its stop words;
+/// with three, a changed word affects half as many shingles again.
 const PAIR: usize = 2;
 
-/// Words that turn a statement round.
+/// Words that negate a statement, in English, German and French.
 const NEGATIONS: [&str; 22] = [
     "not", "no", "never", "none", "don't", "doesn't", "didn't", "won't", "can't", "cannot",
     "isn't", "aren't", "without", "nicht", "kein", "keine", "keinen", "nie", "niemals", "ohne",
     "pas", "jamais",
 ];
 
-/// The words of a text as sets that can be compared.
+/// Features of a text as sets that can be compared.
 #[derive(Clone, Debug)]
 pub struct Sketch {
     bytes: u64,
     words: u64,
-    /// Hashes of pairs of neighbouring words, sorted, each once.
+    /// Hashes of pairs of neighbouring words, sorted and unique.
     shingles: Vec<u64>,
-    /// Hashes of words with a digit in them, sorted, each once.
+    /// Hashes of words that contain a digit, sorted and unique.
     figures: Vec<u64>,
     negations: usize,
     signature: Signature,
 }
 
 impl Sketch {
-    /// Reads a text.
+    /// Sketch of a text.
     pub fn new(text: &str) -> Self {
-        // Stop words stay: dropping them would make "do not" and "do" the same.
+        // Stop words are kept: without them "do not" and "do" would be the same.
         let tokeniser = Tokeniser::new(None, StopWords::Keep, Stemming::Off);
         let (mut words, mut figures, mut negations) = (Vec::new(), Vec::new(), 0);
         tokeniser.each(text, |term, _| {
@@ -43,12 +43,12 @@ impl Sketch {
             }
             negations += usize::from(NEGATIONS.contains(&term));
         });
-        // Texts without a single word, such as a row of dashes, are alike only if they are equal.
+        // Texts without a single word, such as a row of dashes, are similar only if equal.
         let bytes = hash::text(text);
         if words.is_empty() && !text.trim().is_empty() {
             words.push(hash::text(text.trim()));
         }
-        // A text of one word has no pair; the word stands for it.
+        // A text of one word has no pair; the word itself is the shingle.
         let width = PAIR.min(words.len()).max(1);
         let mut shingles: Vec<_> = words.windows(width).map(hash::sequence).collect();
         sort_unique(&mut shingles);
@@ -63,7 +63,7 @@ impl Sketch {
         }
     }
 
-    /// How far the words of both are the same.
+    /// Overlap of the two sets of pairs.
     pub fn overlap(&self, other: &Self) -> Overlap {
         let shared = shared(&self.shingles, &other.shingles);
         let (mine, theirs) = (self.shingles.len(), other.shingles.len());
@@ -74,8 +74,8 @@ impl Sketch {
         }
     }
 
-    /// How alike both are, given the overlap from which on they count as near duplicates. `None` if
-    /// they are not.
+    /// Degree of similarity, given the overlap from which on texts count as near duplicates. `None`
+    /// if they are not similar.
     pub fn likeness(&self, other: &Self, near: f64) -> Option<Likeness> {
         self.judge(other, &self.overlap(other), near)
     }
@@ -94,7 +94,7 @@ impl Sketch {
         }
     }
 
-    /// Whether the sizes alone allow for an overlap.
+    /// Whether the sizes alone permit an overlap of `near`.
     pub(super) fn may_overlap(&self, other: &Self, near: f64) -> bool {
         let (mine, theirs) = (self.shingles.len(), other.shingles.len());
         ratio(mine.min(theirs), mine.max(theirs)) >= near.min(1.0)
@@ -105,18 +105,18 @@ impl Sketch {
     }
 }
 
-/// How far two texts have the same pairs of neighbouring words.
+/// Overlap of two texts in pairs of neighbouring words, each figure from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
-    /// What both have, as a share of what either has.
+    /// Shared pairs as a share of all pairs (Jaccard).
     pub jaccard: f64,
-    /// What both have, as a share of the first: 1 if all of it is in the other.
+    /// Shared pairs as a share of the first text's: 1 if the second contains all of it.
     pub of_this: f64,
-    /// What both have, as a share of the second.
+    /// Shared pairs as a share of the second text's.
     pub of_other: f64,
 }
 
-/// Two empty sets are equal.
+/// Quotient of two counts; two empty sets count as equal.
 #[expect(clippy::cast_precision_loss, reason = "counts of words")]
 fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 {
@@ -126,7 +126,7 @@ fn ratio(part: usize, whole: usize) -> f64 {
     }
 }
 
-/// How many values two sorted lists share.
+/// Number of values that two sorted lists share.
 fn shared(mine: &[u64], theirs: &[u64]) -> usize {
     let (mut at, mut count) = (0, 0);
     for value in mine {

@@ -1,14 +1,15 @@
-//! Sorting lines into kinds.
+//! Classification of lines.
 //!
-//! A line is judged by its own shape and by what came before it: inside a fence everything is code,
-//! an indented line continues a list item or, after a blank line, is code.
+//! A line is classified by its own shape and by the lines before it: inside a fence everything is
+//! code, an indented line continues a list item or, after a blank line, is code.
 
 use super::Kind;
 
-/// Lines at least this long were probably broken by a margin, so that the sentence goes on.
+/// Bytes from which on a line was probably wrapped at a margin, so that its sentence continues.
+/// Margins are at 72 or more; a wrapped line with a long next word may end well before it.
 const WRAPPED: usize = 50;
 
-/// What is known of a line.
+/// Properties of a line.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) kind: Kind,
@@ -16,36 +17,36 @@ pub(super) struct Line {
     end: End,
 }
 
-/// How a line begins.
+/// Beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
-    /// With a list marker, a quotation mark or the like.
+    /// List marker, quotation mark or similar.
     Marker,
-    /// With a small letter: it may go on from the line before.
+    /// Lower-case letter: possibly a continuation of the line before.
     Low,
     Other,
 }
 
-/// How a line ends.
+/// End of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// At a margin: the sentence probably goes on.
+    /// Wrapped at a margin: the sentence probably continues.
     Margin,
-    /// Before a margin: it goes on if the next line begins in lower case.
+    /// Before a margin: the sentence continues if the next line begins in lower case.
     Short,
-    /// With a colon: what follows stands for itself.
+    /// Colon: the next line stands for itself.
     Colon,
 }
 
 impl Line {
-    /// Whether the line is to be cut into sentences.
+    /// Whether the line is split into sentences.
     pub(super) fn has_sentences(&self) -> bool {
         matches!(self.kind, Kind::Prose | Kind::ListItem | Kind::Quote)
     }
 
-    /// Whether a sentence may run over from the line before.
+    /// Whether a sentence may continue from the line before.
     pub(super) fn continues(&self, before: &Self) -> bool {
-        // Each line of a quotation has its mark; elsewhere a mark opens something new.
+        // Each line of a quotation has its mark; elsewhere a marker begins something new.
         let open = self.kind == Kind::Quote || self.start != Start::Marker;
         let runs_over = match before.end {
             End::Margin => true,
@@ -56,10 +57,10 @@ impl Line {
     }
 }
 
-/// Sorts line after line.
+/// Classifier with the state between lines.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
-    /// The mark that closes the code block the lines are in.
+    /// Character and length of the fence that closes the current code block.
     fence: Option<(char, usize)>,
     before: Option<Kind>,
     in_list: bool,
@@ -105,7 +106,7 @@ impl Sorter {
         }
         for mark in ['`', '~'] {
             let length = run(trimmed, mark);
-            // Inline code may open a line; a fence has no further mark behind it.
+            // Inline code may begin a line; a fence has no further mark after its first run.
             if length >= 3 && !trimmed[length..].contains(mark) {
                 self.fence = Some((mark, length));
                 return Kind::Fence;
@@ -134,6 +135,7 @@ impl Sorter {
         if trimmed.starts_with('>') {
             return Kind::Quote;
         }
+        // Two blanks continue a list item in Markdown; four begin code, unless a paragraph is open.
         if marked || (self.in_list && indent >= 2) {
             return Kind::ListItem;
         }
@@ -171,12 +173,13 @@ fn is_heading(trimmed: &str) -> bool {
     (1..=6).contains(&level) && trimmed[level..].starts_with([' ', '\t'])
 }
 
-/// The words behind a list marker, a check box or a quotation mark.
+/// Text after a list marker, a check box or a quotation mark.
 pub(super) fn without_marker(trimmed: &str) -> &str {
     let bullet = trimmed
         .strip_prefix(['-', '*', '+', '•', '>'])
         .or_else(|| {
             let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
+            // Up to three digits: `2026. ` ends a sentence, it does not number an item.
             (1..=3)
                 .contains(&digits)
                 .then(|| trimmed[digits..].strip_prefix(['.', ')']))
@@ -199,6 +202,7 @@ fn is_log(trimmed: &str) -> bool {
     let Some(first) = trimmed.split_whitespace().next() else {
         return false;
     };
+    // Prompts of shells and of Python: a pasted terminal session.
     if matches!(first, "$" | "%" | "❯" | ">>>") {
         return true;
     }
@@ -206,7 +210,7 @@ fn is_log(trimmed: &str) -> bool {
     LEVELS.contains(&bare) || is_stamp(bare)
 }
 
-/// A time of day, alone or behind a date, as logs print it.
+/// Whether a word is a time of day, alone or after a date, as logs print it.
 fn is_stamp(word: &str) -> bool {
     let time = word.split_once('T').map_or(word, |(_, time)| time);
     let mut parts = time.splitn(3, ':');
@@ -218,7 +222,7 @@ fn is_stamp(word: &str) -> bool {
             4 | 7 => matches!(byte, b'-' | b'/'),
             _ => byte.is_ascii_digit(),
         });
-    // "2026-03-12 …" opens a log line, and also a sentence now and then; both are kept as a line.
+    // "2026-03-12 …" begins a log line, and sometimes a sentence; both are kept as one line.
     dated || (two(parts.next()) && two(parts.next()) && parts.next().is_some())
 }
 
@@ -234,11 +238,11 @@ fn is_trace(trimmed: &str) -> bool {
     if STARTS.iter().any(|start| trimmed.starts_with(start)) {
         return true;
     }
-    // "at fn (file:3:4)", "at ./src/main.rs:3:4"
+    // `at fn (file:3:4)`, `at ./src/main.rs:3:4`
     if let Some(rest) = trimmed.strip_prefix("at ") {
         return has_position(rest) || rest.ends_with(')');
     }
-    // "12: core::panicking::panic"
+    // `12: core::panicking::panic`
     let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
     digits > 0
         && trimmed[digits..]

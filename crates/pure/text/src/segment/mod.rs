@@ -1,14 +1,14 @@
-//! Cutting text into sentences and lines.
+//! Segmentation of text into sentences and lines.
 //!
 //! # Model
-//! Text from coding sessions is a mixture. Its lines are sorted into kinds first (`lines`); code,
-//! logs, stack traces, tables and headings stay lines, while neighbouring lines of prose are joined
-//! and cut into sentences (`sentences`). Every byte belongs to exactly one [`Segment`]: blank
-//! space goes to the segment before it, so that joining all ranges gives the text back.
+//! Text of coding sessions is mixed. Its lines are classified first (`lines`); code, logs, stack
+//! traces, tables and headings stay lines, while neighbouring lines of prose are joined and split
+//! into sentences (`sentences`). Every byte belongs to exactly one [`Segment`]: blanks belong to
+//! the segment before them, so that joining all ranges restores the text.
 //!
 //! # Not here
-//! What a sentence is worth ([`crate::summary`]). Markdown is not parsed: nesting, links and inline
-//! markup do not matter for where a sentence ends.
+//! The value of a sentence ([`crate::summary`]). Markdown is not parsed: nesting, links and inline
+//! markup do not change where a sentence ends.
 
 mod lines;
 mod sentences;
@@ -19,55 +19,55 @@ use lines::{Line, Sorter};
 use std::ops::Range;
 
 /// Longest segment in bytes. A minified file or a base64 blob is one line of any length, and a
-/// summary can only take a segment whole.
+/// summary can only take whole segments.
 pub const LONGEST: usize = 1_000;
 
-/// What a segment is.
+/// Kind of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A sentence of running text.
+    /// Sentence of running text.
     Prose,
-    /// A Markdown heading.
+    /// Heading in Markdown, with one to six `#`.
     Heading,
-    /// A sentence in a list item.
+    /// Sentence in a list item.
     ListItem,
-    /// A sentence in a quotation.
+    /// Sentence in a quotation.
     Quote,
-    /// A row of a table.
+    /// Row of a table.
     TableRow,
-    /// A line of code, in a fence or indented.
+    /// Line of code, in a fence or indented.
     Code,
-    /// A line that opens or closes a code block, or a horizontal rule.
+    /// Line that opens or closes a code block, or a horizontal rule.
     Fence,
-    /// A line of a log.
+    /// Line of a log.
     Log,
-    /// A line of a stack trace or a compiler's pointer into a file.
+    /// Line of a stack trace or a compiler's pointer into a file.
     Trace,
-    /// Nothing but blank space; only when the whole text is blank.
+    /// Blanks only; used only when the whole text is blank.
     Blank,
 }
 
-/// A sentence or a line, and where it is.
+/// Sentence or line with its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// The bytes it covers, blank space after it included.
+    /// Bytes it covers, blanks after it included.
     pub range: Range<usize>,
-    /// What it is.
+    /// Kind of the segment.
     pub kind: Kind,
 }
 
 impl Segment {
-    /// The bytes without blank space around them.
+    /// Range without surrounding blanks.
     pub fn trimmed(&self, text: &str) -> Range<usize> {
         trim(text, self.range.clone())
     }
 }
 
-/// Cuts a text. The ranges follow each other without a gap and cover all of it.
+/// Splits a text. The ranges are adjacent and cover all of it.
 pub fn segment(text: &str) -> Vec<Segment> {
     let mut out = Segments { text, list: vec![] };
     let mut sorter = Sorter::default();
-    // A run of lines that may share sentences.
+    // Run of lines that may share sentences.
     let mut open: Option<(Range<usize>, Kind, Line)> = None;
     for range in line_ranges(text) {
         let line = sorter.sort(&text[range.clone()]);
@@ -110,7 +110,7 @@ impl Segments<'_> {
         let blank = self.text[range.clone()].trim().is_empty();
         match self.list.last_mut() {
             Some(last) if blank => last.range.end = range.end,
-            // Blank space before the first segment is part of it.
+            // Blanks before the first segment become part of it.
             Some(last) if last.kind == Kind::Blank => {
                 last.range.end = range.end;
                 last.kind = kind;
@@ -128,7 +128,7 @@ impl Segments<'_> {
     }
 }
 
-/// The lines of a text, each with its line end.
+/// Ranges of the lines of a text, line ends included.
 fn line_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     text.split_inclusive('\n').map(move |line| {
@@ -138,7 +138,7 @@ fn line_ranges(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Cuts what is longer than [`LONGEST`], at blank space if there is any.
+/// Splits a range longer than [`LONGEST`], at a blank if possible.
 fn pieces(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = range.start;
@@ -147,6 +147,7 @@ fn pieces(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         let window = &text[start..limit];
         let at = window
             .rfind(char::is_whitespace)
+            // A blank in the first half would give a tiny piece.
             .filter(|at| *at > LONGEST / 2)
             .and_then(|at| Some(at + window[at..].chars().next()?.len_utf8()))
             .unwrap_or(window.len());
@@ -154,7 +155,7 @@ fn pieces(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         start += at;
     }
     pieces.push(start..range.end);
-    // A tail of blank space is no piece.
+    // Trailing blanks are no piece of their own.
     if let [.., before, last] = &mut pieces[..]
         && text[last.clone()].trim().is_empty()
     {

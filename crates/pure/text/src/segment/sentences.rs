@@ -1,15 +1,14 @@
-//! Where a sentence ends.
+//! Detection of sentence ends.
 //!
-//! Unicode's sentence rules (UAX #29) know the marks of all scripts and closing quotes; they do not
-//! know abbreviations, file names or people who do not capitalise. So their boundaries are
-//! candidates: one that follows a dot is checked, one at a wrapped line is dropped, and a dot
-//! before a lower-case word, which Unicode never takes for an end, is added when nothing speaks
-//! against it.
+//! Unicode's sentence rules (UAX #29) know the marks of all scripts and closing quotes, but neither
+//! abbreviations nor file names nor text without capitals. Their boundaries are therefore
+//! candidates: one after a dot is checked, one at a wrapped line is dropped, and a dot before a
+//! lower-case word, which Unicode never treats as an end, is added when nothing contradicts it.
 
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Words whose dot is part of them. Compared without case; a trailing dot is implied.
+/// Abbreviations, whose dot is part of the word. Case-insensitive, without the trailing dot.
 #[rustfmt::skip]
 const ABBREVIATIONS: &[&str] = &[
     // English
@@ -24,7 +23,7 @@ const ABBREVIATIONS: &[&str] = &[
     "p.ex", "env", "av", "mme", "p.ej", "sra", "ud", "uds", "pág", "núm",
 ];
 
-/// Cuts a run of lines into sentences; the ranges cover all of it.
+/// Splits a run of lines into sentences; the ranges cover all of it.
 pub(super) fn split(text: &str) -> Vec<Range<usize>> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -47,23 +46,25 @@ pub(super) fn split(text: &str) -> Vec<Range<usize>> {
     sentences
 }
 
-/// Whether a boundary that Unicode proposes is one. `before` ends with the blank space.
+/// Whether a boundary proposed by Unicode is a sentence end. `before` includes the blanks.
 fn is_end(before: &str, after: &str) -> bool {
     let said = before.trim_end();
     let closed = said.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»', '*', '_', '`']);
     let Some(mark) = closed.chars().next_back() else {
         return false;
     };
-    // A list's figure stands before its words, not for itself.
+    // The number of a list item belongs to the words after it. Eight bytes hold a number with
+    // brackets and markup.
     if said.len() <= 8 && !said.chars().any(char::is_alphabetic) {
         return false;
     }
     let spaced = said.len() < before.len();
     match mark {
         '.' => spaced && !is_abbreviation(closed, after) && !is_ordinal(closed, after),
-        // "a?b:c", "Vec::new()!" and URLs have these without a blank behind them.
+        // `a?b:c`, `Vec::new()!` and URLs contain these marks without a blank after them.
         '!' | '?' => spaced,
-        // Marks of scripts that put no blank behind them, and those of other scripts.
+        // An ellipsis before a lower-case word is a pause. The marks below belong to scripts that
+        // put no blank after them.
         '…' => spaced && !after.starts_with(char::is_lowercase),
         _ => is_terminator(mark),
     }
@@ -93,14 +94,14 @@ fn is_terminator(mark: char) -> bool {
     )
 }
 
-/// Starts of sentences behind a dot that begin in lower case.
+/// Positions after a dot at which a sentence begins in lower case.
 fn low_starts(piece: &str) -> Vec<usize> {
     let mut starts = Vec::new();
     for (at, _) in piece.match_indices(". ") {
         let after = piece[at + 1..].trim_start();
         let begin = piece.len() - after.len();
         let word = last_word(&piece[..at]);
-        // A single letter or a figure before the dot is an initial or a number.
+        // A single letter or a number before the dot is an initial or an ordinal.
         let plain = word.chars().count() > 1 && word.chars().all(char::is_alphabetic);
         if plain
             && after.starts_with(char::is_lowercase)
@@ -117,21 +118,21 @@ fn is_abbreviation(closed: &str, after: &str) -> bool {
     let word = last_word(closed.trim_end_matches('.'));
     let lower = word.to_lowercase();
     if ABBREVIATIONS.contains(&lower.as_str()) {
-        // Some of them are words as well ("no", "min"); then a capital behind them decides, except
-        // before names and figures, which always have one.
+        // Some abbreviations are words as well ("no", "min"); for those a capital after the dot
+        // means a sentence end.
         let doubles_as_word = matches!(
             lower.as_str(),
             "no" | "art" | "sat" | "min" | "max" | "co" | "etc" | "usw"
         );
         return !(doubles_as_word && after.starts_with(char::is_uppercase));
     }
-    // An initial: "J. Smith", but not "Plan B. Then" before a longer word in a sentence.
+    // Initial: "J. Smith".
     let mut letters = word.chars();
     matches!((letters.next(), letters.next()), (Some(letter), None) if letter.is_uppercase() && letter != 'I')
         && after.starts_with(char::is_uppercase)
 }
 
-/// "12. März", "am 3. Tag": in German a figure with a dot is an ordinal.
+/// Whether the dot marks a German ordinal: "12. März", "am 3. Tag".
 fn is_ordinal(closed: &str, after: &str) -> bool {
     let word = last_word(closed.trim_end_matches('.'));
     (1..=2).contains(&word.len())

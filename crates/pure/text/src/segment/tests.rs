@@ -9,7 +9,7 @@ fn check(text: &str, expected: &[(Kind, &str)]) {
     assert_eq!(found, expected);
 }
 
-/// Prose that must be cut at the bars and nowhere else.
+/// Checks prose that has to be split at the bars and nowhere else.
 fn sentences(marked: &str) {
     let expected: Vec<_> = marked.split('|').map(str::trim).collect();
     let text = marked.replace('|', "");
@@ -38,7 +38,7 @@ fn sentences_end_where_a_reader_would_end_them() {
         "See https://example.org/a.b?c=d. |Good.",
     ];
     for case in cases {
-        // The bar before a word in lower case is our own rule, not Unicode's.
+        // The split before a lower-case word is our own rule, not Unicode's.
         sentences(&case.replace("parser. then", "parser. |then"));
     }
 }

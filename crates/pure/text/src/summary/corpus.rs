@@ -1,4 +1,4 @@
-//! The segments of all passages as vectors of terms.
+//! Segments of all passages as vectors of terms.
 
 use super::cues::{self, Cues};
 use super::{Feature, Passage, Score, Voice};
@@ -8,32 +8,34 @@ use crate::words::{Stemming, StopWords, Tokeniser, detect};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Share of the similarity to the centroid in the score.
+/// Weight of the similarity to the centroid; the unit that the other weights relate to.
 const CENTROID: f32 = 1.0;
-/// Most that a place can add.
+/// Greatest bonus for the position: enough to decide among equals, and less than the user's voice
+/// adds.
 const POSITION: f32 = 0.4;
-/// Bytes of all passages that the language is told from.
+/// Bytes of all passages used for language detection; a few thousand words suffice.
 const SAMPLE: usize = 20_000;
-/// Terms of the centroid. The tail of rare terms would favour sentences full of odd words.
+/// Number of terms in the centroid. The long tail of rare terms would favour sentences full of odd
+/// words.
 const CENTROID_TERMS: usize = 200;
 
-/// A segment with its terms.
+/// Segment with its terms.
 pub(super) struct Sentence {
     pub(super) passage: usize,
     pub(super) range: Range<usize>,
     pub(super) kind: Kind,
-    /// Term and weight, by term; of length one as a vector.
+    /// Term and weight, sorted by term; the vector has length one.
     pub(super) terms: Vec<(u32, f32)>,
-    /// How far into its passage, and how far from its end, in segments.
+    /// Distance from the start of its passage, and below from its end, in segments.
     from_start: usize,
     to_end: usize,
 }
 
-/// What the sentences are picked from.
+/// Segments to select from, with their vectors.
 pub(super) struct Corpus {
     pub(super) sentences: Vec<Sentence>,
     pub(super) repeated: usize,
-    /// How many different terms there are.
+    /// Number of different terms.
     pub(super) terms: usize,
     passages: usize,
 }
@@ -54,7 +56,7 @@ impl Corpus {
         }
     }
 
-    /// The scores that need no comparison of sentences with each other.
+    /// Scores by centroid, position and cues, which need no comparison between sentences.
     pub(super) fn linear_scores(&self, passages: &[Passage<'_>]) -> Vec<Score> {
         let centroid = self.centroid();
         let likeness: Vec<f32> = self
@@ -67,6 +69,7 @@ impl Corpus {
                     .sum()
             })
             .collect();
+        // Scaled to the best sentence, so that the weights mean the same for texts of any length.
         let highest = likeness.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let each = self.sentences.iter().zip(likeness);
         each.map(|(sentence, likeness)| {
@@ -86,7 +89,7 @@ impl Corpus {
         .collect()
     }
 
-    /// The heaviest terms of all sentences together.
+    /// Sum of the vectors of all sentences, reduced to the heaviest terms.
     fn centroid(&self) -> Vec<f32> {
         let mut sums = vec![0.0; self.terms];
         for (term, weight) in self.sentences.iter().flat_map(|sentence| &sentence.terms) {
@@ -100,12 +103,13 @@ impl Corpus {
         sums
     }
 
-    /// The start of a passage says what it is about and its end what came of it; the first and the
-    /// last passages are the task and where it stands.
+    /// Bonus by position, from 0 to 1. The start of a passage states its subject and the end its
+    /// result; the first and the last passages are the task and its present state.
     #[expect(clippy::cast_precision_loss, reason = "a ratio of small counts")]
     fn position(&self, sentence: &Sentence) -> f32 {
         let near = |distance: usize| 1.0 / (1.0 + distance as f32);
         let inside = near(sentence.from_start).max(0.7 * near(sentence.to_end));
+        // Of one or two passages, each is the first or the last.
         if self.passages < 3 {
             return inside;
         }
@@ -117,7 +121,7 @@ impl Corpus {
 
 fn sample(passages: &[Passage<'_>]) -> String {
     let mut sample = String::new();
-    // What people and the model say tells the language; tools print in their own.
+    // The user and the model write in the session's language; tools print in their own.
     let spoken = passages
         .iter()
         .filter(|passage| passage.voice != Voice::Tool);
@@ -139,11 +143,11 @@ fn sample(passages: &[Passage<'_>]) -> String {
 struct Builder {
     sentences: Vec<Sentence>,
     repeated: usize,
-    /// Hash of a term to its number.
+    /// Number of each term, by its hash.
     numbers: HashedMap<u32>,
-    /// In how many sentences each term is.
+    /// Number of sentences that contain each term.
     documents: Vec<u32>,
-    /// Hashes of sentences seen.
+    /// Hashes of the sentences seen so far.
     seen: HashSet<u64>,
 }
 
@@ -152,6 +156,7 @@ impl Builder {
         let segments = segment(text);
         let count = segments.len();
         for (at, segment) in segments.into_iter().enumerate() {
+            // Markup without content of its own.
             if matches!(segment.kind, Kind::Fence | Kind::Blank) {
                 continue;
             }
@@ -161,6 +166,7 @@ impl Builder {
             if terms.is_empty() {
                 continue;
             }
+            // Compared by letters: a line with other case or punctuation is still a repetition.
             if !self.seen.insert(hash::letters(&text[range.clone()])) {
                 self.repeated += 1;
                 continue;
@@ -190,6 +196,7 @@ impl Builder {
                 self.documents[number as usize] += 1;
                 #[expect(clippy::cast_precision_loss, reason = "a count of words")]
                 let count = same.len() as f32;
+                // Sublinear: a word used five times is not five times as important.
                 (number, 1.0 + count.ln())
             })
             .collect();
@@ -197,7 +204,7 @@ impl Builder {
         counted
     }
 
-    /// Turns counts into weights: a term that every sentence has tells none of them apart.
+    /// Converts counts into TF-IDF weights: a term in every sentence distinguishes none of them.
     #[expect(clippy::cast_precision_loss, reason = "counts of sentences")]
     fn weigh(&mut self) {
         let all = self.sentences.len() as f32;

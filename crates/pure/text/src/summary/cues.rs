@@ -1,13 +1,14 @@
-//! Cues that a sentence carries a fact, a rule or a request.
+//! Cues that a sentence states a fact, a rule or a request.
 //!
-//! Words are compared by their beginnings, in lower case, in English and German (and a few in
-//! French and Spanish): cues only move a score, so a miss costs little.
+//! Words are compared by their beginnings, in lower case, in English and German. Cues only move a
+//! score, so a miss costs little.
 
 use super::corpus::Sentence;
 use super::{Feature, Score, Voice};
 use crate::atoms::{Shape, atoms};
 use crate::segment::Kind;
 
+/// Beginnings of words that state a decision, a reason or a rule.
 const DECISION: [&str; 46] = [
     "always",
     "because",
@@ -57,6 +58,7 @@ const DECISION: [&str; 46] = [
     "wichtig",
 ];
 
+/// Beginnings of words that report an error.
 const ERROR: [&str; 26] = [
     "abort",
     "broken",
@@ -86,6 +88,7 @@ const ERROR: [&str; 26] = [
     "kaputt",
 ];
 
+/// Words with which a user begins a request; compared whole.
 const REQUEST: [&str; 48] = [
     "add",
     "avoid",
@@ -137,7 +140,7 @@ const REQUEST: [&str; 48] = [
     "schreib",
 ];
 
-/// What a sentence has in it.
+/// Cues found in a sentence.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each says whether a cue is there; no two of them make a state"
@@ -172,13 +175,14 @@ impl Cues {
             lower.extend(
                 text[atom.range]
                     .chars()
+                    // 24 characters cover the longest cue; the rest of a long word is not compared.
                     .take(24)
                     .flat_map(char::to_lowercase),
             );
             cues.words += usize::from(atom.shape == Shape::Word && lower.len() > 1);
             cues.decision |= starts_with_any(&lower, &DECISION);
             cues.error |= starts_with_any(&lower, &ERROR);
-            // Only the opening tells a request from a report that something was run.
+            // Only at the start: "run the tests" is a request, "the tests were run" a report.
             cues.request |=
                 voice == Voice::User && cues.words <= 4 && REQUEST.contains(&lower.as_str());
         }
@@ -188,17 +192,20 @@ impl Cues {
 
 fn starts_with_any(word: &str, starts: &[&str]) -> bool {
     starts.iter().any(|start| {
-        // Short cues are whole words: "due" is not "duet".
+        // Short cues have to match the whole word: "due" is not "duet".
         word == *start || (start.len() > 4 && word.starts_with(start))
     })
 }
 
-/// Adds what the cues are worth.
+/// Adds the weights of the cues. They were chosen by judgement and not fitted to the test facts,
+/// except that tool output went from -0.5 to -0.7, because it took most of the room
+/// (`docs/text-methods.md`).
 pub(super) fn score(cues: &Cues, sentence: &Sentence, voice: Voice, score: &mut Score) {
     let when = |holds: bool, weight: f32| if holds { weight } else { 0.0 };
+    // Three numbers or names mark a sentence as concrete; a table of fifty is not better.
     #[expect(clippy::cast_precision_loss, reason = "at most three")]
     let up_to_three = |count: usize| count.min(3) as f32;
-    // A fragment of one or two words says little by itself, whoever says it.
+    // A fragment of one or two words states little by itself, even from the user.
     let fragment = cues.words + cues.names < 3;
     score.add(
         Feature::UserVoice,

@@ -1,20 +1,22 @@
-//! The graph of similar sentences, and the rank of each in it.
+//! Similarity graph of sentences, and the rank of each sentence in it.
 //!
 //! Two sentences are neighbours if the cosine of their terms is at least [`LEAST`]. The rank is
-//! that of a random walk along the edges, by similarity, with a jump to any sentence now and then:
-//! a sentence ranks high if sentences that rank high resemble it.
+//! that of a random walk along the edges, weighted by similarity, with occasional jumps to any
+//! sentence (`PageRank`): a sentence ranks high if high-ranking sentences resemble it.
 
 use super::corpus::Corpus;
 
-/// Share of the rank in the score.
+/// Weight of the rank in the score: below the centroid's, which every segment has, while only those
+/// of the pool have a rank.
 pub(super) const WEIGHT: f32 = 0.6;
-/// Below this two sentences share a word by chance.
+/// Smallest similarity of neighbours; below it two sentences share a word by chance.
 const LEAST: f32 = 0.1;
-/// Probability of following an edge instead of jumping.
+/// Probability of following an edge instead of jumping; the usual value for `PageRank`.
 const DAMPING: f32 = 0.85;
-/// Rounds of the walk; the order settles long before.
+/// Iterations of the walk. The remaining error is 0.85^30, below one per cent, and the order
+/// settles long before.
 const ROUNDS: usize = 30;
-/// Longest list of sentences for a term. A term that is in more of them has a small weight, and
+/// Longest list of sentences for a term. A term in more sentences has a small weight anyway, and
 /// would make the comparison quadratic.
 const COMMON: usize = 200;
 
@@ -62,7 +64,7 @@ impl Graph {
         &self.edges[node]
     }
 
-    /// The rank of each sentence, the highest being one.
+    /// Rank of each sentence, scaled so that the highest is one.
     #[expect(
         clippy::cast_precision_loss,
         reason = "at most a few thousand sentences"
@@ -76,7 +78,8 @@ impl Graph {
             .collect();
         let mut rank = vec![1.0 / count as f32; count];
         for _ in 0..ROUNDS {
-            // Who has no neighbours gives their rank to all.
+            // Sentences without neighbours distribute their rank to all; otherwise it would leak
+            // away.
             let lonely: f32 = rank
                 .iter()
                 .zip(&totals)

@@ -1,18 +1,18 @@
-//! Extractive summary: the sentences that say most, within a budget.
+//! Extractive summary: the most informative sentences within a budget.
 //!
 //! # Model
-//! The input is a list of [`Passage`]s, each with its speaker. Their segments get a score from four
-//! sides: how central they are (similarity to the centroid of all terms, and rank in the graph of
-//! similar sentences, `graph`), where they stand, and cues that a sentence carries a fact or a
-//! rule (`cues`). Then segments are picked greedily, each time the one that adds most beyond what
-//! is picked already (`select`), and returned in their original order with the reasons.
+//! The input is a list of [`Passage`]s, each with its speaker. Their segments are scored by four
+//! criteria: centrality (similarity to the centroid of all terms, and rank in the graph of similar
+//! sentences, `graph`), position, and cues that a sentence states a fact or a rule (`cues`). Then
+//! segments are selected greedily, each time the one that adds most beyond those already selected
+//! (`select`), and returned in their original order with the reasons.
 //!
-//! The graph is the only part that is not linear in the length. It is built over at most
-//! [`GRAPH_LIMIT`] segments: those with the best score of the other three sides.
+//! The graph is the only part that is not linear in the length. It covers at most [`GRAPH_LIMIT`]
+//! segments: those with the best score by the other criteria.
 //!
 //! # Not here
-//! Rewriting, shortening or joining sentences: what is picked is a range of the source. Sections of
-//! a compaction summary and the evidence ledger are made by the caller.
+//! Rewriting, shortening or joining sentences: a pick is a range of the source. The caller makes
+//! the sections of a compaction summary and the evidence.
 
 mod corpus;
 mod cues;
@@ -26,41 +26,43 @@ use corpus::Corpus;
 use std::fmt;
 use std::ops::Range;
 
-/// Most segments that are compared with each other; the rest is scored without the graph.
+/// Upper bound on segments compared with each other; the others are scored without the graph.
+/// Without the bound, comparing all pairs would be quadratic in the length of a session.
 pub const GRAPH_LIMIT: usize = 1_500;
 
-/// Who speaks.
+/// Speaker of a passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Voice {
-    /// The user: short, and worth more than anything else.
+    /// User: short, and the most valuable.
     User,
-    /// The model.
+    /// Model: its visible answers.
     Assistant,
-    /// The output of a tool: long, and mostly worth little.
+    /// Output of a tool: long, and mostly of little value.
     Tool,
-    /// A document of its own, or not known.
+    /// Document of its own, or an unknown speaker.
     Document,
 }
 
-/// A text and who says it.
+/// Text with its speaker.
 #[derive(Clone, Copy, Debug)]
 pub struct Passage<'a> {
-    /// The text.
+    /// Text that picks are ranges of.
     pub text: &'a str,
-    /// Who says it.
+    /// Speaker of the text.
     pub voice: Voice,
 }
 
-/// How long a summary may be, separators included.
+/// Length limit of a summary, separators included.
 #[derive(Clone, Copy)]
 pub enum Budget<'a> {
-    /// Characters.
+    /// Limit in characters of Unicode.
     Chars(usize),
-    /// Anything else, such as tokens of a certain model.
+    /// Limit in another unit, such as tokens of a certain model.
     Measured {
-        /// The most that the sum of the costs may be.
+        /// Upper bound on the sum of the costs.
         limit: usize,
-        /// The cost of a text. That of a whole may not exceed the sum of its parts.
+        /// Cost of a text. The cost of a whole must not exceed the sum over its parts, or the
+        /// summary may exceed the limit.
         cost: &'a dyn Fn(&str) -> usize,
     },
 }
@@ -92,74 +94,74 @@ impl Budget<'_> {
     }
 }
 
-/// Why a segment was picked.
+/// Criterion by which a segment was picked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Feature {
-    /// Its terms are those of the whole.
+    /// Similarity to the terms of all passages.
     Centroid,
-    /// Sentences that are central themselves resemble it.
+    /// Similarity to sentences that are central themselves.
     Graph,
-    /// It stands where important things stand.
+    /// Position in its passage and among the passages.
     Position,
-    /// The user said it.
+    /// Statement of the user.
     UserVoice,
-    /// The user asks for something or sets a rule.
+    /// Request or rule of the user.
     Request,
-    /// It states a decision, a reason or a rule.
+    /// Decision, reason or rule.
     Decision,
-    /// It reports an error or a failure.
+    /// Report of an error or a failure.
     Error,
-    /// It asks something.
+    /// Question of any speaker.
     Question,
-    /// It has a number in it.
+    /// Numbers in the sentence.
     Number,
-    /// It names a file, a symbol, a flag, a version or an error code.
+    /// Name of a file, symbol, flag, version or error code.
     Name,
-    /// What it is: code, logs, tool output and fragments are worth less, headings more.
+    /// Kind of text: code, logs, tool output and fragments count less, headings more.
     Kind,
 }
 
-/// A feature and what it added to the score; negative if it took away.
+/// Criterion with its contribution to the score; negative if it counts against the segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reason {
-    /// The feature.
+    /// Criterion that made the contribution.
     pub feature: Feature,
-    /// Its share of the score.
+    /// Contribution to the score.
     pub weight: f32,
 }
 
-/// A segment of the summary.
+/// Segment of the summary.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pick {
-    /// Index of the passage.
+    /// Index of its passage.
     pub passage: usize,
-    /// Where in it, without blank space around.
+    /// Range in the passage, without surrounding blanks.
     pub range: Range<usize>,
-    /// What it is.
+    /// Kind of the segment.
     pub kind: Kind,
-    /// The sum of the reasons.
+    /// Sum of the contributions.
     pub score: f32,
-    /// What it was picked for, the heaviest first.
+    /// Contributions, the largest first.
     pub reasons: Vec<Reason>,
 }
 
-/// The picked segments and what they were picked from.
+/// Picked segments, with figures about the selection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// In the order of the passages.
+    /// Picks in the order of the passages.
     pub picks: Vec<Pick>,
-    /// What they cost together, separators included.
+    /// Cost of all picks, separators included.
     pub cost: usize,
-    /// Segments there were to choose from.
+    /// Number of segments to choose from.
     pub considered: usize,
-    /// Segments that repeated an earlier one word for word.
+    /// Number of segments that repeated an earlier one verbatim.
     pub repeated: usize,
-    /// Segments compared with each other; fewer than considered if there were too many.
+    /// Number of segments compared with each other; lower than `considered` above [`GRAPH_LIMIT`].
     pub compared: usize,
 }
 
 impl Summary {
-    /// The picked segments, one a line.
+    /// Text of the picks, one per line.
     pub fn text(&self, passages: &[Passage<'_>]) -> String {
         let mut text = String::new();
         for pick in &self.picks {
@@ -175,7 +177,7 @@ impl Summary {
     }
 }
 
-/// Picks the segments that say most within the budget.
+/// Selects the most informative segments within the budget.
 pub fn summarise(passages: &[Passage<'_>], budget: Budget<'_>) -> Summary {
     let corpus = Corpus::new(passages);
     let mut scores = corpus.linear_scores(passages);
@@ -189,6 +191,7 @@ pub fn summarise(passages: &[Passage<'_>], budget: Budget<'_>) -> Summary {
         .iter()
         .map(|sentence| budget.cost(&passages[sentence.passage].text[sentence.range.clone()]))
         .collect();
+    // Picks are joined by newlines, which count towards the limit.
     let separator = budget.cost("\n");
     let selection = select::Selection::new(&scores, &costs, separator, budget.limit());
     let chosen = selection.choose(&pool, &graph);
@@ -218,18 +221,19 @@ pub fn summarise(passages: &[Passage<'_>], budget: Budget<'_>) -> Summary {
     }
 }
 
-/// The segments that take part in the graph, best first in score, then in order.
+/// Indices of the segments in the graph: the best by score, then sorted by position.
 fn pool(scores: &[Score]) -> Vec<usize> {
     let mut pool: Vec<_> = (0..scores.len()).collect();
     if pool.len() > GRAPH_LIMIT {
         pool.sort_by(|a, b| scores[*b].total.total_cmp(&scores[*a].total).then(a.cmp(b)));
         pool.truncate(GRAPH_LIMIT);
+        // By position again: `select` searches the pool by bisection.
         pool.sort_unstable();
     }
     pool
 }
 
-/// A score that remembers what it is made of.
+/// Score with its contributions.
 #[derive(Clone, Debug, Default)]
 struct Score {
     total: f32,

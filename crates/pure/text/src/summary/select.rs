@@ -1,18 +1,20 @@
-//! Picking segments one by one within the budget.
+//! Greedy selection of segments within the budget.
 //!
-//! Each time the segment is taken that is worth most after what it repeats is taken off (maximal
-//! marginal relevance), in relation to a mild power of its length: two short facts beat a long one
-//! of the same score, but not at the price of fragments. Segments outside the graph's pool come
-//! last, by score alone; what repeats word for word was left out before.
+//! Each step takes the segment with the highest score after a deduction for what it repeats
+//! (maximal marginal relevance), divided by a mild power of its length: two short facts win over a
+//! long one of the same score, but fragments do not. Segments outside the graph's pool come last,
+//! by score alone. Verbatim repetitions were dropped earlier.
 
 use super::Score;
 use super::graph::Graph;
 
-/// How much of a score is lost by repeating a picked segment whole.
+/// Share of a score lost by repeating a picked segment completely; above 1, so that a full
+/// repetition ranks below everything with a positive score.
 const REPETITION: f32 = 1.2;
-/// The power of the length that a score is divided by.
+/// Exponent of the length that a score is divided by: 0 ignores length, 1 would fill the summary
+/// with the shortest fragments.
 const LENGTH: f32 = 0.35;
-/// Below this length nothing is gained by being shorter.
+/// Length in units of the budget below which shorter is no advantage: about a short sentence.
 const SHORT: usize = 40;
 
 pub(super) struct Selection<'a> {
@@ -39,7 +41,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// The picked places, in order.
+    /// Indices of the picked segments, in order.
     pub(super) fn choose(&self, pool: &[usize], graph: &Graph) -> Vec<usize> {
         let mut chosen = Vec::new();
         let mut left = self.limit;
@@ -58,6 +60,8 @@ impl<'a> Selection<'a> {
                 repeats[*other] = repeats[*other].max(*likeness);
             }
         }
+        // Room may be left once the pool is exhausted; without this a long text would get a short
+        // summary.
         if pool.len() < self.scores.len() {
             self.fill(pool, &mut chosen, left);
         }
@@ -91,7 +95,7 @@ impl<'a> Selection<'a> {
     fn value(&self, place: usize, repeats: f32) -> f32 {
         let score = self.scores[place].total;
         let worth = score - REPETITION * repeats * score.max(0.0);
-        // A negative score must not gain from length.
+        // A negative score must not be improved by length.
         if worth > 0.0 {
             worth / self.lengths[place]
         } else {
@@ -100,7 +104,7 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// What a score is divided by, for each cost.
+/// Divisor of the score, for each cost.
 #[expect(clippy::cast_precision_loss, reason = "lengths of sentences")]
 fn length_factors(costs: &[usize]) -> Vec<f32> {
     let factor = |cost: &usize| ((*cost).max(SHORT) as f32 / SHORT as f32).powf(LENGTH);

@@ -1,11 +1,11 @@
-//! The words inside an identifier.
+//! Splitting of identifiers into their words.
 //!
-//! `readHTTPHeader2` is `read`, `HTTP`, `Header`, `2`; `max_len` is `max`, `len`. Words of a
-//! language have one part: themselves.
+//! `readHTTPHeader2` is `read`, `HTTP`, `Header`, `2`; `max_len` is `max`, `len`. A word of a
+//! natural language has one part: itself.
 
 use std::ops::Range;
 
-/// The ranges of the parts of a word, in order; underscores are in none.
+/// Ranges of the parts of a word, in order; underscores belong to none.
 pub fn parts(word: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -31,7 +31,7 @@ fn part_length(part: &str) -> usize {
             (Sort::None, _) => false,
             (_, Sort::None) | (Sort::Lower, Sort::Upper) => true,
             (Sort::Digit, other) | (other, Sort::Digit) => other != Sort::Digit,
-            // The last capital of a row opens the word that follows: HTTPHeader.
+            // The last capital of a run begins the next word: HTTPHeader.
             (Sort::Upper, Sort::Upper) => next == Some(Sort::Lower),
             _ => false,
         };
@@ -45,10 +45,10 @@ fn part_length(part: &str) -> usize {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
-    /// Before the first letter, and an underscore.
+    /// Start of the word, or an underscore.
     None,
     Upper,
-    /// Small letters, and those of scripts without case.
+    /// Lower-case letters, and letters of scripts without case.
     Lower,
     Digit,
 }

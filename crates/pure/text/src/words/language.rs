@@ -1,30 +1,32 @@
-//! Which language a text is in, and which words say nothing in it.
+//! Language detection, and stop words per language.
 //!
-//! The lists are short on purpose: articles, pronouns, prepositions, auxiliaries and the fillers of
-//! chats. Words that carry a rule ("not", "never", "always", "must") are not in them.
+//! The lists are short on purpose: articles, pronouns, prepositions, auxiliaries and fillers of
+//! chats. Words that carry a rule ("not", "never", "always", "must") are not in them, because
+//! dropping them would reverse a rule.
 
 use rust_stemmers::Algorithm;
 
-/// Words looked at to tell the language.
+/// Words examined to detect the language: far more than the count needs to settle, and a bound on
+/// the time for texts of megabytes.
 const SAMPLE: usize = 2_000;
 
-/// A language with a list of stop words and rules for endings.
+/// Language with a stop-word list and a stemmer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
-    /// English.
+    /// English, the language of most sessions.
     English,
-    /// German.
+    /// German, with its compounds left whole.
     German,
-    /// French.
+    /// French, elided articles included.
     French,
-    /// Spanish.
+    /// Spanish; accents are kept as written.
     Spanish,
 }
 
 impl Language {
     pub(super) const ALL: [Self; 4] = [Self::English, Self::German, Self::French, Self::Spanish];
 
-    /// Whether a folded word is in nearly every text of the language.
+    /// Whether a folded word is a stop word of the language.
     pub fn is_stop_word(self, folded: &str) -> bool {
         self.stop_words().binary_search(&folded).is_ok()
     }
@@ -38,7 +40,7 @@ impl Language {
         }
     }
 
-    /// In the order of their bytes.
+    /// Stop words in byte order, for the binary search.
     pub(super) fn stop_words(self) -> &'static [&'static str] {
         match self {
             Self::English => ENGLISH,
@@ -49,8 +51,8 @@ impl Language {
     }
 }
 
-/// The language with most stop words in the text; none below two words or one in sixteen,
-/// or in a tie.
+/// Language with the most stop words in the text. None if fewer than two, or fewer than one word in
+/// sixteen, are stop words, or on a tie: code and logs contain a few by chance.
 pub fn detect(text: &str) -> Option<Language> {
     let mut counts = [0_usize; 4];
     let mut words = 0;

@@ -1,14 +1,14 @@
-//! Words as terms that can be counted and compared.
+//! Terms: words in a form that can be counted and compared.
 //!
 //! # Model
 //! A [`Tokeniser`] walks over a text and reports terms: case folded, identifiers split into their
-//! words ([`identifier`]) and reported whole as well, stop words dropped, endings cut
+//! words ([`identifier`]) and also reported whole, stop words dropped, endings stemmed
 //! ([`Stemming`]). Scripts without blanks between words (Han, kana, hangul) give overlapping pairs
 //! of characters, which needs no dictionary and finds every word of two characters or more.
 //!
 //! # Not here
-//! Things to be kept whole, such as paths ([`crate::atoms`]). Thai, Lao and Khmer have no blanks
-//! either and are taken as long words: cutting them needs a dictionary.
+//! Items to be kept whole, such as paths ([`crate::atoms`]). Thai, Lao and Khmer have no blanks
+//! either and are treated as long words: splitting them needs a dictionary.
 
 pub mod identifier;
 mod language;
@@ -21,28 +21,29 @@ use rust_stemmers::Stemmer;
 use std::fmt;
 use std::ops::Range;
 
-/// Longest term in bytes; what is longer is data, and is cut.
+/// Longest term in bytes; longer runs are data such as base64, which would fill an index, and are
+/// cut.
 const LONGEST: usize = 64;
 
-/// What happens to words that every text has.
+/// Handling of stop words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopWords {
-    /// They are dropped.
+    /// Stop words are dropped.
     Drop,
-    /// They are reported like others.
+    /// Stop words are reported like others.
     Keep,
 }
 
-/// What happens to endings.
+/// Handling of inflected endings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stemming {
-    /// Words stay as they are.
+    /// Words stay as written.
     Off,
-    /// Endings of the language are cut, so that "tests", "tested" and "testing" are one term.
+    /// Endings are stemmed, so that "tests", "tested" and "testing" are one term.
     On,
 }
 
-/// Turns text into terms.
+/// Converter of text into terms.
 pub struct Tokeniser {
     language: Option<Language>,
     stop_words: StopWords,
@@ -60,7 +61,7 @@ impl fmt::Debug for Tokeniser {
 }
 
 impl Tokeniser {
-    /// A tokeniser for a language; for none that is known, nothing is dropped or cut.
+    /// Tokeniser for a language. Without one, nothing is dropped or stemmed.
     pub fn new(language: Option<Language>, stop_words: StopWords, stemming: Stemming) -> Self {
         let stemmer = language
             .filter(|_| stemming == Stemming::On)
@@ -72,7 +73,7 @@ impl Tokeniser {
         }
     }
 
-    /// The usual one for scoring a text: its own language, no stop words, no endings.
+    /// Tokeniser for scoring a text: its own language, stop words dropped, endings stemmed.
     pub fn for_text(text: &str) -> Self {
         Self::new(detect(text), StopWords::Drop, Stemming::On)
     }
@@ -84,8 +85,7 @@ impl Tokeniser {
         terms
     }
 
-    /// Calls `found` with each term and the range it comes from. An identifier gives its words and
-    /// then itself.
+    /// Calls `found` with each term and its range. An identifier gives its words and then itself.
     pub fn each(&self, text: &str, mut found: impl FnMut(&str, Range<usize>)) {
         let mut folded = String::new();
         for word in Words::new(text) {
@@ -111,6 +111,7 @@ impl Tokeniser {
             fold(&word[part], folded);
             self.report(folded, place, found);
         }
+        // Whole as well: a search for `max_len` must rank its exact use first.
         if parts > 1 {
             fold(word, folded);
             folded.retain(|letter| letter != '_');
@@ -124,6 +125,7 @@ impl Tokeniser {
         range: Range<usize>,
         found: &mut impl FnMut(&str, Range<usize>),
     ) {
+        // The possessive is no part of the term.
         let word = folded.strip_suffix("'s").unwrap_or(folded);
         if word.is_empty() {
             return;
@@ -136,7 +138,7 @@ impl Tokeniser {
             return;
         }
         match &self.stemmer {
-            // What has figures in it is a name, not an inflected word.
+            // A word with digits is a name, not an inflected word.
             Some(stemmer) if !word.bytes().any(|byte| byte.is_ascii_digit()) => {
                 found(&stemmer.stem(word), range);
             }
@@ -145,7 +147,8 @@ impl Tokeniser {
     }
 }
 
-/// Lower case, one sort of apostrophe, no combining marks, not longer than [`LONGEST`].
+/// Folds to lower case, one kind of apostrophe, no combining marks, at most [`LONGEST`] bytes or
+/// little more.
 fn fold(word: &str, folded: &mut String) {
     folded.clear();
     for letter in word.chars() {
@@ -161,7 +164,7 @@ fn fold(word: &str, folded: &mut String) {
     }
 }
 
-/// Neighbouring characters, two by two; a lone one as it is.
+/// Pairs of neighbouring characters; a lone character as it is.
 fn pairs(text: &str, range: Range<usize>, found: &mut impl FnMut(&str, Range<usize>)) {
     let run = &text[range.clone()];
     let mut ends = run
@@ -182,9 +185,9 @@ fn pairs(text: &str, range: Range<usize>, found: &mut impl FnMut(&str, Range<usi
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Script {
-    /// Blanks stand between words.
+    /// Script with blanks between words.
     Spaced,
-    /// No blanks between words.
+    /// Script without blanks between words.
     Wide,
 }
 
@@ -193,7 +196,7 @@ struct Word {
     script: Script,
 }
 
-/// Maximal runs of letters and digits.
+/// Iterator over maximal runs of letters and digits.
 struct Words<'a> {
     text: &'a str,
     at: usize,
@@ -219,6 +222,7 @@ impl Iterator for Words<'_> {
             let inside = match script {
                 Script::Wide => self::script(letter) == Script::Wide && letter.is_alphanumeric(),
                 Script::Spaced => {
+                    // An apostrophe inside a word: "don't", but not a closing quote.
                     let joins = matches!(letter, '\'' | '’')
                         && letters.peek().is_some_and(|next| next.is_alphabetic());
                     self::script(letter) == Script::Spaced
@@ -240,7 +244,7 @@ impl Iterator for Words<'_> {
 }
 
 fn script(letter: char) -> Script {
-    // Kana, han with their extensions, hangul, half-width forms.
+    // Kana, Han with its extensions, hangul, half-width forms.
     if matches!(u32::from(letter), 0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF
         | 0xF900..=0xFAFF | 0xFF66..=0xFF9F | 0x2_0000..=0x3_FFFF)
     {

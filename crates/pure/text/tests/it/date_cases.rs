@@ -1,10 +1,11 @@
-//! Dates as a table. All texts were written on Wednesday, 11 March 2026.
+//! Table of dates. All texts were written on Wednesday, 11 March 2026.
 
 use dormouse_text::dates::{Doubt, Form, Mention, Precision, dates};
 use jiff::civil::date;
 use std::fmt::Write as _;
 
-/// `days precision`, then `time`, `~` for relative ones, and what is in doubt.
+/// Compact form of a mention: `days precision`, then `time`, `~` for relative ones, and its
+/// ambiguity.
 fn render(text: &str, mention: &Mention) -> String {
     let mut out = format!("{} = {}", &text[mention.range.clone()], mention.days.first);
     if mention.days.first != mention.days.last {

@@ -4,10 +4,11 @@
 use crate::material::notes;
 use dormouse_text::duplicates::{Index, Likeness, NEAR, Sketch, clusters};
 
-/// Every so many notes get an edited copy: the index is whole, and the test ends soon.
+/// Distance between notes that get an edited copy: the index holds all notes, and the test stays
+/// short.
 const EVERY: usize = 4;
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! Real material beside the workspace, where there is any.
+//! Access to real material beside the workspace; tests skip with a message where it is absent.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stderr,
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder of the material. `None`, with a message, if it is not there.
+/// Folder of the material. `None`, with a message, if it is absent.
 pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3)?;
     let path = root.join("../shared/material").join(name);
@@ -52,7 +52,7 @@ pub(crate) fn notes() -> Vec<String> {
         .collect()
 }
 
-/// Something said in a session.
+/// Utterance of a session.
 pub(crate) struct Said {
     pub(crate) role: Role,
     pub(crate) text: String,
@@ -65,7 +65,7 @@ pub(crate) enum Role {
     Tool,
 }
 
-/// What was said in a session of Claude Code, in the order of its lines.
+/// Utterances of a Claude Code session, in the order of its lines.
 pub(crate) fn session(name: &str) -> Vec<Said> {
     let Some(path) = folder(name) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What holds for any text.
+//! Properties that hold for any text.
 
 use crate::material::naughty_strings;
 use dormouse_text::atoms::atoms;
@@ -12,7 +12,7 @@ use jiff::civil::date;
 use proptest::prelude::*;
 use std::ops::Range;
 
-/// Text as sessions have it: pieces that the rules are about, in any order.
+/// Text as in sessions: pieces that the rules are about, in any order.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-zA-Z]{1,9} ",
@@ -91,7 +91,7 @@ fn summary_holds(passages: &[Passage<'_>], limit: usize) -> Summary {
     summary
 }
 
-/// Everything that takes a text, over one text.
+/// Runs every function that takes a text over one text.
 fn everything(text: &str) {
     lossless(text);
     in_order(text, atoms(text).map(|atom| atom.range));

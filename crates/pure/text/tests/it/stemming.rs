@@ -1,11 +1,11 @@
-//! Does cutting endings help to find a note by its title?
+//! Effect of stemming on finding a note by its title.
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
 use crate::material::notes;
 use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser};
 use std::collections::HashMap;
 
-/// The mean of 1/rank of each note's body when asked for by its title.
+/// Mean reciprocal rank of each note's body when searched by its title.
 fn mean_reciprocal_rank(notes: &[(String, String)], tokeniser: &Tokeniser) -> f64 {
     let mut postings: HashMap<String, Vec<(usize, f64)>> = HashMap::new();
     let mut lengths = Vec::new();

@@ -1,4 +1,4 @@
-//! Do planted facts survive a summary of a real session?
+//! Survival of planted facts in a summary of a real session.
 #![expect(
     clippy::print_stderr,
     reason = "the figures are in docs/text-methods.md"
@@ -8,8 +8,8 @@ use crate::material::{Role, Said, session};
 use dormouse_text::segment::segment;
 use dormouse_text::summary::{Budget, Passage, Voice, summarise};
 
-/// Facts as sessions have them, and what must be left of each. The weights were not
-/// tuned on them.
+/// Facts as sessions contain them, and the part that has to survive. The weights were not tuned on
+/// them.
 const FACTS: [(Role, &str, &str); 24] = [
     (
         Role::User,
@@ -141,8 +141,7 @@ fn voice(role: Role) -> Voice {
     }
 }
 
-/// Puts each fact behind a sentence or line of its speaker, any of the session with the same
-/// chance.
+/// Inserts each fact after a sentence or line of its speaker, with equal chance over the session.
 fn plant(said: &mut [Said], salt: usize) {
     for (number, (role, fact, _)) in FACTS.iter().enumerate() {
         let spoken = said
@@ -162,7 +161,7 @@ fn plant(said: &mut [Said], salt: usize) {
     }
 }
 
-/// The first segments of every text, as many of each as fit into the length.
+/// First segments of every text, as many of each as fit into the length.
 fn lead(said: &[Said], length: usize) -> String {
     let parts: Vec<Vec<&str>> = said
         .iter()
@@ -181,7 +180,7 @@ fn lead(said: &[Said], length: usize) -> String {
     kept((1..1_000).take_while(fits).last().unwrap_or_default())
 }
 
-/// The newest texts whole: what is left when the oldest is dropped.
+/// Newest texts whole: the baseline of dropping the oldest.
 fn tail(said: &[Said], length: usize) -> String {
     let text = said
         .iter()
@@ -203,8 +202,8 @@ fn survivors(text: &str) -> usize {
         .count()
 }
 
-/// How many facts are left on average in a part of the session's length: in a summary, in the
-/// heads of the texts, in the newest texts.
+/// Mean number of facts that survive at a share of the session's length: in a summary, in the heads
+/// of the texts, in the newest texts.
 pub(crate) fn measure(name: &str, share: usize, salts: usize) -> Option<[f64; 3]> {
     let mut sums = [0; 3];
     for salt in 0..salts {

@@ -1,9 +1,9 @@
-//! Values that are credentials only because of the name they are given.
+//! Rules for values that are credentials only by the name they are assigned to.
 
 use crate::secrets::rule::{Demand, Rule, token};
 
 pub(super) const RULES: &[Rule] = &[
-    // A service is named, so a random value is its key.
+    // A service is named, so that a random value is its key.
     token(
         "service-credential",
         &[
@@ -35,7 +35,8 @@ pub(super) const RULES: &[Rule] = &[
     )
     .floor(2.9)
     .demand(Demand::LooksRandom),
-    // The name says what it is.
+    // The name says that it is a credential. A higher floor than above, since such names are
+    // common.
     token(
         "credential-assignment",
         &["key", "token", "secret", "passw", "pwd", "credential", "creds", "auth", "access", "api"],
@@ -47,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
     )
     .floor(3.2)
     .demand(Demand::LooksRandom),
-    // In quotes, and called a password.
+    // In quotes, and called a password. A lower floor, since users choose weak ones.
     token(
         "password-assignment",
         &["passw", "pwd", "passphrase"],

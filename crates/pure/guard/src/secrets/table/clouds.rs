@@ -1,4 +1,4 @@
-//! Clouds, hosting and what runs on them.
+//! Rules for clouds, hosting and infrastructure software.
 
 use crate::secrets::rule::{Demand, Rule, token};
 
@@ -92,6 +92,7 @@ pub(super) const RULES: &[Rule] = &[
         &["hvs.", "hvb.", "hvr."],
         r"\bhv[sbr]\.[\w-]{24,300}",
     ),
+    // The prefix is common in code (`s.field`), hence the stricter demand.
     token("vault-token", &["s."], r"\bs\.[A-Za-z0-9]{24}\b")
         .floor(3.2)
         .demand(Demand::LooksRandom),
@@ -115,6 +116,7 @@ pub(super) const RULES: &[Rule] = &[
         r"\b(?:pat|sat)\.[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}\b",
     ),
     token("yandex-key", &["aqvn"], r"\bAQVN[\w-]{35,38}"),
+    // Two letters are no distinctive prefix, hence the stricter demand.
     token("yandex-key", &["yc"], r"\bYC[\w-]{38}\b")
         .floor(3.5)
         .demand(Demand::LooksRandom),

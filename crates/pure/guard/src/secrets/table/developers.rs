@@ -1,4 +1,4 @@
-//! What developers work with: forges, registries, monitoring, models.
+//! Rules for developer services: forges, registries, monitoring, models.
 
 use crate::secrets::rule::{Demand, Rule, token};
 

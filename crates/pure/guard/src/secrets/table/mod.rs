@@ -1,6 +1,7 @@
-//! The rules, most particular first.
+//! Rules, most specific first.
 //!
-//! Formats are facts the vendors publish so that leaked keys can be recognised. No row holds a key.
+//! The formats are published by the vendors so that leaked keys can be recognised. No row contains
+//! a key.
 
 mod assignments;
 mod clouds;
@@ -10,7 +11,7 @@ mod structures;
 
 use super::rule::Rule;
 
-/// All rules. Where two match the same text, the earlier one names it.
+/// All rules. Where two match the same text, the earlier one names the finding.
 pub(super) fn all() -> impl Iterator<Item = &'static Rule> {
     let tables: [&'static [Rule]; 5] = [
         structures::RULES,

@@ -1,4 +1,4 @@
-//! Messages, money and everything else that is called over the network.
+//! Rules for messaging, payment and other network services.
 
 use crate::secrets::rule::{Demand, Rule, token};
 
@@ -53,6 +53,7 @@ pub(super) const RULES: &[Rule] = &[
         &["xkeysib-"],
         r"(?i)\bxkeysib-[a-f0-9]{64}-[a-z0-9]{16}\b",
     ),
+    // The prefix is common in identifiers, hence the stricter demand.
     token("beamer-token", &["b_"], r"(?i)\bb_[a-z0-9=_-]{44}")
         .floor(3.8)
         .demand(Demand::LooksRandom),

@@ -1,4 +1,4 @@
-//! Keys in a wrapping of their own, whoever made them.
+//! Rules for keys in a recognisable container, independent of the vendor.
 
 use crate::secrets::rule::{Demand, Rule, token};
 
@@ -28,6 +28,7 @@ pub(super) const RULES: &[Rule] = &[
     .block(),
     token(
         "kubernetes-secret",
+        // The same manifest with its members in the other order.
         &["data"],
         r#"(?i)^data["']?\s*:(?s:.){0,120}?\s["']?[\w.-]+["']?\s*:\s*(?:[|>][+-]?\s+)?["']?(?P<secret>[a-z0-9+/=]{10,})["']?(?s:.){0,400}?\bkind["']?\s*:\s*["']?secret\b"#,
     )
@@ -40,6 +41,7 @@ pub(super) const RULES: &[Rule] = &[
     .floor(3.0),
     token(
         "json-web-token-in-base64",
+        // `ZXlK` is `eyJ` in base64.
         &["zxlk"],
         r"\bZXlK[A-Za-z0-9+/_-]{60,}={0,2}",
     )
@@ -79,6 +81,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     token(
         "pgpass-line",
+        // Only with a usual port: other lines of five fields are too common.
         &[":5432:", ":5433:"],
         r"^[\w.*-]+:543[23]:[\w*-]+:[\w*-]+:(?P<secret>\S{6,})\s*$",
     )

@@ -1,4 +1,5 @@
-//! Programs of other agents whose memories can be imported: only what prints figures or help.
+//! Programs of other agents whose memories can be imported: only subcommands that print figures or
+//! help.
 
 use super::{check_row, subcommand};
 use crate::shell::arguments::{Operands, Row};
@@ -14,6 +15,7 @@ const fn row(name: &'static str, flags: &'static str) -> Row {
     }
 }
 
+/// Flags of the token counts. They select and format, none writes.
 const TOKENS: &str = "--quiet --format= --memory-dir= --top= --help";
 
 const ROWS: &[Row] = &[

@@ -1,9 +1,9 @@
-//! `find`, whose flags are an expression.
+//! `find`, whose arguments are an expression instead of flags.
 
 use crate::shell::reason::Reason;
 use crate::shell::word::Word;
 
-/// Options, tests and actions without a value that write nothing.
+/// Options, tests and actions without a value that write nothing and run nothing.
 const ALONE: &[&str] = &[
     "-H",
     "-L",
@@ -39,7 +39,7 @@ const ALONE: &[&str] = &[
     "-writable",
     "-xdev",
 ];
-/// The same with one value.
+/// Options, tests and actions with one value that write nothing and run nothing.
 const WITH_VALUE: &[&str] = &[
     "-amin",
     "-anewer",
@@ -86,6 +86,7 @@ pub(super) fn check(words: &[Word]) -> Result<(), Reason> {
     let mut in_expression = false;
     while let Some(word) = words.next() {
         let text = word.text.as_str();
+        // A match of the pattern may be a file named `-delete`.
         if word.glob && text.starts_with(['*', '?', '[', '-', '!']) {
             return Err(Reason::Glob {
                 word: text.to_owned(),
@@ -95,7 +96,9 @@ pub(super) fn check(words: &[Word]) -> Result<(), Reason> {
             in_expression = true;
             check_value(text, words.next())?;
         } else if ALONE.contains(&text) {
+            // These options precede the paths; everything else begins the expression.
             in_expression |= !matches!(text, "-H" | "-L" | "-P");
+        // After the expression has begun, versions differ in what a plain word means.
         } else if text.starts_with(['-', '!', '(', ')', ',']) || in_expression {
             return Err(Reason::UnknownFlag {
                 command: "find".to_owned(),
@@ -106,7 +109,7 @@ pub(super) fn check(words: &[Word]) -> Result<(), Reason> {
     Ok(())
 }
 
-/// A value that looks like a flag could be one to another version of `find`.
+/// Checks a value: one that looks like a flag could be one to another version of `find`.
 fn check_value(flag: &str, value: Option<&Word>) -> Result<(), Reason> {
     let acceptable = |word: &Word| {
         let after_dash = word.text.strip_prefix('-');

@@ -1,4 +1,4 @@
-//! `gh`, of which the subcommands that look have rows. All of it asks the network.
+//! `gh`: rows for the subcommands that only read. All of them use the network.
 
 use super::subcommand;
 use crate::shell::arguments::{Operands, Row};
@@ -91,6 +91,7 @@ const ROWS: &[Row] = &[
 /// Judges the words after `gh`.
 pub(super) fn check(words: &[Word], policy: &Policy) -> Result<(), Reason> {
     let (row, rest) = subcommand("gh", ROWS, words)?;
+    // After the row was found: the reason for an unknown subcommand is more useful than "network".
     if !policy.network {
         return Err(Reason::Network {
             command: row.name.to_owned(),

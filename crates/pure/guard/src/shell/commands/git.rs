@@ -1,8 +1,8 @@
-//! `git`, of which the subcommands that look have rows.
+//! `git`: rows for the subcommands that only read.
 //!
-//! Left out on purpose: `-c`, `--config-env`, `--exec-path`, `--git-dir` and `--paginate` before the
-//! subcommand; `--ext-diff`, `--textconv`, `--output`, `--no-index`, `-O` after it; and every
-//! subcommand that changes something, asks a remote or prints the configuration.
+//! Left out on purpose: `-c`, `--config-env`, `--exec-path`, `--git-dir` and `--paginate` before
+//! the subcommand; `--ext-diff`, `--textconv`, `--output`, `--no-index`, `-O` after it; and every
+//! subcommand that changes something, contacts a remote or prints the configuration.
 
 use super::subcommand;
 use crate::shell::arguments::{Operands, Row};
@@ -181,6 +181,7 @@ const ROWS: &[Row] = &[
         --after-context= --before-context= --context= --max-count= --and --or --not --all-match --quiet --threads=",
         Operands::PatternAndContents,
     ),
+    // Without `show`, which contacts the remote.
     row("git remote", "-v --verbose", Operands::None),
     row("git remote get-url", "--push --all", Operands::Text),
     row(
@@ -206,7 +207,7 @@ const ROWS: &[Row] = &[
     row("git version", "--build-options", Operands::None),
 ];
 
-/// What may stand before the subcommand.
+/// Flags that may precede the subcommand.
 const GLOBAL: Row = row(
     "git",
     "-C@ -P --no-pager --no-optional-locks --no-replace-objects --literal-pathspecs --icase-pathspecs --version --help",
@@ -217,6 +218,7 @@ const GLOBAL: Row = row(
 pub(super) fn check(words: &[Word], policy: &Policy) -> Result<(), Reason> {
     let own = own_words(words);
     let parsed = GLOBAL.parse(&words[..own], policy)?;
+    // Only without a subcommand: `git --help log` opens a manual page in a pager.
     if own == words.len() && parsed.has(&["--version", "--help"]) {
         return Ok(());
     }
@@ -224,13 +226,14 @@ pub(super) fn check(words: &[Word], policy: &Policy) -> Result<(), Reason> {
     super::check_row(row, rest, policy)
 }
 
-/// How many words belong to `git` itself.
+/// Number of words before the subcommand.
 fn own_words(words: &[Word]) -> usize {
     let mut count = 0;
     while let Some(word) = words.get(count) {
         if !word.text.starts_with('-') {
             break;
         }
+        // `-C` takes its directory as the next word.
         count += if word.text == "-C" { 2 } else { 1 };
     }
     count.min(words.len())

@@ -1,4 +1,4 @@
-//! The commands that only read, one row each, and what is looked at beyond their flags.
+//! Commands that only read, one row each, and the checks beyond their flags.
 
 mod agents;
 mod find;
@@ -32,14 +32,14 @@ fn check_row(row: &Row, words: &[Word], policy: &Policy) -> Result<(), Reason> {
     operands::check(row, words, &parsed, policy)
 }
 
-/// The script of `sh -c '…'`, which is a command line again.
+/// Script of `sh -c '…'`, which is a command line again.
 pub(super) fn shell_script<'a>(name: &str, words: &'a [Word]) -> Result<Option<&'a str>, Reason> {
     if !matches!(name, "sh" | "bash") {
         return Ok(None);
     }
     match words {
-        // A login shell reads the user's own start-up files first: whoever can write those could do
-        // as much before. Words behind the script are its arguments, which nothing in it can name.
+        // A login shell reads the user's start-up files first; their writer could run programs
+        // anyway. Words after the script are its arguments, which no word in it can expand.
         [flag, script, ..]
             if matches!(flag.text.as_str(), "-c" | "-lc") && !script.glob && !script.home =>
         {
@@ -52,7 +52,7 @@ pub(super) fn shell_script<'a>(name: &str, words: &'a [Word]) -> Result<Option<&
     }
 }
 
-/// The row of a subcommand, whose name may have two words, and the words after it.
+/// Row of a subcommand, whose name may have two words, and the words after it.
 fn subcommand<'a>(
     command: &str,
     rows: &'static [Row],
@@ -70,6 +70,7 @@ fn subcommand<'a>(
     };
     let plain = words.iter().take(2).all(|word| !word.glob && !word.home);
     let found = if plain {
+        // The longer name first: `git stash list` has a row, `git stash` must not.
         named(2).or_else(|| named(1))
     } else {
         named(1)

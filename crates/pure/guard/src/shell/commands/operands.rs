@@ -1,4 +1,4 @@
-//! What follows a command besides flags.
+//! Check of the operands of a command.
 
 use crate::shell::arguments::{Operands, Parsed, Row};
 use crate::shell::places;
@@ -21,6 +21,7 @@ pub(super) fn check(
         why,
     };
     match row.operands {
+        // Names may be listed anywhere; only contents are restricted.
         Operands::Text | Operands::Names => Ok(()),
         Operands::None => match operands.first() {
             Some(word) => Err(refuse(word, "it takes none that only reads")),
@@ -28,7 +29,8 @@ pub(super) fn check(
         },
         Operands::Contents => contents(operands, policy),
         Operands::OneContent => {
-            // Some versions take flags after the operand for more operands.
+            // Some versions treat flags after the operand as further operands, and the second
+            // operand is written to.
             let first = words
                 .iter()
                 .position(|word| Some(&word) == operands.first());
@@ -39,6 +41,7 @@ pub(super) fn check(
             contents(operands, policy)
         }
         Operands::Directory => match operands {
+            // `cd -` goes to a directory that the line does not show.
             [word] if !word.glob && word.text != "-" => places::check_contents(word, policy),
             _ => Err(Reason::Argument {
                 command: row.name.to_owned(),
@@ -51,6 +54,7 @@ pub(super) fn check(
             }),
         },
         Operands::PatternAndContents => {
+            // With the pattern in a flag, the first operand is a file already.
             let given = parsed.has(&["-e", "-f", "--regexp", "--file"]);
             contents(after_first(operands, given), policy)
         }
@@ -84,6 +88,7 @@ pub(super) fn check(
             None => Ok(()),
         },
         Operands::Endpoint => match operands {
+            // GraphQL can change things, and a whole URL may name another host.
             [word] if !word.glob && word.text != "graphql" && !word.text.contains("://") => Ok(()),
             _ => Err(Reason::Subcommand {
                 command: row.name.to_owned(),

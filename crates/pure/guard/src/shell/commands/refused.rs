@@ -1,7 +1,8 @@
-//! Why the best known commands are in no row. Anything else is simply unknown.
+//! Reasons why well-known commands have no row. All other commands are reported as unknown.
 
 use crate::shell::reason::Reason;
 
+/// Effect and the commands that have it.
 const WHY: &[(&str, &[&str])] = &[
     (
         "it runs programs written in a language of its own",
@@ -162,7 +163,7 @@ const WHY: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The reason to give for a command without a row.
+/// Reason to refuse a command without a row.
 pub(super) fn reason(command: &str) -> Reason {
     let known = WHY.iter().find(|(_, names)| names.contains(&command));
     match known {

@@ -1,8 +1,8 @@
-//! The commands without subcommands. How a row is written is explained at [`Row`].
+//! Rows of the commands without subcommands; [`Row`] explains the notation.
 //!
-//! Left out on purpose: `sort -o`, `-T` and `--compress-program`, `tree -o` and `-R`, `file -C`, `-m`
-//! and `-z`, `rg --pre`, `-z` and `--hostname-bin`, `date -s`, `uniq` and the like with an output file,
-//! every `--files0-from`, and all flags that start a program.
+//! Left out on purpose: `sort -o`, `-T` and `--compress-program`, `tree -o` and `-R`, `file -C`,
+//! `-m` and `-z`, `rg --pre`, `-z` and `--hostname-bin`, `date -s`, `uniq` and similar commands
+//! with an output file, every `--files0-from`, and all flags that start a program.
 
 use crate::shell::arguments::{Operands, Row};
 
@@ -109,6 +109,7 @@ pub(super) const ROWS: &[Row] = &[
         Operands::Contents,
     ),
     row(
+        // `-f` never ends by itself; the executor's time limit ends it.
         "tail",
         "-c= -f -F -n= -q -v -z -r -s= -# --bytes= --follow?= --lines= --pid= --quiet --silent --retry \
         --sleep-interval= --verbose --zero-terminated --help --version",
@@ -138,6 +139,7 @@ pub(super) const ROWS: &[Row] = &[
         Operands::PatternAndContents,
     ),
     row(
+        // Without `-x` and `-X`, which run a command for the matches.
         "fd",
         "-a -H -I -u -s -i -g -F -p -l -L -0 -1 -q -d= -t= -e= -E= -S= -j= -c= --hidden --no-ignore --unrestricted \
         --case-sensitive --ignore-case --glob --fixed-strings --absolute-path --full-path --follow --print0 \
@@ -146,12 +148,14 @@ pub(super) const ROWS: &[Row] = &[
         Operands::Names,
     ),
     row(
+        // Without `-i`, which edits in place, and `-f`, whose script is not inspected.
         "sed",
         "-n -E -r -s -u -z -e= --quiet --silent --regexp-extended --separate --unbuffered --null-data \
         --expression= --sandbox --help --version",
         Operands::SedScript,
     ),
     row(
+        // Without `-f` and `-L`: filter files and modules are not inspected.
         "jq",
         "-c -r -R -s -S -n -e -M -C -a -j --compact-output --raw-output --raw-input --slurp --sort-keys \
         --null-input --exit-status --monochrome-output --color-output --ascii-output --join-output --tab --indent= \
@@ -167,6 +171,7 @@ pub(super) const ROWS: &[Row] = &[
         Operands::Contents,
     ),
     row(
+        // A second operand would be the output file.
         "uniq",
         "-c -d -D -f= -i -s= -u -w= -z --count --repeated --all-repeated?= --skip-fields= --ignore-case \
         --skip-chars= --unique --check-chars= --group?= --zero-terminated --help --version",
@@ -261,6 +266,7 @@ pub(super) const ROWS: &[Row] = &[
     row("sha1sum", CHECKSUM, Operands::Contents),
     row("sha256sum", CHECKSUM, Operands::Contents),
     row("sha512sum", CHECKSUM, Operands::Contents),
+    // Within the reach only: the commands after it read relative to it.
     row("cd", "-L -P", Operands::Directory),
     row(
         "pwd",
@@ -268,6 +274,7 @@ pub(super) const ROWS: &[Row] = &[
         Operands::None,
     ),
     row("echo", "*", Operands::Text),
+    // Without `-v`, which assigns a variable.
     row("printf", "", Operands::PrintFormat),
     row("true", "", Operands::None),
     row("false", "", Operands::None),
@@ -282,6 +289,7 @@ pub(super) const ROWS: &[Row] = &[
         Operands::DateFormat,
     ),
     row(
+        // An operand would set the host name.
         "hostname",
         "-s -f -d -i -I --short --fqdn --long --domain --help --version",
         Operands::None,
