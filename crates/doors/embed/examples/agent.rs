@@ -36,19 +36,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for number in 1..=12 {
         let question = format!("Question {number}: what does file_{number}.md say?");
         let end = session.turn(vec![Block::text(&question)]).await?;
-        let answer = end
-            .response
-            .blocks
-            .iter()
-            .filter_map(Block::readable_text)
-            .next_back();
+        let used = session.snapshot().used;
         println!(
-            "{question}\n  {} requests; {}",
-            end.requests,
-            answer.unwrap_or_default()
+            "{question}\n  {} requests, {used} tokens in use",
+            end.requests
         );
     }
-    let used = session.snapshot().used;
     println!("In the window: {used} of {WINDOW} tokens. In the log: everything.");
     Ok(())
 }

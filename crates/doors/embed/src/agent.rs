@@ -124,10 +124,15 @@ impl Agent {
         self
     }
 
-    /// Hands over what people should know: results moved to files, compactions, retries.
+    /// Hands over what people should know: results moved to files, compactions, retries. Answers are
+    /// returned by the session, and considerations of the layers are for `explain`; neither comes here.
     #[must_use]
     pub fn notices(mut self, take: impl Fn(Notice) + Send + Sync + 'static) -> Self {
-        self.notices = Arc::new(take);
+        self.notices = Arc::new(move |notice| {
+            if !matches!(notice, Notice::Answer(_) | Notice::Considered { .. }) {
+                take(notice);
+            }
+        });
         self
     }
 

@@ -204,7 +204,6 @@ pub struct Response {
     pub warnings: Vec<Warning>,
 }
 
-<<<<<<< HEAD
 impl Response {
     /// An answer with nothing remarkable about it: complete, billed for what it used.
     pub fn new(id: MessageId, model: &str, blocks: Vec<Block>, usage: TokenUsage) -> Self {
@@ -231,10 +230,7 @@ impl Response {
     }
 }
 
-/// Reports of the provider, as they came.
-=======
 /// Reports of the provider, as raw JSON.
->>>>>>> 225c1a74633d48ff798bf44f051f9683145c7e02
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
     /// `context_management`: edits that the provider made.

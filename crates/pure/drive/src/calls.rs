@@ -79,7 +79,6 @@ pub trait ToolCatalog: fmt::Debug + Send + Sync {
     fn traits(&self, tool: &str) -> ToolTraits;
 }
 
-<<<<<<< HEAD
 /// Tools of which nothing is known: each runs alone and has the settings' limits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTraits;
@@ -90,10 +89,7 @@ impl ToolCatalog for NoTraits {
     }
 }
 
-/// The future of a result.
-=======
 /// Future of a tool's result.
->>>>>>> 225c1a74633d48ff798bf44f051f9683145c7e02
 pub type ToolFuture = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
 
 /// Executor of tools. Used by hosts; the driver only emits effects.

@@ -207,6 +207,10 @@ fn prompts_that_wait_survive_a_kill_and_are_said_once() {
     world.settle();
     check::everything(&world, &given);
     assert_eq!(world.model.bodies.len(), 2, "one answer to all three");
+    let body = String::from_utf8_lossy(&world.model.bodies[1]);
+    for text in ["One.", "Two.", "Three."] {
+        assert_eq!(body.matches(text).count(), 1, "{text} in {body}");
+    }
 }
 
 #[test]
