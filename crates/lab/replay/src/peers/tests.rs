@@ -12,7 +12,7 @@ use dormouse_context::layers::{
 };
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::policy::{Keep, Policy};
-use dormouse_context::results::ResultIndex;
+use dormouse_context::clearable::ResultIndex;
 use dormouse_context::target::Target;
 use dormouse_context::window::Thresholds;
 use dormouse_core::block::Block;
