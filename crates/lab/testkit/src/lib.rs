@@ -11,5 +11,7 @@
 pub mod blocks;
 pub mod conversation;
 mod log;
+mod page;
 
 pub use log::LogBuilder;
+pub use page::page;
