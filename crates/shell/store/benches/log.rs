@@ -141,7 +141,7 @@ impl Generator {
             self.turn();
         }
         self.flush();
-        // Or the system would write it out while we measure.
+        // Or the system would write it out during the measurement.
         self.file.sync_data().unwrap();
     }
 
@@ -265,7 +265,7 @@ fn summary_of_everything() -> u64 {
     summarise(&open(&setup().plain)).unwrap().lines
 }
 
-/// The median of some runs.
+/// Median of several runs, in which one slow outlier does not count.
 fn median<T>(runs: usize, mut work: impl FnMut() -> T) -> Duration {
     let clock = &setup().system.clock;
     let mut times: Vec<Duration> = (0..runs)

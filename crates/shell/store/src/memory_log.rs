@@ -1,4 +1,7 @@
 //! A session's log in memory, behind the port: for tests and for sessions that leave no trace.
+//!
+//! # Not here
+//! Lines and bytes: records are kept as values. The twin on disk: [`crate::FileLog`].
 
 use crate::issue::{Issues, Trouble};
 use crate::log_file::ReadError;
@@ -9,7 +12,7 @@ use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::record::{Batch, KeptRange, Record};
 use std::collections::BTreeMap;
 
-/// A log that is gone with its process.
+/// A log that ends with its process.
 #[derive(Clone, Debug)]
 pub struct MemoryLog {
     session: SessionId,
@@ -20,7 +23,7 @@ pub struct MemoryLog {
 }
 
 impl MemoryLog {
-    /// An empty log.
+    /// An empty log, without its session record.
     pub fn new(session: SessionId) -> Self {
         Self {
             session,
@@ -38,7 +41,7 @@ impl MemoryLog {
         self
     }
 
-    /// Everything that was appended.
+    /// All appended records, oldest first.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
@@ -53,6 +56,7 @@ impl SessionLog for MemoryLog {
         let (seq, parent) = place(self.head.as_ref(), expected, &draft)?;
         let record = Record {
             seq,
+            // No bytes exist here; the number is as unique and as ordered as an offset.
             offset: seq.get(),
             id: draft.id,
             parent,

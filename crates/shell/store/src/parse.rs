@@ -20,13 +20,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// More threads than this do not make it noticeably faster: the disk and the memory are shared.
+/// Upper bound on threads: with more, disk and memory bandwidth are shared and it gets no faster.
 const MOST_THREADS: usize = 4;
 
-/// How much is parsed at a time: small enough to share out even a short stretch.
+/// Bytes parsed at a time: small enough to share out even a short stretch among the threads.
 const BLOCK: usize = 256 * 1024;
 
-/// What became of one block.
+/// Records and issues of one block.
 #[derive(Default)]
 struct Parsed {
     records: Vec<Record>,
@@ -46,6 +46,8 @@ pub(crate) fn read_records(
     }
     let mut records = Vec::new();
     for parsed in parse_all(&pieces) {
+        // In the order of the file, not of completion, so that the first [`crate::MAX_ISSUES`] kept
+        // are the same on every run.
         issues.append(parsed.issues);
         if records.is_empty() {
             records = parsed.records;
@@ -62,7 +64,7 @@ fn parse_all(pieces: &[Piece]) -> Vec<Parsed> {
     let places: Vec<Mutex<Parsed>> = pieces.iter().map(|_| Mutex::default()).collect();
     let next = AtomicUsize::new(0);
     let work = || {
-        // Each takes the next block that nobody has taken.
+        // Each thread takes the next block that no other has taken.
         while let Some((piece, place)) = {
             let at = next.fetch_add(1, Ordering::Relaxed);
             pieces.get(at).zip(places.get(at))
@@ -72,7 +74,7 @@ fn parse_all(pieces: &[Piece]) -> Vec<Parsed> {
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            // If there is no thread to be had, the others do its share.
+            // If the system refuses a thread, the others do its share.
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 break;
             }

@@ -19,7 +19,7 @@ const PI: &str = include_str!("../data/pi.jsonl");
 const SOURCE: &str = "/source.jsonl";
 const TARGET: &str = "/home/projects/p/t.jsonl";
 
-/// How often the user spoke.
+/// Number of messages the user spoke.
 fn spoken(records: &[Record]) -> usize {
     let speaks = |record: &&Record| match &record.body {
         Body::Message(message) => {
@@ -72,7 +72,7 @@ fn fold(records: &[Record]) -> Conversation {
     Conversation::fold(&path(records, Leaf::Newest), Target::new(&models, "m"))
 }
 
-/// What every reading has to be, however broken the file.
+/// Invariants of every reading, also of a broken file.
 fn check(log: &ForeignLog) {
     let read = &log.read;
     assert_eq!(read.records.len(), read.line_of.len());
