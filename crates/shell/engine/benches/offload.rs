@@ -1,4 +1,4 @@
-//! What putting a long tool result into a file costs, next to writing the same bytes.
+//! Cost of putting a long tool result into a file, next to writing the same bytes.
 //!
 //! `cargo bench -p dormouse-engine --bench offload` prints divan's table and then the ratio the
 //! project promises: a result of 10 MB through [`Session::results`] (decision, name, file, preview,

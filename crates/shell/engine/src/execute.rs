@@ -1,4 +1,8 @@
 //! Executors: one effect, one outcome, no decisions.
+//!
+//! # Not here
+//! Requests ([`crate::ask`]), forks ([`crate::child`]), and the choice of effects
+//! (`dormouse-drive`).
 
 use crate::ask::ask;
 use crate::child::run_child;
@@ -20,10 +24,11 @@ use tokio::sync::{mpsc, oneshot};
 /// hop there and back.
 const LONG_TEXT: usize = 256 * 1024;
 
-/// Larger notes, templates and prompts than this were not written by a person or by Dormouse.
+/// Bytes of notes, templates and prompts that are read. Larger ones were written neither by a
+/// person nor by Dormouse.
 const MOST_OF_NOTES: u64 = 1024 * 1024;
 
-/// Something a running effect has to say before it ends.
+/// Message that a running effect sends before it ends.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     /// Progress of an answer.
@@ -32,7 +37,7 @@ pub(crate) enum Outgoing {
     Failed(ModelError),
 }
 
-/// Everything executors need.
+/// Ports and channels that every executor shares.
 #[derive(Clone, Debug)]
 pub(crate) struct Executor {
     pub(crate) ports: Arc<Ports>,
@@ -41,7 +46,7 @@ pub(crate) struct Executor {
     pub(crate) home: PathBuf,
     pub(crate) outgoing: mpsc::UnboundedSender<Outgoing>,
     pub(crate) subscribers: Subscribers,
-    /// Tools of children.
+    /// Tools of forks that the driver itself spawns; `None`: they may call nothing.
     pub(crate) child_tools: Option<Arc<dyn ToolHost>>,
 }
 
@@ -106,6 +111,7 @@ impl Executor {
                     parts: restorer.restore(&files),
                     prefix: restorer.prefix(),
                 });
+                // A restorer that panicked costs its parts, not the compaction.
                 restored.await.unwrap_or(Outcome::Cancelled)
             }
             Work::Recall(RecallMoment::Prompt { words, seen }) => {
@@ -119,6 +125,8 @@ impl Executor {
                 let report = run_child(*driver, ports, tools).await;
                 Outcome::ChildEnded(Box::new(report))
             }
+            // Handled in `outcome`; the match stays exhaustive, so that a new kind of work cannot
+            // be forgotten.
             Work::Append(_)
             | Work::Save(_)
             | Work::Ask(_)
@@ -131,6 +139,7 @@ impl Executor {
         let ports = Arc::clone(&self.ports);
         let saved = blocking(move || {
             for (at, file) in files.iter().enumerate() {
+                // In order, and no further after an error: the driver is told which file failed.
                 save_one(&ports, file).map_err(|why| (at, why))?;
             }
             Ok(())
@@ -202,6 +211,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 
 fn failure(error: &AppendError) -> StoreFailure {
     match error {
+        // Told apart, so that the user learns that another process wrote, not that the disk failed.
         AppendError::HeadMoved { .. } => StoreFailure::Conflict(error.to_string()),
         _ => StoreFailure::Failed(chain(error)),
     }

@@ -1,7 +1,7 @@
-//! A session: a thin face on an engine, for those who embed one.
+//! A session: a thin face on an engine, for hosts that embed one.
 //!
-//! Each method gives one command and waits for its reply. Dropping the future of a turn cancels
-//! the turn; everything that arrived before is kept.
+//! Each method gives one command and waits for its reply. Dropping the future of a turn cancels the
+//! turn; everything that arrived before is kept.
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -29,15 +29,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// Lessons are a dozen figures; a longer file is another one's.
+/// Bytes read of the lessons. They are a dozen figures; a longer file is not Dormouse's.
 const MOST_OF_LESSONS: u64 = 64 * 1024;
 
-/// How a turn ended.
+/// End of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnEnd {
-    /// The last answer.
+    /// The answer of the last request.
     pub response: Box<Response>,
-    /// Requests it took.
+    /// Number of requests the turn took.
     pub requests: usize,
 }
 
@@ -128,7 +128,8 @@ impl Session {
             engine: Engine::new(driver, executor, incoming),
             settings,
         };
-        // A log that cannot be begun, or a prefix that cannot be saved, is told here.
+        // An empty command: a log that cannot be begun, or a prefix that cannot be saved, fails
+        // here and not in the first turn.
         session.note_begun().await?;
         Ok((session, opened))
     }
@@ -147,6 +148,7 @@ impl Session {
         &mut self,
         reply: Option<Result<Reply, DriveError>>,
     ) -> Result<Reply, EngineError> {
+        // Before the reply is judged: an error must not leave records on their way to the disk.
         self.engine.settle_disk().await;
         let reply = reply.ok_or(EngineError::Ended)?;
         reply.map_err(|error| match error {
@@ -173,6 +175,7 @@ impl Session {
             over: false,
         };
         let reply = attended.engine.reply(id).await;
+        // Only now: if this future is dropped while it waits, the guard cancels the turn.
         attended.over = true;
         drop(attended);
         self.answered(reply).await
@@ -423,7 +426,7 @@ impl Session {
         &self.engine.driver().config().model
     }
 
-    /// Tokens in use.
+    /// Tokens in use, measured by the provider as far as it has answered.
     pub fn used(&self) -> Tokens {
         self.engine.driver().used()
     }
@@ -457,6 +460,7 @@ async fn beside_the_log(
         let blob = |hash: &Hash| blobs.get(hash).ok();
         let prefix =
             recorded.and_then(|recorded| RenderedPrefix::from_record(&recorded, blob).ok());
+        // Only for a new session: a resumed one has figures of its own in the log.
         let lessons = is_new.then(|| files.read(&lessons, MOST_OF_LESSONS).ok());
         (prefix.map(Arc::new), lessons.flatten())
     });
