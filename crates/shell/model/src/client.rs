@@ -1,4 +1,7 @@
-//! The common part of both clients: address, credential, time-outs.
+//! The common part of both clients: address, credential, timeouts.
+//!
+//! # Not here
+//! Headers and paths of a wire: [`crate::anthropic`], [`crate::openai`].
 
 use crate::attempt::{Call, Timeouts};
 use crate::error::SetupError;
@@ -22,7 +25,7 @@ pub enum Credential {
     Bearer(SecretString),
 }
 
-/// Settings of a client.
+/// Settings of a client; the same for both wires.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// Address of the provider: scheme, host and what precedes the paths of its interface.
@@ -102,6 +105,7 @@ pub(crate) fn secret_header(
     scheme: &str,
     secret: &SecretString,
 ) -> Result<(), SetupError> {
+    // Keys from files and environment variables often end in a newline, which no header may have.
     let text = format!("{scheme}{}", secret.expose_secret().trim());
     let mut value = HeaderValue::from_str(&text).map_err(|_| SetupError::BadHeader { name })?;
     value.set_sensitive(true);

@@ -1,4 +1,7 @@
-//! Finding figures in the words of an error message.
+//! Figures in the words of an error message.
+//!
+//! # Not here
+//! The meaning of the figures: `anthropic::errors`, `openai::errors`.
 
 use dormouse_core::units::Tokens;
 
@@ -34,7 +37,9 @@ pub(crate) fn numbers_after(text: &str, phrase: &str) -> Vec<Tokens> {
 
 /// The beginning of a body that is no JSON, for people to read.
 pub(crate) fn excerpt(body: &[u8]) -> String {
+    /// Characters: one line in an error message. Gateways send whole pages of HTML.
     const LONGEST: usize = 200;
+    // Four bytes are the longest character, so enough is decoded and never a whole page.
     let text = String::from_utf8_lossy(&body[..body.len().min(4 * LONGEST)]);
     let short: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     short.chars().take(LONGEST).collect()

@@ -38,6 +38,7 @@ impl Trace {
             request_id = Empty,
             duration_ms = Empty,
         );
+        // Parsing the body for a name that is shown to no one would cost time on every request.
         if !span.is_disabled()
             && let Some(model) = model_of(&post.body)
         {
@@ -53,7 +54,7 @@ impl Trace {
         self.span.clone()
     }
 
-    /// Notes the head of the reply.
+    /// Notes status and id from the head of the reply.
     pub(crate) fn replied(&self, status: u16, request_id: Option<&str>) {
         self.span.record("status", status);
         if let Some(id) = request_id {

@@ -2,6 +2,10 @@
 //!
 //! The code decides first (`details.error_code`), because wording may change; then `error.type`
 //! with the status; then the text, where nothing else tells two cases apart.
+//!
+//! # Not here
+//! The errors themselves ([`crate::ModelError`]) and the decision to retry
+//! ([`dormouse_ask::retry`]).
 
 use crate::attempt::Head;
 use crate::error::{CompactionIssue, ModelError, Reply, ThreadIssue};
@@ -50,6 +54,7 @@ pub(super) fn in_reply(status: u16, headers: &HeaderMap, body: &[u8]) -> ModelEr
         rate_limits: limits::read(headers),
         ..Reply::default()
     };
+    // Proxies answer with HTML or plain text; the status still tells something.
     let Some(parsed) = parsed else {
         reply.message = excerpt(body);
         return classify(reply, None);
@@ -141,6 +146,7 @@ fn by_status(reply: Box<Reply>) -> ModelError {
         Some(429) => rate_limit(reply),
         Some(504) => ModelError::ServerTimeout(reply),
         Some(503 | 529) => ModelError::Overloaded(reply),
+        // No status: an error inside a stream of a kind that is not known.
         Some(500..) | None => ModelError::Server(reply),
         Some(_) => by_text(reply),
     }

@@ -7,8 +7,8 @@
 //! # Responsibilities
 //! Paths, headers, events, errors and usage of this wire.
 //!
-//! # Not here
-//! The layout of a prompt (`dormouse-context`) and members of a request ([`dormouse_ask::features`]).
+//! The layout of a prompt (`dormouse-context`) and members of a request
+//! ([`dormouse_ask::features`]).
 
 mod decode;
 mod errors;
@@ -30,10 +30,10 @@ use hyper::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// Version of the interface.
+/// Version of the interface, sent as a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApiVersion {
-    /// `2023-06-01`.
+    /// `2023-06-01`, the first stable version.
     V2023,
     /// `2026-10-21`: no sampling parameters, stricter content.
     #[default]
@@ -91,6 +91,7 @@ impl AnthropicClient {
     fn post(&self, path: &'static str, request: Request) -> Result<Post, SetupError> {
         let mut betas: Vec<&str> = Vec::new();
         for beta in self.betas.iter().chain(&request.betas) {
+            // The settings and the request may name the same beta.
             if !betas.contains(&&**beta) {
                 betas.push(beta);
             }
@@ -158,7 +159,7 @@ struct WireEdits {
     original_input_tokens: Option<Tokens>,
 }
 
-/// The wire itself.
+/// The wire itself, without state of its own.
 #[derive(Clone, Copy, Debug)]
 struct Messages;
 

@@ -1,4 +1,7 @@
 //! Content blocks as parts of chat messages.
+//!
+//! # Not here
+//! Tools and parameters ([`super::convert`]) and the way back ([`super::decode`]).
 
 use dormouse_ask::Warning;
 use serde::Deserialize;
@@ -107,6 +110,7 @@ fn left_out(what: &str, omitted: &mut Omitted) -> Part {
 fn part(block: Block<'_>, omitted: &mut Omitted) -> Result<Option<Part>, serde_json::Error> {
     Ok(match block.kind.as_str() {
         "text" => block.text.map(Part::Text),
+        // No server of this wire takes thinking back, so its absence is no warning.
         "thinking" | "redacted_thinking" => None,
         "image" => {
             let url = block.source.map(image).transpose()?.flatten();
@@ -119,7 +123,7 @@ fn part(block: Block<'_>, omitted: &mut Omitted) -> Result<Option<Part>, serde_j
             let title = block.title.unwrap_or_default();
             Some(Part::Text(format!("{title}\n{text}")))
         }
-        // A summary reads as text; the provider's seal means nothing here.
+        // A summary reads as text; the provider's signature means nothing here.
         "compaction" => match block.content {
             Some(raw) if raw.get() != "null" => Some(Part::Text(plain_text(raw, omitted)?)),
             _ => None,
@@ -157,7 +161,7 @@ fn document(block: &Block<'_>, omitted: &mut Omitted) -> Result<String, serde_js
     Ok(note("document"))
 }
 
-/// A user turn: tool results first, each a message of its own, then what the user says.
+/// A user turn: tool results first, each a message of its own, then the user's words.
 pub(super) fn user(
     raw: &RawValue,
     messages: &mut Vec<Value>,
@@ -260,6 +264,7 @@ pub(super) fn assistant(
             texts.push(text);
         }
     }
+    // An assistant message with neither text nor calls is refused by most servers.
     if texts.is_empty() && calls.is_empty() {
         return Ok(());
     }

@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! Takes the same body as the Messages client and translates it, deterministically. The answer
-//! comes back as the same blocks. Servers differ in what they report and how they refuse; the
-//! differences end here.
+//! comes back as the same blocks. Servers differ in their reports and refusals; the differences end
+//! here.
 //!
 //! # Responsibilities
 //! Translation both ways, errors of the known servers, and noticing a server that silently reads
