@@ -1,4 +1,4 @@
-//! What is held open on a disk in memory: files and locks.
+//! Files and locks held open on a disk in memory.
 
 use super::disk::is_down;
 use super::files::{MemoryFiles, sync};
@@ -18,6 +18,7 @@ pub(super) struct Handle {
 }
 
 impl Handle {
+    // A handle from before a crash belongs to a process that is gone.
     fn check_alive(&self, operation: Operation) -> FileResult<()> {
         let alive = locked(&self.files.disk).epoch == self.epoch;
         if alive {
@@ -72,7 +73,7 @@ impl AppendFile for Handle {
     }
 }
 
-/// A held lock.
+/// A held lock, released on drop.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) files: MemoryFiles,

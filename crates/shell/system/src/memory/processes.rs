@@ -5,7 +5,7 @@ use crate::processes::{ProcessId, ProcessStart, Processes};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// The number of the process a test runs in, in memory.
+/// Number of the process a test runs in: no number that a test would pick by chance.
 const OWN: u32 = 4_000;
 
 /// A table of processes in memory. Clones share it.

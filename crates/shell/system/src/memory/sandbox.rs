@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// Answers by script, and remembers what it was asked. Clones share both.
+/// Answers by script, and remembers its tasks. Clones share both.
 #[derive(Clone, Debug, Default)]
 pub struct ScriptedSandbox {
     inner: Arc<Mutex<Script>>,
@@ -43,7 +43,7 @@ impl ScriptedSandbox {
         locked(&self.inner).ran.clone()
     }
 
-    /// What each task that ran below some directories was allowed to read, in order.
+    /// Paths that each task run below some directories was allowed to read, in order.
     pub fn readable(&self) -> Vec<Vec<PathBuf>> {
         locked(&self.inner).readable.clone()
     }
@@ -59,6 +59,7 @@ impl Sandbox for ScriptedSandbox {
         };
         match script.answers.get(&program) {
             Some(finished) => Ok(finished.clone()),
+            // An unknown line fails like a missing program, so that a test notices it.
             None => Err(SandboxError::Start {
                 program,
                 directory: task.directory.clone(),

@@ -1,4 +1,7 @@
 //! Files of the operating system.
+//!
+//! # Not here
+//! Files below one directory, safe against links: [`super::beneath`].
 #![expect(
     clippy::disallowed_methods,
     reason = "this is the place the ban on file functions points to"
@@ -46,7 +49,7 @@ impl Files for RealFiles {
             .during(Operation::OpenAppend, path)?;
         let length = file.metadata().during(Operation::Metadata, path)?.len();
         if length == 0 {
-            // We may just have created it. Asking by length also mends a crash between an earlier
+            // Perhaps just created. Asking by length also repairs a crash between an earlier
             // creation and its sync.
             sync_dir(parent_of(path))?;
         }
@@ -172,6 +175,7 @@ fn replace_with(
 ) -> FileResult<()> {
     let directory = parent_of(path);
     let mut temporary = create_temporary(directory, access).during(Operation::CreateFile, path)?;
+    // `symlink_metadata`, because a link must not pass its target's permissions on.
     if let Ok(old) = fs::symlink_metadata(path)
         && old.is_file()
     {
@@ -181,6 +185,7 @@ fn replace_with(
             .during(Operation::CreateFile, path)?;
     }
     write_fully(content, |bytes| temporary.write(bytes)).during(Operation::Write, path)?;
+    // Before the rename: otherwise a crash could leave the new name with empty content.
     sync_content(temporary.as_file(), modified).during(Operation::SyncData, path)?;
     temporary
         .persist(path)
@@ -236,7 +241,7 @@ fn walk(path: &Path, skip: &dyn Fn(&Path) -> bool) -> io::Result<Vec<Walked>> {
 }
 
 fn open_regular(path: &Path) -> io::Result<File> {
-    // Asked before opening, because opening a pipe would wait for somebody to write into it.
+    // Asked before opening, because opening a pipe would wait for a writer.
     let found = fs::metadata(path)?;
     if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -261,7 +266,7 @@ fn list_sorted(path: &Path) -> io::Result<Vec<DirEntry>> {
                     metadata: facts(&metadata),
                 });
             }
-            // Somebody removed it between the listing and the question.
+            // Removed between the listing and the question; an entry that is gone is no error.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -356,7 +361,7 @@ fn create_dir(path: &Path, access: Access) -> io::Result<()> {
     #[cfg(not(unix))]
     let _: Access = access;
     match builder.create(path) {
-        // Somebody else was faster: as good as our own.
+        // Another process was faster: as good as our own.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         result => result,
     }
@@ -367,7 +372,7 @@ fn sync_dir(path: &Path) -> FileResult<()> {
     #[cfg(unix)]
     match File::open(path).and_then(|directory| directory.sync_all()) {
         // A directory we may write to but not read cannot be opened, and some file systems do not
-        // sync directories at all. The entry is made; refusing to go on would help nobody.
+        // sync directories at all. The entry is made; failing now would protect nothing.
         Err(error)
             if !matches!(
                 error.kind(),
