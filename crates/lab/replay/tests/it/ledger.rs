@@ -27,7 +27,7 @@ use std::sync::Arc;
 const MODEL: &str = "claude-sonnet-4-6";
 const MINUTE: i64 = 60_000;
 
-/// What happens before a request.
+/// Event before a request.
 #[derive(Clone, Debug)]
 enum Step {
     /// The user says something.

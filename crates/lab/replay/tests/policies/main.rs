@@ -1,4 +1,4 @@
-//! What the policies are worth, on a generated session and on every real one.
+//! Cost of the policies, on a generated session and on every real one.
 //!
 //! Heavy: hundreds of prompts of up to a million tokens each. `.ci/run` runs them in release:
 //! `cargo test --release -p dormouse-replay --test policies -- --ignored --nocapture`.
@@ -90,7 +90,7 @@ fn the_generated_session_costs_less_under_economic() {
         assert!(classic.finished() && economic.finished());
         assert!(ratio <= most, "{ratio} of {most}");
     }
-    // Where reading is cheaper still, the figures are stated and not barred.
+    // For models with still cheaper reading, the figures are stated and not barred.
     for model in ["claude-opus-5-5", "claude-fable-5-1"] {
         let scenario = Scenario {
             model: model.to_owned(),
