@@ -1,7 +1,10 @@
 //! One content block, tool or system block: kind, marker, digest and tokens, read in one pass.
 //!
-//! Members are borrowed from the body; nothing is copied that is not needed. What a block *means*
-//! for the conversation (pairs of calls and results, placement) is the validator's business.
+//! Members are borrowed from the body; nothing is copied that is not needed.
+//!
+//! # Not here
+//! The meaning of a block for the conversation (pairs of calls and results, placement):
+//! [`crate::validate`].
 
 use crate::binding::ThinkingSeal;
 use crate::digest::{self, Digest};
@@ -24,6 +27,7 @@ pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 impl<'a> RawObject<'a> {
     pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
+        // The last one of a name counts, as with most parsers.
         let found = self.0.iter().rev().find(|(known, _)| known == name);
         found
             .map(|(_, value)| *value)
@@ -65,7 +69,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     }
 }
 
-/// Where in a request something stands, as error texts name it.
+/// Position in a request, as error texts name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Tool(usize),
@@ -91,7 +95,7 @@ pub(crate) enum Ttl {
 }
 
 impl Ttl {
-    /// When an entry used at that moment dies.
+    /// Time at which an entry used at that moment dies.
     pub(crate) const fn after(self, now: Millis) -> Millis {
         Millis(now.0.saturating_add(match self {
             Self::FiveMinutes => 5 * 60 * 1_000,
@@ -99,7 +103,7 @@ impl Ttl {
         }))
     }
 
-    /// Reads a `cache_control`.
+    /// Reads the lifetime from a `cache_control`.
     pub(crate) fn read(raw: &RawValue, path: &dyn fmt::Display) -> Result<Self, ApiError> {
         let wrong = |text: &str| Err(ApiError::invalid(format!("{path}.cache_control{text}")));
         let Ok(members) = serde_json::from_str::<RawObject<'_>>(raw.get()) else {
@@ -116,7 +120,7 @@ impl Ttl {
     }
 }
 
-/// What a block is, as far as it is treated differently.
+/// Kind of a block, as far as it is treated differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -172,7 +176,7 @@ pub(crate) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The text block that a plain string stands for; `text` is what stands between its quotes.
+    /// The text block that a plain string stands for; `text` is the string between its quotes.
     pub(crate) fn of_string(text: Cow<'a, str>, counter: &Counter) -> Self {
         Self {
             kind: if text.is_empty() {
@@ -214,7 +218,9 @@ impl<'a> Block<'a> {
         let mut seen = Seen::default();
         let mut weight = weigh(kind, &members, counter, &mut seen);
         let (digest, saved) = digest::of_members(&members.0);
+        // Escapes that were not needed do not count: the model reads the characters.
         weight.text_bytes = weight.text_bytes.saturating_sub(saved as u64);
+        // A marker on a part of a result counts for the whole block, the longer lifetime winning.
         if let Some(raw) = seen.inner_marker {
             let inner = Ttl::read(raw, &place)?;
             marker = Some(marker.map_or(inner, |outer| outer.max(inner)));
@@ -250,13 +256,13 @@ impl<'a> Block<'a> {
         self.members.text(name)
     }
 
-    /// What a text block says, with its escapes.
+    /// Text of a text block, with its escapes.
     pub(crate) fn raw_words(&self) -> &str {
         let member = || self.members.get("text").map_or("", RawValue::get);
         self.plain.as_deref().unwrap_or_else(member)
     }
 
-    /// What a text block says.
+    /// Text of a text block, without escapes.
     pub(crate) fn words(&self) -> Option<Cow<'_, str>> {
         match &self.plain {
             None => self.text("text"),
@@ -266,7 +272,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// What weighing a block came across.
+/// Facts found while weighing a block.
 #[derive(Default)]
 struct Seen<'a> {
     image: bool,
@@ -317,7 +323,7 @@ fn weigh<'a>(
     }
 }
 
-/// Reasoning counts in full: what the seal says, or the text, or what is hidden in it.
+/// Reasoning counts in full: by the seal, or the text, or the hidden part.
 fn thinking(members: &RawObject<'_>) -> Weight {
     let signature = members.get("signature").or_else(|| members.get("data"));
     if let Some(seal) = signature

@@ -1,9 +1,12 @@
 //! Server-side compaction: the block that stands for a conversation.
 //!
 //! On demand, a request asks for a summary and gets one signed block back; the client puts it in
-//! place of what was summarised, unchanged. In the older form, a request names a threshold; a
-//! prompt that is longer is summed up on the way, the answer starts with the summary, and what
-//! precedes the last summary of a history is not read.
+//! place of the summarised messages, unchanged. In the older form, a request names a threshold; a
+//! prompt that is longer is summed up on the way, the answer starts with the summary, and messages
+//! before the last summary of a history are not read.
+//!
+//! # Not here
+//! Summaries that a user orders in words: [`crate::scribe`].
 
 use crate::binding::Bond;
 use crate::blocks::{Kind, Place};
@@ -17,9 +20,10 @@ use crate::tokens::Counter;
 use serde_json::{Value, json};
 use std::fmt;
 
+/// First field of a seal, so that a signature of another kind is not taken for one.
 const NAME: &str = "simcompact";
 
-/// What a compaction block's signature says.
+/// Content of a compaction block's signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CompactionSeal {
     /// The summary, open and encrypted.
@@ -63,7 +67,7 @@ fn refuse(place: Place, code: &str, text: &str) -> ApiError {
     ApiError::invalid(format!("{place}: {text}")).code(code)
 }
 
-/// Leaves only what the model reads: nothing before the last compaction block.
+/// Leaves only the part the model reads: nothing before the last compaction block.
 ///
 /// With `signed`, the rules of the on-demand form are checked.
 pub(crate) fn cut(
@@ -74,7 +78,7 @@ pub(crate) fn cut(
     if !items.iter().any(|item| item.kind == Kind::Compaction) {
         return Ok(None);
     }
-    // A block without content is a compaction that failed; it is not there.
+    // A block without content is a failed compaction; the model does not see it.
     items.retain(|item| item.kind != Kind::Compaction || content(request, item.place).is_some());
     let blocks = || items.iter().filter(|item| item.kind == Kind::Compaction);
     let mut seal = None;
@@ -141,7 +145,7 @@ fn content(request: &Request<'_>, place: Place) -> Option<Digest> {
     Some(content_digest(&content, &encrypted))
 }
 
-/// Checks that there is something to summarise.
+/// Checks that there are messages to summarise.
 pub(crate) fn check_request(request: &Request<'_>, items: &[Item<'_>]) -> Result<(), ApiError> {
     let Some(asked) = &request.compaction else {
         return Ok(());
@@ -164,11 +168,14 @@ pub(crate) fn check_request(request: &Request<'_>, items: &[Item<'_>]) -> Result
     }
 }
 
+/// Name of the threshold form among the edits.
 const THRESHOLD_EDIT: &str = "compact_20260112";
+/// Tokens of the threshold unless the edit names another: the documented default.
 const DEFAULT_THRESHOLD: u64 = 150_000;
+/// Least threshold in tokens that the provider accepts.
 const LEAST_THRESHOLD: u64 = 50_000;
 
-/// When to sum up without being asked.
+/// Condition for a summary without a request for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Threshold {
     pub(crate) tokens: u64,
@@ -257,7 +264,7 @@ impl Compacted {
     }
 }
 
-/// What a summary says: enough to tell two apart, and what it was asked to keep.
+/// Text of a summary: enough to tell two apart, and the instructions it was asked to follow.
 pub(crate) fn summary(request: &Request<'_>, tokens: u64) -> String {
     let instructions = request
         .compaction
@@ -276,7 +283,7 @@ pub(crate) fn summary(request: &Request<'_>, tokens: u64) -> String {
     text
 }
 
-/// The signed block.
+/// The signed block of a summary; without one, the block of a failed compaction.
 pub(crate) fn block(summary: Option<&str>, bond: &Bond) -> Value {
     let Some(summary) = summary else {
         return json!({"type": "compaction", "content": null});

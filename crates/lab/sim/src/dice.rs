@@ -1,7 +1,11 @@
 //! Numbers and words that follow from a digest: the same on every machine.
+//!
+//! # Not here
+//! The digests: [`crate::digest`].
 
 use crate::digest::Digest;
 
+/// Words of the persona's prose: common ones, so that its length in tokens is that of English.
 const WORDS: [&str; 24] = [
     "the", "test", "passes", "after", "this", "change", "because", "parser", "reads", "one",
     "line", "more", "and", "writes", "result", "into", "table", "which", "keeps", "order", "of",
@@ -28,7 +32,7 @@ impl Dice {
         WORDS[self.roll(WORDS.len())]
     }
 
-    /// Words without meaning.
+    /// Words without meaning, of about so many characters.
     pub(crate) fn prose(&mut self, chars: usize) -> String {
         let mut text = String::with_capacity(chars + 16);
         while text.len() < chars {

@@ -1,7 +1,10 @@
 //! Context editing: the provider clears old tool results or thinking before the model reads.
 //!
 //! The client keeps sending its whole history. Edits work on the items of one request, oldest
-//! first, and report what they took.
+//! first, and report the tokens they took.
+//!
+//! # Not here
+//! The compaction edit: [`crate::compaction`].
 
 use crate::blocks::Kind;
 use crate::digest::Digest;
@@ -15,11 +18,15 @@ use std::collections::{BTreeMap, BTreeSet};
 const CLEAR_TOOL_USES: &str = "clear_tool_uses_20250919";
 const CLEAR_THINKING: &str = "clear_thinking_20251015";
 const COMPACT: &str = "compact_20260112";
+/// Input tokens above which tool uses are cleared, unless the edit names another trigger: the
+/// documented default.
 const DEFAULT_TRIGGER: u64 = 100_000;
+/// Newest tool uses that stay, unless the edit names another number: the documented default.
 const DEFAULT_KEEP: u64 = 3;
+/// Text in place of a cleared result; its length is counted, so it must be fixed.
 const PLACEHOLDER: &str = "[cleared]";
 
-/// How much thinking stays.
+/// Amount of thinking that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KeepThinking {
     /// No edit: the model does as it always does.
@@ -30,7 +37,7 @@ enum KeepThinking {
     Turns(u64),
 }
 
-/// What the edits of a request amount to.
+/// Result of the edits of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Edited {
     /// Records for the response; `None` if no edits were asked for.
@@ -40,7 +47,7 @@ pub(crate) struct Edited {
 }
 
 /// Applies the edits. Thinking that the model would strip anyway is stripped here, unless an edit
-/// says what to keep.
+/// names the turns to keep.
 pub(crate) fn apply(
     items: &mut Vec<Item<'_>>,
     context_management: Option<&Value>,
@@ -92,7 +99,7 @@ fn total(items: &[Item<'_>]) -> u64 {
     items.iter().map(|item| item.tokens).sum()
 }
 
-/// What the edits say about thinking.
+/// The edit about thinking among all edits.
 fn thinking_edit(edits: &[Value]) -> Result<KeepThinking, ApiError> {
     let mut found = KeepThinking::Unasked;
     for (at, edit) in edits.iter().enumerate() {
@@ -203,6 +210,7 @@ fn clear_tool_uses(
         "tool_uses" => tools.len() as u64,
         _ => total(items),
     };
+    // At the limit nothing happens yet: the trigger must be exceeded.
     if size <= limit {
         return Ok(None);
     }
@@ -247,6 +255,7 @@ fn clear_tool_uses(
     for at in &inputs {
         freed += items[*at].tokens.saturating_sub(empty_input);
     }
+    // A small clearing breaks the cache for little; the client set the least it accepts.
     if cleared.is_empty() || at_least.is_some_and(|(_, least)| freed < least) {
         return Ok(None);
     }
@@ -257,6 +266,7 @@ fn clear_tool_uses(
         for at in list {
             let item = &mut items[*at];
             let call = item.call.as_deref().unwrap_or_default();
+            // The call is part of the digest, so that two cleared results are not the same content.
             item.digest = Digest::of(format!("{call}\n{text}").as_bytes());
             item.tokens = item.tokens.min(tokens);
         }

@@ -2,8 +2,10 @@
 //!
 //! One scan finds the members, the messages and the members of each content block. Strings are not
 //! copied, unless a message's content is a plain string with escapes in it. When the scan fails,
-//! the body is read once more in the slow and talkative way, to say what is wrong and where (see
-//! [`crate::explain`]).
+//! the body is read once more, slowly, to name the fault and its place (see [`crate::explain`]).
+//!
+//! # Not here
+//! The meaning of members: [`crate::request`].
 
 use crate::blocks::{RawObject, Text, text_of};
 use crate::error::ApiError;
@@ -25,8 +27,10 @@ const BETA_FIELDS: [(&str, &[&str]); 3] = [
     ("thread", &["message-threads-2026-08-12"]),
 ];
 
+/// Fields that the version of October 2026 refuses.
 const SAMPLING_FIELDS: [&str; 3] = ["temperature", "top_p", "top_k"];
 
+/// Fields of every version; any other is refused, as at the provider, so that typing errors show.
 const FIELDS: [&str; 22] = [
     "model",
     "max_tokens",

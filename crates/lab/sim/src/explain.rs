@@ -1,7 +1,10 @@
-//! Says what is wrong with a body that could not be read.
+//! Names the fault of a body that could not be read.
 //!
 //! The fast reader only knows *that* a body has the wrong shape. Here the body is read again as a
 //! tree, slowly, to name the first place that is wrong. Only bad requests pay for it.
+//!
+//! # Not here
+//! Faults between well-formed parts: [`crate::validate`].
 
 use crate::error::ApiError;
 use serde_json::Value;
@@ -40,6 +43,7 @@ pub(crate) fn body(text: &str, error: &serde_json::Error) -> ApiError {
             Some(content) => return wrong_content(content, &format!("{path}.content")),
         }
     }
+    // The tree reads well, so the fault is one only the fast reader sees, such as a doubled member.
     ApiError::invalid(format!("The request body cannot be read: {error}"))
 }
 

@@ -1,12 +1,16 @@
 //! The models endpoints.
+//!
+//! # Not here
+//! The table itself: `dormouse_core::models`.
 
 use crate::validate;
 use dormouse_core::models::{ModelInfo, ModelTable, Tokenizer};
 use serde_json::{Value, json};
 
+/// Models of one page unless the query names another number, as at the provider.
 const PAGE: usize = 20;
 
-/// One model.
+/// One model in the provider's shape.
 pub(crate) fn one(model: &ModelInfo) -> Value {
     let line = ["haiku", "sonnet", "opus", "fable", "mythos"]
         .into_iter()

@@ -3,6 +3,9 @@
 //! Model: a prompt is one run of bytes (tools, then messages). It is cut into steps of 128 tokens;
 //! each step's digest stands for everything up to it. A later prompt reads as many leading steps as
 //! are still warm, once it is long enough. Nothing is marked and writing costs nothing.
+//!
+//! # Not here
+//! The bytes of the answer: [`crate::openai_write`].
 
 use crate::answer::{Answer, AnswerBlock};
 use crate::config::SimConfig;
@@ -21,6 +24,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+/// Milliseconds of a day, the long retention a request may ask for.
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// A chat to be answered.
@@ -40,7 +44,7 @@ pub(crate) struct ChatJob {
     step_tokens: u64,
 }
 
-/// An answered chat.
+/// A chat with its answer, ready to be written.
 #[derive(Debug)]
 pub(crate) struct SettledChat {
     pub(crate) job: ChatJob,
@@ -53,7 +57,7 @@ pub(crate) struct SettledChat {
     pub(crate) cut: bool,
 }
 
-/// Steps that are warm, and until when.
+/// Steps that are warm, each with the time it stays so.
 #[derive(Debug, Default)]
 pub(crate) struct ChatCache {
     warm: HashMap<Digest, Millis>,
@@ -114,6 +118,7 @@ fn chat(rules: &Rules, http: &SimRequest) -> Result<ChatJob, ApiError> {
     let asked = ["max_completion_tokens", "max_tokens"]
         .iter()
         .find_map(|name| body[*name].as_u64());
+    // At least one token of answer must fit, also where none was asked for.
     let over = prompt_tokens.saturating_add(asked.unwrap_or(1).max(1)) > window;
     if over {
         return Err(too_long(prompt_tokens, asked, window));
@@ -165,7 +170,7 @@ fn chat(rules: &Rules, http: &SimRequest) -> Result<ChatJob, ApiError> {
     })
 }
 
-/// What users and assistants said, and the text that ends it, if a user said that.
+/// Texts of users and assistants, and the last one if it is the user's.
 fn talk(messages: &[Value]) -> (Vec<Cow<'_, str>>, Option<&str>) {
     let talks = |message: &&Value| message["role"] == "user" || message["role"] == "assistant";
     let mut texts: Vec<&str> = messages.iter().filter(talks).flat_map(texts).collect();
@@ -305,6 +310,7 @@ impl ChatCache {
             *entry = (*entry).max(until);
         }
         self.chats += 1;
+        // A sweep now and then bounds the memory; the figure does not matter.
         if self.chats.is_multiple_of(1_024) {
             self.warm.retain(|_, until| now < *until);
         }
@@ -359,7 +365,7 @@ impl SettledChat {
                 let id = id.unwrap_or_else(made);
                 self.calls.push((id, tool, arguments));
             }
-            // This face has no place for reasoning or for blocks of another face.
+            // This face has no place for reasoning or for blocks of the other one.
             _ => {}
         }
     }

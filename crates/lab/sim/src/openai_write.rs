@@ -1,4 +1,7 @@
 //! The bytes of chat completions, whole and streamed.
+//!
+//! # Not here
+//! Reading and settling a chat: [`crate::openai`].
 
 use crate::error::ApiError;
 use crate::http::{Body, Frame, Piece, SimResponse};
@@ -70,6 +73,7 @@ fn finish_reason(chat: &SettledChat) -> &'static str {
 
 fn usage(chat: &SettledChat) -> Value {
     let mut usage = TokenUsage {
+        // Bounded by the prompt, so that the subtraction can never wrap.
         input: Tokens(chat.job.prompt_tokens - chat.cached_tokens.min(chat.job.prompt_tokens)),
         cache_read: Tokens(chat.cached_tokens.min(chat.job.prompt_tokens)),
         output: Tokens(chat.output_tokens),
@@ -122,6 +126,7 @@ fn frames(rules: &Rules, chat: &SettledChat, created: i64) -> Vec<Frame> {
     }
     let last = json!([{"index": 0, "delta": {}, "finish_reason": finish_reason(chat)}]);
     chunks.push(chunk(last, Value::Null));
+    // In a chunk of its own without choices, and only on demand, as OpenAI sends it.
     if chat.job.include_usage {
         chunks.push(chunk(json!([]), usage(chat)));
     }

@@ -1,8 +1,11 @@
-//! The built-in persona: does some work with the tools it is offered, then says so. Where the user
+//! The built-in persona: does some work with the tools it is offered, then says so. If the user
 //! asks for a summary or for notes, it writes them (see [`crate::scribe`]).
 //!
 //! It is a function of the seed and the prompt. The same conversation gets the same answer on every
 //! machine, and a conversation that went on gets a different one.
+//!
+//! # Not here
+//! Scripted answers ([`crate::answer`]) and the wire ([`crate::spoken`]).
 
 use crate::answer::AnswerBlock;
 use crate::config::AnswerConfig;
@@ -14,8 +17,11 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
+/// Tool calls of a turn before the persona ends it: enough for a loop, few enough to end.
 const TOOL_ROUNDS: u64 = 3;
+/// Characters of a text: two or three lines, as agents write between calls.
 const TEXT_CHARS: usize = 160;
+/// Characters of thinking: longer than the text, as with the models.
 const THINKING_CHARS: usize = 240;
 
 /// A tool the persona may call.
@@ -26,7 +32,7 @@ pub(crate) struct Offer {
     pub(crate) definition: Bytes,
 }
 
-/// What the persona knows of a request.
+/// Facts of a request that the persona acts on.
 #[derive(Clone, Debug)]
 pub(crate) struct Scene {
     pub(crate) offers: Vec<Offer>,
@@ -34,17 +40,17 @@ pub(crate) struct Scene {
     /// Tool results since the user last said something.
     pub(crate) rounds: u64,
     pub(crate) thinks: bool,
-    /// The whole prompt.
+    /// Digest of the whole prompt.
     pub(crate) prompt: Digest,
-    /// What the user wants written, and has to get instead of work.
+    /// Text the user ordered, which takes the place of work.
     pub(crate) written: Option<String>,
 }
 
 impl Scene {
-    /// Writes what the user's last text orders, from what was said before it. Both are asked for
-    /// only when they are needed: there is seldom an order, and a conversation may be long.
+    /// Writes the text that the user's last words order, from the conversation before them. Both
+    /// are asked for only when they are needed: an order is rare, and a conversation may be long.
     ///
-    /// A request that forces a tool gets a call, whatever its text says.
+    /// A request that forces a tool gets a call in any case.
     pub(crate) fn with_order<'a>(
         self,
         seed: u64,
@@ -62,7 +68,7 @@ impl Scene {
     }
 }
 
-/// Speaks.
+/// Blocks of the persona's answer to a scene.
 pub(crate) fn answer(seed: u64, scene: &Scene, config: &AnswerConfig) -> Vec<AnswerBlock> {
     let mut dice = Dice::new(seed, scene.prompt, b'p');
     let mut blocks = Vec::new();
@@ -80,6 +86,7 @@ pub(crate) fn answer(seed: u64, scene: &Scene, config: &AnswerConfig) -> Vec<Ans
     };
     match choose(&mut dice, scene, config) {
         Some(offer) => {
+            // Not with a forced choice: there the model speaks no text before its call.
             if dice.roll(2) == 0 && scene.choice == ToolChoice::Auto {
                 blocks.push(text(&mut dice));
             }
@@ -110,6 +117,7 @@ fn input_for(dice: &mut Dice, definition: &[u8]) -> Value {
     } else {
         &definition["function"]["parameters"]
     };
+    // A provider's own tool has no schema; most of them run commands.
     if !schema.is_object() {
         return json!({"command": "ls -la"});
     }
@@ -138,7 +146,7 @@ fn value_for(dice: &mut Dice, name: &str, schema: &Value, depth: usize) -> Value
         Some("integer" | "number") => json!(1 + dice.roll(100)),
         Some("boolean") => json!(dice.roll(2) == 0),
         Some("array") => json!([]),
-        // Schemas may refer to themselves; nobody needs more than a few levels.
+        // Schemas may refer to themselves; a few levels are enough for any tool.
         Some("object") if depth < 4 => object_for(dice, schema, depth + 1),
         Some("object") => json!({}),
         _ if name.contains("path") || name.contains("file") => {

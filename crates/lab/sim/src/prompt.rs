@@ -6,6 +6,9 @@
 //!
 //! Tools that are deferred are not there; the web tools stand with the system prompt, since
 //! switching them leaves the tools' cache alone.
+//!
+//! # Not here
+//! Lookups and billing: [`crate::cache`].
 
 use crate::blocks::{Kind, Place, Ttl};
 use crate::digest::Digest;
@@ -36,11 +39,17 @@ pub(crate) struct Item<'a> {
     pub(crate) signature: Option<Cow<'a, str>>,
 }
 
+/// Tag of a user's block in the chain; with another tag the same bytes are another prefix.
 pub(crate) const USER: u8 = b'u';
+/// Tag of an assistant's block in the chain.
 pub(crate) const ASSISTANT: u8 = b'a';
+/// Tag of a system message between turns.
 const MIDDLE_SYSTEM: u8 = b'm';
+/// Tag of the system prompt.
 const SYSTEM: u8 = b's';
+/// Tag of a tool definition.
 const TOOL: u8 = b't';
+/// Tag of a level's key, mixed in where the level begins.
 const LEVEL: u8 = b'=';
 
 /// All items of a request, as sent.
@@ -63,6 +72,7 @@ pub(crate) fn items<'a>(
             });
         }
     }
+    // The hidden prompt for tools stands before them all, so the first one carries it.
     if let Some(first) = items.first_mut() {
         first.tokens += hidden_tool_tokens;
     }
@@ -136,11 +146,11 @@ pub(crate) struct Position {
     pub(crate) place: Place,
 }
 
-/// A rendered prompt.
+/// A rendered prompt, ready for the cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
     pub(crate) positions: Vec<Position>,
-    /// The whole prompt.
+    /// Tokens of the whole prompt.
     pub(crate) tokens: u64,
     /// The chain at the end of the tools, even if there are none.
     pub(crate) tools_end: Digest,
@@ -179,6 +189,7 @@ pub(crate) fn chain(items: &[Item<'_>], keys: &Keys) -> Prompt {
             place: item.place,
         });
     }
+    // Also without messages: the ends of tools and system are compared by diagnostics.
     enter(&mut digest, &mut level, Level::Messages);
     Prompt {
         positions,

@@ -24,14 +24,14 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What never changes while a simulator runs.
+/// Rules of a simulator that never change while it runs.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) config: SimConfig,
     pub(crate) table: ModelTable,
 }
 
-/// What a request turned out to be.
+/// Kind of a request, with everything needed to answer it.
 #[derive(Debug)]
 pub(crate) enum Job {
     Message(Box<MessageJob>),
@@ -50,7 +50,7 @@ pub(crate) enum Face {
     OpenAi,
 }
 
-/// A request that was read, or why it could not be.
+/// A request that was read, or the error that refuses it.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) face: Face,
@@ -68,7 +68,7 @@ pub(crate) struct MessageJob {
     pub(crate) family: String,
     pub(crate) prices: Option<Prices>,
     pub(crate) service: Service,
-    /// What the price is multiplied by, in tenths.
+    /// Factor of the price, in tenths.
     pub(crate) price_tenths: i128,
     pub(crate) minimum: u64,
     /// Tokens the window has left for the answer.
@@ -101,7 +101,7 @@ pub(crate) struct CountJob {
 }
 
 impl Rules {
-    /// Reads a request.
+    /// Reads a request of either face.
     pub(crate) fn read(&self, request: &SimRequest) -> Reading {
         let face = face(request);
         let fault = request.header("x-sim-fault").map(str::parse::<Fault>);
@@ -126,6 +126,7 @@ impl Rules {
         if request.method == "HEAD" {
             return Ok(Job::Head);
         }
+        // Before anything is parsed, as the provider's edge does.
         if request.body.len() > self.config.max_body_bytes {
             return Err(ApiError::too_large());
         }
@@ -302,7 +303,7 @@ impl Rules {
         )
     }
 
-    /// What the window leaves for the answer, or the error that it leaves nothing.
+    /// Tokens the window leaves for the answer, or the error that it leaves none.
     fn room(
         &self,
         request: &Request<'_>,
@@ -314,6 +315,7 @@ impl Rules {
             return Err(ApiError::prompt_too_long(prompt.tokens, window));
         }
         let fits = prompt.tokens.saturating_add(request.max_tokens) <= window;
+        // Only old models refuse here; newer ones cut the answer off when the window is full.
         if model.retired && !fits {
             return Err(ApiError::over_context_limit(
                 prompt.tokens,
@@ -336,6 +338,7 @@ impl Rules {
             let mut kinds = message.content.iter().map(|block| block.kind);
             message.role == Role::User && kinds.any(|kind| kind != Kind::ToolResult)
         });
+        // A turn begins with the user's own words; results alone continue it.
         let since = &request.messages[own_words.map_or(0, |at| at + 1)..];
         let answers = since.iter().filter(|message| message.role == Role::User);
         let offers = request
@@ -411,7 +414,7 @@ fn last_words<'a, 'b>(request: &'b Request<'a>) -> Option<(Place, &'b Block<'a>)
     may.then_some((place, block))
 }
 
-/// What users and assistants said, as far as the model gets to read it, but for one block.
+/// Texts of users and assistants, as far as the model gets to read them, but for one block.
 fn said<'a>(
     request: &'a Request<'_>,
     items: &[Item<'_>],

@@ -1,17 +1,20 @@
 //! Whole sentences out of running text, and an even sample of them.
 //!
-//! The sample is blind: it does not know what matters. What survives does so by its share of the
-//! text, which is what makes a summary of such sentences mediocre, and honest.
+//! The sample is blind: it does not know which sentences matter. They survive by their share of the
+//! text, which makes a summary of such sentences mediocre, and honest.
+//!
+//! # Not here
+//! The form of summaries and notes: [`crate::scribe`].
 
 use crate::dice::Dice;
 use std::collections::HashSet;
 
-/// Bytes after which a sentence that does not end is cut at a space.
+/// Bytes after which a sentence that does not end is cut at a space: longer ones are lists or logs.
 pub(crate) const LONGEST: usize = 300;
-/// Shorter pieces (`Yes.`) say nothing without what stands around them.
+/// Bytes below which a piece (`Yes.`) says nothing without its surroundings.
 const SHORTEST: usize = 8;
-/// Marks of the answers that are written from sentences; a sentence that holds one would break
-/// the answer's form.
+/// Marks of the answers that are written from sentences; a sentence that holds one would break the
+/// answer's form.
 const TAGS: [&str; 8] = [
     "<analysis",
     "</analysis",
@@ -43,7 +46,7 @@ pub(crate) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
 
 fn is_worth_keeping(sentence: &str) -> bool {
     sentence.len() >= SHORTEST
-        // What announces a list is not the list; and fences mark code, they are none.
+        // An announcement is not the list it announces, and a fence marks code but is none.
         && !sentence.ends_with(':')
         && !sentence.starts_with("```")
         && !TAGS.iter().any(|tag| sentence.contains(tag))
@@ -83,7 +86,7 @@ fn unmarked(paragraph: &str) -> &str {
     rest
 }
 
-/// Where the first sentence ends.
+/// Byte at which the first sentence ends.
 fn end(text: &str) -> usize {
     let mut space = None;
     for (at, char) in text.char_indices() {
@@ -92,7 +95,7 @@ fn end(text: &str) -> usize {
         let ends = match char {
             '.' | '!' | '?' => {
                 let next = rest.trim_start();
-                // A small letter means that the dot was an abbreviation's.
+                // A small letter behind it means that the dot belongs to an abbreviation.
                 next.len() < rest.len() && !next.starts_with(char::is_lowercase)
             }
             '。' | '！' | '？' => true,
@@ -126,7 +129,7 @@ pub(crate) fn sample<'a>(sentences: &[&'a str], chars: usize, dice: &mut Dice) -
         let until = (part + 1) * sentences.len() / count;
         let sentence = sentences[from + dice.roll(until - from)];
         let due = chars * (part + 1) / count;
-        // Long ones in a row must not use up what the end is due.
+        // A run of long ones must not use up the share of the end.
         if spent + length(sentence) <= due + LONGEST {
             spent += length(sentence);
             taken.push(sentence);
@@ -135,7 +138,7 @@ pub(crate) fn sample<'a>(sentences: &[&'a str], chars: usize, dice: &mut Dice) -
     taken
 }
 
-/// What a sentence's line has besides the sentence.
+/// Characters of a sentence's line besides the sentence.
 const LINE_CHARS: usize = "- \n".len();
 
 /// Sentences as lines of a list.

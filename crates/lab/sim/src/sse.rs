@@ -1,4 +1,7 @@
 //! A message as server-sent events.
+//!
+//! # Not here
+//! Faults in the stream: [`crate::fault`].
 
 use crate::config::SimConfig;
 use crate::http::{Frame, Piece};
@@ -9,7 +12,8 @@ use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use serde_json::{Value, json};
 
-/// Tokens of output that the first event reports, for want of more.
+/// Tokens of output that the first event reports: the answer is not written yet, and the provider
+/// reports about one.
 const FIRST_OUTPUT_TOKENS: u64 = 1;
 
 /// Collects events with their pauses.
@@ -97,7 +101,7 @@ fn push_block(events: &mut Events, index: usize, block: &Value, chars: usize) {
         Some("tool_use") => {
             start["input"] = json!({});
             deltas.push(json!({"type": "input_json_delta", "partial_json": ""}));
-            // An empty object is what no text at all stands for.
+            // An empty object is sent as no text at all.
             if block["input"] != json!({}) {
                 for piece in pieces(&block["input"].to_string(), chars) {
                     deltas.push(json!({"type": "input_json_delta", "partial_json": piece}));
@@ -110,7 +114,7 @@ fn push_block(events: &mut Events, index: usize, block: &Value, chars: usize) {
             delta["type"] = json!("compaction_delta");
             deltas.push(delta);
         }
-        // Everything else arrives whole.
+        // Any other block arrives whole.
         _ => {}
     }
     events.push(&json!({"type": "content_block_start", "index": index, "content_block": start}));

@@ -1,6 +1,9 @@
 //! Rules between the parts of a request: turns, pairs of calls and results, placement, options.
 //!
-//! The shape has been checked while reading; what needs tokens (windows) is checked later.
+//! The shape has been checked while reading; rules that need tokens (windows) are checked later.
+//!
+//! # Not here
+//! The shape ([`crate::request`]) and the markers ([`crate::markers`]).
 
 use crate::blocks::{Kind, Place, RawObject};
 use crate::config::ThreadRefusal;
@@ -10,9 +13,10 @@ use dormouse_core::models::{ModelInfo, ThinkingBinding};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+/// Least budget for thinking, in tokens, by the provider's rule.
 const MIN_THINKING_BUDGET: u64 = 1_024;
 
-/// Checks everything that can be said without counting.
+/// Checks every rule that needs no counting.
 pub(crate) fn check(
     request: &Request<'_>,
     model: &ModelInfo,
@@ -24,6 +28,7 @@ pub(crate) fn check(
     turns(&request.messages, model, may_end_open)?;
     pairs(&request.messages)
         .and_then(|open| missing(&open, &BTreeSet::new()))
+        // For a compaction an open call has a code of its own, on which clients act.
         .map_err(|error| {
             if may_end_open && ends_in_a_call(request) {
                 ApiError::invalid("compaction: the conversation ends with an open assistant turn")
@@ -102,7 +107,7 @@ fn turns(messages: &[Message<'_>], model: &ModelInfo, may_end_open: bool) -> Res
             let mut kinds = last.content.iter().map(|block| block.kind);
             kinds.any(|kind| kind == Kind::ToolUse)
         });
-        // A call without a result has its own text, see `pairs`.
+        // A call without a result has its own text, see `pairs`, which is more useful.
         if !allows_prefill(model) && !may_end_open && !open_call && !ends_a_server_turn(last) {
             return Err(ApiError::prefill());
         }
@@ -202,6 +207,7 @@ fn user_turn<'m, 'a: 'm>(
             if !calls.iter().any(|(_, call)| *call == id) {
                 return Err(ApiError::orphan_result(message, block, &id));
             }
+            // A result behind other blocks is known but counts as missing: results must come first.
             if leading {
                 answered.insert(id);
             }
@@ -224,7 +230,7 @@ fn missing(calls: &[Call<'_>], answered: &BTreeSet<Cow<'_, str>>) -> Result<(), 
     }
 }
 
-/// What version 2026-10-21 no longer takes.
+/// Members that version 2026-10-21 no longer accepts.
 fn october_blocks(request: &Request<'_>) -> Result<(), ApiError> {
     for (place, block) in request.blocks() {
         let Place::Block { message, .. } = place else {

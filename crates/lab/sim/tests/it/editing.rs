@@ -154,7 +154,7 @@ fn thinking_is_cleared_by_turns() {
             "{keep}"
         );
     }
-    // Where thinking of earlier turns is stripped anyway, an edit can keep it.
+    // Of thinking that the model strips anyway, an edit can keep earlier turns.
     let haiku = |request: Value| with(request, "model", json!("claude-haiku-4-5"));
     let stripped = world
         .report(&haiku(body(json!(messages))))
