@@ -73,7 +73,8 @@ impl Recording {
                     compacted = true;
                 }
                 if let Some(found) = response(record, &figures)
-                    // A response is several lines, and the paths to two leaves share their beginning.
+                    // A response is several lines, and the paths to two leaves share their
+                    // beginning.
                     && seen.insert(found.id)
                 {
                     turns.push(Turn {
