@@ -6,7 +6,7 @@
 //! arrived: the mark by which [`dormouse_ask::retry`] refuses to send such a request again.
 //!
 //! # Responsibilities
-//! Order, time-outs, bounds on what is read. The same for every provider.
+//! Order, timeouts, bounds on what is read. The same for every provider.
 //!
 //! # Not here
 //! The meaning of bytes ([`Provider`], [`Decoder`]). Retry, back-off and fallback: they belong to
@@ -50,7 +50,7 @@ impl Default for Timeouts {
             connect: Duration::from_secs(30),
             // Providers send pings, but local servers read long prompts in silence for minutes.
             idle: Duration::from_mins(5),
-            // The time-out of the provider's own SDKs for an answer that is not streamed.
+            // The timeout of the provider's own SDKs for an answer that is not streamed.
             whole: Duration::from_mins(10),
             // The longest answers stream for tens of minutes; a stream that goes on for longer is
             // a fault.
@@ -299,7 +299,7 @@ async fn read_all(
     Ok(body.into())
 }
 
-/// The time-outs of one attempt.
+/// The timeouts of one attempt.
 struct Patience {
     start: Instant,
     idle: Duration,

@@ -38,7 +38,7 @@ impl Trace {
             request_id = Empty,
             duration_ms = Empty,
         );
-        // Parsing the body for a name that is shown to no one would cost time on every request.
+        // Parsing the body for a name that is not shown would cost time on every request.
         if !span.is_disabled()
             && let Some(model) = model_of(&post.body)
         {

@@ -33,6 +33,7 @@ pub(crate) fn after(file: &dyn RandomRead, len: u64, seq: Seq) -> FileResult<Vec
             inside => line_start(file, 0, inside)?,
         };
         let mut records = read_records(file, start..len, &mut Issues::default())?;
+        // The stretch begins in front of the cursor, so nothing behind it is missing.
         let reaches = records.first().is_some_and(|first| first.seq <= seq);
         if reaches || start == 0 {
             records.retain(|record| record.seq > seq);

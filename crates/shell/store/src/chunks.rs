@@ -107,6 +107,7 @@ impl<'a> Chunks<'a> {
     /// The next piece, or nothing at the end of the range.
     pub(crate) fn next_piece(&mut self) -> FileResult<Option<Piece>> {
         loop {
+            // The beginning of a line that the last block cut; it goes in front of the next one.
             let carry = self.last.len() - self.carried;
             if self.rest.is_empty() {
                 let offset = self.rest.start - as_u64(carry);
@@ -115,6 +116,7 @@ impl<'a> Chunks<'a> {
                 self.carried = 0;
                 return Ok((!bytes.is_empty()).then_some(Piece::Lines { offset, bytes }));
             }
+            // Not held any longer: one line must not decide how much memory is taken.
             if carry > self.limit {
                 return self.pass_over(carry).map(Some);
             }
@@ -151,6 +153,7 @@ impl<'a> Chunks<'a> {
                 old
             }
             Ok(old) => Self::grown(&old[self.carried..], size),
+            // A reader still holds lines of the old buffer, so it cannot be written to.
             Err(shared) => Self::grown(&shared[self.carried..], size),
         };
         let read = self.file.read_at(self.rest.start, &mut buffer[carry..])?;

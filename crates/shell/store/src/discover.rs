@@ -52,6 +52,7 @@ pub struct Discovered {
 pub fn discover(files: &dyn Files, folder: &Path) -> Result<Discovered, FileError> {
     let mut found = Discovered::default();
     walk(files, folder, 0, &mut found)?;
+    // The order of directories differs between file systems; reports must not.
     found.logs.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }
@@ -82,6 +83,7 @@ fn walk(
                     path,
                 });
             }
+            // A link may lead anywhere, also back up; its target is found where it lies.
             FileKind::Directory | FileKind::File | FileKind::Symlink | FileKind::Other => {}
         }
     }

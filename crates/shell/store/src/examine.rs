@@ -70,6 +70,7 @@ pub(crate) fn ending(file: &dyn RandomRead, len: u64) -> FileResult<Option<Repai
         return Ok(None);
     }
     let start = line_start(file, 0, len)?;
+    // Checked first: a torn line of gigabytes must not be read into memory.
     let whole = len - start <= as_u64(MAX_LINE)
         && Record::parse(&file.read_range(start, len - start)?, start).is_ok();
     Ok(Some(Repair {

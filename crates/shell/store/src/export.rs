@@ -197,6 +197,7 @@ impl Batch {
         let Some(seq) = newest.map(|head| head.seq.next()) else {
             return;
         };
+        // A line that has a number of another tool cannot get ours beside it.
         let Some(numbered) = with_seq(line, seq) else {
             let what = Trouble::NotARecord(LineError::NotAnObject);
             self.left.add(Some(number), offset, what);
@@ -219,6 +220,7 @@ impl Batch {
             return Ok(());
         };
         let written = writer.append_lines(&self.bytes, head);
+        // Also after an error: the writer is poisoned then, and writing twice would be worse.
         self.bytes.clear();
         written.map_err(|source| ConvertError::Write {
             path: target.to_owned(),
@@ -237,6 +239,7 @@ pub fn export(
     let keep = move |line: &[u8]| {
         let own =
             finder.find(line).is_some() && peek(line).is_none_or(|peek| peek.kind == "dormouse");
+        // Torn and foreign remains stay behind: other tools would stop at them.
         !own && line.trim_ascii_start().starts_with(b"{")
     };
     let lines = source.lines()?.filter_map(move |line| match line {

@@ -141,6 +141,7 @@ pub struct NotRemoved {
 /// Decides which files can go. Pure: the survey holds every fact it needs.
 pub fn plan(survey: &Survey, now: Millis) -> GcPlan {
     let referrers = referrers(survey);
+    // A log or folder that cannot be read may name any of the files.
     let unreadable = survey.logs.values().any(|log| !log.whole) || !survey.refused.is_empty();
     let mut plan = GcPlan::default();
     for candidate in &survey.candidates {

@@ -98,6 +98,7 @@ impl Issues {
     }
 
     pub(crate) fn add(&mut self, line: Option<u64>, offset: u64, what: Trouble) {
+        // Counted beyond the bound too, so that the user learns how much is wrong.
         self.total += 1;
         if self.list.len() < MAX_ISSUES {
             self.list.push(ReadIssue { line, offset, what });
@@ -106,6 +107,7 @@ impl Issues {
 
     pub(crate) fn append(&mut self, other: Self) {
         self.total += other.total;
+        // The earliest ones are kept: later damage is often the consequence of the first.
         let room = MAX_ISSUES.saturating_sub(self.list.len());
         self.list.extend(other.list.into_iter().take(room));
     }

@@ -148,6 +148,7 @@ impl ProjectFolder {
                 path: path.clone(),
                 source,
             })?;
+            // A folder without the file, or of another path, is not this project's.
             if owner.is_some_and(|owner| owner == identity(real_path)) {
                 return Ok(Some(Self { path }));
             }

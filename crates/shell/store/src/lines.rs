@@ -62,6 +62,7 @@ impl Iterator for BlockLines {
             .split_to(newline.map_or(self.block.len(), |at| at + 1));
         let offset = self.offset;
         self.offset += as_u64(bytes.len());
+        // Kept in the slice above, so that offsets count it; a reader does not want it.
         if newline.is_some() {
             bytes.truncate(bytes.len() - 1);
         }
@@ -124,6 +125,7 @@ impl Iterator for Lines<'_> {
             Ok(None) => None,
             Err(error) => {
                 self.failed = true;
+                // Told once; after it the position is unknown, and the iterator ends.
                 Some(Err(error))
             }
         }

@@ -5,7 +5,7 @@
 //! it works on the length the file has when the operation begins.
 //!
 //! # Responsibilities
-//! Saying in so many words why something cannot be read as a log at all ([`ReadError`]). Opening
+//! Naming the exact reason that something cannot be read as a log at all ([`ReadError`]). Opening
 //! looks for one line that is a JSON object; damage to single lines does not refuse the file.
 //!
 //! # Not here
@@ -147,6 +147,7 @@ impl LogFile {
         if log.holds_an_object(len)? {
             return Ok(log);
         }
+        // Only for the message: what the file begins with tells the user which file was meant.
         let bytes = log.during(log.file.read_range(0, LOOK))?;
         Err(ReadError::NotATranscript {
             path: path.to_owned(),
@@ -205,6 +206,7 @@ impl LogFile {
     }
 
     fn holds_an_object(&self, len: u64) -> Result<bool, ReadError> {
+        // In small reads: a transcript has an object on its first line.
         for line in Lines::new(&*self.file, 0..len) {
             if let Line::Text { bytes, .. } = self.during(line)?
                 && begins_with_object(&bytes)

@@ -86,6 +86,7 @@ impl SessionLog for MemoryLog {
             });
         }
         if let Some(last) = batch.records.last() {
+            // As a file would count it: the driver computes the next batch's offsets from here.
             self.len = batch.offset + crate::chunks::as_u64(batch.lines.len());
             self.head = Some(Head {
                 id: last.id.clone(),
@@ -113,6 +114,7 @@ impl SessionLog for MemoryLog {
 
     fn resume(&self) -> Result<Resumed, ReadError> {
         let mut resumed = live_part_of(&self.records);
+        // Without a manifest everything is in the tail already.
         let Some(carrier) = &resumed.carrier else {
             return Ok(resumed);
         };
@@ -123,6 +125,8 @@ impl SessionLog for MemoryLog {
                     self.siblings.get(session).map(Vec::as_slice)
                 }
                 _ => {
+                    // Records behind the carrier are the tail; naming them again would fold them
+                    // twice.
                     let is_before = |record: &Record| record.seq < carrier.seq;
                     let end = self.records.partition_point(is_before);
                     Some(&self.records[..end])
@@ -163,6 +167,7 @@ fn named<'a>(records: &'a [Record], range: &KeptRange, issues: &mut Issues) -> &
     };
     let found = &records[first..];
     let found = &found[..found.partition_point(|record| record.seq <= last)];
+    // Kept as far as it is there: a shorter view is better than none.
     if found.last().is_none_or(|record| record.seq != last) {
         let what = Trouble::RangeCutShort { first: from, last };
         issues.add(None, range.offset, what);

@@ -49,6 +49,7 @@ pub(crate) fn read_records(
         // In the order of the file, not of completion, so that the first [`crate::MAX_ISSUES`] kept
         // are the same on every run.
         issues.append(parsed.issues);
+        // The usual case is one block; its vector is taken over and not copied.
         if records.is_empty() {
             records = parsed.records;
         } else {
@@ -60,6 +61,7 @@ pub(crate) fn read_records(
 
 fn parse_all(pieces: &[Piece]) -> Vec<Parsed> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    // A thread without a block would only cost its start.
     let threads = cores.min(MOST_THREADS).min(pieces.len());
     let places: Vec<Mutex<Parsed>> = pieces.iter().map(|_| Mutex::default()).collect();
     let next = AtomicUsize::new(0);
@@ -69,6 +71,7 @@ fn parse_all(pieces: &[Piece]) -> Vec<Parsed> {
             let at = next.fetch_add(1, Ordering::Relaxed);
             pieces.get(at).zip(places.get(at))
         } {
+            // A panic of another thread leaves its own block empty, not this one.
             *place.lock().unwrap_or_else(PoisonError::into_inner) = parse(piece);
         }
     };

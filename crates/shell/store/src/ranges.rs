@@ -142,7 +142,9 @@ fn find_seq(file: &dyn RandomRead, end: u64, seq: Seq, id: &RecordId) -> FileRes
         // From `middle - 1`: if `middle` is the start of a line, that line must not be skipped.
         let next = (line_end(file, middle - 1, end)? + 1).min(end);
         match first_number(file, next, end)? {
+            // Behind the line: it was looked at, and `low` must be the beginning of one.
             Some((_, after, found)) if found < seq => low = after,
+            // Also without any number behind the middle: foreign lines may end the file.
             _ => high = middle,
         }
     }
@@ -185,6 +187,7 @@ fn first_number(
 /// Offset of the newest line before `end` with this id.
 pub(crate) fn find_id(file: &dyn RandomRead, end: u64, id: &RecordId) -> FileResult<Option<u64>> {
     let needle = format!("\"{id}\"");
+    // The id in quotes may also be a parent's; only the line's own id counts.
     let found = newest_line(file, 0..end, &[Finder::new(&needle)], |_, line| {
         let found = peek(line)?.id?;
         (found == *id).then_some(())

@@ -79,6 +79,7 @@ impl LogFile {
             let number = Some(scanned.lines);
             match read_line(&self.during(line)?, number, &mut scanned.issues) {
                 Outcome::Record(record) => {
+                    // The callback found what it wanted; a gigabyte behind it stays unread.
                     if each(*record, scanned.lines).is_break() {
                         break;
                     }
@@ -118,6 +119,7 @@ pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -
     }
     match Record::parse(bytes, offset) {
         Ok(parsed) => {
+            // A record with a bad part is still a record: only the part is lost.
             for issue in parsed.issues {
                 issues.add(number, offset, Trouble::Part(issue));
             }

@@ -56,6 +56,7 @@ impl LogFile {
         let len = self.len()?;
         let file = self.counted();
         let mut resumed = self.during(live_part(&file, len))?;
+        // Taken out while the rest is filled in, since both are borrowed.
         if let Some(carrier) = resumed.carrier.take() {
             self.read_kept(&file, &carrier, siblings, &mut resumed)?;
             resumed.carrier = Some(carrier);
@@ -278,6 +279,7 @@ impl Tail {
         };
         let oldest = self.parts.last_mut()?;
         let first = oldest.first()?;
+        // Only a fork's session record has a manifest; any other start is part of the tail.
         let starts = first.id == *root && is_carrier(first);
         starts.then(|| oldest.remove(0))
     }

@@ -77,10 +77,12 @@ fn newest_line_in_steps<T>(
         // From several needles: the newest line must be judged first.
         hits.sort_unstable();
         while let Some(hit) = hits.pop() {
+            // Another needle in a line that was judged already.
             if hit >= seen_from {
                 continue;
             }
             let line = line_around(file, &range, &block, hit)?;
+            // Also for a line that was refused: judging it again would give the same answer.
             seen_from = line.offset;
             if let Some(bytes) = line.bytes
                 && let Some(value) = accept(line.offset, &bytes)
@@ -153,6 +155,7 @@ fn line_around(
     let next = (end + 1).min(range.end);
     let bytes = match (before, after) {
         (Some(from), Some(to)) => Some(Bytes::copy_from_slice(&block.bytes[from..to])),
+        // The block did not hold the line; reading a giant whole would take its length in memory.
         _ if end - offset > as_u64(MAX_LINE) => None,
         _ => Some(file.read_range(offset, end - offset)?),
     };

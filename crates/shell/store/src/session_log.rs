@@ -204,6 +204,7 @@ pub(crate) fn place(
         });
     }
     let seq = match (head, &draft.body) {
+        // Readers of the named format would take our lines for something else.
         (None, Body::Session(start)) if start.format != FORMAT => {
             return Err(AppendError::Format {
                 found: start.format,

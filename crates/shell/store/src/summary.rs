@@ -211,6 +211,8 @@ fn take(
     match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
         (Some("system"), Some("compact_boundary")) => summary.boundaries.push(boundary(line)),
         (Some("user"), _) => {
+            // Clients write reminders and summaries in the user's name; a title of one would
+            // mislead.
             let by_machine = line.is_meta.0 || line.is_compact_summary.0;
             if let Some(text) = human_text(line).filter(|_| !by_machine) {
                 summary.human_messages += 1;
@@ -241,6 +243,7 @@ fn take_envelope(line: &SummaryLine<'_>, summary: &mut SessionSummary) {
         summary.session = line.session_id.0.as_deref().map(SessionId::from);
     }
     if let Some(at) = line.timestamp.0.as_deref().and_then(Millis::parse) {
+        // The minimum, not the first line's: lines of parallel agents are not in order of time.
         summary.first = Some(summary.first.map_or(at, |first| first.min(at)));
         summary.last = Some(summary.last.map_or(at, |last| last.max(at)));
     }

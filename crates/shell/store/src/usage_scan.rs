@@ -49,6 +49,7 @@ pub fn scan_usage(log: &LogFile, book: &mut UsageBook) -> Result<UsageScan, Read
         let (offset, block) = match piece {
             Piece::Lines { offset, bytes } => (offset, bytes),
             Piece::Overlong { .. } => {
+                // Passed over unread: the count tells the user that figures may be missing.
                 scan.skipped += 1;
                 continue;
             }
@@ -66,6 +67,7 @@ pub fn scan_usage(log: &LogFile, book: &mut UsageBook) -> Result<UsageScan, Read
             match note(&block[start..end], place, book) {
                 Noted::Told => scan.told += 1,
                 Noted::Nothing => {}
+                // Counted, not fatal: one torn line must not hide the cost of a whole session.
                 Noted::Unreadable => scan.skipped += 1,
             }
             // Behind the line: further hits in it would note it again.

@@ -97,6 +97,7 @@ impl LogWriter {
         }
         // Before anything is read: the end and the head must not change while they are examined.
         let lock = files.lock_exclusive(path).map_err(refused)?;
+        // A busy log is no failure of the disk: the caller can read it or fork it.
         let lock = lock.ok_or_else(|| OpenError::Busy {
             path: path.to_owned(),
         })?;
@@ -212,6 +213,7 @@ impl LogWriter {
                 id: record.id.clone(),
                 source,
             })?;
+        // From here a resume starts, so the next checkpoint is due that much later.
         if is_carrier(&record) {
             self.checkpoint_end = self.len;
         }

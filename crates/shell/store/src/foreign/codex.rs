@@ -123,6 +123,7 @@ impl Codex {
         } else if tools::is_result(kind)
             && let Some(block) = self.calls.result(kind, item)
         {
+            // A result ends the response: what the model says next is another one.
             self.response = None;
             scribe.write(user_side(vec![block], MessageOrigin::Conversation));
         }
@@ -244,6 +245,7 @@ impl Codex {
         let Some(used) = info.get("last_token_usage").and_then(usage) else {
             return;
         };
+        // The same totals are reported again and again; each time would be billed.
         if total.is_none() || total != self.used.as_ref() {
             self.used = total.cloned();
             self.report(used, scribe);
@@ -251,6 +253,7 @@ impl Codex {
     }
 
     fn report(&mut self, usage: TokenUsage, scribe: &mut Scribe) {
+        // Reported before the first request; a bill of nothing would belong to no answer.
         if usage.prompt() == Tokens::ZERO {
             return;
         }

@@ -51,6 +51,7 @@ impl OpenCalls {
         let id = text(item, "call_id").unwrap_or(place);
         if id == place {
             self.waiting.push_back((name.to_owned(), id.to_owned()));
+            // The oldest goes: its result will not come any more.
             if self.waiting.len() > MOST_WAITING {
                 self.waiting.pop_front();
             }

@@ -47,6 +47,7 @@ pub fn import(
         of: HashMap::new(),
     };
     let mut lines = foreign.read.line_of;
+    // Several records of one line count as one line taken over.
     lines.dedup();
     for record in foreign.read.records {
         if let Some(draft) = parents.draft(record) {
@@ -82,6 +83,8 @@ impl Parents {
         if self.of.contains_key(&record.id) {
             return None;
         }
+        // A parent that is not in the transcript leads to the root, so that the record stays
+        // reachable.
         let parent = record.parent.and_then(|parent| self.of.get(&parent));
         let parent = parent.unwrap_or(&self.root).clone();
         if matches!(record.body, Body::Foreign(_)) {

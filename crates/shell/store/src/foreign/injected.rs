@@ -39,6 +39,7 @@ pub(super) fn divide_blocks(blocks: Vec<Block>) -> (Vec<Block>, Vec<Block>) {
         let text = block.readable_text().unwrap_or_default();
         if block.kind() != BlockKind::Text {
             own.push(block);
+        // A label beside an image is the client's, and of no use without its file.
         } else if !is_label(&text) {
             match divide(&text) {
                 (host, _) if host.trim().is_empty() => own.push(block),
@@ -61,6 +62,7 @@ fn is_label(text: &str) -> bool {
 
 /// Divides a text into the host's part and the user's, each perhaps empty.
 fn divide(text: &str) -> (&str, &str) {
+    // Before the tags: the text above the heading may itself hold unclosed ones.
     if let Some(at) = text.find(REQUEST) {
         return (&text[..at], text[at + REQUEST.len()..].trim());
     }

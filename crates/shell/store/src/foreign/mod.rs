@@ -205,6 +205,7 @@ fn parse(line: &Line, read: &mut ReadLog) -> Option<(u64, Value)> {
             let bytes = as_u64(bytes.len());
             Trouble::Torn { bytes }
         }
+        // The more useful reason: the parser would only name a bad byte.
         Err(_) if std::str::from_utf8(bytes).is_err() => Trouble::NotUtf8,
         Err(error) => Trouble::NotARecord(LineError::NotJson(error)),
     };

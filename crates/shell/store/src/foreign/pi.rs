@@ -124,10 +124,12 @@ impl Pi {
                 .get(text(compaction, "firstKeptEntryId")?)
                 .copied()
         };
+        // Older sessions have no ids and count entries instead.
         let by_place = || usize::try_from(number(compaction, "firstKeptEntryIndex")?).ok();
         let first = by_id().or_else(by_place)?;
         let branch = successors(parent, |at| self.entries.get(*at)?.parent);
         let mut kept = branch
+            // Parents stand before their children, so the walk back ends at the first kept entry.
             .take_while(|at| *at >= first)
             .filter_map(|at| self.entries.get(at))
             .filter(|entry| entry.is_message)

@@ -52,6 +52,7 @@ impl Scribe {
     pub(super) fn turn_to(&mut self, offset: u64) {
         self.offset = offset;
         self.made = 0;
+        // A line without a time must not get that of the line before.
         self.at = None;
     }
 

@@ -83,6 +83,7 @@ fn image(part: &Value) -> Option<Block> {
 pub(super) fn call(id: &str, name: &str, input: Value) -> Option<Block> {
     let input = match input {
         Value::Object(_) => input,
+        // A call without arguments; the API wants an object all the same.
         Value::Null => json!({}),
         other => json!({"command": other}),
     };

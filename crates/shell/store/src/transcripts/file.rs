@@ -113,6 +113,7 @@ impl Search<'_> {
     }
 
     fn line(&mut self, offset: u64, line: &[u8]) {
+        // Torn or foreign text; its raw words have no speaker, so they are not shown.
         let Ok(value) = serde_json::from_slice::<Value>(line) else {
             self.out.skipped += 1;
             return;
@@ -126,6 +127,7 @@ impl Search<'_> {
             if own.is_empty() {
                 continue;
             }
+            // Strictly more, so that of equal texts the first one is shown.
             if best.as_ref().is_none_or(|best| own.len() > best.terms) {
                 best = Some(Best {
                     said: *said,

@@ -88,9 +88,11 @@ fn needles_of(term: &str) -> Vec<Finder<'static>> {
         // In a script with capitals any mixture of both may occur; the first character in either
         // case is enough, because the line is judged by its text anyway.
         let first = term.chars().next().unwrap_or_default();
+        // The lower-case copy folds ASCII only, so other scripts need both forms.
         let capital = first.to_uppercase().next().unwrap_or(first);
         for letter in [first, capital] {
             needles.push(letter.to_ascii_lowercase().to_string());
+            // JSON escapes by UTF-16 units, two of them for characters beyond the first plane.
             let mut units = [0; 2];
             let mut escaped = String::new();
             for unit in letter.encode_utf16(&mut units) {

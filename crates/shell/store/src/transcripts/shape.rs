@@ -144,11 +144,13 @@ fn is_result(kind: &str) -> bool {
 }
 
 fn collect<'a>(value: &'a Value, said: Said, depth: usize, texts: &mut Vec<(Said, &'a str)>) {
+    // Deeply nested input must not cost the stack.
     if depth > DEEPEST {
         return;
     }
     match value {
         Value::String(text) => {
+            // Searching base64 finds short terms by chance.
             let data = text.len() > LONGEST_WORD && !text.contains(char::is_whitespace);
             if !text.is_empty() && !data {
                 texts.push((said, text));

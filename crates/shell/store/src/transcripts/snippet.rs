@@ -14,6 +14,8 @@ pub(super) fn fold(text: &str) -> String {
             let mut lower = letter.to_lowercase();
             match (lower.next(), lower.next()) {
                 (Some(one), None) if one.len_utf8() == letter.len_utf8() => one,
+                // Some letters change length with their case; folding them would shift every
+                // offset.
                 _ => letter,
             }
         })

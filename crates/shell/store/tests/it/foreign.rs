@@ -177,7 +177,7 @@ fn every_answer_in_pi_s_sessions_has_its_call() {
         let log = read(&MemorySystem::new(), &content).unwrap();
         let (made, answered) = calls(&log.read.records);
         assert!(answered.iter().all(|id| made.contains(id)), "{name}");
-        // One tool was running when somebody closed the terminal.
+        // One tool was running when the terminal was closed.
         assert!(made.len() - answered.len() <= 1, "{name}");
     }
 }

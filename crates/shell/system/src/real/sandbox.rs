@@ -265,7 +265,7 @@ fn watch(mut child: Child, report: Sender<Report>) -> io::Result<()> {
         wait_without_reaping(&child);
         // Until it is reaped its number cannot belong to another process.
         kill_group(child.id());
-        // Without effect once the time limit and the grace are over: no one receives any more.
+        // Without effect once the time limit and the grace are over: the receiver is gone.
         let _unheard = report.send(Report::Ended(child.wait()));
     };
     thread::Builder::new()
