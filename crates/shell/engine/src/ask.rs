@@ -29,6 +29,7 @@ pub(crate) async fn ask(
     loop {
         let event = tokio::select! {
             event = stream.next() => event,
+            // What has arrived is handed over: it was shown and paid for.
             Ok(()) = &mut stopped => return Outcome::Answered(Err(arrived.cancelled())),
         };
         match event {
@@ -95,6 +96,7 @@ impl Arrived {
                 }
                 None
             }
+            // A block without content (a call cut off) has nothing to record.
             Event::BlockStop { index, block } => {
                 self.open.remove(index);
                 let block = block.clone()?;

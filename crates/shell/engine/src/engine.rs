@@ -179,6 +179,7 @@ impl Engine {
         if !waits {
             return false;
         }
+        // Zero for a moment that has passed: the timer then fires at once.
         let pause = wake.map(|wake| Duration::from_millis(wake.since(self.clock.now())));
         let input = tokio::select! {
             biased;
@@ -190,6 +191,8 @@ impl Engine {
                     // A port that panicked ends its effect, not the conversation.
                     Err(error) => (error.id(), Outcome::Cancelled),
                 };
+                // Every task has an effect; a missing one would be a bug, and its outcome belongs
+                // to nothing.
                 self.effects.remove(&task).map(|id| {
                     self.stops.remove(&id);
                     self.on_disk.remove(&id);
@@ -283,6 +286,7 @@ impl Engine {
     }
 
     fn stop(&mut self, id: EffectId) {
+        // A question has no task that could notice the stop, so its end is told here.
         if self.questions.remove(&id).is_some() {
             self.tell(Input::Ended(id, Box::new(Outcome::Cancelled)));
         } else if let Some(stop) = self.stops.remove(&id) {

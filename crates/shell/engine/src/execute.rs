@@ -71,6 +71,8 @@ impl Executor {
             }
             Work::Save(files) => self.save(files).await,
             Work::Ask(request) => ask(&self, id, *request, stopped).await,
+            // A stopped tool is told apart from a cancelled effect: the model is told that it did
+            // not end.
             Work::RunTool(call) => {
                 let running = self.ports.tools.run(*call);
                 tokio::select! {
@@ -137,6 +139,7 @@ impl Executor {
 
     async fn save(&self, files: Vec<SaveFile>) -> Outcome {
         let ports = Arc::clone(&self.ports);
+        // On the pool: a write and its sync would hold up the other sessions of this worker.
         let saved = blocking(move || {
             for (at, file) in files.iter().enumerate() {
                 // In order, and no further after an error: the driver is told which file failed.
@@ -181,6 +184,7 @@ fn save_one(ports: &Ports, file: &SaveFile) -> Result<(), String> {
 }
 
 fn text_of(files: &dyn Files, path: &Path) -> Option<String> {
+    // A file that is missing or too long is the same as none: notes start from the template.
     let bytes = files.read(path, MOST_OF_NOTES).ok()?;
     String::from_utf8(bytes.to_vec()).ok()
 }

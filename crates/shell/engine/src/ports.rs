@@ -181,6 +181,7 @@ impl DiskRestorer {
 
 impl Restorer for DiskRestorer {
     fn restore(&self, files: &[String]) -> Vec<RestoredPart> {
+        // The session's own notes and results are in the prompt in another form already.
         let shown = files.iter().filter(|path| {
             let path = Path::new(path);
             !self.hidden.iter().any(|hidden| path.starts_with(hidden))

@@ -87,6 +87,7 @@ impl Session {
         };
         let (prefix, lessons) = beside_the_log(&ports, &log, drive_place.lessons()).await;
         log.recorded.prefix = prefix;
+        // From a fresh id, so that two sessions do not back off in step.
         let seed = Hash::of(ports.system.ids.fresh().as_bytes()).to_string();
         let drive = Config {
             session: place.session,
@@ -150,6 +151,7 @@ impl Session {
     ) -> Result<Reply, EngineError> {
         // Before the reply is judged: an error must not leave records on their way to the disk.
         self.engine.settle_disk().await;
+        // No reply: nothing was under way any more that could have answered.
         let reply = reply.ok_or(EngineError::Ended)?;
         reply.map_err(|error| match error {
             DriveError::Model(failure) => match self.engine.take_model_error() {

@@ -102,6 +102,7 @@ impl<L: SessionLog + Send + 'static> LogStore for BlockingLog<L> {
 }
 
 fn start(log: &dyn SessionLog) -> Result<LogStart, ReadError> {
+    // A new log: there is nothing to resume, and a read of an empty file would be an error.
     let Some(head) = log.head() else {
         return Ok(LogStart::default());
     };

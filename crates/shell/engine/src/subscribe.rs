@@ -104,6 +104,7 @@ impl Subscribers {
             };
             let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
             with(&mut queue);
+            // Before the wake-up, so that the reader does not find the lock taken.
             drop(queue);
             shared.changed.notify_one();
             true
@@ -117,6 +118,7 @@ impl Queue {
         if self.lagged || self.coalesced(&told) {
             return;
         }
+        // Never waits for the reader: a stuck screen must not stop the conversation.
         if self.waiting.len() >= MOST_BEHIND {
             self.waiting.clear();
             self.lagged = true;

@@ -174,6 +174,7 @@ impl<P: Provider> Call<P> {
             // Only a connection that was read to its end can be used again.
             tokio::time::timeout(GRACE, exchange.chunk()).await.ok();
         }
+        // Content was shown: sending the request again could run a tool twice.
         outcome.map_err(|error| match decoder.partial() {
             Some(partial) => ModelError::Broken {
                 partial: Box::new(partial),
@@ -215,6 +216,7 @@ async fn read_events(
                 let outcome = decoder.finish(&mut events);
                 emit_all(emitter, &mut events).await;
                 return match (outcome, end) {
+                    // The cause of the cut is more useful than the cut itself.
                     (Err(ModelError::Cut), Some(Err(error))) => Err(error),
                     (outcome, _) => outcome,
                 };

@@ -70,6 +70,7 @@ impl Base {
         let url = BaseUrl::parse(&options.url)?;
         let connector: Arc<dyn Connector> = match &options.connector {
             Some(connector) => connector.clone(),
+            // Here, not at the first request: a build without TLS should fail when it is set up.
             None => Arc::new(TcpConnector::for_origin(&url.origin)?),
         };
         Ok(Self {
@@ -108,6 +109,7 @@ pub(crate) fn secret_header(
     // Keys from files and environment variables often end in a newline, which no header may have.
     let text = format!("{scheme}{}", secret.expose_secret().trim());
     let mut value = HeaderValue::from_str(&text).map_err(|_| SetupError::BadHeader { name })?;
+    // Debug output of a request would print the key otherwise.
     value.set_sensitive(true);
     headers.insert(HeaderName::from_static(name), value);
     Ok(())

@@ -208,6 +208,7 @@ impl ModelError {
             } => FailureKind::TooLong {
                 gap: gap(*input + *max_tokens, *limit),
             },
+            // Bytes, not tokens: how much to cut is unknown.
             Self::RequestTooLarge(_) => FailureKind::TooLong { gap: None },
             Self::Overloaded(_) => FailureKind::Overloaded,
             Self::RateLimited(_) => FailureKind::RateLimited,

@@ -22,6 +22,7 @@ pub(crate) fn read(headers: &HeaderMap) -> RateLimits {
 /// Both families of names: `anthropic-ratelimit-requests-limit`, `x-ratelimit-limit-requests`.
 fn limit(headers: &HeaderMap, what: &str) -> Option<RateLimit> {
     let get = |part: &str| {
+        // One server sends one family; the provider's own is asked for first.
         text(headers, &format!("anthropic-ratelimit-{what}-{part}"))
             .or_else(|| text(headers, &format!("x-ratelimit-{part}-{what}")))
     };
@@ -46,6 +47,7 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         // A negative or absurd pause is no hint; as a `Duration` it would panic.
         (0.0..1e9).contains(&value).then_some(value)
     };
+    // The finer one first, where a server sends both.
     number("retry-after-ms")
         .map(|ms| Duration::from_secs_f64(ms / 1_000.0))
         .or_else(|| number("retry-after").map(Duration::from_secs_f64))

@@ -140,6 +140,7 @@ impl ResponseStream {
                 return Ok(*response);
             }
         }
+        // Only after an earlier read to the end; a stream itself always ends in one or the other.
         Err(Malformed::Order("the stream was read to its end before").into())
     }
 }

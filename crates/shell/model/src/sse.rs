@@ -145,6 +145,7 @@ impl SseDecoder {
             None => (text, &b""[..]),
         };
         match field {
+            // Replaced, not refused: one bad byte must not cost a paid answer.
             b"event" => self.event.name = String::from_utf8_lossy(value).into_owned(),
             b"data" => {
                 let value = String::from_utf8_lossy(value);
@@ -156,6 +157,7 @@ impl SseDecoder {
                 self.event.data.push_str(&value);
                 self.has_data = true;
             }
+            // Comments and fields that no provider uses.
             _ => {}
         }
         // The buffer is kept for the next line, but not one of more than 64 KiB that a giant made.
@@ -168,6 +170,7 @@ impl SseDecoder {
 
     fn dispatch(&mut self) -> Option<SseEvent> {
         let event = std::mem::take(&mut self.event);
+        // An event without data is not dispatched, as the standard says.
         std::mem::take(&mut self.has_data).then_some(event)
     }
 }

@@ -16,6 +16,7 @@ pub(crate) fn numbers(text: &str) -> Vec<Tokens> {
                 let so_far = so_far.unwrap_or(0);
                 number = Some(so_far.saturating_mul(10).saturating_add(u64::from(digit)));
             }
+            // Thousands: "200,000 tokens" is one number, "1, 2" are two.
             (None, Some(_)) if each == ',' && rest.peek().is_some_and(char::is_ascii_digit) => {}
             (None, Some(done)) => {
                 found.push(Tokens(done));

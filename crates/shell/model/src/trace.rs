@@ -67,6 +67,7 @@ impl Drop for Trace {
     fn drop(&mut self) {
         if !self.span.is_disabled() {
             let elapsed = self.start.elapsed().as_millis();
+            // In `drop`, so that a cancelled attempt has a duration too.
             let elapsed = u64::try_from(elapsed).unwrap_or(u64::MAX);
             self.span.record("duration_ms", elapsed);
         }
@@ -97,6 +98,7 @@ impl<'de> Visitor<'de> for Search<'_> {
                 *self.0 = Some(members.next_value()?);
                 return Ok(());
             }
+            // Skipped without being built: the prompt may be megabytes.
             members.next_value::<IgnoredAny>()?;
         }
         Ok(())

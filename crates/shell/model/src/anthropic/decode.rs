@@ -171,6 +171,7 @@ impl MessageDecoder {
         self.started = Some((MessageId::from(&*id), Arc::from(&*model)));
         self.take_usage(message.usage.as_ref());
         self.blocks = (0..).zip(message.content).collect();
+        // Gateways may send content with the start; from then on a retry is forbidden.
         self.content |= !self.blocks.is_empty();
         // Whole messages carry it here, streams may have carried it before.
         self.extras.diagnostics = raw(message.diagnostics)?.or(self.extras.diagnostics.take());
@@ -182,6 +183,7 @@ impl MessageDecoder {
     fn take_usage(&mut self, usage: Option<&WireUsage>) {
         if let Some(usage) = usage {
             usage.update(&mut self.usage);
+            // Kept from an earlier event if this one lists no iterations.
             self.billed = usage.billed().or(self.billed);
         }
     }
@@ -329,6 +331,7 @@ impl Decoder for MessageDecoder {
         else {
             return Err(self.too_early("the message ends without a reason"));
         };
+        // A block without its end may lack its last words, or half a call.
         if !self.open.is_empty() {
             return Err(self.too_early("the message ends inside a block"));
         }

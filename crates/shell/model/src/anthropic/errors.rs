@@ -94,6 +94,7 @@ fn classify(reply: Reply, unsupported: Option<String>) -> ModelError {
         "request_body_too_large_after_decoding" => return ModelError::RequestTooLarge(reply),
         _ => {}
     }
+    // New codes of this family appear; an unknown one is still a compaction's.
     if let Some(code) = code.strip_prefix("compaction_") {
         let issue = match code {
             "unavailable" => CompactionIssue::Unavailable,
@@ -125,6 +126,7 @@ fn by_type(reply: Box<Reply>) -> ModelError {
         "billing_error" => ModelError::SpendLimit(reply),
         "permission_error" => ModelError::Permission(reply),
         "not_found_error" => ModelError::NotFound(reply),
+        // Its status, 409, still makes it worth another attempt.
         "conflict_error" => ModelError::Invalid(reply),
         "request_too_large" => ModelError::RequestTooLarge(reply),
         "rate_limit_error" => rate_limit(reply),
@@ -178,6 +180,7 @@ fn by_text(reply: Box<Reply>) -> ModelError {
         };
     }
     if text.contains("exceed context limit")
+        // Fewer figures than three mean another wording; then it is an invalid request.
         && let [input, max_tokens, limit, ..] = numbers_after(text, "exceed context limit")[..]
     {
         return ModelError::AnswerTooLong {

@@ -122,6 +122,7 @@ impl Model for AnthropicClient {
         let call = self
             .post("/v1/messages", request)
             .map(|post| self.base.call(post, Messages, delivery));
+        // An error of the setup comes through the stream, as every other error does.
         ResponseStream::new(|emitter| async move { call?.run(emitter).await })
     }
 

@@ -109,6 +109,7 @@ impl OpenBlock {
             Some("compaction_delta") => {
                 let members: RawMembers<'_> = serde_json::from_str(raw.get()).map_err(shape)?;
                 for (name, value) in members.0 {
+                    // The delta's own type would overwrite the block's.
                     if name != "type" {
                         let value = serde_json::from_str(value.get()).map_err(shape)?;
                         self.set.push((name.into_owned(), value));
@@ -192,6 +193,7 @@ fn with_values(object: &Bytes, values: &[(String, RawJson)]) -> Result<Vec<u8>, 
     }
     for (at, (name, value)) in values.iter().enumerate() {
         let announced = members.0.iter().any(|(known, _)| known == name);
+        // A member set twice is written once, with its last value.
         let again = values[at + 1..].iter().any(|(later, _)| later == name);
         if !announced && !again {
             out.raw(name).extend_from_slice(value.bytes());

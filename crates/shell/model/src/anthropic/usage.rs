@@ -64,6 +64,7 @@ impl WireUsage {
 }
 
 fn set(figure: &mut Tokens, value: Number) {
+    // Later events repeat only some figures; a missing one keeps its value.
     if let Some(value) = value.0 {
         *figure = Tokens(value);
     }

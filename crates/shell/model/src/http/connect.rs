@@ -77,6 +77,7 @@ impl Connector for TcpConnector {
             if let Some(tls) = tls {
                 return tls.wrap(&host, stream).await;
             }
+            // A connector made for another origin has no certificates loaded.
             Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "the connector was not made for https",

@@ -169,6 +169,7 @@ impl Http {
             .map_err(|_| SetupError::BadUrl {
                 url: format!("{}{}", self.base.authority, self.base.path),
             })?;
+        // Last, so that a header of the caller wins over ours.
         request.headers_mut().extend(post.headers.clone());
         Ok(request)
     }
@@ -213,7 +214,9 @@ impl Http {
 
     fn put_idle(&self, link: Link) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        // Swept on every return, so that dead connections do not fill the pool.
         idle.retain(|(link, since)| since.elapsed() < IDLE_LIFE && !link.sender.is_closed());
+        // One too many is dropped, which closes it.
         if idle.len() < IDLE_MOST {
             idle.push((link, Instant::now()));
         }

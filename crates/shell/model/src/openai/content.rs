@@ -87,6 +87,7 @@ pub(super) fn plain_text(
     for block in blocks {
         match part(block, omitted)? {
             Some(Part::Text(text)) => texts.push(text),
+            // A system prompt or result is text only on this wire.
             Some(Part::Image(_)) => {
                 omitted.add("image");
                 texts.push(note("image"));
@@ -128,6 +129,7 @@ fn part(block: Block<'_>, omitted: &mut Omitted) -> Result<Option<Part>, serde_j
             Some(raw) if raw.get() != "null" => Some(Part::Text(plain_text(raw, omitted)?)),
             _ => None,
         },
+        // A kind of one provider, such as its own tools' results.
         other => {
             omitted.add(other);
             None
@@ -205,6 +207,7 @@ fn tool_result(
                 match part(block, omitted)? {
                     Some(Part::Text(text)) => texts.push(text),
                     Some(Part::Image(url)) => {
+                        // A result without a word about it would leave the model without a hint.
                         texts.push("[image: see the next message]".to_owned());
                         pictures.push(url);
                     }

@@ -84,6 +84,7 @@ pub(super) fn convert(body: &[u8], length: LengthMember) -> Result<Converted, se
                     let text = content::plain_text(message.content, &mut omitted)?;
                     messages.push(json!({ "role": "system", "content": text }));
                 }
+                // Any unknown role is the user's side: dropping it would break the order of turns.
                 _ => content::user(message.content, &mut messages, &mut omitted)?,
             }
         }
@@ -115,6 +116,7 @@ pub(super) fn convert(body: &[u8], length: LengthMember) -> Result<Converted, se
             out.raw(name).extend_from_slice(value.get().as_bytes());
         }
     }
+    // A format in this wire's own words wins over the translated one.
     if let Some(config) = find("output_config").filter(|_| find("response_format").is_none()) {
         convert_format(config, &mut out)?;
     }
@@ -198,6 +200,7 @@ fn convert_choice(choice: &RawValue, out: &mut ObjectWriter) -> Result<(), serde
         Some("any") => json!("required"),
         Some("none") => json!("none"),
         Some("tool") => json!({ "type": "function", "function": { "name": choice["name"] } }),
+        // The default of both wires.
         _ => json!("auto"),
     };
     out.field("tool_choice", &converted)?;

@@ -155,6 +155,7 @@ impl ChatDecoder {
 
     fn start(&mut self, value: &Value, out: &mut Vec<Event>) {
         let text = |name: &str| value[name].as_str().filter(|text| !text.is_empty());
+        // Local servers leave it out; usage is counted by id, so there must be one.
         let id = text("id").map_or_else(
             || MessageId::new(format!("chat-{}", value["created"].as_u64().unwrap_or(0))),
             MessageId::from,
@@ -248,6 +249,7 @@ impl ChatDecoder {
             })
         };
         match self.reason.as_deref() {
+            // Before the reason: servers send `stop` with a refusal.
             _ if !self.refusal.is_empty() => refused(),
             Some("content_filter") => refused(),
             Some("length") => StopReason::MaxTokens,
@@ -340,6 +342,8 @@ impl Decoder for ChatDecoder {
             let (index, block) = (call.index, call.block());
             let block = match block {
                 Ok(block) => Some(block),
+                // The limit cut the arguments in two; that is the limit's end, not a malformed
+                // answer.
                 Err(Malformed::Input { .. }) if stop_reason.is_cut_off() => {
                     cut_off.push(call.unfinished()?);
                     None
@@ -370,6 +374,7 @@ impl Decoder for ChatDecoder {
     }
 
     fn partial(&mut self) -> Option<Partial> {
+        // No block was begun, so the request may be sent again.
         if self.next == 0 {
             return None;
         }

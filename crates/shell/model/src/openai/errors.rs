@@ -86,6 +86,7 @@ fn classify(reply: Reply, error: &Value) -> ModelError {
     }
     let reply = Box::new(reply);
     match code.as_str() {
+        // These come with the status of a rate limit, but waiting does not help.
         "insufficient_quota" | "billing_hard_limit_reached" => {
             return ModelError::SpendLimit(reply);
         }
@@ -115,6 +116,7 @@ fn too_long(reply: Reply, error: &Value) -> ModelError {
     let text = reply.message.to_ascii_lowercase();
     let first = |phrase: &str| numbers_after(&text, phrase).first().copied();
     let limit = member("n_ctx")
+        // Each server words it differently; the first phrase with a figure counts.
         .or_else(|| first("maximum context length is"))
         .or_else(|| first("context size ("))
         .or_else(|| first("context length of"));

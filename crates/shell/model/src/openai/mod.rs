@@ -78,6 +78,7 @@ impl Model for OpenAiClient {
                 warnings: converted.warnings,
                 estimate: request.estimate.unwrap_or(converted.estimate),
                 calibrated: request.estimate.is_some(),
+                // Only a window the user set is certain; the table's may not be the server's.
                 window: base.overrides.window,
             });
             let post = Post {
