@@ -103,6 +103,7 @@ impl Loader {
             return Err(LoaderError::Flag(issue));
         }
         let current_dir = system.env.current_dir()?;
+        // Issues are left to the load that follows, or they would be told twice.
         let (env, _) = env_layer(|name| system.env.text(name));
         // Only the home is wanted yet: faults of the file are reported by the load that follows.
         let text = read_text(system, &managed).ok().flatten();
@@ -313,6 +314,7 @@ impl Run<'_> {
         match (good, self.last) {
             (Some(table), _) => Arc::new(table),
             (None, Some(last)) => Arc::clone(&last.models),
+            // A first start with a broken file: the built-in table is better than no start.
             (None, None) => Arc::new(ModelTable::builtin().clone()),
         }
     }
@@ -345,6 +347,7 @@ fn keep_last_good(layer: &mut Layer, issues: &[SettingsIssue], last: &Layer) {
         let SettingsIssue::WrongValue { key, .. } = issue else {
             continue;
         };
+        // A typing error in the list must not unlock what the administrator locked.
         if key == "locked" {
             layer.locks.clone_from(&last.locks);
         } else if let Some(given) = last.values.get(key) {

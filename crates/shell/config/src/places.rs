@@ -51,6 +51,7 @@ impl Project {
                 .unwrap_or_else(|_| path.components().collect())
         };
         let real_home = real(home);
+        // The home is named like a project's folder; its settings are the user's, not a project's.
         let folder = |root: &Path| Some(root.join(FOLDER)).filter(|path| real(path) != real_home);
         let is_root = |root: &&Path| {
             // `.git` is a file in a worktree, so only its presence counts.

@@ -203,6 +203,7 @@ impl TrustList {
             .parse()
             .map_err(|error: toml::de::Error| error.message().to_owned())?;
         let version = match table.get("version") {
+            // A list written by hand may leave the version out.
             None => VERSION,
             Some(version) => version
                 .as_integer()

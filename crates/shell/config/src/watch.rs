@@ -218,6 +218,7 @@ impl Worker {
     }
 
     fn publish(&mut self, loaded: Arc<Loaded>) {
+        // Editors touch files without changing them; followers should not replan for that.
         if loaded == self.last {
             return;
         }
@@ -262,6 +263,7 @@ fn wanted<'a>(
 ) -> BTreeMap<PathBuf, BTreeSet<OsString>> {
     let mut wanted: BTreeMap<PathBuf, BTreeSet<OsString>> = BTreeMap::new();
     for target in targets {
+        // A linked file changes where it lies, and only that directory gets a notice.
         let linked = files.real_path(target).ok();
         for target in [Some(target), linked.as_deref()].into_iter().flatten() {
             let is_directory = |path: &&Path| {

@@ -87,7 +87,7 @@ impl Session {
         };
         let (prefix, lessons) = beside_the_log(&ports, &log, drive_place.lessons()).await;
         log.recorded.prefix = prefix;
-        // From a fresh id, so that two sessions do not back off in step.
+        // From a fresh id: record ids and jitter of two openings must differ.
         let seed = Hash::of(ports.system.ids.fresh().as_bytes()).to_string();
         let drive = Config {
             session: place.session,

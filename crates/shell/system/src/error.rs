@@ -112,6 +112,7 @@ impl FileError {
     pub fn permission_denied(&self) -> bool {
         matches!(
             self.kind(),
+            // For a user both mean the same: nothing can be written here.
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
         )
     }
@@ -130,6 +131,7 @@ impl FileError {
     pub fn storage_full(&self) -> bool {
         matches!(
             self.kind(),
+            // Deleting files helps in both cases.
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
         )
     }
@@ -145,6 +147,7 @@ impl<T> OptionalFile<T> for FileResult<T> {
     fn optional(self) -> FileResult<Option<T>> {
         match self {
             Ok(value) => Ok(Some(value)),
+            // Only absence: a missing permission must not look like a missing file.
             Err(error) if error.not_found() => Ok(None),
             Err(error) => Err(error),
         }

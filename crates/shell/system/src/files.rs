@@ -285,6 +285,7 @@ impl LockGuard {
 
 /// Path of a file's lock: beside it, with `.lock` put to its name.
 pub fn lock_path(path: &Path) -> PathBuf {
+    // Appended to the whole name: `a.md` and `a.json` must not share a lock.
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     name.into()
@@ -314,7 +315,9 @@ pub(crate) fn names_beneath(path: &Path) -> io::Result<Vec<&OsStr>> {
                 return refused("the path holds a zero byte");
             }
             Component::Normal(name) => names.push(name),
+            // Harmless, and common in paths that models write.
             Component::CurDir => {}
+            // Refused even where it would stay inside: a link on the way would change its meaning.
             Component::ParentDir => return refused("the path leads out by `..`"),
             Component::RootDir | Component::Prefix(_) => {
                 return refused("the path is absolute; only relative ones are allowed here");
@@ -340,6 +343,7 @@ pub(crate) fn walk_too_long() -> io::Error {
 pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
+        // The parent of a bare name is the empty path, which cannot be opened.
         Some(_) => Path::new("."),
         None => path,
     }
@@ -357,6 +361,7 @@ pub(crate) fn write_fully(
             // Without this a file system that writes nothing would keep the loop going for ever.
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            // A signal came first; nothing was written.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

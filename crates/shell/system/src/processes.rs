@@ -62,6 +62,7 @@ impl ProcessStart {
 
     /// True if both can be the same moment: they are equal, or one of them is not known.
     pub fn may_be(&self, other: &Self) -> bool {
+        // In doubt the same: breaking the lock of a living process loses data, waiting only time.
         self == other || self.0 == UNKNOWN || other.0 == UNKNOWN
     }
 }

@@ -44,6 +44,7 @@ impl Disk {
         operation: Operation,
         path: &Path,
     ) -> io::Result<Option<Effect>> {
+        // As with a real machine, nothing works until it is started again.
         if self.down {
             return Err(is_down());
         }
@@ -79,6 +80,7 @@ impl Disk {
             }
             Some(Effect::Fail(_)) | None => {}
         }
+        // The write that crosses the budget is torn at exactly that byte.
         if let Some(left) = self.until_crash
             && left < length(part.len())
         {
@@ -102,6 +104,7 @@ impl Disk {
         let mut content = locked(inode);
         content.data.extend_from_slice(part);
         content.modified = now;
+        // The clock may stand still; without this two states would have one stamp.
         content.changes = changes;
         // The bytes are in the file although the call fails: a torn write.
         if goes_down {
@@ -161,6 +164,7 @@ impl Disk {
 
     /// Releases a lock, unless a crash did already and another holder took it since.
     pub(super) fn unlock(&mut self, path: &Path, number: u64) {
+        // By number: a guard from before a crash must not release its successor's lock.
         if self.locks.get(path) == Some(&number) {
             self.locks.remove(path);
         }
@@ -178,6 +182,7 @@ impl Disk {
         self.epoch += 1;
         self.locks.clear();
         let more = match survives {
+            // A killed process: the operating system still has everything.
             Survives::Written => return,
             Survives::Synced => 0,
             Survives::SyncedAnd(more) => more,

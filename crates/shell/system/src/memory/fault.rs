@@ -138,6 +138,7 @@ impl Script {
             if !fault.concerns(operation, path) {
                 continue;
             }
+            // Every matching fault counts the operation, also when another one strikes.
             if fault.spared > 0 {
                 fault.spared -= 1;
             } else if struck.is_none() {

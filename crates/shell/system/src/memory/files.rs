@@ -72,6 +72,7 @@ impl MemoryFiles {
         file.data = content.as_ref().to_vec();
         file.synced = file.data.len();
         drop(file);
+        // Durable at once, so that a crash in the test does not take the fixture away.
         disk.sync_dir(path.parent().unwrap_or(&path));
     }
 
@@ -286,6 +287,7 @@ impl Files for MemoryFiles {
         let inode = self.step(Operation::OpenAppend, path, |disk, path| {
             match disk.live.file(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    // The same errors as a real file system, so that tests see what users will.
                     disk.live.check_parent(path)?;
                     Ok(disk.create_file(
                         path.to_owned(),
@@ -352,6 +354,7 @@ impl Files for MemoryFiles {
     fn real_path(&self, path: &Path) -> FileResult<PathBuf> {
         self.step(Operation::Metadata, path, |disk, path| {
             disk.live.metadata(path)?;
+            // Callers beneath a directory never see where it lies.
             let seen = match &self.base {
                 Some(base) => path.strip_prefix(base).unwrap_or(path),
                 None => path,
@@ -362,6 +365,7 @@ impl Files for MemoryFiles {
 
     fn create_dir_all(&self, path: &Path, access: Access) -> FileResult<()> {
         let full = self.locate(path).during(Operation::CreateDir, path)?;
+        // Decided at once; each creation is a step of its own that a fault can strike.
         let missing: Vec<&Path> = {
             let disk = locked(&self.disk);
             full.ancestors()
@@ -389,6 +393,7 @@ impl Files for MemoryFiles {
 
     fn remove_file(&self, path: &Path) -> FileResult<()> {
         self.step(Operation::Remove, path, |disk, path| {
+            // A directory is refused here, as `unlink` refuses it.
             disk.live.file(path)?;
             disk.remove(path);
             Ok(())
@@ -413,6 +418,7 @@ impl Files for MemoryFiles {
             }
             let file = lock_path(place);
             disk.live.check_parent(&file)?;
+            // As on disk the lock file stays, and shows in listings.
             if disk.live.get(&file).is_none() {
                 disk.create_file(file, Access::Private.file_mode(), self.clock.now());
             }
@@ -422,6 +428,7 @@ impl Files for MemoryFiles {
     }
 
     fn lock_waiting(&self, path: &Path, most: Duration) -> FileResult<Option<LockGuard>> {
+        // Through the usual step, so that faults and records see one attempt.
         let first = self.lock_exclusive(path)?;
         if first.is_some() || most.is_zero() {
             return Ok(first);

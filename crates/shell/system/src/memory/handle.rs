@@ -45,6 +45,7 @@ impl RandomRead for Handle {
         self.check_alive(Operation::ReadAt)?;
         self.files.step(Operation::ReadAt, &self.path, |_, _| {
             let content = locked(&self.inode);
+            // An offset behind the end reads nothing, as on disk.
             let from = usize::try_from(offset).unwrap_or(usize::MAX);
             let rest = content.data.get(from..).unwrap_or_default();
             let read = rest.len().min(buffer.len());

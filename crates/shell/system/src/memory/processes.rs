@@ -38,6 +38,7 @@ impl MemoryProcesses {
     /// Starts a process of this number, in place of the one that had it.
     pub fn start(&self, pid: u32) -> ProcessId {
         let mut table = locked(&self.table);
+        // A start of its own for each, so that a reused number is another process.
         table.started += 1;
         let start = ProcessStart::new(format!("memory/{}", table.started));
         table.running.insert(pid, start.clone());

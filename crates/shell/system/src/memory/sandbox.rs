@@ -52,6 +52,7 @@ impl ScriptedSandbox {
 impl Sandbox for ScriptedSandbox {
     fn run(&self, task: &Task) -> Result<Finished, SandboxError> {
         let mut script = locked(&self.inner);
+        // Recorded even if there is no answer: the test may expect the failure.
         script.ran.push(task.clone());
         let program = match &task.program {
             Program::Line(line) => line.clone(),

@@ -95,6 +95,7 @@ impl Tree {
     }
 
     pub(super) fn is_dir(&self, path: &Path) -> bool {
+        // The root has no entry, but is always a directory.
         path.parent().is_none() || matches!(self.get(path), Some(Node::Directory { .. }))
     }
 
@@ -104,6 +105,7 @@ impl Tree {
         match self.get(path) {
             Some(Node::File(inode)) => Ok(Arc::clone(inode)),
             None if path.parent().is_some() => Err(io::ErrorKind::NotFound.into()),
+            // `None` here is the root, which has no entry of its own.
             Some(Node::Directory { .. }) | None => Err(io::ErrorKind::IsADirectory.into()),
         }
     }
@@ -173,6 +175,7 @@ impl Tree {
             if path.as_os_str().is_empty() || skipped.is_some_and(|above| full.starts_with(above)) {
                 continue;
             }
+            // Remembered, because everything below comes next in the order of paths.
             if skip(path) {
                 skipped = Some(full);
                 continue;
@@ -194,6 +197,7 @@ impl Tree {
 
     /// Takes over the entries that `other` has directly in a directory.
     pub(super) fn copy_entries(&mut self, other: &Self, directory: &Path) {
+        // Removals become durable with the directory too.
         self.0.retain(|path, _| path.parent() != Some(directory));
         let copied = other
             .children(directory)
@@ -234,6 +238,7 @@ pub(super) fn normal(path: &Path) -> PathBuf {
     for component in path.components() {
         match component {
             Component::Normal(name) => normal.push(name),
+            // Above the root lies the root, as on Unix.
             Component::ParentDir => {
                 normal.pop();
             }

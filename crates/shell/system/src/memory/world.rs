@@ -44,6 +44,7 @@ impl ManualClock {
     pub fn advance(&self, by: Duration) {
         let mut hands = locked(&self.hands);
         let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        // Time passes for both clocks; only `set` moves the wall clock alone.
         hands.wall = Millis(hands.wall.0.saturating_add(millis));
         hands.elapsed = hands.elapsed.saturating_add(by);
     }

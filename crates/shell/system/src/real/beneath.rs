@@ -69,6 +69,7 @@ impl FilesBeneath {
             .root
             .parent(&names)
             .during(Operation::CreateFile, path)?;
+        // Asked before anything is written, so that a refusal leaves no temporary file.
         let mode = mode_to_keep(&directory, name).during(Operation::Rename, path)?;
         let (temporary, file) =
             create_temporary(&directory, access).during(Operation::CreateFile, path)?;
@@ -238,6 +239,7 @@ impl Files for FilesBeneath {
 
 impl FilesBeneath {
     fn sync_parent(&self, path: &Path) -> FileResult<()> {
+        // Resolved again: the entry is durable only if the directory it is now in is synced.
         let (directory, _) = names_beneath(path)
             .and_then(|names| self.root.parent(&names))
             .during(Operation::SyncDir, path)?;
@@ -261,6 +263,7 @@ fn mode_to_keep(directory: &OwnedFd, name: &OsStr) -> io::Result<Option<Mode>> {
 fn create_temporary(directory: &OwnedFd, access: Access) -> io::Result<(String, File)> {
     let name = format!(
         "{TEMPORARY_PREFIX}{}{TEMPORARY_SUFFIX}",
+        // Random, so that a planted file of the same name is impossible to prepare.
         uuid::Uuid::new_v4().simple()
     );
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -277,6 +280,7 @@ fn fill(
     path: &Path,
 ) -> FileResult<()> {
     if let Some(mode) = mode {
+        // Before the content is written: a private file must not be readable for a moment.
         rustix::fs::fchmod(file, mode)
             .map_err(io::Error::from)
             .during(Operation::CreateFile, path)?;
@@ -289,6 +293,7 @@ fn fill(
 fn make_dir(above: &OwnedFd, name: &OsStr, access: Access) -> io::Result<bool> {
     match rustix::fs::mkdirat(above, name, Mode::from_raw_mode(access.dir_mode())) {
         Ok(()) => Ok(true),
+        // Made by another process meanwhile, or there before; only the kind matters.
         Err(Errno::EXIST) => {
             let found = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?;
             match FileType::from_raw_mode(found.st_mode) {

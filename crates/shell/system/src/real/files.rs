@@ -111,6 +111,7 @@ impl Files for RealFiles {
             .filter(|ancestor| !ancestor.as_os_str().is_empty())
         {
             match fs::metadata(directory) {
+                // The nearest one that exists; all above it exist too.
                 Ok(found) if found.is_dir() => break,
                 Ok(_) => {
                     return Err(io::ErrorKind::NotADirectory.into())
@@ -120,6 +121,7 @@ impl Files for RealFiles {
                 Err(error) => return Err(error).during(Operation::CreateDir, path),
             }
         }
+        // From the top down, each synced into its parent: a crash leaves a chain without gaps.
         for directory in missing.into_iter().rev() {
             create_dir(directory, access).during(Operation::CreateDir, path)?;
             sync_dir(parent_of(directory))?;
@@ -139,6 +141,7 @@ impl Files for RealFiles {
         let file = options(Access::Private.file_mode())
             .write(true)
             .create(true)
+            // The content of the lock file, if any, is not ours to remove.
             .truncate(false)
             .open(lock_path(path))
             .during(Operation::Lock, path)?;
@@ -271,6 +274,7 @@ fn list_sorted(path: &Path) -> io::Result<Vec<DirEntry>> {
             Err(error) => return Err(error),
         }
     }
+    // File systems list in any order; callers and tests rely on one.
     entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
 }

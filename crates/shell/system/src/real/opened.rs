@@ -72,6 +72,7 @@ pub(super) fn read_limited(file: &File, limit: u64) -> io::Result<Bytes> {
     if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
+    // Before reading: a giant must not be read up to the limit only to be refused.
     if found.len() > limit {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
@@ -93,6 +94,7 @@ pub(super) fn try_lock(file: File, path: &Path) -> FileResult<Option<LockGuard>>
     match file.try_lock() {
         // Closing the file releases the lock, also when the process dies.
         Ok(()) => Ok(Some(LockGuard::new(path, file))),
+        // A held lock is an ordinary answer.
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error).during(Operation::Lock, path),
     }
@@ -108,6 +110,7 @@ pub(super) fn wait_for_lock(
     loop {
         let guard = attempt()?;
         let left = most.saturating_sub(start.elapsed());
+        // Tried once even with no time at all, and once more after the last pause.
         if guard.is_some() || left.is_zero() {
             return Ok(guard);
         }
@@ -122,6 +125,7 @@ fn read_fully_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usiz
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         let position = offset.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX));
         match read_once_at(file, rest, position) {
+            // The end of the file: fewer bytes than asked for are the answer, not an error.
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

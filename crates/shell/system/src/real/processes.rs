@@ -40,7 +40,9 @@ impl Processes for RealProcesses {
 
 fn started_at(ticks: u64) -> ProcessStart {
     match fs::read_to_string("/proc/sys/kernel/random/boot_id") {
+        // Ticks restart with the machine; the boot's id tells two boots apart.
         Ok(boot) => ProcessStart::new(format!("{}/{ticks}", boot.trim())),
+        // A container may hide the file; then any process of the number counts.
         Err(_) => ProcessStart::unknown(),
     }
 }

@@ -118,6 +118,7 @@ impl Root {
         if names.is_empty() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
+        // Checked on the open file: a check by name could meet another one.
         let opened = self.open(self.directory.as_fd(), names, flags, mode)?;
         check_ordinary(&rustix::fs::fstat(&opened)?)?;
         Ok(opened.into())
@@ -153,6 +154,7 @@ impl Root {
         flags: OFlags,
         mode: Mode,
     ) -> io::Result<OwnedFd> {
+        // Without a name there is nothing to open; the root has a way of its own.
         let [above @ .., last] = names else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -221,6 +223,7 @@ fn open_at_once(
     let mut disturbed = 0;
     loop {
         match rustix::fs::openat2(start, &path, flags, mode, resolve) {
+            // The kernel cannot tell a rename nearby from an escape, and asks to be called again.
             Err(Errno::AGAIN | Errno::INTR) if disturbed < MOST_DISTURBANCES => disturbed += 1,
             result => return result,
         }
@@ -239,6 +242,7 @@ fn ends_in_link(start: BorrowedFd<'_>, names: &[&OsStr]) -> bool {
 /// Refuses everything but a regular file with a single name.
 pub(super) fn check_ordinary(stat: &Stat) -> io::Result<()> {
     match FileType::from_raw_mode(stat.st_mode) {
+        // Writing to it would change a file outside, under its other name.
         FileType::RegularFile if stat.st_nlink > 1 => Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
             "the file has a second name (hard link), which may lie anywhere",

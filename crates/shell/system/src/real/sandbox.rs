@@ -137,6 +137,7 @@ fn start(
     let starter = thread::Builder::new()
         .name("sandbox".to_owned())
         .spawn(move || {
+            // Before the program starts, since a running one cannot be confined from outside.
             let confinement = confine_this_thread(readable.as_deref());
             (confinement, command.spawn())
         })
@@ -206,6 +207,7 @@ fn confine_this_thread(readable: Option<&[PathBuf]>) -> Confinement {
         Ok(RulesetStatus::NotEnforced) => {
             Confinement::None("this kernel has no Landlock, or it is switched off".to_owned())
         }
+        // The task still runs: the caller sees how it was confined and decides.
         Err(error) => Confinement::None(format!("Landlock refused: {error}")),
     }
 }
@@ -240,6 +242,7 @@ fn restrict(
                 .add_rules(path_beneath_rules(readable, contents))?
         }
     };
+    // Shells redirect to it all the time, and writing there changes nothing.
     let nowhere = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
     let rules = match PathFd::new("/dev/null") {
         Ok(null) => rules.add_rule(PathBeneath::new(null, nowhere))?,
@@ -333,6 +336,7 @@ impl Kept {
     }
 
     fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        // Further output is counted, so that the reader learns that some is missing.
         let (kept, rest) = bytes.split_at(bytes.len().min(self.room));
         self.room -= kept.len();
         self.dropped = self
@@ -389,6 +393,7 @@ fn await_end(reports: &Receiver<Report>, group: u32, time_limit: Duration) -> En
                 end = Some(end_of(&status));
                 (patience, since) = (GRACE, Instant::now());
             }
+            // The first timeout kills; the second, after the grace, gives up.
             Err(mpsc::RecvTimeoutError::Timeout) if end.is_none() && !timed_out => {
                 timed_out = true;
                 kill_group(group);
@@ -413,6 +418,7 @@ fn end_of(status: &io::Result<ExitStatus>) -> End {
     match status {
         Ok(status) => match (status.code(), signal(*status)) {
             (Some(code), _) => End::Exit(code),
+            // Without a code the program was killed; on Unix the signal is known.
             (None, signal) => End::Signal(signal.unwrap_or_default()),
         },
         // Another part of the process reaped it: its end is not known, only that it was not

@@ -57,6 +57,7 @@ impl Walk<'_> {
                 continue;
             }
             match kind {
+                // Without a kind from the listing, each entry has to be asked for its own.
                 FileType::RegularFile | FileType::Unknown => {
                     self.entry(directory, name, path, depth)?;
                 }
@@ -77,6 +78,7 @@ impl Walk<'_> {
     ) -> io::Result<()> {
         let stat = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
+            // Removed since the listing; a walk shows a moment, not an error.
             Err(error) if is_gone(error) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -121,10 +123,12 @@ fn entries(directory: &OwnedFd) -> io::Result<Vec<(Box<CStr>, FileType)>> {
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
         let name = entry.file_name();
+        // Entering them would walk in a cycle.
         if name != c"." && name != c".." {
             entries.push((name.into(), entry.file_type()));
         }
     }
+    // Paths come out in order without sorting them all at the end.
     entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     Ok(entries)
 }

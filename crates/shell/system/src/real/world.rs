@@ -44,6 +44,7 @@ impl Clock for RealClock {
 
 /// A moment of the operating system in our unit; also right before 1970.
 pub(super) fn millis(time: SystemTime) -> Millis {
+    // A date beyond the range comes from a damaged file, not from a clock.
     let clamp = |millis: u128| i64::try_from(millis).unwrap_or(i64::MAX);
     Millis(match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => clamp(after.as_millis()),
