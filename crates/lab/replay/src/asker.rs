@@ -144,6 +144,7 @@ impl ReplayAsker {
         let (blocks, output) = if purpose == Purpose::Turn {
             (state.next.blocks.clone(), state.next.output)
         } else {
+            // The persona wrote it: a summary or notes in the form that was asked for.
             let content = body["content"].as_array().cloned().unwrap_or_default();
             let blocks = content
                 .iter()

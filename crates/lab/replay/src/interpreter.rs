@@ -59,6 +59,7 @@ impl Interpreter {
     pub(crate) fn command(&mut self, command: Command) -> Result<Reply, DriveError> {
         self.commands += 1;
         let id = CommandId(self.commands);
+        // A refusal of an earlier command must not explain this one.
         self.error = None;
         self.inputs.push_back(Input::Command(id, Box::new(command)));
         self.run();
@@ -106,6 +107,7 @@ impl Interpreter {
             }
             Work::Save(files) => {
                 for SaveFile { place, bytes } in files {
+                    // Blobs are never read back in a replay.
                     if let SavePlace::File(path) = place {
                         let text = String::from_utf8_lossy(&bytes).into_owned();
                         self.files.insert(path, text);

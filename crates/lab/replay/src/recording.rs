@@ -115,6 +115,7 @@ fn sent(view: &View) -> SegmentList {
 
 /// The tier that a request's markers asked for, read off its writes.
 fn tier(usage: &TokenUsage) -> Ttl {
+    // Reads tell nothing about the marker; only writes carry a tier.
     if usage.cache_write_1h > usage.cache_write_5m {
         Ttl::OneHour
     } else {
@@ -171,6 +172,7 @@ pub(crate) fn leaves(records: &[Record]) -> Vec<&RecordId> {
             Body::Boundary(_) if record.parent.is_none() => {
                 leaves.extend(last.map(|record| &record.id));
             }
+            // Only messages can end a conversation; other records may follow the last one.
             Body::Message(_) => last = Some(record),
             _ => {}
         }

@@ -72,6 +72,7 @@ impl Sums {
     #[expect(clippy::cast_precision_loss, reason = "a share for people and scripts")]
     pub fn hit_rate(&self) -> f64 {
         let prompt = self.usage.prompt().get();
+        // A recording of refusals alone has no prompt to share.
         if prompt == 0 {
             0.0
         } else {
@@ -158,6 +159,7 @@ pub fn replay(
                 },
                 None,
             ),
+            // A refused request costs nothing, and the recording goes on with the next one.
             Err(refusal) => (TokenUsage::default(), Some(refusal)),
         };
         let cost = info.cost(&usage);
@@ -258,6 +260,7 @@ impl<'a> Padder<'a> {
                 blocks.push(filler);
             }
         }
+        // Thinking takes no marker, so the last block that does gets it.
         let last = blocks
             .iter()
             .rposition(|segment| segment.block.takes_marker());

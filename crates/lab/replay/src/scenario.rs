@@ -144,6 +144,7 @@ impl Call {
     fn new(at: usize, dice: &mut Dice) -> Self {
         let path = dice.path();
         let (tool, input) = match dice.roll(4) {
+            // Half of the calls read files, as in the sessions it imitates.
             0 | 1 => (
                 "Read",
                 json!({ "file_path": format!("/home/project/{path}") }),

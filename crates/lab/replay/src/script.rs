@@ -212,6 +212,7 @@ impl Builder {
         if !results.is_empty() {
             let results = results.into_iter().filter_map(|block| {
                 let call = block.call()?.clone();
+                // A result names only its call; limits and restored files depend on the tool.
                 let tool = self.tools.get(&call).cloned().unwrap_or_default();
                 Some((tool, ToolOutput::of_block(call, block)))
             });

@@ -342,6 +342,7 @@ impl Miner {
         let code = exit_code(&output.text);
         if let Some(fact) = called.command.and_then(|at| self.facts.get_mut(at)) {
             fact.ending = Some(match code {
+                // The code is more exact than the flag, and some clients set only the code.
                 Some(code) if code != 0 => Ending::Exit(code),
                 _ if output.is_error => Ending::Failed,
                 _ => Ending::Ok,
@@ -358,6 +359,7 @@ impl Miner {
                 .trim_end_matches("</tool_use_error>")
         });
         let first = lines
+            // The code is a fact of its own; the error is the text behind it.
             .filter(|line| exit_code(line).is_none())
             .map(plain)
             .find(|line| line.chars().any(char::is_alphanumeric));
@@ -371,6 +373,7 @@ impl Miner {
 
 /// The folder all paths of a session are in, as far as the recording shows it.
 fn root_of(script: &Script) -> String {
+    // A recording that names its folder needs no guess.
     if !script.project.is_empty() {
         return script.project.trim_end_matches('/').to_owned();
     }
@@ -382,6 +385,7 @@ fn root_of(script: &Script) -> String {
     let mut common: Option<Vec<String>> = None;
     for path in paths {
         let mut folders: Vec<String> = path.split('/').map(str::to_owned).collect();
+        // The file's own name is no folder.
         folders.pop();
         common = Some(match common {
             None => folders,

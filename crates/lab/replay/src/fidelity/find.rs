@@ -50,6 +50,7 @@ impl Haystack {
                 .call()
                 .is_some_and(|call| answered.contains(call.as_str()));
             match block.kind() {
+                // A call whose result was cleared does not show how it ended.
                 BlockKind::ToolUse => haystack.add(&arguments(block), has_result),
                 _ => haystack.add(&block.readable_text().unwrap_or_default(), false),
             }
@@ -156,6 +157,7 @@ fn states(rest: &str, ending: Ending) -> bool {
         Ending::Ok => rest.contains("ok") || !failure,
         Ending::Failed => failure,
         Ending::Exit(code) => {
+            // Both wordings occur: clients write one, summaries the other.
             rest.contains(&format!("exit {code}")) || rest.contains(&format!("exit code {code}"))
         }
     }

@@ -207,6 +207,7 @@ pub fn measure(
     let made = run
         .notices
         .iter()
+        // Counted by what happened: a compaction that was refused kept everything.
         .filter(|(_, notice)| matches!(notice, Notice::Compacted { .. }))
         .count();
     Ok(Fidelity {

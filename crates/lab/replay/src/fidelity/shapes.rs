@@ -53,6 +53,7 @@ fn number_in(word: &str) -> Option<&str> {
         )
     });
     let word = word.trim_start_matches(['$', '€', '~', '=', '<', '>', '#']);
+    // A full stop ends the sentence, and a percent sign is often dropped when retold.
     let word = word.trim_end_matches(['.', '%']);
     let end = word
         .find(|letter: char| !(letter.is_ascii_digit() || matches!(letter, '.' | ',' | '_')))
@@ -74,6 +75,7 @@ pub(super) fn paths_in(text: &str) -> Vec<String> {
             })
             .trim_end_matches('.')
         })
+        // Addresses and plain words with a slash ("and/or") are no files.
         .filter(|word| word.contains('/') && !word.contains("://") && has_extension(word))
         .filter(|word| {
             word.chars()

@@ -43,6 +43,7 @@ pub(super) fn plain(text: &str) -> String {
             // A ledger may break tags with a look-alike.
             '‹' => Some('<'),
             '’' => Some('\''),
+            // Terminal colours in output are not part of a value.
             _ if letter.is_control() => None,
             _ => Some(letter),
         }));
@@ -169,6 +170,7 @@ pub(super) fn typed(text: &str) -> Vec<String> {
 fn tag(text: &str) -> Option<(&str, &str, &str)> {
     let name = text[1..].split('>').next()?;
     let known = CLIENT_TAGS.iter().any(|start| name.starts_with(start));
+    // Tags of the user's own text, such as HTML, stay.
     if !known || name.contains(char::is_whitespace) {
         return None;
     }

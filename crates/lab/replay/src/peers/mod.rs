@@ -50,6 +50,7 @@ fn cut_to(round: &Round<'_>, limit: u64) -> OffloadPlan {
     });
     let results: Vec<Candidate<'_>> = results.collect();
     let limits = RoundLimits {
+        // These agents limit single results, not a round together.
         round: u64::MAX,
         preview: limit,
     };
