@@ -76,6 +76,7 @@ impl AnswerBlock {
     pub(crate) fn is_tool_call(&self) -> bool {
         match self {
             Self::Tool { .. } => true,
+            // Recorded answers end as their content says, like written ones.
             Self::Recorded { block } => block["type"] == "tool_use",
             Self::Text { .. } | Self::Thinking { .. } => false,
         }

@@ -142,6 +142,7 @@ pub(crate) fn check(
                 let seal = item.signature.as_deref().and_then(ThinkingSeal::parse);
                 let wrong = mismatch(seal.as_ref(), model, account, &bond, first);
                 match (wrong, on_mismatch) {
+                    // The first one only: the provider names no second.
                     (Some(_), OnMismatch::Refuse) => return Err(refusal(item.place)),
                     (Some(reason), OnMismatch::Drop) => {
                         gone.push(at);
@@ -167,10 +168,12 @@ pub(crate) fn check(
             _ => bond.follow(item.tag, item.digest),
         }
     }
+    // A request without messages ends with its base.
     if !inside {
         bond.base = bond.prefix;
     }
     let mut at = 0;
+    // After the walk, so that indices in reports are those the client sent.
     items.retain(|_| {
         at += 1;
         !gone.contains(&(at - 1))
@@ -195,6 +198,7 @@ fn mismatch(
     if model.thinking_binding == ThinkingBinding::None {
         return None;
     }
+    // Thinking of another provider, or a signature that was cut, belongs nowhere.
     let Some(seal) = seal else {
         return Some(Reason::Prefix);
     };

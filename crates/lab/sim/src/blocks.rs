@@ -31,6 +31,7 @@ impl<'a> RawObject<'a> {
         let found = self.0.iter().rev().find(|(known, _)| known == name);
         found
             .map(|(_, value)| *value)
+            // Clients send null for absent; the provider treats both alike.
             .filter(|value| value.get() != "null")
     }
 
@@ -139,6 +140,7 @@ pub(crate) enum Kind {
 impl Kind {
     fn of(name: &str, members: &RawObject<'_>) -> Self {
         match name {
+            // Empty texts take no marker and are told apart for that.
             "text" if members.get("text").is_none_or(|text| text.get() == "\"\"") => {
                 Self::EmptyText
             }
@@ -150,6 +152,7 @@ impl Kind {
             "document" => Self::Document,
             "search_result" => Self::SearchResult,
             "compaction" => Self::Compaction,
+            // Results of the provider's own tools have names of their own.
             name if name.ends_with("_tool_result") => Self::ServerToolResult,
             _ => Self::Other,
         }
@@ -205,6 +208,7 @@ impl<'a> Block<'a> {
         let kind = Kind::of(&name, &members);
         let mut marker = match members.get("cache_control") {
             None => None,
+            // By the provider's rule thinking takes no marker.
             Some(_) if kind == Kind::Thinking => {
                 return Err(ApiError::extra(&format!("{place}.{name}.cache_control")));
             }
@@ -311,6 +315,7 @@ fn weigh<'a>(
             seen.citations |= enables_citations(members);
             content(members.get("content"), counter, seen)
         }
+        // The encrypted part is the same text again and is not counted.
         Kind::Compaction => Weight::text(quoted_len(members.get("content"))),
         Kind::ServerToolResult | Kind::Other => Weight::json(
             members
@@ -347,6 +352,7 @@ fn content<'a>(raw: Option<&'a RawValue>, counter: &Counter, seen: &mut Seen<'a>
         return Weight::text(quoted_len(Some(raw)));
     }
     let Ok(parts) = serde_json::from_str::<Vec<RawObject<'a>>>(raw.get()) else {
+        // A shape that is not known is counted by its bytes; the validator judges it.
         return Weight::json(raw.get().len());
     };
     let mut sum = Weight::default();

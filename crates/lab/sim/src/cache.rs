@@ -94,6 +94,7 @@ impl Cache {
             .rev()
             .find(hour)
             .map_or(a, |at| tokens_at(*at).max(a));
+        // A marker below the minimum writes nothing, and its tokens are plain input.
         let c = breakpoints.last().map_or(a, |at| tokens_at(*at).max(b));
         Billing {
             read: a,
@@ -129,6 +130,7 @@ impl Cache {
         now: Millis,
         first_byte: Millis,
     ) {
+        // Entries inside the read prefix are used too, and live on.
         let read = billing.hit.map_or(0, |at| at + 1);
         let (warm, cold) = prompt.positions.split_at(read);
         for position in warm {
@@ -146,6 +148,7 @@ impl Cache {
             }
         }
         self.commits += 1;
+        // Dead entries are never read, so a sweep changes no answer.
         if self.commits.is_multiple_of(SWEEP_EVERY) {
             self.entries.retain(|_, entry| now < entry.expires);
         }

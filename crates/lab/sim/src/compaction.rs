@@ -83,6 +83,7 @@ pub(crate) fn cut(
     let blocks = || items.iter().filter(|item| item.kind == Kind::Compaction);
     let mut seal = None;
     if signed {
+        // Which of two stands for the conversation cannot be told.
         if let Some(second) = blocks().nth(1) {
             return Err(refuse(
                 second.place,
@@ -94,6 +95,7 @@ pub(crate) fn cut(
             seal = Some(check(block, request)?);
         }
     }
+    // The older form may leave several; only the last one counts.
     let last = items.iter().rposition(|item| item.kind == Kind::Compaction);
     if let Some(last) = last {
         let mut at = 0;
@@ -125,6 +127,7 @@ fn check(item: &Item<'_>, request: &Request<'_>) -> Result<CompactionSeal, ApiEr
             "the signature of the compaction block is not valid",
         ));
     };
+    // A client that edits the summary would change what the signature vouches for.
     if content(request, item.place) != Some(seal.content) {
         return Err(refuse(
             item.place,
@@ -198,6 +201,7 @@ pub(crate) fn threshold(asked: Option<&Value>) -> Result<Option<Threshold>, ApiE
         Value::Null => Some(DEFAULT_THRESHOLD),
         _ => trigger["value"]
             .as_u64()
+            // A lower one would compact again at once.
             .filter(|value| trigger["type"] == "input_tokens" && *value >= LEAST_THRESHOLD),
     };
     match tokens {
@@ -237,6 +241,7 @@ impl Compacted {
             "encrypted_content": Digest::of(summary.as_bytes()).to_string(),
         });
         let (tokens, digest) = measure(&block, counter);
+        // Tools and system stay: the answer is made from them and the summary.
         items.retain(|item| item.level < Level::Messages);
         items.push(Item {
             place: Place::Block {

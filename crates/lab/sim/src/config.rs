@@ -221,6 +221,7 @@ pub struct FaultRule {
 
 impl FaultRule {
     pub(crate) fn applies(&self, number: u64) -> bool {
+        // A distance of zero would divide by zero; it counts as no repetition.
         match self.every.filter(|every| *every > 0) {
             Some(every) => number >= self.at && (number - self.at).is_multiple_of(every),
             None => number == self.at,

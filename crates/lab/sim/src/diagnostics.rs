@@ -46,6 +46,7 @@ impl Diagnostics {
     ) {
         let before = |level: Level| {
             let earlier = prompt.positions.iter().rev();
+            // From the end: the last position before the level has the tokens up to it.
             let mut earlier = earlier.skip_while(|position| position.level >= level);
             earlier.next().map_or(0, |position| position.tokens)
         };
@@ -116,6 +117,7 @@ impl Diagnostics {
             .zip(now)
             .take_while(|((digest, _), position)| *digest == position.digest)
             .count();
+        // Growth alone is no change: the new prompt may be longer.
         if same < known.messages.len() {
             let common = same
                 .checked_sub(1)

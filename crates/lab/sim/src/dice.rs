@@ -24,6 +24,7 @@ impl Dice {
     /// A number below `sides`.
     pub(crate) fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.then(b'd', self.0);
+        // No sides at all would divide by zero; an empty list then gives nothing.
         let sides = sides.max(1) as u128;
         usize::try_from(self.0.0 % sides).unwrap_or(0)
     }

@@ -70,6 +70,7 @@ pub(crate) type Members<'a> = [(Cow<'a, str>, &'a RawValue)];
 pub(crate) fn of_members(members: &Members<'_>) -> (Digest, usize) {
     let mut saved = 0;
     let mut digest = START;
+    // Clients that write members in order, as ours does, pay for no sort.
     if members.is_sorted_by(|a, b| a.0 <= b.0) {
         for (name, value) in members {
             digest = member(digest, name, value, &mut saved);
@@ -110,12 +111,14 @@ pub(crate) fn of_text(canonical: &str) -> Digest {
 }
 
 fn member(digest: Digest, name: &str, value: &RawValue, saved: &mut usize) -> Digest {
+    // A marker moves from request to request and must not change the prefix.
     if name == "cache_control" {
         return digest;
     }
     let text = value.get();
     let value = match text.as_bytes().first() {
         Some(b'[') if name == "content" => of_parts(text, saved),
+        // Order inside counts: the model reads a tool's input as it was written.
         Some(b'{' | b'[') => Digest::of(&without_space(text.as_bytes())),
         Some(b'"') => of_long_plain(text).unwrap_or_else(|| {
             let canonical = canonical(text);
@@ -136,11 +139,13 @@ fn of_long_plain(quoted: &str) -> Option<Digest> {
     /// Bytes of a piece: it stays in the first-level cache between search and hash.
     const PIECE: usize = 32 * 1024;
     let inner = quoted.as_bytes().get(1..quoted.len().checked_sub(1)?)?;
+    // Short strings are in the cache anyway; one pass for each purpose is faster.
     if inner.len() < 4 * PIECE {
         return None;
     }
     let mut hasher = XxHash3_128::new();
     for piece in inner.chunks(PIECE) {
+        // An escape may be one that JSON does not ask for; the slow way looks closer.
         if memchr::memchr(b'\\', piece).is_some() {
             return None;
         }

@@ -73,6 +73,7 @@ pub(crate) fn apply(
         crate::prompt::strip_prior_thinking(items);
     }
     let mut edited = Edited {
+        // An empty list tells the client that its edits were seen and not due.
         applied: context_management.map(|_| Vec::new()),
         original_tokens: total(items),
     };
@@ -149,6 +150,7 @@ fn clear_thinking(items: &mut Vec<Item<'_>>, keep: u64) -> Option<Value> {
         .map(|item| item.turn)
         .collect();
     let keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    // Turns, not blocks: a turn's thinking stays or goes as a whole.
     let cleared = turns.len().saturating_sub(keep);
     let gone: BTreeSet<u32> = turns.into_iter().take(cleared).collect();
     let before = total(items);
@@ -218,6 +220,7 @@ fn clear_tool_uses(
         .filter(|at| items[*at].kind == Kind::ToolResult && items[*at].level == Level::Messages)
         .filter(|at| {
             let name = items[*at].call.as_deref().and_then(|call| tools.get(call));
+            // A result without a known call cannot be excluded by name.
             name.is_none_or(|name| !excluded.contains(name))
         })
         .collect();
@@ -268,6 +271,7 @@ fn clear_tool_uses(
             let call = item.call.as_deref().unwrap_or_default();
             // The call is part of the digest, so that two cleared results are not the same content.
             item.digest = Digest::of(format!("{call}\n{text}").as_bytes());
+            // A result shorter than the placeholder does not grow by being cleared.
             item.tokens = item.tokens.min(tokens);
         }
     }

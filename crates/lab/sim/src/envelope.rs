@@ -87,6 +87,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
                 Ok(Content::Text(Cow::Borrowed(text)))
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                // Escaped again, so that lengths are those of canonical JSON.
                 let quoted = serde_json::to_string(text).map_err(E::custom)?;
                 let inner = quoted[1..quoted.len() - 1].to_owned();
                 Ok(Content::Text(Cow::Owned(inner)))
@@ -121,6 +122,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawMessage<'a> {
                         "role" => message.role = Some(map.next_value::<Text<'de>>()?.0),
                         "content" => message.content = Some(map.next_value()?),
                         _ => {
+                            // Unknown members of a message cost nothing and are not refused.
                             map.next_value::<IgnoredAny>()?;
                         }
                     }
@@ -146,6 +148,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
                     messages: None,
                 };
                 while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+                    // Taken apart in the same scan; everything else stays raw until it is needed.
                     if key == "messages" {
                         envelope.messages = Some(map.next_value()?);
                     } else {
@@ -185,6 +188,7 @@ impl<'a> Envelope<'a> {
             let known = match beta {
                 Some((_, headers)) => headers.iter().any(|header| has_beta(header)),
                 None if SAMPLING_FIELDS.contains(&&**name) => version == Version::Classic,
+                // Counting refuses it, as the provider does.
                 None if name == "max_tokens" => purpose == Purpose::Message,
                 None => FIELDS.contains(&&**name),
             };

@@ -131,6 +131,7 @@ impl ApiError {
         }
         let inside = !self.at_the_edge;
         let outer = Outer {
+            // Replies of the edge have another shape, which clients must survive.
             r#type: inside.then_some("error"),
             error: Inner {
                 r#type: self.kind.name(),

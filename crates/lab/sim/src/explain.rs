@@ -32,6 +32,7 @@ pub(crate) fn body(text: &str, error: &serde_json::Error) -> ApiError {
             return ApiError::invalid(format!("{path}: Input should be an object"));
         }
         match message.get("role") {
+            // A missing role is named by the reader of messages, with its own text.
             None | Some(Value::String(_)) => {}
             Some(_) => {
                 return ApiError::invalid(format!("{path}.role: Input should be a valid string"));
@@ -56,6 +57,7 @@ fn wrong_content(content: &Value, path: &str) -> ApiError {
     match content {
         Value::Array(blocks) => {
             let at = blocks.iter().position(|block| !block.is_object());
+            // One is wrong, or this would not be called.
             let at = at.unwrap_or_default();
             ApiError::invalid(format!("{path}.{at}: Input should be an object"))
         }

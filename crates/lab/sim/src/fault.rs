@@ -123,6 +123,7 @@ impl FromStr for Fault {
                 status: status
                     .parse()
                     .ok()
+                    // A status the provider never sends would test nothing real.
                     .filter(|status| kind_of(*status).is_some())
                     .ok_or_else(wrong)?,
                 retry_after: get("retry-after"),
@@ -194,6 +195,7 @@ impl Fault {
     /// The error this fault answers with, if it is one that prevents an answer.
     pub(crate) fn refusal(&self) -> Option<ApiError> {
         match self {
+            // This one is refused at the edge and has a body of its own.
             Self::Status { status: 413, .. } => Some(ApiError::too_large()),
             Self::Status {
                 status,
@@ -243,6 +245,7 @@ impl Fault {
             Self::Garbage { bytes } => {
                 let (mut head, tail) = first_bytes(frames, *bytes);
                 head.push(now(Piece::Bytes(Bytes::from_static(GARBAGE))));
+                // The good bytes go on: a decoder that resynchronises must be tested too.
                 head.extend(tail);
                 head
             }
@@ -259,6 +262,7 @@ impl Fault {
                 frames.push(now(Piece::Bytes(Bytes::from_static(OVERLOADED_EVENT))));
                 frames
             }
+            // Refusals and compaction faults were handled before there was a body.
             _ => frames,
         };
         response.body = Body::Stream(frames);

@@ -50,6 +50,7 @@ impl SimRequest {
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers
+            // Replaced, so that a test can override a default header.
             .retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -92,6 +93,7 @@ impl SimRequest {
             .path
             .split_once('?')
             .map_or(self.path.as_str(), |(path, _)| path);
+        // Clients that join paths carelessly end in a slash; the root is one.
         if path.len() > 1 {
             path.trim_end_matches('/')
         } else {
@@ -202,6 +204,7 @@ impl SimResponse {
                 for frame in frames {
                     match &frame.piece {
                         Piece::Bytes(bytes) => all.extend_from_slice(bytes),
+                        // Nothing behind either reaches a client.
                         Piece::Cut | Piece::Stall => break,
                     }
                 }

@@ -58,6 +58,7 @@ fn thinking(request: &Request<'_>, model: &ModelInfo) -> String {
         Thinking::Enabled { budget } => format!("enabled {budget}"),
         Thinking::BetweenTools => "between_tools".to_owned(),
         Thinking::Adaptive => "adaptive".to_owned(),
+        // Saying the default aloud must hit the same entry as saying nothing.
         Thinking::Unset if thinks_by_default(model) => "adaptive".to_owned(),
         Thinking::Unset | Thinking::Disabled => "disabled".to_owned(),
     }
@@ -74,12 +75,14 @@ impl Keys {
         // Some accounts render these parameters before the tools, and lose that level with them
         // too.
         let early = if parameters_first { &*sampling } else { "" };
+        // Caches are not shared between organisations, workspaces or models.
         let tools = format!(
             "{}\n{}\n{}\n{early}",
             account.organisation, account.workspace, model.id
         );
         let cites = request.blocks().any(|(_, block)| block.has_citations);
         let system = format!("{}\n{cites}", request.fast);
+        // A first image anywhere invalidates the messages, by the provider's rules.
         let images = request.blocks().any(|(_, block)| block.has_image);
         let choice = match &request.tool_choice {
             ToolChoice::Auto => "auto",

@@ -45,6 +45,7 @@ impl Bucket {
     /// Milliseconds until `amount` is there; a full minute if it never is.
     fn wait(&self, amount: u64) -> Option<u64> {
         let missing = amount.saturating_mul(MINUTE).saturating_sub(self.level);
+        // More than a full bucket never fits; a minute is the longest useful wait.
         (missing > 0).then(|| missing.div_ceil(self.limit.max(1)).min(MINUTE))
     }
 
@@ -147,6 +148,7 @@ impl LimitStore {
 
     /// Takes an amount that has been used already, even if that empties the bucket.
     pub(crate) fn charge(&mut self, account: Digest, kind: Kind, amount: u64) {
+        // Without a limit there is no bucket, and nothing to charge.
         if let Some(bucket) = self.buckets.get_mut(&(account, kind)) {
             bucket.take(amount);
         }
@@ -178,6 +180,7 @@ fn refusal(kind: Kind, limit: u64, wait: u64, names: Names<'_>) -> ApiError {
         names.model
     );
     ApiError {
+        // Rounded up: a client that waits exactly as long must succeed.
         retry_after: Some(wait.div_ceil(1_000)),
         ..ApiError::new(ErrorKind::RateLimit, message)
     }

@@ -35,6 +35,7 @@ pub(crate) fn settle(items: &mut [Item<'_>], auto: Option<Ttl>) -> Result<(), Ap
 }
 
 fn place_automatic(items: &mut [Item<'_>], ttl: Ttl, explicit: usize) -> Result<(), ApiError> {
+    // Thinking and empty texts take no marker; the provider looks further back.
     let Some(last) = items.iter_mut().rev().find(|item| item.kind.takes_marker()) else {
         return Ok(());
     };
@@ -46,6 +47,7 @@ fn place_automatic(items: &mut [Item<'_>], ttl: Ttl, explicit: usize) -> Result<
              block that can be cached",
             last.place
         ))),
+        // The automatic marker counts among the four.
         None if explicit >= MOST_MARKERS => Err(ApiError::too_many_markers(explicit + 1)),
         None => {
             last.marker = Some(ttl);

@@ -124,6 +124,7 @@ fn chat(rules: &Rules, http: &SimRequest) -> Result<ChatJob, ApiError> {
         return Err(too_long(prompt_tokens, asked, window));
     }
     let step_tokens = options.cache_step.max(1);
+    // Shorter prompts are never cached, as documented.
     let steps = if prompt_tokens >= options.cache_minimum {
         steps(http, model, &bytes, (prompt_tokens, step_tokens), &counter)
     } else {
@@ -210,6 +211,7 @@ fn check_messages(messages: &[Value]) -> Result<(), ApiError> {
                 };
                 open.remove(found);
             }
+            // Only when every call is answered may another message follow.
             "system" | "developer" | "user" | "assistant" if open.is_empty() => {
                 let calls = message["tool_calls"].as_array().map(Vec::as_slice);
                 let calls = calls.unwrap_or_default().iter();
@@ -263,6 +265,7 @@ fn steps(
     let mut digest = Digest::of(format!("{}\n{model}", account.organisation).as_bytes());
     let count = usize::try_from(prompt_tokens / step_tokens).unwrap_or(0);
     let per_step = counter.text_bytes_in(step_tokens).max(1);
+    // A step that is not full is not cached, so the end of a prompt never hits.
     let chunks = bytes.chunks_exact(per_step).take(count);
     chunks
         .map(|chunk| {
@@ -307,6 +310,7 @@ impl ChatCache {
         for step in &job.steps {
             let until = Millis(now.0.saturating_add(keep));
             let entry = self.warm.entry(*step).or_insert(until);
+            // A request with the short retention must not shorten the long one.
             *entry = (*entry).max(until);
         }
         self.chats += 1;
@@ -352,6 +356,7 @@ impl SettledChat {
             AnswerBlock::Tool { tool, input, id } if !self.cut => {
                 let arguments = input.to_string();
                 let tokens = self.job.counter.block(Weight::json(arguments.len()));
+                // Said whole or not at all: half of the arguments would be no JSON.
                 if tokens > left {
                     self.cut = true;
                     return;

@@ -33,6 +33,7 @@ pub(crate) fn response(rules: &Rules, chat: &SettledChat, now: Millis) -> SimRes
     }
     let calls: Vec<Value> = chat.calls.iter().map(call).collect();
     let mut message = json!({"role": "assistant", "content": chat.text, "refusal": null});
+    // An empty list would be refused when the client sends the message back.
     if !calls.is_empty() {
         message["tool_calls"] = Value::Array(calls);
     }
@@ -103,6 +104,7 @@ fn frames(rules: &Rules, chat: &SettledChat, created: i64) -> Vec<Frame> {
             "usage": usage,
         })
     };
+    // `usage` is null in every chunk but the last, as OpenAI sends it.
     let delta = |delta: Value| {
         let choice = json!([{"index": 0, "delta": delta, "finish_reason": null}]);
         chunk(choice, Value::Null)

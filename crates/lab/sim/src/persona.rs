@@ -58,6 +58,7 @@ impl Scene {
         last_words: Option<&str>,
         said: impl FnOnce() -> Vec<Cow<'a, str>>,
     ) -> Self {
+        // A forced tool must be called, or the client would wait for it.
         let forced = matches!(self.choice, ToolChoice::Any | ToolChoice::Tool(_));
         let order = last_words.filter(|_| !forced).and_then(Order::read);
         let written = order.map(|order| {
@@ -76,6 +77,7 @@ pub(crate) fn answer(seed: u64, scene: &Scene, config: &AnswerConfig) -> Vec<Ans
         let chars = config.thinking_chars.unwrap_or(THINKING_CHARS);
         blocks.push(AnswerBlock::thinking(&dice.prose(chars)));
     }
+    // Nothing beside it: clients parse the whole text.
     if let Some(written) = &scene.written {
         blocks.push(AnswerBlock::text(written));
         return blocks;
@@ -112,6 +114,7 @@ fn choose<'a>(dice: &mut Dice, scene: &'a Scene, config: &AnswerConfig) -> Optio
 /// An input that fits the tool's schema, as far as its required members go.
 fn input_for(dice: &mut Dice, definition: &[u8]) -> Value {
     let definition: Value = serde_json::from_slice(definition).unwrap_or_default();
+    // The two faces name it differently.
     let schema = if definition["input_schema"].is_object() {
         &definition["input_schema"]
     } else {
@@ -139,12 +142,14 @@ fn object_for(dice: &mut Dice, schema: &Value, depth: usize) -> Value {
 }
 
 fn value_for(dice: &mut Dice, name: &str, schema: &Value, depth: usize) -> Value {
+    // Any other value would be refused by the tool.
     if let Some(choices) = schema["enum"].as_array().filter(|list| !list.is_empty()) {
         return choices[dice.roll(choices.len())].clone();
     }
     match schema["type"].as_str() {
         Some("integer" | "number") => json!(1 + dice.roll(100)),
         Some("boolean") => json!(dice.roll(2) == 0),
+        // Empty is valid for every kind of item.
         Some("array") => json!([]),
         // Schemas may refer to themselves; a few levels are enough for any tool.
         Some("object") if depth < 4 => object_for(dice, schema, depth + 1),

@@ -60,6 +60,7 @@ pub(crate) fn items<'a>(
 ) -> Vec<Item<'a>> {
     let blocks: usize = request.messages.iter().map(|each| each.content.len()).sum();
     let mut items = Vec::with_capacity(request.tools.len() + request.system.len() + blocks);
+    // Two passes, because web tools are rendered behind all others.
     for web in [false, true] {
         for (at, tool) in request.tools.iter().enumerate() {
             if tool.deferred || tool.web != web {
@@ -86,6 +87,7 @@ pub(crate) fn items<'a>(
             Role::Assistant => ASSISTANT,
             Role::System => MIDDLE_SYSTEM,
         };
+        // Results belong to the turn that called for them.
         let own_words = message.role == Role::User
             && message
                 .content
@@ -166,6 +168,7 @@ pub(crate) fn chain(items: &[Item<'_>], keys: &Keys) -> Prompt {
     let mut tokens = 0;
     let mut positions = Vec::with_capacity(items.len());
     let mut enter = |digest: &mut Digest, from: &mut Level, to: Level| {
+        // Also when a level is empty: its key must still be part of the chain.
         if *from < Level::System && to >= Level::System {
             tools_end = *digest;
             *digest = digest.then(LEVEL, keys.system);
@@ -202,5 +205,6 @@ pub(crate) fn chain(items: &[Item<'_>], keys: &Keys) -> Prompt {
 /// Takes out the thinking of earlier turns, as some models do.
 pub(crate) fn strip_prior_thinking(items: &mut Vec<Item<'_>>) {
     let last = items.last().map_or(0, |item| item.turn);
+    // The current turn keeps its thinking: its calls refer to it.
     items.retain(|item| item.kind != Kind::Thinking || item.turn == last);
 }

@@ -134,6 +134,7 @@ impl Rules {
         if face == Face::OpenAi {
             return openai::read(self, request, route);
         }
+        // Tests of clients without a key can switch this off.
         if self.config.switches.require_auth && request.account().is_none() {
             return Err(ApiError::new(
                 ErrorKind::Authentication,
@@ -185,6 +186,7 @@ impl Rules {
             .and_then(|text| text.parse().ok());
         let counter = Counter::new(model, &self.config.tokenizer, permille);
         let request = Request::read(envelope, purpose, &counter)?;
+        // No face of this simulator keeps threads; clients must fall back.
         if request.thread.is_some() {
             return Err(validate::thread(self.config.switches.threads));
         }
@@ -193,6 +195,7 @@ impl Rules {
         let account = Account::of(http);
         let mut items = self.items(&request, model, &counter);
         let signed = http.has_beta("compact-2026-09-04");
+        // Before binding: thinking in front of the cut is not read and need not fit.
         let seal = compaction::cut(&mut items, &request, signed)?;
         if purpose == Purpose::Message {
             compaction::check_request(&request, &items)?;
@@ -206,6 +209,7 @@ impl Rules {
             model.strips_prior_thinking,
             &counter,
         )?;
+        // After editing: the automatic marker goes on the last block that is left.
         markers::settle(&mut items, request.auto_marker)?;
         let keys = Keys::of(
             &request,
@@ -214,6 +218,7 @@ impl Rules {
             self.config.switches.parameters_first,
         );
         let prompt = prompt::chain(&items, &keys);
+        // Counting ends here: it needs neither room nor an answer.
         if purpose == Purpose::Count {
             return Ok(Job::Count(CountJob {
                 model: Arc::from(model.id.as_str()),
@@ -231,6 +236,7 @@ impl Rules {
                 Compacted::new(&threshold, &summary, &mut items, &keys, &counter)
             });
         if let Some(compacted) = &compacted {
+            // The summary is shorter than the conversation, so the answer may be longer.
             room = room + prompt.tokens - compacted.prompt.tokens;
         }
         Ok(Job::Message(Box::new(MessageJob {
@@ -278,6 +284,7 @@ impl Rules {
         let may_drop = http.has_beta("thinking-binding-controls-2026-08-01");
         match self.config.switches.thinking_binding {
             BindingMode::Off => OnMismatch::Ignore,
+            // Without the beta header the member has no effect, as at the provider.
             BindingMode::Enforce if request.drop_moved_thinking && may_drop => OnMismatch::Drop,
             BindingMode::Enforce => OnMismatch::Refuse,
         }
@@ -344,6 +351,7 @@ impl Rules {
         let offers = request
             .tools
             .iter()
+            // The provider runs web tools itself; a toolset has no name to call.
             .filter(|tool| !tool.web && !tool.name.is_empty())
             .map(|tool| Offer {
                 name: tool.name.clone().into_owned(),
@@ -384,6 +392,7 @@ fn face(request: &SimRequest) -> Face {
         request.header("anthropic-version").is_some() || request.header("x-api-key").is_some();
     match route {
         "/v1/chat/completions" => Face::OpenAi,
+        // Both faces have this path; only headers tell the clients apart.
         _ if route.starts_with("/v1/models") && !anthropic => Face::OpenAi,
         _ => Face::Anthropic,
     }
@@ -403,6 +412,7 @@ fn version(request: &SimRequest) -> Result<Version, ApiError> {
 /// The text that ends the conversation, if a user said it and it may order something.
 fn last_words<'a, 'b>(request: &'b Request<'a>) -> Option<(Place, &'b Block<'a>)> {
     let mut messages = request.messages.iter().enumerate().rev();
+    // System messages in between are the host's, not the user's order.
     let (at, last) = messages.find(|(_, message)| message.role != Role::System)?;
     let mut blocks = last.content.iter().enumerate().rev();
     let (index, block) = blocks.find(|(_, block)| block.kind == Kind::Text)?;

@@ -150,6 +150,7 @@ impl<'a> Request<'a> {
             (None, Purpose::Message) => {
                 return Err(ApiError::invalid("max_tokens: Field required"));
             }
+            // Parsed from its text: `1.0` and `"1"` are refused, as at the provider.
             (Some(raw), Purpose::Message) => raw
                 .get()
                 .parse()
@@ -353,6 +354,7 @@ fn read_tools<'a>(raw: Option<&'a RawValue>, counter: &Counter) -> Result<Vec<To
             None => return Err(ApiError::invalid(format!("{place}.name: Field required"))),
         };
         if kind == "custom"
+            // Only tools of the client have a schema; the provider knows its own.
             && !members
                 .get("input_schema")
                 .is_some_and(|schema| schema.get().starts_with('{'))

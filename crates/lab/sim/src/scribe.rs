@@ -57,6 +57,7 @@ impl Order {
         if text.len() > LONGEST_ORDER {
             return None;
         }
+        // First: a summary's order may quote notes and their elements.
         if text.contains("<analysis>") && text.contains("<summary>") {
             return Some(Self::Summary(numbered(text)));
         }
@@ -123,6 +124,7 @@ fn titles(text: &str) -> Vec<String> {
         Some(title.trim().to_owned())
     };
     let mut titles: Vec<String> = text.lines().filter_map(heading).collect();
+    // An order without headings still shows titles in its examples.
     if titles.is_empty() {
         let examples = text.split(" title=\"").skip(1);
         titles = examples
@@ -138,6 +140,7 @@ fn titles(text: &str) -> Vec<String> {
             distinct.push(title);
         }
     }
+    // Some title is needed, or the answer would have no form at all.
     if distinct.is_empty() {
         distinct.push("Notes".to_owned());
     }
@@ -163,6 +166,7 @@ fn summary(
         .iter()
         .map(|(number, heading)| number.len() + heading.chars().count() + 4)
         .sum();
+    // The form counts too, so that the whole answer has the configured length.
     let left = chars.saturating_sub(frame + taken_by_headings);
     let taken = sentences::sample(sentences, left, dice);
     let mut text = format!("<analysis>\n{analysis}\n</analysis>\n\n<summary>\n");
@@ -188,6 +192,7 @@ fn notes(
 ) -> String {
     let count = (1 + dice.roll(MOST_NOTES)).min(titles.len());
     let mut chosen: Vec<usize> = (0..titles.len()).collect();
+    // Removing at random keeps the order of the rest.
     while chosen.len() > count {
         chosen.remove(dice.roll(chosen.len()));
     }

@@ -59,6 +59,7 @@ fn paragraphs(text: &str) -> Vec<&str> {
     for line in text.split_inclusive('\n') {
         let words = line.trim_start();
         let is_fence = words.starts_with("```");
+        // A small letter goes on where an editor wrapped the line; code in fences does not.
         let goes_on = !fenced && !is_fence && words.starts_with(char::is_lowercase);
         if !goes_on {
             found.push(&text[start..at]);
@@ -104,6 +105,7 @@ fn end(text: &str) -> usize {
         if ends {
             return after;
         }
+        // Without a space the cut falls anywhere; such text is data, not prose.
         if at >= LONGEST {
             return space.unwrap_or(at);
         }
@@ -118,6 +120,7 @@ fn end(text: &str) -> usize {
 pub(crate) fn sample<'a>(sentences: &[&'a str], chars: usize, dice: &mut Dice) -> Vec<&'a str> {
     let length = |sentence: &str| sentence.chars().count() + LINE_CHARS;
     let total: usize = sentences.iter().map(|sentence| length(sentence)).sum();
+    // Everything fits: a sample would lose sentences for nothing.
     if total <= chars {
         return sentences.to_vec();
     }
@@ -152,6 +155,7 @@ pub(crate) fn lines(sentences: &[&str]) -> String {
         }
         text.push('\n');
     }
+    // A list without an entry would look like a broken answer.
     if text.is_empty() {
         text.push_str("- None.\n");
     }

@@ -252,6 +252,7 @@ impl Shared {
         let now = self.now(&simple, started);
         let mut reading = self.rules.read(&simple);
         if let Some(problem) = problem {
+            // Head and account still count, so that limits and ids are those of the request.
             reading.job = Err(problem);
         }
         let outcome = {
@@ -279,6 +280,7 @@ impl Shared {
             .virtual_now
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
+        // A request without the header happens at the last time given.
         if let Some(given) = given {
             *now = Millis(given);
         }

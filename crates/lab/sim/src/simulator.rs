@@ -174,6 +174,7 @@ impl State {
         self.requests += 1;
         let number = self.requests;
         let account = reading.account;
+        // The request's own header wins over the schedule.
         let fault = reading.fault.or_else(|| scheduled(rules, number));
         let result = match fault.as_ref().and_then(Fault::refusal) {
             // A request that cannot be read is refused for that, not for a scheduled fault.
@@ -232,6 +233,7 @@ impl State {
         fault: Option<&Fault>,
         now: Millis,
     ) -> Result<SettledMessage, ApiError> {
+        // Only a request for a summary can be refused for it.
         if job.summary.is_some() && fault == Some(&Fault::CompactionUnavailable) {
             return Err(
                 ApiError::new(ErrorKind::Overloaded, "Compaction is not available now.")
@@ -276,6 +278,7 @@ impl State {
                 )
             }
         };
+        // Remembered on demand: every prompt of every client would fill the memory.
         if job.diagnostics != Comparison::Unasked {
             self.diagnostics
                 .remember(&id, account.digest(), &job.model, &job.prompt);
@@ -332,6 +335,7 @@ impl State {
 
     fn next_answer(&mut self, rules: &Rules, scene: &persona::Scene) -> Answer {
         let answers = &rules.config.answers;
+        // Scripted answers first; the persona speaks when they have run out.
         if let Some(answer) = answers.script.get(self.spoken) {
             self.spoken += 1;
             return answer.clone();
@@ -354,6 +358,7 @@ fn scheduled(rules: &Rules, number: u64) -> Option<Fault> {
     if config.chaos.is_empty() || lot >= u128::from(config.chaos_permille) {
         return None;
     }
+    // Other bits than the lot's, or one lot would always pick the same fault.
     let pick = (dice.0 >> 64) % config.chaos.len() as u128;
     let pick = usize::try_from(pick).unwrap_or(0);
     config.chaos.get(pick).cloned()
@@ -371,6 +376,7 @@ impl SettledMessage {
         let spoken = self.spoken.tokens;
         match (&self.job.compacted, &self.after) {
             (Some(compacted), Some(after)) => {
+                // The summary reads the long prompt, the answer the short one.
                 let first = ("compaction", self.billing.usage(compacted.tokens));
                 let answer = after.usage(spoken.saturating_sub(compacted.tokens));
                 if compacted.pauses {

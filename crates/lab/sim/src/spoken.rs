@@ -87,6 +87,7 @@ impl Spoken {
                 StopReason::EndTurn
             }),
         };
+        // A recorded answer keeps its figure, whatever its text would count.
         if let Some(tokens) = answer.output_tokens {
             spoken.tokens = tokens;
         }
@@ -98,6 +99,7 @@ impl Speaker<'_> {
     fn say(&mut self, block: AnswerBlock) -> Option<End> {
         match block {
             AnswerBlock::Text { text } => {
+                // The sequence first: text behind it was never written and costs nothing.
                 let (text, sequence) = self.until_stop_sequence(&text);
                 let (text, cut) = fit(text, self.left, &self.job.counter);
                 if !text.is_empty() {
@@ -134,6 +136,7 @@ impl Speaker<'_> {
     fn until_stop_sequence<'t>(&self, text: &'t str) -> (&'t str, Option<String>) {
         let sequences = self.job.stop_sequences.iter();
         let first = sequences
+            // An empty one would stop every answer before its first word.
             .filter(|sequence| !sequence.is_empty())
             .filter_map(|sequence| Some((text.find(sequence.as_str())?, sequence)))
             .min();
@@ -156,6 +159,7 @@ impl Speaker<'_> {
         } else {
             thinking
         };
+        // The whole block counts as thinking, its frame included.
         let before = self.spoken.tokens;
         self.push(json!({
             "type": "thinking",

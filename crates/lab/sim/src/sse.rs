@@ -51,6 +51,7 @@ pub(crate) fn frames(
         piece_ms: config.piece_ms,
     };
     let first = TokenUsage {
+        // A set usage of zero stays zero.
         output: usage.output.min(Tokens(FIRST_OUTPUT_TOKENS)),
         ..*usage
     };
@@ -92,6 +93,7 @@ fn push_block(events: &mut Events, index: usize, block: &Value, chars: usize) {
         }
         Some("thinking") => {
             start["thinking"] = json!("");
+            // The signature comes in a delta of its own, at the end.
             start["signature"] = json!("");
             for piece in pieces(text("thinking"), chars) {
                 deltas.push(json!({"type": "thinking_delta", "thinking": piece}));
@@ -100,6 +102,7 @@ fn push_block(events: &mut Events, index: usize, block: &Value, chars: usize) {
         }
         Some("tool_use") => {
             start["input"] = json!({});
+            // The provider begins every input with an empty piece; clients must cope.
             deltas.push(json!({"type": "input_json_delta", "partial_json": ""}));
             // An empty object is sent as no text at all.
             if block["input"] != json!({}) {
@@ -131,6 +134,7 @@ pub(crate) fn pieces(text: &str, chars: usize) -> impl Iterator<Item = &str> {
         if rest.is_empty() {
             return None;
         }
+        // By characters: a piece must never cut one in two.
         let end = rest
             .char_indices()
             .nth(chars)

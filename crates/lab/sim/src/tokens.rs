@@ -53,6 +53,7 @@ impl UsageOverride {
                 "write_5m" => figures.write_5m = value,
                 "write_1h" => figures.write_1h = value,
                 "output" => figures.output = value,
+                // A misspelt name must not silently leave the counted figure.
                 _ => return None,
             }
         }
@@ -187,6 +188,7 @@ impl Counter {
     pub(crate) fn image(&self, base64_text: &str) -> Weight {
         /// Edge of a tile in pixels, by the provider's rule.
         const TILE: u64 = 28;
+        // Base64 decodes in groups of four characters.
         let end = base64_text.len().min(IMAGE_HEADER_CHARS) / 4 * 4;
         let size = base64_text
             .get(..end)
@@ -198,6 +200,7 @@ impl Counter {
         let (width, height) = (size.width as u64, size.height as u64);
         let long = width.max(height).max(1);
         let scaled = |edge: u64| {
+            // Larger images are scaled down before they are counted.
             if long > self.image_edge {
                 (edge * self.image_edge).div_ceil(long)
             } else {

@@ -86,6 +86,7 @@ fn turns(messages: &[Message<'_>], model: &ModelInfo, may_end_open: bool) -> Res
                 .first()
                 .is_some_and(|block| block.kind == Kind::Compaction)
     });
+    // A compacted conversation begins with the summary, which is the assistant's.
     if messages.first().map(|message| message.role) == Some(Role::Assistant) && !starts_compacted {
         return Err(ApiError::invalid(
             "messages: the first message must use the \"user\" role",
@@ -165,6 +166,7 @@ fn pairs<'a>(messages: &[Message<'a>]) -> Result<Vec<Call<'a>>, ApiError> {
     let mut at = 0;
     while at < messages.len() {
         let role = messages[at].role;
+        // Consecutive messages of one role are one turn to the provider.
         let len = messages[at..]
             .iter()
             .take_while(|message| message.role == role)
@@ -326,6 +328,7 @@ fn answer_length(request: &Request<'_>, model: &ModelInfo) -> Result<(), ApiErro
             &model.id,
         ));
     }
+    // A request that only fills the cache.
     if request.max_tokens == 0 {
         return prewarm(request);
     }
@@ -335,6 +338,7 @@ fn answer_length(request: &Request<'_>, model: &ModelInfo) -> Result<(), ApiErro
                 "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
             ));
         }
+        // Thinking counts as output; an equal budget would leave no answer.
         if budget >= request.max_tokens {
             return Err(ApiError::invalid(
                 "`max_tokens` must be greater than `thinking.budget_tokens`",

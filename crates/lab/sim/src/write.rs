@@ -66,6 +66,7 @@ pub(crate) fn to_vec(value: &Value) -> Vec<u8> {
 pub(crate) fn count(job: &CountJob) -> Value {
     match job.original {
         None => json!({"input_tokens": job.tokens}),
+        // Only where edits were asked for: other clients do not expect the member.
         Some(original) => json!({
             "input_tokens": job.tokens,
             "context_management": {"original_input_tokens": original},
@@ -90,6 +91,7 @@ fn message(rules: &Rules, settled: &SettledMessage) -> SimResponse {
     } else {
         SimResponse::json(200, to_vec(&whole(settled, &reported)))
     };
+    // A whole answer keeps its client waiting as long as a stream's first byte.
     if let Body::Whole { after, .. } = &mut response.body {
         *after = rules.config.first_byte_ms;
     }
