@@ -67,7 +67,7 @@ pub enum TrustError {
         path: PathBuf,
     },
     /// The list cannot be read, and replacing it would lose its entries.
-    #[error("the list of trusted folders stays as it is")]
+    #[error("the list of trusted folders cannot be read and was not changed")]
     List(#[source] TrustFileError),
     /// The list was written by a newer program.
     #[error("version {found} of `{}` is newer than {VERSION}, the newest this program writes", path.display())]

@@ -66,7 +66,7 @@ pub enum ModelError {
     #[error("the account has no permission for this request")]
     Permission(Box<Reply>),
     /// No such model or path.
-    #[error("the provider does not know what was asked for")]
+    #[error("the provider has no such model or path")]
     NotFound(Box<Reply>),
     /// A thinking block is bound to another conversation than the one it was sent in.
     #[error("a thinking block does not belong to the conversation it was sent in")]
@@ -359,13 +359,13 @@ impl fmt::Display for CompactionIssue {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
     /// It could not be made.
-    #[error("it could not be made")]
+    #[error("no connection could be made")]
     Connect(#[source] std::io::Error),
     /// It was not made in time.
-    #[error("it was not made within {}", seconds(.0))]
+    #[error("no connection was made within {}", seconds(.0))]
     ConnectTimeout(Duration),
     /// It broke after it was made, before or during the answer.
-    #[error("it broke")]
+    #[error("the connection broke")]
     Broke(#[source] hyper::Error),
 }
 

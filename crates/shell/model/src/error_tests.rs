@@ -248,7 +248,7 @@ fn the_reason_names_every_cause_once_and_in_order() {
         ),
         (
             connection(ConnectionError::Connect(refused)),
-            "the connection to h failed: it could not be made: connection refused",
+            "the connection to h failed: no connection could be made: connection refused",
         ),
         (
             Malformed::Order("a block starts twice").into(),

@@ -34,7 +34,7 @@ pub enum Trouble {
         bytes: u64,
     },
     /// The last line ends in the middle.
-    #[error("the last line was skipped: it is torn, {bytes} bytes of it are there")]
+    #[error("the last line was skipped: it is torn after {bytes} bytes")]
     Torn {
         /// Bytes of it that reached the disk.
         bytes: u64,
@@ -43,7 +43,7 @@ pub enum Trouble {
     #[error("a part of the line was left out")]
     Part(#[source] LineIssue),
     /// A range that a manifest names is not where it should be, nor anywhere else.
-    #[error("records {first} to {last} that are still in use were not found (looked for {id})")]
+    #[error("records {first} to {last} are still in use but were not found (searched for {id})")]
     RangeNotFound {
         /// The first record of the range.
         first: Seq,
@@ -53,7 +53,7 @@ pub enum Trouble {
         id: RecordId,
     },
     /// A range ends before its last record.
-    #[error("of records {first} to {last} that are still in use the last was not found")]
+    #[error("records {first} to {last} are still in use, but the last ones were not found")]
     RangeCutShort {
         /// The first record of the range, which was found.
         first: Seq,

@@ -116,6 +116,6 @@ pub enum SandboxError {
         source: io::Error,
     },
     /// The system refuses a thread to watch over it; the program was killed.
-    #[error("failed to watch over a program")]
+    #[error("failed to start a thread that watches the program")]
     Watch(#[source] io::Error),
 }
