@@ -15,8 +15,11 @@ use crate::tokens::{Counter, Weight};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Name of the edit that clears tool results, as the wire spells it.
 const CLEAR_TOOL_USES: &str = "clear_tool_uses_20250919";
+/// Name of the edit that clears thinking, as the wire spells it.
 const CLEAR_THINKING: &str = "clear_thinking_20251015";
+/// Name of the edit that compacts at a threshold; handled elsewhere, known here.
 const COMPACT: &str = "compact_20260112";
 /// Input tokens above which tool uses are cleared, unless the edit names another trigger: the
 /// documented default.

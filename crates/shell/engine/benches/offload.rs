@@ -33,6 +33,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const MODEL: &str = "claude-sonnet-4-5";
+/// Characters of the result: 10 MB, so that the copies outweigh everything else.
 const CHARS: usize = 10_000_000;
 
 struct Setup {

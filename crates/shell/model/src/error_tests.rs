@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
+/// Any pause of more than a second; the failure must repeat it.
 const PAUSE: Duration = Duration::from_millis(1_500);
 
 /// A reply with both hints, so that every variant that carries a reply shows whether it hands
@@ -100,6 +101,7 @@ fn variant(error: &ModelError) -> usize {
         ModelError::Setup(_) => 23,
     }
 }
+/// Variants of the enum; a new one without a row in the table fails the test.
 const VARIANTS: usize = 24;
 
 /// Errors with their kind, and whether the same request may succeed later.

@@ -30,7 +30,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+/// Bytes of a mebibyte.
 const MIB: u64 = 1024 * 1024;
+/// Bytes of the live part: below the distance of two checkpoints, as in a real log.
 const LIVE: u64 = 3 * MIB;
 
 struct Setup {

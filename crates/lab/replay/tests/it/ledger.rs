@@ -25,6 +25,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 const MODEL: &str = "claude-sonnet-4-6";
+/// Milliseconds of a minute.
 const MINUTE: i64 = 60_000;
 
 /// Event before a request.

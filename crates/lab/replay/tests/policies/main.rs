@@ -185,6 +185,7 @@ fn forks_of_warm_sessions_read_the_cache() {
 
 /// Steps, from one, in front of which the cache had lapsed.
 fn lapsed(script: &Script) -> Vec<usize> {
+    /// Lifetime of a cache entry, in milliseconds.
     const FIVE_MINUTES: u64 = 5 * 60 * 1_000;
     let times: Vec<_> = script.steps.iter().map(|step| step.at).collect();
     let pauses = times.windows(2).enumerate();

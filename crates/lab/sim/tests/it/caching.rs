@@ -9,6 +9,7 @@ use dormouse_sim::{SimConfig, Switches};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+/// Milliseconds of a minute.
 const MINUTE: i64 = 60_000;
 
 #[test]

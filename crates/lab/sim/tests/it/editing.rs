@@ -5,6 +5,7 @@ use crate::support::{World, assistant, body, marked, parse, text, user, with};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+/// Tokens of a cleared result: the nine bytes of `[cleared]` at one byte a token.
 const PLACEHOLDER: u64 = 9;
 
 fn world() -> World {

@@ -49,6 +49,7 @@ impl ApiVersion {
     }
 }
 
+/// Header that lists the betas of a request; a constant, because parsing a name can fail.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 
 /// A client of the Messages wire.

@@ -94,6 +94,7 @@ fn material(name: &str) -> Option<Vec<u8>> {
     }
 }
 
+/// Real transcripts with their format and the number of messages their users spoke.
 const REAL: [(&str, ForeignFormat, usize); 10] = [
     (
         "pi-mono-mit/packages/coding-agent/test/fixtures/large-session.jsonl",
