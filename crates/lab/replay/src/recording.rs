@@ -58,7 +58,7 @@ impl Recording {
     /// Reads the main conversation of a transcript.
     ///
     /// # Errors
-    /// When no response says what it used.
+    /// When no response reports its usage.
     pub fn new(records: &[Record], models: &Arc<ModelTable>) -> Result<Self, RecordingError> {
         let figures = figures(records);
         let mut turns: Vec<Turn> = Vec::new();

@@ -52,7 +52,7 @@ const BODY_TIME: Duration = Duration::from_mins(2);
 const PIPE: usize = 64 * 1024;
 /// Time after which a stalled stream is given up: beyond any client's timeout.
 const STALL_TIME: Duration = Duration::from_mins(10);
-/// A cut waits until what comes before it has left: a broken body takes what is buffered with it.
+/// Wait before a cut: a broken body takes buffered bytes with it, and those must have left.
 const CUT_PAUSE: Duration = Duration::from_millis(2);
 /// Time open connections have to finish when the server stops; longer answers are cut off.
 const GRACE: Duration = Duration::from_secs(5);

@@ -95,7 +95,7 @@ impl Engine {
         &self.driver
     }
 
-    /// Follows what happens from here on. A subscriber that lags gets a snapshot.
+    /// Subscribes to events from here on. A subscriber that lags gets a snapshot.
     pub fn subscribe(&self) -> Subscription {
         self.subscribers.subscribe()
     }

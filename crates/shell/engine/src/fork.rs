@@ -28,7 +28,7 @@ pub struct ForkAnswer {
     pub requests: usize,
 }
 
-/// A fork that has not run yet. It owns what it needs, so that it can run beside the session.
+/// A fork that has not run yet. It owns its driver and ports, so that it can run beside the session.
 #[derive(Debug)]
 pub struct ForkRun {
     driver: Driver,
@@ -96,7 +96,7 @@ impl ForkRun {
 
 impl Session {
     /// A fork of the conversation as it is now, to be run when and where the caller likes. The
-    /// caller records what it used with [`Session::account`].
+    /// caller records its usage with [`Session::account`].
     pub fn fork_run(&self, directive: &str) -> ForkRun {
         let ports = &self.executor().ports;
         // Unlimited for now: the limit is known when the fork is run.
@@ -120,7 +120,7 @@ impl Session {
         }
     }
 
-    /// Runs a side task, waits for it, and records what it used.
+    /// Runs a side task, waits for it, and records its usage.
     ///
     /// # Errors
     /// When the model does not answer.

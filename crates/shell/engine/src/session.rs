@@ -194,7 +194,7 @@ impl Session {
         turn_end(reply)
     }
 
-    /// Goes on with what is there: after an interruption, or after records were appended by hand.
+    /// Continues without new words: after an interruption, or after records appended by hand.
     ///
     /// # Errors
     /// As [`Session::turn`].
@@ -258,7 +258,7 @@ impl Session {
         self.run(Command::Note(change)).await.map(drop)
     }
 
-    /// Records what requests beside the conversation used.
+    /// Records the usage of requests beside the conversation.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -347,7 +347,7 @@ impl Session {
         self.run(Command::Checkpoint).await.map(drop)
     }
 
-    /// Ends the session: what it taught is left to the next one of the project, and the folded
+    /// Ends the session: its lessons are left to the next one of the project, and the folded
     /// state is written down.
     ///
     /// # Errors
@@ -403,7 +403,7 @@ impl Session {
         Ok(self.executor().ports.log.read().await?)
     }
 
-    /// Follows what happens from here on.
+    /// Subscribes to events from here on.
     pub fn subscribe(&self) -> Subscription {
         self.engine.subscribe()
     }

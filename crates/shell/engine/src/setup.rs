@@ -97,7 +97,7 @@ pub struct SessionConfig {
     pub continuations: u32,
     /// A user turn ends after so many requests.
     pub most_requests: usize,
-    /// Tell what the layers think at every moment.
+    /// True to report the considerations of the layers at every moment.
     pub explain: bool,
 }
 

@@ -6,7 +6,7 @@
 //! arrived: the mark by which [`dormouse_ask::retry`] refuses to send such a request again.
 //!
 //! # Responsibilities
-//! Order, timeouts, bounds on what is read. The same for every provider.
+//! Order, timeouts, bounds on the bytes read. The same for every provider.
 //!
 //! # Not here
 //! The meaning of bytes ([`Provider`], [`Decoder`]). Retry, back-off and fallback: they belong to

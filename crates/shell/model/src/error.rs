@@ -114,7 +114,7 @@ pub enum ModelError {
     /// The stream ended before the answer did.
     #[error("the answer was cut off")]
     Cut,
-    /// The answer is not what the wire's description allows.
+    /// The answer breaks the wire's description.
     #[error("the provider's answer cannot be read")]
     Malformed(#[from] Malformed),
     /// Content had arrived when this happened. The request must not be sent again.
@@ -176,7 +176,7 @@ impl ModelError {
         }
     }
 
-    /// The error as the driver sees it: the remedy, the hints of the server, what had arrived.
+    /// The error as the driver sees it: the remedy, the hints of the server, the content so far.
     pub fn failure(&self) -> Failure {
         // The kind is that of the cause; only the partial content marks it as not to be sent again.
         if let Self::Broken { partial, source } = self {

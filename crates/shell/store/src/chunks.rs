@@ -173,7 +173,7 @@ impl<'a> Chunks<'a> {
         buffer
     }
 
-    /// Reads on to the next newline without keeping anything but what follows it.
+    /// Reads on to the next newline and keeps only the bytes behind it.
     fn pass_over(&mut self, carry: usize) -> FileResult<Piece> {
         let offset = self.rest.start - as_u64(carry);
         self.last = Bytes::new();

@@ -420,8 +420,8 @@ fn names(line: &[u8]) -> impl Iterator<Item = &str> {
     .filter_map(|name| std::str::from_utf8(name).ok())
 }
 
-/// Removes what a plan lists, and the folders that are empty then. The survey of the plan must
-/// have held the locks. Gives back what could not be removed.
+/// Removes the files of a plan, and the folders that are empty then. The survey of the plan must
+/// have held the locks. Returns the files that could not be removed.
 pub fn collect(files: &dyn Files, held: &Survey, plan: &GcPlan) -> Vec<NotRemoved> {
     let mut failed = Vec::new();
     let mut folders = BTreeSet::new();

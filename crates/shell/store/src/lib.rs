@@ -6,12 +6,12 @@
 //! sessions (live records, usage, the list of sessions) is answered from the log.
 //!
 //! # Responsibilities
-//! - Reading leniently, and saying what was skipped ([`LogFile`], [`ReadLog`]).
-//! - Resuming at a cost that grows with what is live, not with the file ([`LogFile::resume`]).
+//! - Reading leniently, with a report of skipped lines ([`LogFile`], [`ReadLog`]).
+//! - Resuming at a cost that grows with the live part, not with the file ([`LogFile::resume`]).
 //! - Appending so that a crash loses at most the record being written ([`LogWriter`]).
 //! - Fast scans that build no records ([`scan_usage`], [`summarise`]).
-//! - Reading what Codex and pi wrote ([`LogFile::read_foreign`], [`import`]).
-//! - Searching what was said, in the transcripts of several tools ([`search_transcripts`]).
+//! - Reading transcripts of Codex and pi ([`LogFile::read_foreign`], [`import`]).
+//! - Searching the transcripts of several tools ([`search_transcripts`]).
 //! - The layout on disk ([`ProjectFolder`], [`discover()`]), and files without a reference
 //!   ([`survey()`], [`plan_gc`], [`collect`]).
 //!

@@ -1,7 +1,7 @@
 //! A log that is opened for reading.
 //!
 //! # Model
-//! A [`LogFile`] is a path and an opened file. It sees what is appended later; every operation on
+//! A [`LogFile`] is a path and an opened file. It sees later appends; every operation on
 //! it works on the length the file has when the operation begins.
 //!
 //! # Responsibilities
@@ -197,7 +197,7 @@ impl LogFile {
         result.map_err(|source| ReadError::new(&self.path, source))
     }
 
-    /// The same log, with a count of what is read of it.
+    /// The same log, with a count of the bytes read of it.
     pub(crate) fn counted(&self) -> Counted {
         Counted {
             file: Arc::clone(&self.file),

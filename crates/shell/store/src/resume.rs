@@ -11,7 +11,7 @@
 //! and the records between join the tail. Every line is parsed once.
 //!
 //! # Responsibilities
-//! The cost grows with what is live, not with the file. Abandoned branches behind the carrier are
+//! The cost grows with the live part, not with the file. Abandoned branches behind the carrier are
 //! part of the tail, because telling them apart takes the rules of a path; the context engine
 //! applies those (`Conversation::resumed`).
 //!

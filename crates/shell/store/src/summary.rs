@@ -139,7 +139,7 @@ struct Part<'a> {
     text: Text<'a>,
 }
 
-/// Titles by rank; of the same rank the newest counts, but of what was said the first.
+/// Titles by rank; of one rank the newest counts, of the user's words the first.
 #[derive(Default)]
 struct Titles {
     custom: Option<String>,
@@ -148,7 +148,7 @@ struct Titles {
     said: Option<String>,
 }
 
-/// Reads a log once and says what is in it.
+/// Reads a log once and returns its title, times and counts.
 pub fn summarise(log: &LogFile) -> Result<SessionSummary, ReadError> {
     let mut summary = SessionSummary {
         bytes: log.len()?,

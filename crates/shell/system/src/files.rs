@@ -152,7 +152,7 @@ pub struct Stamp {
 
 /// An opened file that can be read at any offset, from any number of threads.
 ///
-/// It sees what is appended after opening, and stays readable after the file is removed.
+/// It sees bytes appended after opening, and stays readable after the file is removed.
 pub trait RandomRead: fmt::Debug + Send + Sync {
     /// Current length in bytes; grows while the file is appended to.
     fn len(&self) -> FileResult<u64>;

@@ -8,7 +8,7 @@
 //! ([`Fault`]).
 //!
 //! # Responsibilities
-//! - Say exactly what is on disk after which call, so that a store can promise something.
+//! - State the disk's content after every call, so that a store can promise something.
 //! - Put the path and the operation into every error ([`FileError`]).
 //! - Keep files private to their owner unless asked otherwise ([`Access`]).
 //!

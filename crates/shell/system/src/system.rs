@@ -8,7 +8,7 @@ use crate::sandbox::Sandbox;
 use crate::world::{Clock, Environment, Ids};
 use std::sync::Arc;
 
-/// One of each port. Cheap to clone; clones share what is behind them.
+/// One of each port. Cheap to clone; clones share their state.
 #[derive(Clone, Debug)]
 pub struct System {
     /// Files and directories, with locks.

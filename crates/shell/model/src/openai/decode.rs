@@ -397,7 +397,7 @@ impl Decoder for ChatDecoder {
     }
 }
 
-/// The prompt's figure includes what came from the cache and what went there.
+/// Usage by price. The prompt's figure includes cached and written tokens; ours does not.
 fn usage(value: &Value) -> TokenUsage {
     let figure = |value: &Value| Tokens(value.as_u64().unwrap_or(0));
     let details = &value["prompt_tokens_details"];

@@ -97,7 +97,7 @@ impl Model for OpenAiClient {
     }
 }
 
-/// The wire, with what is expected of the reply.
+/// The wire, with facts about the prompt that the reply is checked against.
 #[derive(Clone, Debug)]
 struct Chat(Expected);
 

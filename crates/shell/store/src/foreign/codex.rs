@@ -123,7 +123,7 @@ impl Codex {
         } else if tools::is_result(kind)
             && let Some(block) = self.calls.result(kind, item)
         {
-            // A result ends the response: what the model says next is another one.
+            // A result ends the response: the next words of the model are another one.
             self.response = None;
             scribe.write(user_side(vec![block], MessageOrigin::Conversation));
         }

@@ -17,7 +17,7 @@ const HOSTS: [&str; 3] = [
     "Another language model started to solve this problem",
 ];
 
-/// The heading that an editor puts over what the user typed.
+/// The heading that an editor puts over the user's words.
 const REQUEST: &str = "## My request for Codex:";
 
 /// Wrappers that are the host's even when their end is missing, as in a text that was cut off.

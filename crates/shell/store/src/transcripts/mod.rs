@@ -1,4 +1,4 @@
-//! Searching what was said in transcripts.
+//! Full-text search in transcripts.
 //!
 //! # Model
 //! Files are read newest first, on a few threads, in blocks of whole lines. A line is looked at
