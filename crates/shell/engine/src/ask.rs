@@ -29,7 +29,7 @@ pub(crate) async fn ask(
     loop {
         let event = tokio::select! {
             event = stream.next() => event,
-            // What has arrived is handed over: it was shown and paid for.
+            // The content so far is handed over: it was shown and paid for.
             Ok(()) = &mut stopped => return Outcome::Answered(Err(arrived.cancelled())),
         };
         match event {

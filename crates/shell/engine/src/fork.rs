@@ -28,7 +28,8 @@ pub struct ForkAnswer {
     pub requests: usize,
 }
 
-/// A fork that has not run yet. It owns its driver and ports, so that it can run beside the session.
+/// A fork that has not run yet. It owns its driver and ports, so that it can run beside the
+/// session.
 #[derive(Debug)]
 pub struct ForkRun {
     driver: Driver,
