@@ -115,7 +115,7 @@ pub enum SandboxError {
         #[source]
         source: io::Error,
     },
-    /// The system refuses a thread to watch over it; the program was killed.
+    /// The system refuses a thread to watch over it; a program that had started was killed.
     #[error("failed to start a thread that watches the program")]
     Watch(#[source] io::Error),
 }

@@ -85,7 +85,7 @@ pub(crate) struct Provider {
     bill: Arc<Bill>,
 }
 
-/// Totals over all requests.
+/// Totals over all requests so far.
 #[derive(Debug, Default)]
 struct Bill {
     /// Usage of every response, also of those that broke off.

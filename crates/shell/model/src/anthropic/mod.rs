@@ -7,6 +7,7 @@
 //! # Responsibilities
 //! Paths, headers, events, errors and usage of this wire.
 //!
+//! # Not here
 //! The layout of a prompt (`dormouse-context`) and members of a request
 //! ([`dormouse_ask::features`]).
 
