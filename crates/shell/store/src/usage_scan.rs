@@ -5,7 +5,7 @@
 //! are read; everything else is skipped byte by byte. Figures go into a
 //! [`UsageBook`], where each response has one entry.
 //!
-//! # What counts
+//! # Counted figures
 //! An `assistant` line with a `message.usage`, and Dormouse's own `usage` records. Figures that
 //! lie deeper (the report of a sub-agent inside a tool result, progress lines) are told again by
 //! lines of their own, so they do not count here.
