@@ -27,7 +27,8 @@ fn last(kit: &Kit, purpose: Purpose) -> String {
 
 /// A short piece of work: a file is read, tests are run and fail, a file is edited.
 async fn work(kit: &Kit, session: &mut Session) {
-    kit.tools.returns("Read", "pub fn port() -> u16 {\n    8080\n}");
+    kit.tools
+        .returns("Read", "pub fn port() -> u16 {\n    8080\n}");
     kit.tools
         .returns("Bash", "test port ... FAILED\nexit code: 101");
     for (at, (tool, input)) in [
