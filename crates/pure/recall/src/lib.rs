@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! prompt ─ ranker ──┐                       ┌─ now ──────── verify ─ render ─ with the prompt
-//! work ─ triggers ──┼─ plan ── Surfacing ───┼─ candidates ─ selector ─ plan_selected ─ at a tool
+//! work ─ triggers ──┼─ plan ── Surfacing ───┼─ candidates ─ selector ─ plan_selected ─ with tools
 //! seen, budgets ────┘                       └─ left out, each with its reason
 //! ```
 //!
