@@ -212,7 +212,7 @@ impl Keeper {
     /// Removes contents older than the user's retention limit; entries of the journal stay. A
     /// failure is ignored: the next dream tries again.
     fn forget_old_contents(&self, settings: &Settings) {
-        /// Milliseconds of a day, the unit of `retention.days`.
+        /// Milliseconds of a day, the unit of `retention_days`.
         const DAY: i64 = 24 * 60 * 60 * 1_000;
         if let Some(days) = settings.get(keys::RETENTION_DAYS) {
             let kept = i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY);

@@ -286,7 +286,7 @@ impl Kit {
         self.path("memory/.journal/staging").join(staging)
     }
 
-    /// Text of a memory by its name.
+    /// Writes a memory file with this text.
     pub(crate) fn remember(&self, file: &str, text: &str) {
         self.put(&format!("memory/{file}"), text);
     }
