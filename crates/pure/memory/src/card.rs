@@ -71,8 +71,8 @@ impl Card {
 
     /// The card of a file whose front matter was read already.
     pub fn of(path: SafePath, topic: Topic, text: &str, modified: Millis) -> Self {
-        // First, because `topic` is taken apart below.
         Self {
+            // First, because the fields below take `topic` apart.
             manual: manual::is_manual(&path, &topic, text),
             path,
             name: topic.name,

@@ -126,7 +126,7 @@ pub fn is_pinned(path: &SafePath) -> bool {
     is_below(path, PINNED)
 }
 
-// A file that is itself called `pinned` or `logs` lies below nothing.
+/// True for a path inside a folder; a file that is itself called `pinned` or `logs` is not.
 fn is_below(path: &SafePath, folder: &str) -> bool {
     let mut parts = path.components();
     parts.next() == Some(folder) && parts.next().is_some()

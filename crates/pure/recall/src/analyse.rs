@@ -130,7 +130,7 @@ impl Analyser {
     pub(crate) fn units(&self, body: &str, mut found: impl FnMut(UnitEvent<'_>)) {
         let mut words = 0;
         self.tokeniser.each(body, |_, _| words += 1);
-        // Whole bodies are never cut by these limits.
+        // A short body stays one unit, whatever its lines.
         let (least, most) = if words > LONG_BODY {
             (UNIT_LEAST, UNIT_MOST)
         } else {

@@ -37,8 +37,7 @@ pub(crate) fn bash(workshop: &Workshop, input: &input::Bash) -> Reply {
         output_limit: COMMAND_OUTPUT,
     };
     let mut readable = workshop.places.readable().to_vec();
-    // Without its data every `git log` would fail, and history is the reason for most command
-    // lines.
+    // Without its data every command of git would fail.
     readable.extend(repository(&*workshop.files, workshop.places.working()));
     let finished = workshop
         .sandbox

@@ -101,8 +101,7 @@ pub fn check(
     check.files(&transaction);
     check.index();
     check.losses(&transaction);
-    // All checks run, because a model that is told every fault at once needs one more try, not
-    // five.
+    // All checks run, so that the user sees every fault of a dream and not only the first.
     check.sources(&transaction);
     if let Err(refusal) = transaction.vet(before) {
         check.refused(refusal);

@@ -50,6 +50,7 @@ pub(super) fn distil(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: 
         if !new.is_empty() {
             keep(snapshot, changes, &log, day, &new);
         }
+        // The mark counts only on a line of its own.
         let end = if text.ends_with('\n') { "" } else { "\n" };
         set(snapshot, &log, format!("{text}{end}{MARK}"));
         changes.push(Stated {

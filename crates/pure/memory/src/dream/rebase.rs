@@ -143,6 +143,7 @@ fn put_index(
     if !theirs && let Some(content) = staged.and_then(|operation| operation.content.as_deref()) {
         tidy::put(&mut result, String::from_utf8_lossy(content).into_owned());
     }
+    // A dream that changes nothing any more must not tidy the index in passing.
     let nothing = rebased.operations.is_empty() && staged.is_none();
     let text = tidy::settled(&result, limits.today, limits.index);
     if !nothing && text != now.index() {

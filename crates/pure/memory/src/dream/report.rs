@@ -104,7 +104,7 @@ fn section_of(heading: &str) -> Option<Section> {
     }
 }
 
-// A blank is needed, because `**bold**` and `---` begin alike.
+/// Item of a list. A blank is needed behind the mark, because `**bold**` and `---` begin alike.
 fn item_of(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(['-', '*', '+'])?;
     rest.starts_with(' ').then(|| rest.trim())

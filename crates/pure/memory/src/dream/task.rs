@@ -115,7 +115,7 @@ impl Task {
                 self.turn().tools += 1;
             }
             TaskEvent::Wrote(path) => {
-                // Never back: a screen shows from here on that there is something to undo.
+                // Never back: from here on a screen shows that the dream changes its copy.
                 self.phase = Phase::Updating;
                 self.files.insert(path);
             }

@@ -232,7 +232,7 @@ fn joined(lines: &[Line], missing: &[Ranked], unlisted: Option<usize>) -> String
     out
 }
 
-// A reserve stands for a further line, the remark.
+/// True if a text fits into the limits. A reserve stands for a further line, the remark.
 fn fits(text: &str, limits: Limits, reserve: usize) -> bool {
     let lines = text.lines().count() + usize::from(reserve > 0);
     lines <= limits.lines && text.len() + reserve <= limits.bytes

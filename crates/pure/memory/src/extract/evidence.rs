@@ -152,8 +152,8 @@ impl<'a> Evidence<'a> {
             .ok_or_else(|| RefusedWrite::Unsupported(claim.text.clone()))
     }
 
-    // Looks for the claim in recalled text. Names, days and negation must agree as well: an update
-    // of a recalled fact has most of its words.
+    /// True if recalled text has the claim. Names, days and negation must agree as well, because an
+    /// update of a recalled fact has most of its words.
     fn echoes(&self, claim: &Claim, wanted: &Wanted<'_>) -> bool {
         if Phrases::of(&claim.text).count() < LEAST_ECHO {
             return false;
@@ -238,7 +238,7 @@ impl<'a> Evidence<'a> {
         let open: BTreeSet<String> = terms.filter(|term| !covered(term)).cloned().collect();
         for heard in self.tools() {
             let source = heard.lines.iter().any(|line| {
-                // Two terms and half of the line: one shared word is chance.
+                // Two open terms, and half of the claim in one line: one shared word is chance.
                 open.intersection(&line.terms).count() >= 2
                     && share(&wanted.read.terms, &line.terms) >= 0.5
             });

@@ -306,6 +306,7 @@ fn cut_to(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text;
     }
+    // One less, for the ellipsis that marks the cut.
     let mut cut: String = text.chars().take(most.saturating_sub(1)).collect();
     if let Some(space) = cut.rfind(' ') {
         cut.truncate(space);
@@ -318,6 +319,7 @@ fn cut_to(text: &str, most: usize) -> String {
 fn without_lines(body: &str, unsupported: &[String]) -> String {
     let mut out = body.to_owned();
     for text in unsupported {
+        // Once: the same words may stand elsewhere as a supported sentence.
         out = out.replacen(text.as_str(), "", 1);
     }
     let empty = |line: &&str| {
@@ -390,6 +392,7 @@ fn place(
 /// New text for an existing file: keys of other tools stay, trust can only fall.
 fn updated(content: &str, old: &str, memory: &NewMemory, found: &Attribution) -> String {
     let before = Topic::read(old);
+    // Only lower: a rewrite by a more trusted speaker does not vouch for the lines it keeps.
     let trust = before
         .trust
         .map_or(found.trust, |trust| trust.min(found.trust));

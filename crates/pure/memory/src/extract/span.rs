@@ -97,6 +97,7 @@ pub fn spans(records: &[Record], after: Option<Seq>) -> Vec<Span> {
         .filter(|record| after.is_none_or(|seq| record.seq > seq));
     wanted
         .flat_map(|record| spans_of(record, &calls))
+        // Images and private parts leave empty texts behind.
         .filter(|span| !span.text.trim().is_empty())
         .collect()
 }

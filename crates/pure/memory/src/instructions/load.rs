@@ -143,6 +143,7 @@ impl Loader<'_> {
     /// Markdown files below a directory, ordered by name.
     fn rule_files(&self, directory: &Path) -> Vec<PathBuf> {
         let mut files = Vec::new();
+        // By real path: two links to one folder would load its rules twice.
         let mut visited = BTreeSet::new();
         self.walk(directory, RULE_LEVELS, &mut visited, &mut files);
         files

@@ -181,7 +181,7 @@ pub(super) fn mentions(text: &str) -> Vec<Mention> {
     found
 }
 
-// Inline code spans line ends but not paragraphs, so a paragraph is the unit.
+/// Adds the mentions of a paragraph, which is the unit because inline code may span its line ends.
 fn in_paragraph(text: &str, range: Range<usize>, found: &mut Vec<Mention>) {
     let paragraph = &text[range.clone()];
     if !paragraph.contains('@') {

@@ -320,8 +320,8 @@ impl<'a> Taking<'a> {
             };
             let found = Found {
                 path: normal(&path),
-                scope: outer.scope,
                 // An include inherits the owner: text must not gain priority by being included.
+                scope: outer.scope,
                 within: outer.within.clone(),
                 base: None,
                 included_by: Some(includer.clone()),
@@ -367,7 +367,8 @@ impl<'a> Taking<'a> {
         self.with.source.is_file(path) && real.is_some_and(|real| !self.loaded.seen.contains(&real))
     }
 
-    // Decides by real paths only: a link inside the project may lead anywhere.
+    /// Permission to read a file, by real paths only, because a link in the project may lead
+    /// anywhere.
     fn may_read(&self, found: &Found, real: &Path) -> bool {
         let inside = |directory: &PathBuf| {
             let directory = self.with.source.real_path(directory);

@@ -184,7 +184,8 @@ impl<'a> Fields<'a> {
         self.0.get(field).filter(|value| !value.is_null())
     }
 
-    // Silently ignored, a misspelt optional field would do something else than the model meant.
+    /// Refuses unknown fields: ignored, a misspelt one would do something else than the model
+    /// meant.
     fn only(&self, command: &'static str, known: &[&str]) -> Result<(), InputError> {
         let unknown = self
             .0

@@ -10,8 +10,8 @@
 //! If the documentation is silent, the text names the argument and the way out.
 //!
 //! # Lines
-//! A line end closes a line; it does not open another one. `"a
-//! "` has one line, an empty file has none.
+//! A line end closes a line; it does not open another one. `"a\n"` has one line, an empty file has
+//! none.
 //!
 //! # Not here
 //! Secrets, pinned files, budgets and provenance ([`crate::transaction::Transaction::vet`], applied

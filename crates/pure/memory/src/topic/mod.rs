@@ -185,7 +185,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-// YAML reads `name: 42` and `name: true` as no text; people mean one.
+/// Text of a scalar. YAML reads `name: 42` and `name: true` as no text, though people mean one.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -195,7 +195,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-// A single value in place of a list is the usual slip in hand-written front matter.
+/// Texts of a list, or of a single value instead of one: a usual slip in hand-written files.
 fn strings(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().filter_map(scalar).collect(),

@@ -109,9 +109,8 @@ pub fn place(snapshot: &Snapshot, memory: &NewMemory) -> Placement {
             continue;
         };
         let overlap = sketch.overlap(&other).jaccard;
+        // The kind of likeness first: a verbatim copy wins over a longer text that merely overlaps.
         let better = best
-            // The kind of likeness first: a verbatim copy wins over a longer text that merely
-            // overlaps.
             .as_ref()
             .is_none_or(|(known, most, _)| (likeness, overlap) > (*known, *most));
         if better {
@@ -176,7 +175,7 @@ pub fn add(snapshot: &Snapshot, memory: &NewMemory, author: Author, reason: &str
                 index_text = supersede_in(&mut transaction, snapshot, other, path, &index_text);
             }
             let mut text = render(&memory);
-            // Both stay in force, and each reader of the new one is told about the other.
+            // Both stay in force; the new file names the one that it contradicts.
             if !overtakes {
                 text = topic::edit(&text, &[Field::Contradicts(vec![other.to_string()])]);
                 memory
@@ -219,6 +218,7 @@ fn merge_into(
     };
     let text = file.text();
     let topic = Topic::read(&text);
+    // By words, so that another bullet or a full stop does not make a line new.
     let has = |line: &str| text.lines().any(|old| same_words(old, line));
     let new: Vec<&str> = memory
         .body

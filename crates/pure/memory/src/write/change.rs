@@ -218,6 +218,7 @@ fn moved(
             );
             format!("{head}{line}{end}{tail}")
         }
+        // A memory without a line gets one now, or pinning would leave it unlisted.
         None => listed(&index_text, to, &text),
     };
     // A guard only: no topic is called `MEMORY.md`, and the index may not be changed twice.

@@ -80,7 +80,7 @@ impl Evidence {
     }
 }
 
-// A collection of one document has no crowd, and an empty query no worth.
+/// Quotient, or zero without a whole: an empty query has no worth to divide by.
 fn ratio(part: f32, whole: f32) -> f32 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }

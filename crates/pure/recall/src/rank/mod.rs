@@ -144,7 +144,7 @@ impl Searcher {
             })
             .collect();
         if weights.rules && is_request(query.text) {
-            // Last, since a rule has no confidence of its own to be measured by.
+            // Last: rules take places by rank alone and must not shift the margins of confidence.
             self.place_rules(&mut hits, query.top, scratch);
         }
         hits

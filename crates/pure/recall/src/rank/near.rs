@@ -140,7 +140,8 @@ impl Eyes {
     }
 }
 
-// Falls off fast: adjacent words are a phrase, six words apart they merely share a clause.
+/// Worth of a distance between two words. It falls off fast, since adjacent words are a phrase and
+/// those six words apart merely share a clause.
 fn closeness(distance: usize) -> f32 {
     match distance {
         1 => 1.0,

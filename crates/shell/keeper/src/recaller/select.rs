@@ -48,7 +48,7 @@ pub(super) fn ask(
     prompt: &str,
     most: usize,
 ) -> Option<Selection> {
-    // Without a runtime (a command that recalls once) no answer could arrive.
+    // Without a runtime no answer could arrive.
     let runtime = tokio::runtime::Handle::try_current().ok()?;
     if most == 0 || keeper.background_model().is_err() {
         return None;

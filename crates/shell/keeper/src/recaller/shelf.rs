@@ -42,7 +42,8 @@ struct Kept {
 }
 
 impl Kept {
-    // Cards are decoded again only after a change: a directory may hold thousands.
+    /// Takes the triggered cards over if nothing changed, since decoding thousands of cards costs
+    /// time.
     fn new(scan: Scan, before: Option<(Vec<Card>, bool)>) -> Self {
         let unchanged = scan.read == 0 && scan.outdated == 0;
         let triggered = match before {

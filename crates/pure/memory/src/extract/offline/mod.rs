@@ -63,6 +63,7 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
             // A reason belongs to its rule; alone it would be a memory without a subject.
             let reason = rest.next_if(|next| gives_a_reason(next));
             let memory = shape::memory(&hit, reason.map(|next| next.text.as_str()), span);
+            // People repeat a rule within a conversation; it is proposed once.
             let fresh = |other: &Proposal| other.memory.description != memory.description;
             let wanted = is_wanted(&hit, &memory, known);
             if wanted && found.iter().all(fresh) && is_new(snapshot, &memory) {

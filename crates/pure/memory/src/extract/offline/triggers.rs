@@ -131,7 +131,8 @@ fn named_paths(text: &str) -> Vec<String> {
     found
 }
 
-// Sorted, because the list is written to a file and must not change from run to run.
+/// Items in order, each once, because the list is written to a file and must not change from run to
+/// run.
 fn unique(items: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = items.collect();
     all.sort();
