@@ -1,4 +1,11 @@
 //! Grep: files by their content.
+//!
+//! # Model
+//! Files come from the walk, one by one, and are searched as streams with bounded memory. Limits on
+//! time, lines and bytes end the search early, and the result says which one did.
+//!
+//! # Not here
+//! The walk and its ignore rules (`walk`); matching names (`glob`).
 
 use crate::glob::Wanted;
 use crate::host::Workshop;

@@ -1,4 +1,11 @@
 //! Host of the tools of a side task.
+//!
+//! # Model
+//! A call is parsed, run on a thread of its own, and answered with a text: a result, a failure, or
+//! a denial, which is also listed.
+//!
+//! # Not here
+//! The tools themselves (`read`, `grep`, `glob`, `bash`, `edit`); places (`places`).
 
 use crate::background::on_thread;
 use crate::definitions::{READING_TOOLS, TOOL_NAMES};

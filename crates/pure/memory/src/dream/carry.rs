@@ -1,4 +1,7 @@
 //! Companions of a merge: trust, sources, keys of other tools, links.
+//!
+//! # Not here
+//! The decision to merge, and the text of the result (`merge`).
 
 use super::merge::{Memory, again, is_untouchable, set};
 use super::{Stated, What};

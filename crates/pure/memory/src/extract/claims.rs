@@ -1,4 +1,12 @@
 //! Claims of a text, in a form that can be looked for in another text.
+//!
+//! # Model
+//! A memory file is cut into sentences, each with its place (statement, reason, application). A
+//! sentence is read as stems, exact names and numbers, days, and clauses with their negation; a
+//! source must share enough of the first and all of the others.
+//!
+//! # Not here
+//! The comparison with a conversation (`evidence`); the sense of a user's sentence (`sentence`).
 
 use super::phrases::{Phrases, listed, visible};
 use crate::topic::Topic;

@@ -1,4 +1,12 @@
 //! Decision to extract after a query, and the cursor of extraction.
+//!
+//! # Model
+//! [`decide`] looks at the facts of a query in a fixed order and names the first that speaks
+//! against extraction. The [`Cursor`] is the last record dealt with: it moves on success and for a
+//! direct write, stays on failure, and never goes back.
+//!
+//! # Not here
+//! One extraction at a time ([`super::queue`]); collecting the facts (`dormouse-keeper`).
 
 use dormouse_core::id::Seq;
 use serde::{Deserialize, Serialize};

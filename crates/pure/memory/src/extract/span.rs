@@ -1,4 +1,12 @@
 //! Spans: the conversation cut by speaker.
+//!
+//! # Model
+//! Records go in, [`Span`]s come out, each with one speaker and one way into the conversation. A
+//! result inherits its source from the call it answers; a message of the user's side is cut
+//! further, because clients and pastes share it with the user.
+//!
+//! # Not here
+//! Cutting a message (`cut`); reading the log (`dormouse-keeper`).
 
 use super::cut::{Part, cut, without_private};
 use crate::trust::{Origin, Speaker, Trust};

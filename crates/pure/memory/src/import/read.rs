@@ -1,4 +1,8 @@
 //! Reading one file of another tool as memories.
+//!
+//! # Not here
+//! Duplicates, secrets and trust, which all formats share ([`super::import`]); names in the
+//! directory (`plan`).
 
 use super::{Format, Why};
 use crate::index;

@@ -1,4 +1,7 @@
 //! Index compared with the files there are.
+//!
+//! # Not here
+//! The index of a dream, which also keeps its limits ([`crate::dream`]).
 
 use super::{Entry, LONGEST_LINE, entries, line};
 use crate::snapshot::{PINNED, Snapshot};

@@ -1,4 +1,11 @@
 //! Search for instruction files, in order of priority.
+//!
+//! # Model
+//! Places are visited from the most general to the most special; each file found is handed to
+//! `take`. Directories below the working directory are visited when a file in them is read.
+//!
+//! # Not here
+//! Reading a file and its includes (`take`); text of the prompt (`render`).
 
 use super::parts::{File, Loaded, Scope};
 use super::places::{Approvals, Limits, MemoryIndex, Places};

@@ -1,4 +1,11 @@
 //! Rules that hold for some files only.
+//!
+//! # Model
+//! Front matter lists globs relative to a directory. Usable ones are compiled; bad ones are
+//! reported, and the others still hold.
+//!
+//! # Not here
+//! Finding rule files (`load`); their includes (`take`).
 
 use super::parts::File;
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};

@@ -1,4 +1,12 @@
 //! Loading of one file with its includes.
+//!
+//! # Model
+//! A found file is judged by its real path before it is read: repeated, waiting for approval, or
+//! too many. Then it is read, prepared, and its includes are taken behind it. Rules with patterns
+//! are put aside until all files that always hold are known.
+//!
+//! # Not here
+//! Mentions in a text (`markdown`); the places of files (`load`).
 
 use super::load::{Loader, is_markdown, normal};
 use super::markdown::Mention;

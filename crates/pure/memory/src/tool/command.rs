@@ -1,5 +1,8 @@
 //! Input of the tool, read strictly: a field that is missing, of the wrong type or unknown is
 //! named, so that the model can put it right.
+//!
+//! # Not here
+//! Paths (`place`); carrying a command out (`view`, `edit`, `remove`).
 
 use super::place::Place;
 use super::text::shorten;

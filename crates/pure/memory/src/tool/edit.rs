@@ -1,4 +1,7 @@
 //! Commands that create and change files.
+//!
+//! # Not here
+//! Applying the changes: they are returned, and the caller makes them in one transaction.
 
 use super::answer::{Answer, Change};
 use super::command::Overwrite;

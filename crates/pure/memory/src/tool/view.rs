@@ -1,4 +1,7 @@
 //! Commands that show directories and files.
+//!
+//! # Not here
+//! Numbers, sizes and remarks in the provider's format (`text`).
 
 use super::answer::Answer;
 use super::command::LineRange;

@@ -1,4 +1,11 @@
 //! Edits of front matter that touch nothing else.
+//!
+//! # Model
+//! Each field replaces the lines of its key, or is appended behind the last one; every byte outside
+//! these lines is copied. Values are written on one line of YAML that other readers understand.
+//!
+//! # Not here
+//! Reading front matter (`front`); changes of the body ([`crate::write`](mod@crate::write)).
 
 use super::front::split;
 use super::{Kind, Triggers};

@@ -1,4 +1,12 @@
 //! Adding a memory, or finding the file that has it already.
+//!
+//! # Model
+//! The most similar memory decides: the same statement makes the new one known, a near one takes in
+//! its new lines, a contrary one stays beside it or is overtaken, and without any it gets a file
+//! and a line in the index.
+//!
+//! # Not here
+//! Likeness of texts (`dormouse_text::duplicates`); merging memories that exist ([`crate::dream`]).
 
 use super::{listed, put_index, supersede_in};
 use crate::index;

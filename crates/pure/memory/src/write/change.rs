@@ -1,4 +1,7 @@
 //! Changing, moving and dropping memories.
+//!
+//! # Not here
+//! Adding and merging (`add`); edits of single keys ([`crate::topic`]).
 
 use super::{listed, put_index};
 use crate::index;

@@ -6,6 +6,9 @@
 //! Ids and times are believed only if entries are short, as turns are: whole sessions are numbered,
 //! too, and are no pieces of anything. Neighbours are entries that follow each other in the set and
 //! have the same parent.
+//!
+//! # Not here
+//! Parents of memories in use: those are notes that stand alone.
 
 use super::Entry;
 use std::collections::HashMap;

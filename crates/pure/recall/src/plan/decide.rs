@@ -1,4 +1,12 @@
 //! Decisions of the plan.
+//!
+//! # Model
+//! A planner goes through triggered rules, then hits, best first. Each memory is decided on once:
+//! objections first, then confidence, then room; the rest become candidates for the small model
+//! until those are enough.
+//!
+//! # Not here
+//! The types of a plan ([`super`]); detection of a wish to do without memory (`ignore`).
 
 use super::{
     Budgets, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, documentation, ignore,

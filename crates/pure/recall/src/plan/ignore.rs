@@ -4,6 +4,9 @@
 //! A word that turns memory off, a few words that may stand between, and memory itself at the end
 //! of its phrase: "ignore your memory", "ohne dein Gedächtnis". Talk about a computer's memory
 //! ("without memory leaks", "ignore memory warnings") goes on behind the word and is not meant.
+//!
+//! # Not here
+//! Switching memory off for good: that is the setting `memory`.
 
 /// Words for the memory that Dormouse keeps.
 const MEMORY: [&str; 6] = [

@@ -1,5 +1,8 @@
 //! Second look at a candidate, word by word: the query's words it has, and those that stand
 //! together as in the query.
+//!
+//! # Not here
+//! The pairs of the query (`plan`); the use of the result (`confidence` and the search itself).
 
 use super::plan::Plan;
 use crate::searcher::Searcher;

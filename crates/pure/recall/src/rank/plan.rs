@@ -1,4 +1,11 @@
 //! Terms to look up for a query, each with its weight.
+//!
+//! # Model
+//! A word that occurs is looked up with its inflected relatives; one that is nowhere is replaced by
+//! words that begin alike, at a discount. Rarity weighs them, by the documents that are left.
+//!
+//! # Not here
+//! Cutting a text into terms (`analyse`); the passes over the postings (`score`).
 
 use super::score::rarity;
 use crate::analyse::{QueryTerm, Sort};

@@ -1,4 +1,12 @@
 //! Passes over the postings: documents, passages, wholes.
+//!
+//! # Model
+//! Each pass sums the counts of a term's lookups first and lets the sum saturate, so that a word
+//! and its relatives count as one word. Buffers are reused between searches and zeroed term by
+//! term.
+//!
+//! # Not here
+//! The terms and their weights (`plan`); adding the three passes up ([`super`]).
 
 use super::Scratch;
 use super::plan::{Plan, Planned};

@@ -1,4 +1,12 @@
 //! Writing of a segment.
+//!
+//! # Model
+//! Documents are added one by one; terms are numbered by first use and renumbered in sorted order
+//! at the end. Everything is counted before it is written, and too much text is an error, not a
+//! broken index.
+//!
+//! # Not here
+//! Reading (`open`); the analysis of text (`analyse`).
 
 use super::{CHECKED_FROM, GAP, HEADER, MAGIC, SECTIONS, Segment, VERSION};
 use crate::analyse::{Analyser, Sort, Term, UnitEvent};

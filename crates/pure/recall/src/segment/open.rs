@@ -1,4 +1,12 @@
 //! Reading of a segment in place.
+//!
+//! # Model
+//! Opening checks header, checksum and sizes once. Every later read is an offset computed from a
+//! number, and an offset outside the bytes reads as zero or nothing, so that a forged index cannot
+//! crash a search.
+//!
+//! # Not here
+//! Writing (`build`); documents that were removed or added since ([`crate::Searcher`]).
 
 use super::{
     CHECKED_FROM, DOCUMENT, DOCUMENTS, HEADER, MAGIC, PAYLOAD_ENDS, PAYLOADS, POSTING, POSTINGS,

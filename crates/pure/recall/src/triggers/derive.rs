@@ -1,4 +1,8 @@
 //! Guesses from a text about the work it applies to.
+//!
+//! # Not here
+//! Matching triggers with the work ([`super::matching`]); triggers of the offline extraction, which
+//! has its own short lists (`dormouse_memory::extract`).
 
 use super::languages;
 use super::programs::{

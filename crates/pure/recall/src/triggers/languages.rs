@@ -1,4 +1,7 @@
 //! Languages, with the endings of their files and the words that texts use for them.
+//!
+//! # Not here
+//! Natural languages (`dormouse_text::words`).
 
 /// Programming language, as files and texts show it.
 struct Language {

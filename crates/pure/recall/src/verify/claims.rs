@@ -1,4 +1,11 @@
 //! Concrete claims of a text.
+//!
+//! # Model
+//! Words with the shape of a path, symbol, commit, flag or address are claims, if little else could
+//! be meant. Code blocks and sentences about missing things make none.
+//!
+//! # Not here
+//! Shapes of words (`dormouse_text::atoms`); looking claims up ([`super::Facts`]).
 
 use crate::files::{is_file, is_folder};
 use crate::neutral::Fences;

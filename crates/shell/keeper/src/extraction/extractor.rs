@@ -1,4 +1,12 @@
 //! Extraction from a running session: its time, its queue, and taking in its result.
+//!
+//! # Model
+//! After each turn the facts go to the gate; a job runs as a task of its own and shares nothing
+//! with the session but its ports. The session takes the result in between turns, so that records
+//! are written by one side only.
+//!
+//! # Not here
+//! The work of a job ([`super`]); the gate and the queue (`dormouse_memory::extract`).
 
 use super::{CURSOR, Extracted, RunKind};
 use crate::keeper::Keeper;

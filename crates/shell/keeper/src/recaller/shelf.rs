@@ -1,4 +1,12 @@
 //! Shelf: one directory that is recalled from.
+//!
+//! # Model
+//! It keeps the last scan of its directory, so that the next prompt pays only for files that
+//! changed. Finding ranks with earlier use as a small bonus; showing reads, checks and renders the
+//! picked files.
+//!
+//! # Not here
+//! The cache on disk (`dormouse-memdir`); the choice of memories (`dormouse-recall`).
 
 use super::Shown;
 use crate::keeper::Keeper;

@@ -1,4 +1,12 @@
 //! Cues: the ways in which people mark a sentence as worth keeping.
+//!
+//! # Model
+//! Phrase lists in English and German, tried in a fixed order; the first that fits decides on the
+//! kind. A sentence that points to something at hand or belongs to a task fits none, unless it says
+//! that it stands for longer.
+//!
+//! # Not here
+//! Cues for facts (`facts`); the memory made of a hit (`shape`).
 
 use super::facts::{dated, decision, reference};
 use crate::extract::evidence::confirms;

@@ -1,4 +1,12 @@
 //! Shape of a memory made from a sentence.
+//!
+//! # Model
+//! The rule comes first, in the user's words; its reason, from the same sentence or the next, and
+//! its application follow under labels. Relative dates get their day, and an end that is still to
+//! come ends the memory.
+//!
+//! # Not here
+//! The choice of sentences (`cues`); triggers of a rule (`triggers`).
 
 use super::cues::{Cue, Hit};
 use super::triggers::triggers_for;

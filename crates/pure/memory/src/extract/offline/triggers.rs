@@ -1,4 +1,7 @@
 //! Triggers of a standing rule, derived from its words.
+//!
+//! # Not here
+//! Triggers guessed with more context, and matching them with the work (`dormouse-recall`).
 
 use crate::extract::phrases::Phrases;
 use crate::topic::{Kind, Triggers};
