@@ -1,16 +1,16 @@
-//! Memories brought into a conversation.
+//! Recall of memories into a conversation.
 //!
 //! # Model
 //! A [`Recaller`] is the companion of a session. With the user's prompt it ranks all memories and
-//! puts in what it is sure of; rules that the work at hand triggers come first. What it is not sure
-//! of, a small model may choose from, beside the conversation: its choice goes in with the next tool
-//! results, or not at all. What goes in is checked against the working tree and shown as data.
+//! shows those above the bar; rules that the work at hand triggers come first. From the others a
+//! small model may choose, beside the conversation: its choice goes in with the next tool results,
+//! or not at all. Shown memories are checked against the working tree and shown as data.
 //!
 //! It never holds the conversation up: without a model, with a slow one, with a broken directory or
-//! a slow disk, the request leaves without what is missing.
+//! a slow disk, the request leaves without the missing memories.
 //!
 //! # Not here
-//! Ranking, and which memories go in with which reasons: `dormouse-recall`.
+//! Ranking, and the plan with its reasons: `dormouse-recall`.
 
 mod select;
 mod shelf;
@@ -33,20 +33,20 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The conversation waits no longer than this for what the disk has.
+/// Timeout of a look at the disk. A scan takes milliseconds; a user notices a second.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// A conversation without memories.
+/// Conversation that has no memories yet.
 static NOTHING_SEEN: dormouse_recall::Seen = dormouse_recall::Seen {
     surfaced: BTreeSet::new(),
     bytes: 0,
     read: BTreeSet::new(),
 };
 
-/// What happened to memories, in the private directory's own folder.
+/// Usage records, in the private directory's own folder.
 const USAGE: &str = ".cache/usage.jsonl";
 
-/// The companion of a session that brings memories in.
+/// Companion of a session that shows memories.
 #[derive(Clone, Debug)]
 pub struct Recaller {
     inner: Arc<Inner>,
@@ -55,37 +55,37 @@ pub struct Recaller {
 #[derive(Debug)]
 struct Inner {
     keeper: Arc<Keeper>,
-    /// The directories that are recalled from: the team's only where its folder is trusted.
+    /// Directories that are recalled from: the team's only if its folder is trusted.
     shelves: Vec<Shelf>,
     turn: Mutex<Turn>,
 }
 
-/// What is known within a turn.
+/// State of a turn.
 #[derive(Debug, Default)]
 struct Turn {
-    /// Which turn it is; what belongs to an earlier one comes too late.
+    /// Number of the turn; results of an earlier one come too late.
     number: u64,
     prompt: String,
     work: Work,
-    /// The small model's choices, one a directory, as far as they are.
+    /// Choices of the small model, one a directory, as far as they are asked for.
     selections: Vec<Selection>,
-    /// What was decided in this turn, for people.
+    /// Decisions of this turn, for people.
     last: Option<Surfacing>,
-    /// Memories of this turn with their text, to see whether they were of use.
+    /// Memories of this turn with their text, to detect their use.
     shown: Vec<(SafePath, String)>,
     calls: Vec<String>,
 }
 
-/// A memory that goes in, with its text.
+/// Memory to be shown, with its text.
 struct Shown {
     injection: Injection,
     path: SafePath,
     text: String,
-    /// It lies in the directory whose usage is counted.
+    /// True if it lies in the directory whose usage is counted.
     counted: bool,
 }
 
-/// What was found for a prompt.
+/// Hits for a prompt in one directory.
 struct Found {
     shelf: Shelf,
     hits: Vec<Hit>,
@@ -93,7 +93,7 @@ struct Found {
 }
 
 impl Recaller {
-    /// The companion of one session.
+    /// Companion of one session.
     pub fn new(keeper: Arc<Keeper>) -> Self {
         let team = keeper.team.as_ref().filter(|team| team.trusted);
         let team = team.map(|team| Shelf::new(team.dir.clone()));
@@ -109,17 +109,17 @@ impl Recaller {
         }
     }
 
-    /// What was decided in this turn, with the reasons.
+    /// Decisions of this turn, with the reasons.
     pub fn last(&self) -> Option<Surfacing> {
         self.inner.turn().last.clone()
     }
 
-    /// The answer is there: notes which of the memories shown were of use. Ranking and forgetting
-    /// are fed by it.
+    /// Records which of the shown memories were of use, once the answer is there. Ranking and
+    /// forgetting are fed by it.
     pub fn answered(&self, answer: &str) {
         let (shown, prompt, calls) = {
             let mut turn = self.inner.turn();
-            // Taken: an answer counts once.
+            // Taken, because an answer counts once.
             let shown = std::mem::take(&mut turn.shown);
             (shown, turn.prompt.clone(), turn.calls.clone())
         };
@@ -175,8 +175,8 @@ impl Companion for Recaller {
     }
 
     fn on_end(&self) {
-        // What the small model has not said by now comes too late: it was not shown and does not
-        // count as shown.
+        // A choice that the small model has not made by now comes too late: it was not shown and
+        // does not count as shown.
         let mut turn = self.inner.turn();
         turn.number += 1;
         turn.selections.clear();
@@ -187,8 +187,8 @@ impl Companion for Recaller {
     }
 }
 
-/// Looks at disks where it holds nobody up. What takes too long does not go in and does not count as
-/// shown; a panic is no memory.
+/// Looks at disks on the blocking pool. On timeout or panic nothing is injected and nothing is
+/// recorded as shown.
 fn beside(
     inner: Arc<Inner>,
     number: u64,
@@ -201,6 +201,7 @@ fn beside(
             return Vec::new();
         };
         let mut turn = inner.turn();
+        // The turn ended meanwhile: the result belongs to a prompt that was answered already.
         if turn.number != number {
             return Vec::new();
         }
@@ -215,7 +216,7 @@ fn beside(
     })
 }
 
-/// The input of a call; null if it is none.
+/// Input of a call; null if it has none.
 fn input_of(call: &ToolCall) -> Value {
     let block: Value = serde_json::from_slice(call.block.bytes()).unwrap_or_default();
     block.get("input").cloned().unwrap_or_default()
@@ -226,7 +227,7 @@ impl Inner {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What goes in with the prompt; the small model is asked about the rest.
+    /// Memories to show with the prompt; the small model is asked about the others.
     fn prompted(&self, number: u64, seen: &Seen) -> Vec<Shown> {
         let settings = self.keeper.settings();
         if !settings.switch(keys::RECALL).is_on() {
@@ -238,6 +239,7 @@ impl Inner {
         };
         let mut shown = Vec::new();
         for found in self.find(&prompt, &settings) {
+            // With the memories of the directories before: they share one budget.
             let before = found.shelf.seen(seen, &shown);
             let request = Request {
                 prompt: &prompt,
@@ -253,6 +255,7 @@ impl Inner {
             let room = budgets(&settings, shown.len()).files;
             if let Some(selection) = self.ask_selector(found, surfacing, &prompt, room) {
                 let mut turn = self.turn();
+                // Asked for a prompt that is no longer the present one.
                 if turn.number == number {
                     turn.selections.push(selection);
                 }
@@ -261,7 +264,7 @@ impl Inner {
         shown
     }
 
-    /// What goes in with tool results: rules for the work, and the small model's choice.
+    /// Memories to show with tool results: rules for the work, and the small model's choice.
     fn worked(&self, seen: &Seen, moved: bool) -> Vec<Shown> {
         let settings = self.keeper.settings();
         if !settings.switch(keys::RECALL).is_on() {
@@ -295,6 +298,7 @@ impl Inner {
             let surfacing = plan_selected(&request, &selected);
             shown.extend(self.show(&shelf, &surfacing, &settings));
         }
+        // Rules were matched against the same work before; matching again would find the same.
         let shelves = if moved {
             self.shelves.clone()
         } else {
@@ -326,7 +330,7 @@ impl Inner {
         found.collect()
     }
 
-    /// Checks and renders what was picked, and notes the decision.
+    /// Checks and renders the picked memories, and records the decision.
     fn show(&self, shelf: &Shelf, surfacing: &Surfacing, settings: &Settings) -> Vec<Shown> {
         let shown = shelf.show(&self.keeper, surfacing, settings);
         let mut turn = self.turn();
@@ -370,7 +374,7 @@ fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// The limits, where some memories go in already at this moment.
+/// Limits, with some memories going in already at this moment.
 fn budgets(settings: &Settings, taken: usize) -> Budgets {
     Budgets {
         files: size(settings.get(keys::RECALL_FILES)).saturating_sub(taken),

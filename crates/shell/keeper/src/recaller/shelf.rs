@@ -1,4 +1,12 @@
-//! One directory that is recalled from.
+//! Shelf: one directory that is recalled from.
+//!
+//! # Model
+//! It keeps the last scan of its directory, so that the next prompt pays only for files that
+//! changed. Finding ranks with earlier use as a small bonus; showing reads, checks and renders the
+//! picked files.
+//!
+//! # Not here
+//! The cache on disk (`dormouse-memdir`); the choice of memories (`dormouse-recall`).
 
 use super::Shown;
 use crate::keeper::Keeper;
@@ -20,27 +28,30 @@ use dormouse_system::OptionalFile as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How much having been of use counts among memories that fit about equally well.
+/// Share by which earlier use can change a score. Small, so that it only decides between memories
+/// that fit about equally well.
 const USE_BONUS: f32 = 0.05;
-/// More of what happened to memories is not read.
+/// Most bytes of usage records that are read; twice what a full book has.
 const MOST_USAGE: u64 = 4 * 1024 * 1024;
 
-/// A directory. Clones share what was found out about it.
+/// Memory directory with its last scan. Clones share the scan.
 #[derive(Clone, Debug)]
 pub(super) struct Shelf {
     dir: MemoryDir,
     kept: Arc<Mutex<Option<Kept>>>,
 }
 
-/// The last scan: the next one reads only what changed since.
+/// Last scan: the next one reads only files that changed since.
 #[derive(Debug)]
 struct Kept {
     scan: Scan,
-    /// The memories that some work triggers.
+    /// Memories that some work triggers.
     triggered: Vec<Card>,
 }
 
 impl Kept {
+    /// Takes the triggered cards over if nothing changed, since decoding thousands of cards costs
+    /// time.
     fn new(scan: Scan, before: Option<(Vec<Card>, bool)>) -> Self {
         let unchanged = scan.read == 0 && scan.outdated == 0;
         let triggered = match before {
@@ -75,6 +86,7 @@ impl Kept {
             });
             cards.push(card);
         }
+        // The bonus may have changed the order; the plan takes the best first.
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         for card in &self.triggered {
             if cards.iter().all(|known| known.path != card.path) {
@@ -96,6 +108,7 @@ impl Shelf {
     /// Looks at all memories as they are now.
     fn look<T>(&self, look: impl FnOnce(&Kept) -> T) -> Result<T, MemdirError> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // Taken, so that a failed scan is not kept and the next look starts anew.
         let now = match kept.take() {
             Some(Kept { scan, triggered }) => {
                 let unchanged = scan.read == 0 && scan.outdated == 0;
@@ -107,10 +120,11 @@ impl Shelf {
     }
 
     /// Writes the index anew if so much changed that it is worth it. Reads everything: to be called
-    /// where nobody waits.
+    /// when no request waits.
     pub(super) fn refresh(&self) {
         let worth =
             |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.scan.wants_rewrite());
+        // Released before the long scan: the next prompt needs the lock.
         if !worth(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
             return;
         }
@@ -120,7 +134,7 @@ impl Shelf {
         }
     }
 
-    /// Whether it is this directory.
+    /// True if it is this directory.
     pub(super) fn is(&self, dir: &MemoryDir) -> bool {
         self.dir.root() == dir.root()
     }
@@ -129,13 +143,14 @@ impl Shelf {
         self.dir.root().join(path.as_path()).display().to_string()
     }
 
-    /// A file of this directory, by the name it has elsewhere.
+    /// File of this directory, by the absolute path it has in the conversation.
     fn own(&self, name: &str) -> Option<SafePath> {
         let inside = Path::new(name).strip_prefix(self.dir.root()).ok()?;
         SafePath::parse(inside.to_str()?).ok()
     }
 
-    /// What the conversation has of this directory, with what goes in at this moment.
+    /// Memory of this directory that the conversation has, with the memories that go in at this
+    /// moment.
     pub(super) fn seen(&self, seen: &SeenByModel, now: &[Shown]) -> Seen {
         let now = now.iter().flat_map(|shown| &shown.injection.memories);
         let before = seen.memories.iter().map(|(name, bytes)| (name, *bytes));
@@ -155,7 +170,7 @@ impl Shelf {
         }
     }
 
-    /// The best memories for a prompt, and what is known of them and of those with triggers.
+    /// Best memories for a prompt, with the cards of these and of those with triggers.
     pub(super) fn find(
         &self,
         prompt: &str,
@@ -166,7 +181,7 @@ impl Shelf {
         self.look(|kept| kept.find(prompt, top, now, &usage))
     }
 
-    /// The memories that some work triggers.
+    /// Memories that some work triggers.
     pub(super) fn with_triggers(&self) -> Result<Vec<Card>, MemdirError> {
         self.look(|kept| kept.triggered.clone())
     }
@@ -178,8 +193,8 @@ impl Shelf {
         Book::decode(&String::from_utf8_lossy(&bytes))
     }
 
-    /// The memories that were picked, as they are shown. One that is gone meanwhile is left out, and
-    /// one whose claims all fail is held back.
+    /// Picked memories, as they are shown. One that is gone meanwhile is left out, and one whose
+    /// claims all fail is held back.
     pub(super) fn show(
         &self,
         keeper: &Keeper,
@@ -191,6 +206,7 @@ impl Shelf {
             .iter()
             .filter_map(|pick| Some((pick.path.clone(), self.dir.read(&pick.path).ok()??)));
         let read: Vec<(SafePath, StoredFile)> = read.collect();
+        // One walk over the tree for all of them.
         let all: Vec<_> = read
             .iter()
             .flat_map(|(_, file)| claims(&file.text()))
