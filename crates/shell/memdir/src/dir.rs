@@ -46,7 +46,7 @@ pub struct Look {
 }
 
 /// A file that is left out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Skipped {
     /// Which.
     pub path: PathBuf,

@@ -44,6 +44,13 @@ const RACY_MILLIS: i64 = 20;
 
 type Result<T> = std::result::Result<T, MemdirError>;
 
+/// Permission of a scan to write the cache where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NewCache {
+    Write,
+    Leave,
+}
+
 /// All memories, ready to be searched.
 #[derive(Debug)]
 pub struct Scan {
@@ -95,6 +102,16 @@ impl MemoryDir {
     /// All memories, ready to be searched. Files that have not changed since the cache was written
     /// are not read. Without a cache all are, and one is written.
     pub fn scan(&self) -> Result<Scan> {
+        self.scan_with(NewCache::Write)
+    }
+
+    /// The same without writing anything, for a caller that only asks. Gives the same answers as
+    /// [`MemoryDir::scan`], with a cache or without.
+    pub fn peek(&self) -> Result<Scan> {
+        self.scan_with(NewCache::Leave)
+    }
+
+    fn scan_with(&self, new_cache: NewCache) -> Result<Scan> {
         // The index is opened while the directory is walked: neither needs the other, and each takes
         // about as long.
         let (opened, walk) = thread::scope(|scope| {
@@ -106,20 +123,24 @@ impl MemoryDir {
             (opening.join().ok().flatten(), walk)
         });
         let (base, unchanged) = opened.unzip();
-        self.scan_from(base, unchanged, Some(walk?))
+        self.scan_from(base, unchanged, Some(walk?), new_cache)
     }
 
     /// The same once more, for a process that has scanned before: if nothing changed, it costs no
     /// more than asking about each file.
     pub fn rescan(&self, before: Scan) -> Result<Scan> {
         let unchanged = (before.searcher.changed() == 0).then_some(before.searcher);
-        self.scan_from(Some(before.base), unchanged, None)
+        // There is a base, so that none is built.
+        self.scan_from(Some(before.base), unchanged, None, NewCache::Leave)
     }
 
     /// Writes the cache anew if that is worth it. Whether it was tried; if it fails, nothing is lost.
     pub fn refresh(&self, scan: &Scan) -> bool {
         // Without a cache, scanning writes one.
-        scan.wants_rewrite() && self.scan_from(None, None, None).is_ok_and(|_| true)
+        scan.wants_rewrite()
+            && self
+                .scan_from(None, None, None, NewCache::Write)
+                .is_ok_and(|_| true)
     }
 
     fn cache(&self) -> Option<Segment> {
@@ -145,6 +166,7 @@ impl MemoryDir {
         base: Option<Segment>,
         unchanged: Option<Searcher>,
         mut walk: Option<(u64, Vec<Walked>)>,
+        new_cache: NewCache,
     ) -> Result<Scan> {
         for _ in 0..MOST_SCANS {
             let (head, walked) = match walk.take() {
@@ -165,7 +187,7 @@ impl MemoryDir {
             let (base, searcher) = match (base, unchanged) {
                 (Some(base), Some(searcher)) => (base, searcher),
                 (base, _) => self
-                    .searcher(base, &gone, &fresh)
+                    .searcher(base, &gone, &fresh, new_cache)
                     .map_err(|TooLarge| self.too_large())?,
             };
             return Ok(Scan {
@@ -211,6 +233,7 @@ impl MemoryDir {
         base: Option<Segment>,
         gone: &[usize],
         fresh: &[Fresh],
+        new_cache: NewCache,
     ) -> std::result::Result<(Segment, Searcher), TooLarge> {
         let documents = fresh.iter().map(Fresh::document);
         match base {
@@ -224,7 +247,9 @@ impl MemoryDir {
             None => {
                 let language = language_of(fresh.iter().map(|fresh| &*fresh.text));
                 let bytes = Bytes::from(Segment::build(language, documents)?);
-                self.write_cache(&bytes);
+                if new_cache == NewCache::Write {
+                    self.write_cache(&bytes);
+                }
                 let segment = Segment::open(bytes).map_err(|_| TooLarge)?;
                 Ok((segment.clone(), Searcher::new(segment)))
             }
