@@ -1,0 +1,4 @@
+//! The host as doors use it.
+
+mod kit;
+mod recall;
