@@ -11,15 +11,16 @@
 //! # Not here
 //! The small model's choice, the turn, and counting use ([`super::Recaller`]).
 
-use super::shelf::{Owner, Shelf, Visit};
+use super::shelf::{Owner, Shelf, Visit, claims_of};
 use super::{budgets, size};
 use crate::keeper::Keeper;
+use crate::tree::TreeFacts;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_engine::{Injection, Seen};
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir, Skipped};
 use dormouse_memory::card::Card;
-use dormouse_recall::verify::Mark;
+use dormouse_recall::verify::{Mark, mark};
 use dormouse_recall::{Budgets, Hit, Request, Surfacing, Work, plan};
 use dormouse_system::System;
 use std::path::PathBuf;
@@ -141,6 +142,13 @@ impl Library {
             tree,
             shelves: directories.into_iter().map(shelf).collect(),
         }
+    }
+
+    /// The claims of a memory's text, checked against the working tree.
+    pub fn verified(&self, text: &str) -> Mark {
+        let claims = claims_of(text);
+        let facts = TreeFacts::look(&self.system.files, &self.tree, &claims);
+        mark(&claims, &facts)
     }
 
     /// The memories that go in with a prompt, and what became of the others.

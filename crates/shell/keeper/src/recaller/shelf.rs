@@ -13,7 +13,7 @@ use dormouse_memory::snapshot::StoredFile;
 use dormouse_memory::topic::Topic;
 use dormouse_recall::render::{Caps, render};
 use dormouse_recall::usage::Book;
-use dormouse_recall::verify::{Showing, claims, mark};
+use dormouse_recall::verify::{Claim, Showing, claims, mark};
 use dormouse_recall::{Hit, Query, Scratch, Seen, Surfacing};
 use dormouse_system::{OptionalFile as _, System};
 use std::path::Path;
@@ -231,7 +231,7 @@ impl Shelf {
         let read: Vec<(SafePath, StoredFile)> = read.collect();
         let all: Vec<_> = read
             .iter()
-            .flat_map(|(_, file)| claims(&file.text()))
+            .flat_map(|(_, file)| claims_of(&file.text()))
             .collect();
         let facts = TreeFacts::look(&system.files, tree, &all);
         let caps = Caps {
@@ -241,7 +241,7 @@ impl Shelf {
         let (mut shown, mut held_back) = (Vec::new(), Vec::new());
         for (path, file) in read {
             let text = file.text().into_owned();
-            let mark = mark(&claims(&text), &facts);
+            let mark = mark(&claims_of(&text), &facts);
             if mark.showing(Topic::read(&text).kind) == Showing::HeldBack {
                 held_back.push(path);
                 continue;
@@ -268,4 +268,11 @@ impl Shelf {
         let file = self.dir.read(path)?;
         Ok(file.map(|file| file.text().into_owned()))
     }
+}
+
+/// Claims of a memory's body: the keys and values of its front matter are no statements about the
+/// working tree.
+pub(super) fn claims_of(text: &str) -> Vec<Claim> {
+    let body = Topic::read(text).body;
+    claims(text.get(body..).unwrap_or_default())
 }
