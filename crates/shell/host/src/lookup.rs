@@ -12,14 +12,13 @@ use crate::error::HostError;
 use crate::host::{Host, day};
 use crate::place::Which;
 use dormouse_core::units::Millis;
-use dormouse_keeper::recaller::Owner;
-use dormouse_keeper::tree::TreeFacts;
+use dormouse_keeper::recaller::{Library, Owner};
 use dormouse_memdir::MemoryDir;
 use dormouse_memory::card::Card;
 use dormouse_memory::snapshot::is_pinned;
 use dormouse_memory::topic::{Kind, Topic};
 use dormouse_memory::trust::Trust;
-use dormouse_recall::verify::{Mark, claims, mark};
+use dormouse_recall::verify::Mark;
 use dormouse_recall::{Hit, Query, Ranked, Scratch};
 use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser, detect};
 use serde::Serialize;
@@ -90,7 +89,6 @@ impl MemoryFound {
 /// Facts that all memories of an answer are judged by.
 #[derive(Debug)]
 pub(crate) struct Judge<'a> {
-    host: &'a Host,
     question: &'a str,
     today: jiff::civil::Date,
 }
@@ -98,7 +96,6 @@ pub(crate) struct Judge<'a> {
 impl<'a> Judge<'a> {
     pub(crate) fn new(host: &'a Host, question: &'a str) -> Self {
         Self {
-            host,
             question,
             today: day(host.now()),
         }
@@ -128,14 +125,6 @@ impl<'a> Judge<'a> {
             name: topic.name,
         }
     }
-
-    /// The claims of a text, checked against the working tree.
-    pub(crate) fn verified(&self, text: &str) -> Mark {
-        let claims = claims(text);
-        let root = &self.host.places().project.root;
-        let facts = TreeFacts::look(&self.host.system().files, root, &claims);
-        mark(&claims, &facts)
-    }
 }
 
 /// A memory that fits, before its file was opened.
@@ -157,6 +146,8 @@ impl Host {
         let own = found.existing()?.map(|dir| (dir, Owner::Person));
         let team = self.trusted_team(&found)?.map(|dir| (dir, Owner::Team));
         let directories: Vec<(MemoryDir, Owner)> = own.into_iter().chain(team).collect();
+        let root = self.places().project.root.clone();
+        let library = Library::for_question(self.system(), root, directories.iter().cloned());
         let mut candidates = Vec::new();
         for (dir, owner) in &directories {
             candidates.extend(self.candidates(words, most, dir, *owner)?);
@@ -180,7 +171,7 @@ impl Host {
         {
             if let Some(file) = dir.read(&card.path)? {
                 let text = file.text();
-                let mut memory = judge.judge(&card, &text, judge.verified(&text), owner);
+                let mut memory = judge.judge(&card, &text, library.verified(&text), owner);
                 memory.score = Some(hit.score);
                 memory.confidence = Some(hit.confidence);
                 if !memory.words.is_empty() {

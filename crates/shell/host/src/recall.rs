@@ -96,7 +96,7 @@ impl Host {
             answer.skipped = answer.skipped.or(skip);
             answer.memories.extend(picks(found, &judge));
             if question.near == Near::Show {
-                answer.uncertain.extend(others(found, &judge)?);
+                answer.uncertain.extend(others(&library, found, &judge)?);
             }
         }
         answer.abstained = answer.memories.is_empty();
@@ -150,7 +150,11 @@ fn picks<'a>(found: &'a Brought, judge: &'a Judge<'_>) -> impl Iterator<Item = M
 }
 
 /// Memories that were looked at and do not go in, best first.
-fn others(found: &Brought, judge: &Judge<'_>) -> Result<Vec<MemoryFound>, HostError> {
+fn others(
+    library: &Library,
+    found: &Brought,
+    judge: &Judge<'_>,
+) -> Result<Vec<MemoryFound>, HostError> {
     let is_shown = |path: &SafePath| found.shown.iter().any(|shown| shown.path == *path);
     let mut others = Vec::new();
     for hit in found.hits.iter().filter(|hit| !is_shown(&hit.path)) {
@@ -158,7 +162,7 @@ fn others(found: &Brought, judge: &Judge<'_>) -> Result<Vec<MemoryFound>, HostEr
         let (Some(card), Some(text)) = (card, found.text_of(&hit.path)?) else {
             continue;
         };
-        let mark = judge.verified(&text);
+        let mark = library.verified(&text);
         let mut memory = judge.judge(card, &text, mark, found.owner());
         memory.ranked(Some(hit));
         memory.why = Some(against(found, &hit.path, hit.confidence));

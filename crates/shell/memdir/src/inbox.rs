@@ -54,7 +54,8 @@ pub struct Proposal {
 /// A write that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    format: u32,
+    /// Version of the item's file.
+    pub format: u32,
     /// What it is called.
     pub id: String,
     /// Since when it waits.

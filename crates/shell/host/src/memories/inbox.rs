@@ -23,6 +23,8 @@ pub struct InboxList {
 /// A write that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WaitingItem {
+    /// Version of the item's file.
+    pub format: u32,
     /// Its id; ids sort in the order they were made.
     pub id: String,
     /// Time since which it waits.
@@ -41,6 +43,7 @@ pub struct WaitingItem {
 impl From<Item> for WaitingItem {
     fn from(item: Item) -> Self {
         Self {
+            format: item.format,
             time: item.time.to_string(),
             description: Topic::read(&item.content).description,
             at: item.time,
