@@ -5,11 +5,13 @@
 
 use crate::memories::{CredentialIn, NameError};
 use dormouse_config::{LoaderError, TrustError};
+use dormouse_engine::EngineError;
 use dormouse_guard::paths::DirectoryRefusal;
+use dormouse_keeper::client::NoModel;
 use dormouse_keeper::dreaming::DreamError;
 use dormouse_memdir::{MemdirError, NoPlace};
 use dormouse_memory::write::WriteError;
-use dormouse_store::{ConvertError, LayoutError, ReadError};
+use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError};
 use dormouse_system::FileError;
 use std::error::Error;
 use std::path::PathBuf;
@@ -125,6 +127,18 @@ pub enum HostError {
         /// The folder of projects.
         projects: PathBuf,
     },
+    /// No model can be asked.
+    #[error(transparent)]
+    NoModel(#[from] NoModel),
+    /// The model's name or limit makes no request.
+    #[error("requests to the model cannot be made")]
+    Params(#[source] serde_json::Error),
+    /// The log of a session cannot be opened.
+    #[error(transparent)]
+    Log(#[from] OpenError),
+    /// A session cannot be opened.
+    #[error(transparent)]
+    Session(#[from] EngineError),
     /// No runtime can be started.
     #[error("failed to start the threads that a model is asked on")]
     Runtime(#[source] std::io::Error),

@@ -10,6 +10,7 @@ use dormouse_config::{
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::{Settings, Trust, changed};
 use dormouse_core::units::Millis;
+use dormouse_keeper::SettingsSource;
 use dormouse_system::System;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ enum Source {
     /// Loaded once, for a door that answers one question.
     Once(Arc<Loaded>),
     /// Loaded again whenever a file changes, for a door that lives on.
-    Watched(SettingsWatcher),
+    Watched(Arc<SettingsWatcher>),
 }
 
 impl Host {
@@ -81,7 +82,7 @@ impl Host {
     pub fn watch(&mut self) -> Result<Receiver<Update>, WatchError> {
         let first = self.loaded();
         let (watcher, updates) = SettingsWatcher::start(self.loader.clone(), first, SILENCE)?;
-        self.settings = Source::Watched(watcher);
+        self.settings = Source::Watched(Arc::new(watcher));
         Ok(updates)
     }
 
@@ -106,6 +107,20 @@ impl Host {
     /// The settings in force.
     pub fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.loaded().settings)
+    }
+
+    /// The settings in force whenever they are asked for, for sessions and keepers.
+    pub fn settings_source(&self) -> SettingsSource {
+        match &self.settings {
+            Source::Once(loaded) => {
+                let settings = Arc::clone(&loaded.settings);
+                Arc::new(move || Arc::clone(&settings))
+            }
+            Source::Watched(watcher) => {
+                let watcher = Arc::clone(watcher);
+                Arc::new(move || Arc::clone(&watcher.current().settings))
+            }
+        }
     }
 
     /// Models and prices.
@@ -154,7 +169,7 @@ impl Host {
             trusted: trust == Trust::Trusted,
             changed: is_new,
             values: values
-                .map(|entry| (entry.key.to_string(), entry.shown()))
+                .map(|entry| (entry.key.clone(), entry.shown()))
                 .collect(),
             settings: keys,
         })

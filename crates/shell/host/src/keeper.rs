@@ -45,7 +45,7 @@ impl Host {
         let keeper = Keeper {
             budget: Budget::new(system, &places.home),
             system: system.clone(),
-            settings: Arc::new(move || Arc::clone(&settings)),
+            settings: self.settings_source(),
             models,
             memory,
             team,

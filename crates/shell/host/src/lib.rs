@@ -12,6 +12,7 @@ mod place;
 mod recall;
 mod remark;
 mod search;
+mod session;
 mod sessions;
 mod transcripts;
 
@@ -39,6 +40,7 @@ pub use place::Which;
 pub use recall::{Near, RecallQuestion, Recalled};
 pub use remark::Remark;
 pub use search::{SearchEnd, SessionMatch, SessionSearch};
+pub use session::{OpenedSession, SessionAsk};
 pub use sessions::{CompactionRow, ModelUsage, SessionList, SessionRow, UsageReport};
 pub use transcripts::{Transcript, Transcripts};
 

@@ -148,7 +148,7 @@ impl MemoryDir {
         let segment = Segment::open(bytes).ok()?;
         let whole = (0..segment.len()).all(|number| path_in(segment.payload(number)).is_some());
         // Cards of a version before lack their path; one sample tells, since an index is written whole.
-        let current = segment.len() == 0 || payload::decode(segment.payload(0)).is_some();
+        let current = segment.is_empty() || payload::decode(segment.payload(0)).is_some();
         (whole && current).then_some(segment)
     }
 

@@ -6,7 +6,7 @@ use crate::output::{Bar, Line, Out, Report, Role, figures};
 use dormouse_context::breakdown::{Breakdown, breakdown};
 use dormouse_context::category::Category;
 use dormouse_context::tokens::{Basis, Count, calibration};
-use dormouse_context::window::{Gauge, Relief, Thresholds, Window as ContextWindow, WindowRule};
+use dormouse_context::window::{Gauge, Relief, Thresholds, Window, WindowRule};
 use dormouse_core::settings::{Percent, WindowSettings, keys};
 use dormouse_core::units::Tokens;
 use dormouse_host::Transcript;
@@ -45,7 +45,7 @@ pub struct Args {
 
 /// The window of a session.
 #[derive(Serialize)]
-struct Window {
+struct Gauged {
     used_tokens: Tokens,
     basis: Basis,
     model: String,
@@ -88,11 +88,11 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     ))
 }
 
-fn window(transcript: &Transcript, settings: &WindowSettings, drift_told: Percent) -> Window {
+fn window(transcript: &Transcript, settings: &WindowSettings, drift_told: Percent) -> Gauged {
     let conversation = &transcript.conversation;
     let models = &conversation.view().target().models;
     let resolved = models.lookup(transcript.model());
-    let window = ContextWindow::resolve(resolved, [], settings);
+    let window = Window::resolve(resolved, [], settings);
     let thresholds = Thresholds::new(window.tokens, resolved.info.max_output, settings);
     let Count {
         tokens: used,
@@ -103,7 +103,7 @@ fn window(transcript: &Transcript, settings: &WindowSettings, drift_told: Percen
         prefix_inferred,
         duplicate_reads,
     } = breakdown(conversation, transcript.prefix.as_ref(), used);
-    Window {
+    Gauged {
         used_tokens: used,
         basis,
         model: transcript.model().to_owned(),
@@ -144,7 +144,7 @@ const fn gauge_name(gauge: Gauge) -> &'static str {
     }
 }
 
-impl Report for Window {
+impl Report for Gauged {
     fn text(&self, out: &mut Out) -> Outcome {
         let report = self;
         let drift_told = self.drift_told;

@@ -62,7 +62,7 @@ impl Host {
         };
         Ok(IndexMended {
             changed,
-            before: before.to_string(),
+            before,
             after,
             entry: entry.map(|entry| entry.id),
         })

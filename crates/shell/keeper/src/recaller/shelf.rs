@@ -121,6 +121,13 @@ impl Shelf {
         }
     }
 
+    fn scan(&self) -> Result<Scan, MemdirError> {
+        match self.visit {
+            Visit::Lasting => self.dir.scan(),
+            Visit::Once => self.dir.peek(),
+        }
+    }
+
     /// Looks at all memories as they are now.
     fn look<T>(&self, look: impl FnOnce(&Kept) -> T) -> Result<T, MemdirError> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,13 +136,7 @@ impl Shelf {
                 let unchanged = scan.read == 0 && scan.outdated == 0;
                 Kept::new(self.dir.rescan(scan)?, Some((triggered, unchanged)))
             }
-            None => {
-                let scan = match self.visit {
-                    Visit::Lasting => self.dir.scan()?,
-                    Visit::Once => self.dir.peek()?,
-                };
-                Kept::new(scan, None)
-            }
+            None => Kept::new(self.scan()?, None),
         };
         Ok(look(kept.insert(now)))
     }

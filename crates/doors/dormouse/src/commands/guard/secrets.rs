@@ -35,7 +35,7 @@ pub(super) struct Args {
 }
 
 #[derive(Default, Serialize)]
-struct Findings {
+struct Scanned {
     files: usize,
     findings: Vec<Found>,
     skipped: Vec<String>,
@@ -49,7 +49,7 @@ struct Found {
 }
 
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
-    let mut report = Findings::default();
+    let mut report = Scanned::default();
     for path in &args.files {
         let name = path.display().to_string();
         let bytes = read(path, app)?;
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     app.tell(&report)
 }
 
-impl Report for Findings {
+impl Report for Scanned {
     fn text(&self, out: &mut Out) -> Outcome {
         for found in &self.findings {
             let place = format!("{}:{}: ", found.file, found.line);
