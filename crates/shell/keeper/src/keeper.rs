@@ -93,6 +93,12 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     text
 }
 
+/// The day of a moment, in universal time.
+pub(crate) fn day(at: Millis) -> jiff::civil::Date {
+    let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
+    at.to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
 impl Keeper {
     /// Settings as they are now.
     pub fn settings(&self) -> Arc<Settings> {
@@ -105,8 +111,7 @@ impl Keeper {
 
     /// Present day, in UTC.
     pub(crate) fn today(&self) -> jiff::civil::Date {
-        let at = jiff::Timestamp::from_millisecond(self.now().0).unwrap_or_default();
-        at.to_zoned(jiff::tz::TimeZone::UTC).date()
+        day(self.now())
     }
 
     /// Model for background work now, or the reason why there is none.

@@ -1,6 +1,6 @@
 //! Choice of the small model, made beside the conversation.
 
-use super::Found;
+use super::Brought;
 use super::shelf::Shelf;
 use crate::keeper::Keeper;
 use crate::once;
@@ -38,16 +38,10 @@ impl Selection {
     }
 }
 
-/// Asks the small model, if there is one and the day's budget allows it. Dropping the selection
-/// drops the answer; a fault of the model is no choice, and the ranker's own picks are shown
-/// already.
-pub(super) fn ask(
-    keeper: &Arc<Keeper>,
-    found: Found,
-    candidates: Vec<SafePath>,
-    prompt: &str,
-    most: usize,
-) -> Option<Selection> {
+/// Asks the small model, if there is one and the day's budget allows it. Dropping the selection drops
+/// the answer; a fault of the model is no choice, and the ranker's own picks are shown already.
+pub(super) fn ask(keeper: &Arc<Keeper>, found: Brought, prompt: &str) -> Option<Selection> {
+    let (most, candidates) = (found.room, found.surfacing.candidates);
     // Without a runtime no answer could arrive.
     let runtime = tokio::runtime::Handle::try_current().ok()?;
     if most == 0 || keeper.background_model().is_err() {

@@ -1,15 +1,15 @@
-//! A transcript as the engine sees it, opened for a command.
+//! Transcripts as the engine sees them.
 //!
 //! # Model
-//! Commands ask about a session at a point: now, at a line, at a request. *Now* reads only the
+//! Doors ask about a session at a point: now, at a line, at a request. *Now* reads only the
 //! live part of the file; any other point reads the file up to it. Both give the same
 //! [`Transcript`].
 //!
 //! # Not here
-//! What is printed about it.
+//! Figures over many transcripts ([`crate::sessions`]), and changing one.
 
-use crate::app::App;
-use crate::error::{Exit, Failure, UserError};
+use crate::error::HostError;
+use crate::remark::Remark;
 use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::prefix::RenderedPrefix;
@@ -19,8 +19,9 @@ use dormouse_core::models::{ModelTable, UNKNOWN_MODEL};
 use dormouse_core::record::{Body, Record, Role};
 use dormouse_core::weight::Weight;
 use dormouse_store::{Blobs as _, FileBlobs, LogFile, ReadLog};
+use dormouse_system::System;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A session at one point.
 #[derive(Debug)]
@@ -47,42 +48,54 @@ impl Transcript {
     }
 }
 
-/// Opens transcripts.
+/// Opens transcripts. Needs no home and no settings: a transcript is a file like any other.
 #[derive(Debug)]
-pub struct Opener<'a> {
-    app: &'a mut App,
+pub struct Transcripts {
+    system: System,
     models: Arc<ModelTable>,
     model: Option<String>,
-    quiet: bool,
+    remarks: Mutex<Vec<Remark>>,
 }
 
-impl<'a> Opener<'a> {
-    /// An opener that makes views for `model`, or else for the model last used.
-    pub fn new(app: &'a mut App, models: Arc<ModelTable>, model: Option<String>) -> Self {
+impl Transcripts {
+    /// Views are made with these models, for the model last used.
+    pub fn new(system: &System, models: Arc<ModelTable>) -> Self {
         Self {
-            app,
+            system: system.clone(),
             models,
-            model,
-            quiet: false,
+            model: None,
+            remarks: Mutex::default(),
         }
     }
 
-    /// Says nothing about lines that could not be read; the caller does.
+    pub(crate) const fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Makes views for this model instead of the one last used.
     #[must_use]
-    pub fn quiet(mut self) -> Self {
-        self.quiet = true;
+    pub fn for_model(mut self, model: Option<String>) -> Self {
+        self.model = model;
         self
     }
 
+    /// Remarks since they were last taken, oldest first.
+    pub fn take_remarks(&self) -> Vec<Remark> {
+        std::mem::take(&mut *self.remarks.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// The session as it is now.
-    pub fn live(&mut self, file: &Path) -> Result<Transcript, Failure> {
-        let log = LogFile::open(&*self.app.system.files, file)?;
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no transcript.
+    pub fn live(&self, file: &Path) -> Result<Transcript, HostError> {
+        let log = LogFile::open(&*self.system.files, file)?;
         if let Some(foreign) = log.read_foreign()? {
             // Nothing in it says where the live part begins.
             self.note_skipped(foreign.read.issues.total(), file);
             return Ok(self.fold(file, &foreign.read.records, None));
         }
-        let files = Arc::clone(&self.app.system.files);
+        let files = Arc::clone(&self.system.files);
         let siblings = |session: &dormouse_core::id::SessionId| {
             let beside = file.with_file_name(format!("{session}.jsonl"));
             LogFile::open(&*files, &beside).ok()
@@ -118,11 +131,24 @@ impl<'a> Opener<'a> {
     }
 
     /// All records of a transcript, of whichever tool.
-    pub fn read(&mut self, file: &Path) -> Result<ReadLog, Failure> {
-        let log = LogFile::open(&*self.app.system.files, file)?;
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no transcript.
+    pub fn read(&self, file: &Path) -> Result<ReadLog, HostError> {
+        let log = LogFile::open(&*self.system.files, file)?;
         let read = log.read_any()?;
         self.note_skipped(read.issues.total(), file);
         Ok(read)
+    }
+
+    /// All records of a transcript of Dormouse or Claude Code, in the order of the file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no transcript.
+    pub fn records(&self, file: &Path) -> Result<Vec<Record>, HostError> {
+        Ok(LogFile::open(&*self.system.files, file)?
+            .read_all()?
+            .records)
     }
 
     /// The session as it was after some of its records.
@@ -135,15 +161,17 @@ impl<'a> Opener<'a> {
     }
 
     /// The session as it was after a line of the file.
-    pub fn at_line(&mut self, file: &Path, line: u64) -> Result<Transcript, Failure> {
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no transcript, or has no such line.
+    pub fn at_line(&self, file: &Path, line: u64) -> Result<Transcript, HostError> {
         let read = self.read(file)?;
         if line == 0 || line > read.lines {
-            let message = format!("`{}` has no line {line}", file.display());
-            let hint = format!(
-                "lines count from 1 to {}; `dormouse log` lists them",
-                read.lines
-            );
-            return Err(UserError::new(Exit::Usage, message).hint(hint).into());
+            return Err(HostError::NoLine {
+                file: file.to_owned(),
+                line,
+                lines: read.lines,
+            });
         }
         let count = read.line_of.partition_point(|at| *at <= line);
         Ok(self.fold(file, &read.records[..count], None))
@@ -163,7 +191,7 @@ impl<'a> Opener<'a> {
     }
 
     fn finish(&self, file: &Path, conversation: Conversation, records: Vec<Record>) -> Transcript {
-        let blobs = FileBlobs::new(Arc::clone(&self.app.system.files), &file.with_extension(""));
+        let blobs = FileBlobs::new(Arc::clone(&self.system.files), &file.with_extension(""));
         let recorded = conversation.state().prefix.as_ref();
         let prefix = recorded.and_then(|prefix| {
             RenderedPrefix::from_record(prefix, |hash| blobs.get(hash).ok()).ok()
@@ -175,17 +203,11 @@ impl<'a> Opener<'a> {
         }
     }
 
-    fn note_skipped(&mut self, count: u64, file: &Path) {
-        if count > 0 && !self.quiet {
-            let what = if count == 1 {
-                "1 line"
-            } else {
-                &format!("{count} lines")
-            };
-            self.app.note(&format!(
-                "{what} of `{}` could not be read in full; see `dormouse log --issues`",
-                file.display()
-            ));
+    fn note_skipped(&self, count: u64, file: &Path) {
+        if count > 0 {
+            let file = file.to_owned();
+            let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+            remarks.push(Remark::LinesSkipped { file, count });
         }
     }
 }

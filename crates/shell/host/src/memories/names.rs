@@ -1,22 +1,39 @@
 //! Finding the memory that a person means.
 
-use crate::error::{Exit, Failure, UserError};
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::topic::Topic;
 
-/// How many candidates an error names.
-const MOST_NAMED: usize = 8;
+/// Why a name means no memory, or no single one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// No memory has it.
+    #[error("there is no memory `{name}`")]
+    Missing {
+        /// The name that was given.
+        name: String,
+        /// Memories that share a word with it.
+        near: Vec<SafePath>,
+    },
+    /// Several memories have it.
+    #[error("`{name}` could be any of {} memories", many.len())]
+    Ambiguous {
+        /// The name that was given.
+        name: String,
+        /// The memories that it could mean.
+        many: Vec<SafePath>,
+    },
+}
 
 /// A way in which a memory fits a name.
 type Fits<'a> = &'a dyn Fn(&SafePath, &Topic) -> bool;
 
 /// The memory that a name means: its file, with or without ending or folder, or its own name.
-pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, Failure> {
+pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, NameError> {
     // A narrow list cuts names, and people copy what they see.
     let name = name.trim().trim_end_matches('…');
     if name.is_empty() {
-        return Err(missing(name, &[]));
+        return Err(missing(name, Vec::new()));
     }
     let exact = [
         name.to_owned(),
@@ -46,10 +63,15 @@ pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, Failure>
         match by(way).as_slice() {
             [] => {}
             [one] => return Ok(one.clone()),
-            many => return Err(ambiguous(name, many)),
+            many => {
+                return Err(NameError::Ambiguous {
+                    name: name.to_owned(),
+                    many: many.to_vec(),
+                });
+            }
         }
     }
-    Err(missing(name, &near(snapshot, &folded)))
+    Err(missing(name, near(snapshot, &folded)))
 }
 
 /// Memories that share a word with a name.
@@ -66,28 +88,9 @@ fn near(snapshot: &Snapshot, folded: &str) -> Vec<SafePath> {
     paths.filter(|path| fits(path)).cloned().collect()
 }
 
-fn missing(name: &str, near: &[SafePath]) -> Failure {
-    let error = UserError::new(Exit::Unreadable, format!("there is no memory `{name}`"));
-    match near {
-        [one] => error.hint(format!("did you mean `{one}`?")).into(),
-        _ => error
-            .hint("`dormouse memory list --all` shows what there is")
-            .into(),
+fn missing(name: &str, near: Vec<SafePath>) -> NameError {
+    NameError::Missing {
+        name: name.to_owned(),
+        near,
     }
-}
-
-fn ambiguous(name: &str, many: &[SafePath]) -> Failure {
-    let message = format!("`{name}` could be any of {} memories", many.len());
-    let shown: Vec<String> = many
-        .iter()
-        .take(MOST_NAMED)
-        .map(ToString::to_string)
-        .collect();
-    let more = match many.len() - shown.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    UserError::new(Exit::Usage, message)
-        .hint(format!("name one of {}{more}", shown.join(", ")))
-        .into()
 }

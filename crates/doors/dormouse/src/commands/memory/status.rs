@@ -1,62 +1,85 @@
-//! The status as text.
+//! `dormouse memory status`: what a session started here would load, and how memory fares.
 
-use super::super::forget::count;
-use super::{Kept, Report};
+use super::forget::count;
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::{Cell, Column, Line, Role, Table, figures};
+use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
 use dormouse_core::units::Tokens;
+use dormouse_host::{Kept, MemoryStatus, Which};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+
+const HELP: &str = "\
+Nothing is loaded, made or changed by asking. Tokens are estimates.
+
+JSON: {\"directory\", \"why\", \"exists\", \"off\", \"team\", \"team_exists\", \"memories\":
+{\"total\", \"by_type\", \"by_trust\", \"pinned\", \"overtaken\"}, \"index\": {\"lines\",
+\"bytes\", \"lines_loaded\", \"bytes_loaded\", \"cut\", \"warning\", \"drift\"}, \"prompt\":
+{\"bytes\", \"tokens\"}, \"instructions\": [{\"path\", \"scope\", \"included_by\", \"bytes\",
+\"tokens\", \"outcome\"}], \"load\": {\"loaded\": [{\"source\", \"name\", \"bytes\", \"why\"}],
+\"cut\": [{\"source\", \"name\", \"bytes\", \"why\"}]}, \"tokens\", \"inbox\",
+\"consolidation\": {\"last\", \"holder\", \"remark\"}, \"budget\": {\"day\", \"used_usd\",
+\"usd\", \"used_tokens\", \"tokens\"}, \"pending\", \"skipped\": [{\"path\", \"why\"}]}";
+
+/// Arguments of `memory status`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct Args {}
 
 /// How far the text behind a label stands in.
 const LABEL: usize = 15;
 
-/// Shows all of it.
-pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
-    place(report, app)?;
-    if report.exists {
-        memories(report, app)?;
-        index(report, app)?;
-        upkeep(report, app)?;
-    }
-    budget(report, app)?;
-    loads(report, app)
+/// Tells.
+pub(super) fn run(_: &Args, which: &Which, app: &mut App) -> Outcome {
+    let status = app.host()?.status(which)?;
+    app.tell(&status)
 }
 
-fn labelled(label: &str, role: Role, text: &str, app: &mut App) -> Outcome {
-    let room = app.out.width().saturating_sub(LABEL);
+impl Report for MemoryStatus {
+    fn text(&self, out: &mut Out) -> Outcome {
+        place(self, out)?;
+        if self.exists {
+            memories(self, out)?;
+            index(self, out)?;
+            upkeep(self, out)?;
+        }
+        budget(self, out)?;
+        loads(self, out)
+    }
+}
+
+fn labelled(label: &str, role: Role, text: &str, out: &mut Out) -> Outcome {
+    let room = out.width().saturating_sub(LABEL);
     let mut lines = crate::output::wrapped(text, room).into_iter();
     let first = lines.next().unwrap_or_default();
-    app.out.line(
+    out.line(
         Line::new()
             .role(Role::Strong, format!("{label:<LABEL$}"))
             .role(role, first),
     )?;
     for line in lines {
-        app.out
-            .line(Line::new().text(" ".repeat(LABEL)).role(role, line))?;
+        out.line(Line::new().text(" ".repeat(LABEL)).role(role, line))?;
     }
     Ok(())
 }
 
-fn place(report: &Report, app: &mut App) -> Outcome {
+fn place(report: &MemoryStatus, out: &mut Out) -> Outcome {
     if let Some(off) = &report.off {
-        return labelled("Memory", Role::Warning, off, app);
+        return labelled("Memory", Role::Warning, off, out);
     }
     let directory = report.directory.as_deref().unwrap_or_default();
-    labelled("Memory", Role::Plain, directory, app)?;
+    labelled("Memory", Role::Plain, directory, out)?;
     if let Some(why) = report.why {
-        labelled("", Role::Dim, why, app)?;
+        labelled("", Role::Dim, why, out)?;
     }
     if !report.exists {
         let text = "does not exist yet; `dormouse memory add 'TEXT'` makes it";
-        labelled("", Role::Dim, text, app)?;
+        labelled("", Role::Dim, text, out)?;
     }
     if let Some(team) = &report.team {
-        labelled("Team memory", Role::Plain, team, app)?;
+        labelled("Team memory", Role::Plain, team, out)?;
         if !report.team_exists {
-            labelled("", Role::Dim, "does not exist yet", app)?;
+            labelled("", Role::Dim, "does not exist yet", out)?;
         }
     }
     Ok(())
@@ -70,7 +93,7 @@ fn listed(counts: &BTreeMap<&'static str, usize>) -> String {
     parts.join(", ")
 }
 
-fn memories(report: &Report, app: &mut App) -> Outcome {
+fn memories(report: &MemoryStatus, out: &mut Out) -> Outcome {
     let counts = &report.memories;
     let mut text = counts.total.to_string();
     if counts.total > 0 {
@@ -83,18 +106,18 @@ fn memories(report: &Report, app: &mut App) -> Outcome {
     if counts.overtaken > 0 {
         let _ = write!(text, "; {} overtaken", counts.overtaken);
     }
-    labelled("Memories", Role::Plain, &text, app)?;
+    labelled("Memories", Role::Plain, &text, out)?;
     if counts.total > 0 {
-        labelled("Trust", Role::Plain, &listed(&counts.by_trust), app)?;
+        labelled("Trust", Role::Plain, &listed(&counts.by_trust), out)?;
     }
     for skipped in &report.skipped {
         let text = format!("{}: {}", skipped.path, skipped.why);
-        labelled("Left out", Role::Warning, &text, app)?;
+        labelled("Left out", Role::Warning, &text, out)?;
     }
     Ok(())
 }
 
-fn index(report: &Report, app: &mut App) -> Outcome {
+fn index(report: &MemoryStatus, out: &mut Out) -> Outcome {
     let index = &report.index;
     let lines = |number: usize| figures::thousands(number as u64);
     let text = if index.cut {
@@ -117,30 +140,30 @@ fn index(report: &Report, app: &mut App) -> Outcome {
     } else {
         Role::Plain
     };
-    labelled("Index", role, &text, app)?;
+    labelled("Index", role, &text, out)?;
     if let Some(warning) = &index.warning {
         let warning = warning.trim_start_matches("> ");
-        labelled("", Role::Warning, warning, app)?;
+        labelled("", Role::Warning, warning, out)?;
     }
     if index.drift > 0 {
         let text = format!(
             "{} between index and files; `dormouse memory check` shows them",
             count(index.drift, "difference", "differences")
         );
-        labelled("", Role::Warning, &text, app)?;
+        labelled("", Role::Warning, &text, out)?;
     }
     Ok(())
 }
 
-fn upkeep(report: &Report, app: &mut App) -> Outcome {
+fn upkeep(report: &MemoryStatus, out: &mut Out) -> Outcome {
     if report.inbox > 0 {
         let text = format!(
             "{} for approval; `dormouse memory inbox` shows them",
             count(report.inbox, "memory waits", "memories wait")
         );
-        labelled("Inbox", Role::Warning, &text, app)?;
+        labelled("Inbox", Role::Warning, &text, out)?;
     } else {
-        labelled("Inbox", Role::Plain, "empty", app)?;
+        labelled("Inbox", Role::Plain, "empty", out)?;
     }
     let last = report
         .consolidation
@@ -150,7 +173,7 @@ fn upkeep(report: &Report, app: &mut App) -> Outcome {
         Some(pid) => format!("{last}; process {pid} dreams now"),
         None => last,
     };
-    labelled("Last dream", Role::Plain, &text, app)?;
+    labelled("Last dream", Role::Plain, &text, out)?;
     let never = report.consolidation.at.is_none();
     if let Some(remark) = report
         .consolidation
@@ -158,16 +181,16 @@ fn upkeep(report: &Report, app: &mut App) -> Outcome {
         .as_ref()
         .filter(|remark| !(never && remark.starts_with("never")))
     {
-        labelled("", Role::Warning, remark, app)?;
+        labelled("", Role::Warning, remark, out)?;
     }
     if report.pending {
         let text = "a change is being made, or was cut off; the next write completes it";
-        labelled("Pending", Role::Warning, text, app)?;
+        labelled("Pending", Role::Warning, text, out)?;
     }
     Ok(())
 }
 
-fn budget(report: &Report, app: &mut App) -> Outcome {
+fn budget(report: &MemoryStatus, out: &mut Out) -> Outcome {
     let budget = &report.budget;
     let mut text = format!("${:.2} of ${:.2} used today", budget.used_usd, budget.usd);
     if let Some(tokens) = budget.tokens {
@@ -178,18 +201,16 @@ fn budget(report: &Report, app: &mut App) -> Outcome {
             figures::tokens(Tokens(tokens))
         );
     }
-    labelled("Background", Role::Plain, &text, app)
+    labelled("Background", Role::Plain, &text, out)
 }
 
 /// What a session would begin with.
-fn loads(report: &Report, app: &mut App) -> Outcome {
-    app.out.blank()?;
+fn loads(report: &MemoryStatus, out: &mut Out) -> Outcome {
+    out.blank()?;
     if report.instructions.is_empty() && report.prompt.is_none() {
-        return Ok(app
-            .out
-            .line("A session here begins with no instructions.")?);
+        return Ok(out.line("A session here begins with no instructions.")?);
     }
-    app.out.line(
+    out.line(
         Line::new()
             .role(Role::Strong, "A session here begins with")
             .text(format!(
@@ -236,10 +257,10 @@ fn loads(report: &Report, app: &mut App) -> Outcome {
         .load
         .cut
         .iter()
-        .filter(|cut| cut.name == super::ALL_FILES)
+        .filter(|cut| cut.name == MemoryStatus::ALL_FILES)
     {
         let why = Cell::with_role(Role::Warning, &cut.why);
         table.row([Cell::new(&cut.name), "–".into(), why]);
     }
-    Ok(app.out.table(&table)?)
+    Ok(out.table(&table)?)
 }

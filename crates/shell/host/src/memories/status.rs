@@ -1,16 +1,12 @@
-//! `dormouse memory status`: what a session started here would load, and how memory fares.
+//! The state of memory: what a session started here would load, and how memory fares.
 //!
 //! # Model
-//! [`gather`] looks at everything and makes a [`Report`], which is the JSON; [`show`] makes text of
-//! it. Nothing is made or changed by looking.
+//! Everything is looked at and summed up in one value. Nothing is loaded, made or changed by asking.
 
-mod show;
-
-use super::add::limits;
-use super::place::{Found, Which, find};
-use crate::app::{App, Config};
-use crate::error::{Exit, Failure, Outcome};
-use crate::output::Format;
+use super::limits;
+use crate::error::{HostError, chain};
+use crate::host::{Host, day, user_home};
+use crate::place::{Found, Which};
 use dormouse_core::settings::keys;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_keeper::budget::Budget;
@@ -30,168 +26,200 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a change that is being made is written in.
+/// The file that describes a change while it is being made.
 const PENDING: &str = ".journal/pending.json";
 
-/// What is left out where instruction files are switched off.
-const ALL_FILES: &str = "instruction files";
-
-const HELP: &str = "\
-Nothing is loaded, made or changed by asking. Tokens are estimates.
-
-JSON: {\"directory\", \"why\", \"exists\", \"off\", \"team\", \"team_exists\", \"memories\":
-{\"total\", \"by_type\", \"by_trust\", \"pinned\", \"overtaken\"}, \"index\": {\"lines\",
-\"bytes\", \"lines_loaded\", \"bytes_loaded\", \"cut\", \"warning\", \"drift\"}, \"prompt\":
-{\"bytes\", \"tokens\"}, \"instructions\": [{\"path\", \"scope\", \"included_by\", \"bytes\",
-\"tokens\", \"outcome\"}], \"load\": {\"loaded\": [{\"source\", \"name\", \"bytes\", \"why\"}],
-\"cut\": [{\"source\", \"name\", \"bytes\", \"why\"}]}, \"tokens\", \"inbox\",
-\"consolidation\": {\"last\", \"holder\", \"remark\"}, \"budget\": {\"day\", \"used_usd\",
-\"usd\", \"used_tokens\", \"tokens\"}, \"pending\", \"skipped\": [{\"path\", \"why\"}]}";
-
-/// Arguments of `memory status`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = HELP)]
-pub(super) struct Args {}
-
-/// Everything that is told.
+/// The state of memory, and what a session started here would load.
 #[derive(Debug, Default, Serialize)]
-struct Report {
-    directory: Option<String>,
-    why: Option<&'static str>,
-    exists: bool,
-    off: Option<String>,
-    team: Option<String>,
-    team_exists: bool,
-    memories: Counts,
-    index: IndexState,
-    prompt: Option<Prompt>,
-    instructions: Vec<Instruction>,
-    load: LoadReport,
-    tokens: u64,
-    inbox: usize,
-    consolidation: Consolidation,
-    budget: Spending,
-    pending: bool,
-    skipped: Vec<LeftOut>,
+pub struct MemoryStatus {
+    /// The directory, also where it does not exist yet; `None` if memory is off.
+    pub directory: Option<String>,
+    /// The rule that decided about the place.
+    pub why: Option<&'static str>,
+    /// Set if the directory exists.
+    pub exists: bool,
+    /// The reason why there is no memory.
+    pub off: Option<String>,
+    /// The team's directory, where there can be one.
+    pub team: Option<String>,
+    /// Set if that directory exists.
+    pub team_exists: bool,
+    /// How many memories of which sort.
+    pub memories: MemoryCounts,
+    /// The index and how much of it is loaded.
+    pub index: IndexState,
+    /// The section of the system prompt about memory.
+    pub prompt: Option<PromptSection>,
+    /// Instruction files that were looked at.
+    pub instructions: Vec<Instruction>,
+    /// Everything that is loaded and left out, as a session reports it.
+    pub load: LoadReport,
+    /// Estimated tokens of everything that is loaded.
+    pub tokens: u64,
+    /// How many memories wait for approval.
+    pub inbox: usize,
+    /// The last dream, and one that is under way.
+    pub consolidation: Consolidation,
+    /// The day's budget for background work.
+    pub budget: Spending,
+    /// Set if a change is being made, or was interrupted.
+    pub pending: bool,
+    /// Files of the directory that could not be read.
+    pub skipped: Vec<FileLeftOut>,
+    /// The moment of asking.
     #[serde(skip)]
-    now: Millis,
+    pub now: Millis,
 }
 
+/// How many memories of which sort.
 #[derive(Debug, Default, Serialize)]
-struct Counts {
-    total: usize,
-    by_type: BTreeMap<&'static str, usize>,
-    by_trust: BTreeMap<&'static str, usize>,
-    pinned: usize,
-    overtaken: usize,
+pub struct MemoryCounts {
+    /// How many in all.
+    pub total: usize,
+    /// How many of each type.
+    pub by_type: BTreeMap<&'static str, usize>,
+    /// How many of each trust.
+    pub by_trust: BTreeMap<&'static str, usize>,
+    /// How many that automation may not touch.
+    pub pinned: usize,
+    /// How many that no longer hold.
+    pub overtaken: usize,
 }
 
+/// The index and how much of it is loaded.
 #[derive(Debug, Default, Serialize)]
-struct IndexState {
-    lines: usize,
-    bytes: usize,
-    lines_loaded: usize,
-    bytes_loaded: usize,
-    cut: bool,
-    warning: Option<String>,
+pub struct IndexState {
+    /// Lines of the file.
+    pub lines: usize,
+    /// Length in bytes.
+    pub bytes: usize,
+    /// Lines that a session gets.
+    pub lines_loaded: usize,
+    /// Bytes that a session gets.
+    pub bytes_loaded: usize,
+    /// Set if it is longer than a session gets.
+    pub cut: bool,
+    /// A warning about its length.
+    pub warning: Option<String>,
     /// Lines without a file, and files without a line.
-    drift: usize,
+    pub drift: usize,
 }
 
 /// The section of the system prompt that says how memory is used.
 #[derive(Debug, Serialize)]
-struct Prompt {
-    bytes: u64,
-    tokens: u64,
+pub struct PromptSection {
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Estimated tokens of everything that is loaded.
+    pub tokens: u64,
 }
 
+/// An instruction file that was looked at.
 #[derive(Debug, Serialize)]
-struct Instruction {
-    path: String,
-    scope: Scope,
-    included_by: Option<String>,
-    bytes: u64,
-    tokens: u64,
-    outcome: String,
+pub struct Instruction {
+    /// The file.
+    pub path: String,
+    /// Whose file it is.
+    pub scope: Scope,
+    /// The file that includes it.
+    pub included_by: Option<String>,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Estimated tokens of everything that is loaded.
+    pub tokens: u64,
+    /// What became of it, for people.
+    pub outcome: String,
+    /// How well it fared.
     #[serde(skip)]
-    kept: Kept,
+    pub kept: Kept,
 }
 
-/// How well a file fared.
+/// How well an instruction file fared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kept {
+pub enum Kept {
+    /// It is loaded from the start.
     Whole,
+    /// It is loaded when files that it is about are touched.
     Later,
+    /// Its beginning is loaded.
     Part,
+    /// It is not loaded.
     Out,
 }
 
+/// The last dream, and one that is under way.
 #[derive(Debug, Default, Serialize)]
-struct Consolidation {
-    last: Option<String>,
-    holder: Option<u32>,
-    remark: Option<String>,
+pub struct Consolidation {
+    /// Time of the last dream.
+    pub last: Option<String>,
+    /// Process that dreams now.
+    pub holder: Option<u32>,
+    /// A remark about the lock.
+    pub remark: Option<String>,
+    /// The same as `last`, to reckon with.
     #[serde(skip)]
-    at: Option<Millis>,
+    pub at: Option<Millis>,
 }
 
+/// The day's budget for background work.
 #[derive(Debug, Default, Serialize)]
-struct Spending {
-    day: String,
-    used_usd: f64,
-    usd: f64,
-    used_tokens: u64,
-    tokens: Option<u64>,
+pub struct Spending {
+    /// The day, in universal time.
+    pub day: String,
+    /// Dollars that were spent.
+    pub used_usd: f64,
+    /// Dollars that may be spent.
+    pub usd: f64,
+    /// Tokens that were spent.
+    pub used_tokens: u64,
+    /// Estimated tokens of everything that is loaded.
+    pub tokens: Option<u64>,
 }
 
+/// A file that could not be read.
 #[derive(Debug, Serialize)]
-struct LeftOut {
-    path: String,
-    why: String,
+pub struct FileLeftOut {
+    /// The file.
+    pub path: String,
+    /// The rule that decided about the place.
+    pub why: String,
 }
 
-/// Tells.
-pub(super) fn run(_: &Args, which: &Which, app: &mut App) -> Outcome {
-    let report = gather(which, app)?;
-    match app.out.format() {
-        Format::Json => Ok(app.out.json(&report)?),
-        Format::Text => show::show(&report, app),
+impl Host {
+    /// The state of memory. Nothing is made or changed by asking.
+    ///
+    /// # Errors
+    /// When the directory, the working tree or an instruction file cannot be read.
+    pub fn status(&self, which: &Which) -> Result<MemoryStatus, HostError> {
+        let mut report = MemoryStatus {
+            now: self.now(),
+            ..MemoryStatus::default()
+        };
+        let memory_index = match self.find(which) {
+            Ok(found) => {
+                let memory_index = directory(self, &found, &mut report)?;
+                section(self, &mut report);
+                memory_index
+            }
+            // That there is no memory is an answer, too: the rest is still worth telling.
+            Err(error) if error.is_off() => {
+                report.off = Some(chain(&error));
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        instructions(self, memory_index, &mut report)?;
+        budget(self, &mut report);
+        let files = report.instructions.iter().map(Instruction::now);
+        let prompt = report.prompt.as_ref().map(|prompt| prompt.tokens);
+        report.tokens = files.chain(prompt).sum();
+        Ok(report)
     }
 }
 
-fn gather(which: &Which, app: &mut App) -> Result<Report, Failure> {
-    let mut report = Report {
-        now: app.system.clock.now(),
-        ..Report::default()
-    };
-    let (config, memory_index) = match find(which, app) {
-        Ok(found) => {
-            let memory_index = directory(&found, &mut report, app)?;
-            section(&found, &mut report);
-            (found.config, memory_index)
-        }
-        // That there is no memory is an answer, too: the rest is still worth telling.
-        Err(Failure::Error(error)) if error.kind == Exit::Refused => {
-            report.off = Some(told(&error.message, &error.causes));
-            (app.config_without_aside()?, None)
-        }
-        Err(failure) => return Err(failure),
-    };
-    instructions(&config, memory_index, &mut report, app)?;
-    budget(&config, &mut report, app);
-    let files = report.instructions.iter().map(Instruction::now);
-    let prompt = report.prompt.as_ref().map(|prompt| prompt.tokens);
-    report.tokens = files.chain(prompt).sum();
-    Ok(report)
-}
-
-fn told(message: &str, causes: &[String]) -> String {
-    let mut text = message.to_owned();
-    for cause in causes {
-        text.push_str(": ");
-        text.push_str(cause);
-    }
-    text
+impl MemoryStatus {
+    /// Name that stands in `load` for all instruction files where they are switched off.
+    pub const ALL_FILES: &str = "instruction files";
 }
 
 impl Instruction {
@@ -206,10 +234,10 @@ impl Instruction {
 
 /// Looks at the directory; what of its index is loaded.
 fn directory(
-    found: &Found,
-    report: &mut Report,
-    app: &App,
-) -> Result<Option<MemoryIndex>, Failure> {
+    host: &Host,
+    found: &Found<'_>,
+    report: &mut MemoryStatus,
+) -> Result<Option<MemoryIndex>, HostError> {
     report.directory = Some(found.root.display().to_string());
     report.why = Some(
         found
@@ -223,34 +251,35 @@ fn directory(
     report.team_exists = found
         .place()
         .and_then(|place| place.team.as_ref())
-        .is_some_and(|team| app.system.files.metadata(team).is_ok());
-    let Some(dir) = found.existing(app)? else {
+        .is_some_and(|team| host.system().files.metadata(team).is_ok());
+    let Some(dir) = found.existing()? else {
         return Ok(None);
     };
     report.exists = true;
     let Look { snapshot, skipped } = dir.look()?;
-    report.memories = counts(&snapshot, super::show::day(report.now));
+    report.memories = counts(&snapshot, day(report.now));
     report.skipped = skipped
         .into_iter()
-        .map(|skipped| LeftOut {
+        .map(|skipped| FileLeftOut {
             path: skipped.path.display().to_string(),
             why: skipped.why,
         })
         .collect();
-    let settings = &found.config.loaded.settings;
+    let settings = &host.settings();
     report.inbox = dir.inbox()?.items.len();
     report.consolidation = consolidation(
         dir.consolidation_lock(settings.get(keys::DREAM_LOCK_AGE))
             .status()?,
     );
-    report.pending = app.system.files.metadata(&found.root.join(PENDING)).is_ok();
+    report.pending = host
+        .system()
+        .files
+        .metadata(&found.root.join(PENDING))
+        .is_ok();
     let text = snapshot.index();
     let loaded = index::load(&text, limits(settings));
     let (lines, bytes) = (text.lines().count(), text.len());
-    let drift = index::drift(
-        &snapshot,
-        crate::commands::memory::show::day(app.system.clock.now()),
-    );
+    let drift = index::drift(&snapshot, day(report.now));
     report.index = IndexState {
         lines,
         bytes,
@@ -271,8 +300,8 @@ fn directory(
 }
 
 /// The section of the system prompt.
-fn section(found: &Found, report: &mut Report) {
-    let settings = &found.config.loaded.settings;
+fn section(host: &Host, report: &mut MemoryStatus) {
+    let settings = &host.settings();
     let guidelines = settings.get(keys::MEMORY_EXTRA_GUIDELINES);
     let section = prompt::Section {
         directory: report.directory.as_deref().unwrap_or_default(),
@@ -289,7 +318,7 @@ fn section(found: &Found, report: &mut Report) {
     report
         .load
         .load(Source::Prompt, "memory section", text.len(), "");
-    report.prompt = report.load.loaded.last().map(|loaded| Prompt {
+    report.prompt = report.load.loaded.last().map(|loaded| PromptSection {
         bytes: loaded.bytes,
         tokens: loaded.tokens().get(),
     });
@@ -304,8 +333,8 @@ fn why(why: Why) -> &'static str {
     }
 }
 
-fn counts(snapshot: &Snapshot, today: jiff::civil::Date) -> Counts {
-    let mut counts = Counts::default();
+fn counts(snapshot: &Snapshot, today: jiff::civil::Date) -> MemoryCounts {
+    let mut counts = MemoryCounts::default();
     for (path, file) in snapshot.topics() {
         let topic = Topic::read(&file.text());
         counts.total += 1;
@@ -334,17 +363,16 @@ fn consolidation(status: LockStatus) -> Consolidation {
 
 /// The files a session would begin with.
 fn instructions(
-    config: &Config,
+    host: &Host,
     memory_index: Option<MemoryIndex>,
-    report: &mut Report,
-    app: &App,
-) -> Outcome {
-    let settings = &config.loaded.settings;
-    let files = &app.system.files;
-    let known = config.loader.places();
+    report: &mut MemoryStatus,
+) -> Result<(), HostError> {
+    let settings = &host.settings();
+    let files = &host.system().files;
+    let known = host.places();
     let current = files.real_path(&known.current_dir)?;
     let repository = Repository::around(&**files, &current)?;
-    let user_home = app.system.env.home_dir();
+    let user_home = user_home(host.system());
     let around = Around {
         home: &known.home,
         user_home: user_home.as_deref(),
@@ -363,7 +391,7 @@ fn instructions(
     } else {
         report.load.leave(
             Source::Instructions,
-            ALL_FILES,
+            MemoryStatus::ALL_FILES,
             0,
             "switched off (`instructions`)",
         );
@@ -429,9 +457,9 @@ fn tell(line: &ReportLine, index: &IndexState, load: &mut LoadReport) {
     }
 }
 
-fn budget(config: &Config, report: &mut Report, app: &App) {
-    let settings = &config.loaded.settings;
-    let spent = Budget::new(&app.system, &config.loader.places().home).today();
+fn budget(host: &Host, report: &mut MemoryStatus) {
+    let settings = &host.settings();
+    let spent = Budget::new(host.system(), &host.places().home).today();
     report.budget = Spending {
         day: spent.day,
         used_usd: spent.usd.as_f64(),
