@@ -25,8 +25,8 @@
 //! - [`plan()`] decides from hits, triggers, earlier showings and budgets, and gives a reason for each
 //!   memory that is left out. [`triggers`] are rules that apply to the work, whatever the prompt says.
 //! - [`selector`]: the question to a small model about candidates below the bar, and its answer.
-//! - [`verify`] checks claims against the working tree, [`render`] shows a memory as data, [`neutral`]
-//!   takes apart text that could be taken for a boundary of the prompt.
+//! - [`verify`] checks claims against the working tree, [`render`] shows a memory as data, in which
+//!   nothing can be taken for a boundary of the prompt.
 //! - [`usage`] notes whether a memory that was shown was of use; [`report`] sums up what was loaded.
 //!
 //! Everything is a pure function of its arguments: the same memories and prompt give the same picks,
@@ -42,8 +42,8 @@ mod bytes;
 mod cues;
 mod document;
 pub mod evaluation;
+mod fences;
 mod files;
-pub mod neutral;
 mod plan;
 mod rank;
 pub mod render;

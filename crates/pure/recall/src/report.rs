@@ -5,7 +5,7 @@
 //! `dormouse memory status`. Sizes are bytes; tokens are what was counted, or else an estimate,
 //! and the report says which.
 
-use super::neutral::one_line;
+use dormouse_core::fragment::one_line;
 use dormouse_core::units::Tokens;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -28,7 +28,7 @@ mod tag;
 pub use neutral::{
     begins_turn, has_boundary, has_prompt_mark, neutralise, one_line, without_half_tag,
 };
-pub use recognise::recognise;
+pub use recognise::{recognise, sent};
 pub use render::{close, defuse, open, render};
 pub use table::*;
 

@@ -42,6 +42,16 @@ pub fn recognise(text: &str) -> Vec<Span> {
     merged(divided)
 }
 
+/// Words that the user sent, typed or pasted, without what clients put around them.
+pub fn sent(text: &str) -> String {
+    let mut out = String::new();
+    for span in recognise(text).into_iter().filter(Span::is_sent) {
+        out.push_str(&text[span.content]);
+        out.push('\n');
+    }
+    out.trim().to_owned()
+}
+
 fn typed(text: &str, range: Range<usize>, spans: &mut Vec<Span>) {
     if !text[range.clone()].is_empty() {
         spans.push(plain(range, Speaker::User, How::Typed));

@@ -44,6 +44,18 @@ const SOURCES: &str = "typed|queued|sdk|user|cli|suggestion_accepted|suggestion|
 /// Kinds of users who are no persons.
 const MACHINES: &str = "agent|system|bot|automation|service|subagent";
 
+/// Value of a line's `origin`: text, or the `kind` of an object. An object without one is not known.
+pub fn origin_of(raw: &str) -> Option<String> {
+    match serde_json::from_str(raw) {
+        Ok(serde_json::Value::String(text)) => Some(text),
+        Ok(serde_json::Value::Object(object)) => {
+            let kind = object.get("kind").and_then(serde_json::Value::as_str);
+            Some(kind.unwrap_or_default().to_owned())
+        }
+        _ => None,
+    }
+}
+
 /// Author of a record of the user's side.
 pub fn speaker(fields: &RecordFields<'_>) -> Speaker {
     let listed = |list: &str, value: &str| list.split('|').any(|known| known == value);

@@ -3,6 +3,7 @@
 use super::cut::{Part, cut, without_private};
 use crate::trust::{Origin, Speaker, Trust};
 use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::fragment::{COMMAND_NAME, How, recognise};
 use dormouse_core::id::{CallId, Seq};
 use dormouse_core::record::{Body, Message, MessageOrigin, Record, Role, StateChange};
 use dormouse_core::units::Millis;
@@ -275,7 +276,10 @@ pub fn wrote_memory(
 /// Whether a message is the command that saves at once.
 fn asks_to_remember(text: &str) -> bool {
     text.trim_start().starts_with("/remember")
-        || text.contains("<command-name>/remember</command-name>")
+        || recognise(text).iter().any(|span| {
+            span.how == How::Wrapped(&COMMAND_NAME)
+                && text[span.content.clone()].trim() == "/remember"
+        })
 }
 
 #[cfg(test)]

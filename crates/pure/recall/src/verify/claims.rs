@@ -1,7 +1,7 @@
 //! The concrete claims of a text.
 
+use crate::fences::Fences;
 use crate::files::{is_file, is_folder};
-use crate::neutral::Fences;
 use dormouse_text::atoms::{Shape, atoms};
 use serde::Serialize;
 use std::collections::BTreeSet;
