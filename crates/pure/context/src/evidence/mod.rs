@@ -153,8 +153,10 @@ fn user(chronicle: &mut Chronicle, record: &Record, message: &Message, limits: &
     {
         calls::closed(chronicle, record.seq, block, limits);
     }
-    // Summaries, repairs and other machine-made messages are not the user's words.
-    if message.origin != MessageOrigin::Conversation {
+    // Summaries, repairs and other machine-made messages are not the user's words; nor are the
+    // directives of an agent that another client recorded beside the conversation.
+    let aside = record.side_chain || (record.agent.is_some() && !record.own);
+    if message.origin != MessageOrigin::Conversation || aside {
         return;
     }
     let words: Vec<Spoken> = message

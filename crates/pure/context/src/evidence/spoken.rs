@@ -36,13 +36,15 @@ pub fn spoken(text: &str) -> Spoken {
                     out.typed(name);
                     out.typed(" ");
                 }
-                out.typed(if row == &BASH_INPUT {
-                    "! "
-                } else if row == &MEMORY_INPUT {
-                    "# "
-                } else {
-                    ""
-                });
+                if row == &BASH_INPUT {
+                    // A command is run, not said: no rule is in it.
+                    out.sent.push_str("! ");
+                    out.sent.push_str(content);
+                    continue;
+                }
+                if row == &MEMORY_INPUT {
+                    out.typed("# ");
+                }
                 out.typed(content);
             }
             How::Unlisted => out.sent.push_str(&stand_in(text, &span)),

@@ -73,13 +73,16 @@ pub static COMMAND_ARGS: Wrapper = row("command-args", User, Alone);
 pub static BASH_INPUT: Wrapper = row("bash-input", User, Alone);
 /// Line that the user saved with `#`.
 pub static MEMORY_INPUT: Wrapper = row("user-memory-input", User, Alone);
+/// Preview of a result that lies in a file.
+pub static PERSISTED_OUTPUT: Wrapper = row("persisted-output", Tool, Beside);
 /// Error of a call in Claude Code's results.
 pub static TOOL_ERROR: Wrapper = row("tool_use_error", Tool, Beside);
 /// Exit code in a result of a background command.
 pub static EXIT_CODE: Wrapper = row("exit_code", Tool, Beside);
 
 /// Rows with a name of their own; the rest is in [`OTHERS`].
-static NAMED: [&Wrapper; 18] = [
+static NAMED: [&Wrapper; 19] = [
+    &PERSISTED_OUTPUT,
     &REMINDER,
     &CONVERSATION_SUMMARY,
     &USER_MESSAGES,
@@ -100,7 +103,7 @@ static NAMED: [&Wrapper; 18] = [
     &EXIT_CODE,
 ];
 
-static OTHERS: [Wrapper; 81] = [
+static OTHERS: [Wrapper; 80] = [
     // Claude Code: commands, shell, editor, hooks, tasks, other agents.
     row("command-message", Host, Alone),
     row("command-contents", Host, Alone),
@@ -116,7 +119,6 @@ static OTHERS: [Wrapper; 81] = [
     row("ide_opened_file", Host, Beside),
     row("ide_selection", Host, Beside),
     row("new-diagnostics", Host, Beside),
-    row("persisted-output", Tool, Beside),
     row("user-prompt-submit-hook", Host, Beside),
     row("session-start-hook", Host, Beside),
     row("pre-tool-use-hook", Host, Beside),
