@@ -5,7 +5,7 @@
 //! task. Rules and decisions are mined from typed words only.
 
 use dormouse_core::fragment::{
-    BASH_INPUT, COMMAND_NAME, How, MEMORY_INPUT, Span, Speaker, recognise,
+    BASH_INPUT, COMMAND_NAME, How, MEMORY_INPUT, Span, Speaker, recognise, reported,
 };
 
 /// Words of the user in one text.
@@ -24,7 +24,11 @@ pub fn spoken(text: &str) -> Spoken {
     for span in recognise(text) {
         let content = text[span.content.clone()].trim();
         match span.how {
-            How::Typed => out.typed(&text[span.range]),
+            How::Typed => {
+                let words = &text[span.range];
+                out.sent.push_str(words);
+                push_unreported(words, &mut out.typed);
+            }
             How::Pasted => {
                 out.sent.push_str(&text[span.range]);
                 out.typed.push('\n');
@@ -61,6 +65,19 @@ impl Spoken {
     fn typed(&mut self, words: &str) {
         self.sent.push_str(words);
         self.typed.push_str(words);
+    }
+}
+
+/// Appends words without the quotations in which they report what others said.
+fn push_unreported(words: &str, out: &mut String) {
+    for line in words.split_inclusive('\n') {
+        let mut from = 0;
+        for quotation in reported(line) {
+            out.push_str(&line[from..quotation.start]);
+            out.push('…');
+            from = quotation.end;
+        }
+        out.push_str(&line[from..]);
     }
 }
 

@@ -14,11 +14,11 @@
 //! are not the user's.
 //!
 //! # Not here
-//! Meaning: sentences that announce a paste, quotations inside a sentence (`dormouse-memory`,
-//! extraction). Terminal escapes (`dormouse-context`, evidence).
+//! Meaning: sentences that announce a paste (`dormouse-memory`, extraction). Terminal escapes (`dormouse-context`, evidence).
 
 mod neutral;
 mod pasted;
+mod quoted;
 mod recognise;
 pub mod record;
 mod render;
@@ -28,6 +28,7 @@ mod tag;
 pub use neutral::{
     begins_turn, has_boundary, has_prompt_mark, neutralise, one_line, without_half_tag,
 };
+pub use quoted::reported;
 pub use recognise::{recognise, sent};
 pub use render::{close, defuse, open, render};
 pub use table::*;

@@ -8,7 +8,7 @@
 //! Sentences that announce a paste, indented code, tables (`dormouse-memory`, extraction).
 
 use super::neutral::{is_role_line, is_template_mark};
-use super::tag::is_hidden;
+use super::tag::{ends_line, is_hidden};
 use super::{is_markup, table};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -39,7 +39,7 @@ const HEADS: &str = "from:|to:|subject:|sent:|date:|cc:|reply-to:|von:|an:|betre
     q: |bearer ";
 /// Beginnings of lines, as tools write them, that a trace or an error continues up to a blank line.
 const TRACES: &str = "Traceback (most recent|Exception in thread|thread '|Caused by:|error[|error:|warning:|warning[|panic:|\
-    fatal:|goroutine |npm ERR!|npm error|Segmentation fault|Unhandled |Uncaught |stderr:|stdout:|FAILED|make: ***|--> ";
+    fatal:|goroutine |npm ERR!|npm error|Segmentation fault|Unhandled |Uncaught |stderr:|stdout:|FAILED|make: ***|--> |##[|::error|::warning|::notice";
 /// Levels behind the time of a log line.
 const LEVELS: &str = "INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL|NOTICE|info|warn|error|debug|trace";
 /// Labels in front of a colon that people write in messages of their own.
@@ -47,6 +47,8 @@ const LABELS: &str = "note|notes|nb|fix|bug|todo|rule|rules|reason|reasons|why|h
     warning|hint|info|question|answer|ps|goal|goals|task|tasks|context|update|summary|expected|actual|result|steps|step|\
     idea|problem|issue|solution|first|second|third|also|plan|please|thanks|hello|hi|good morning|one more thing|http|\
     https|before|after|decision|constraint|constraints|requirement|requirements|style|preference|preferences|conclusion|\
+    tests|test|docs|code|backend|frontend|api|ui|db|database|commits|commit|naming|format|formatting|language|logging|\
+    errors|git|ci|release|releases|deploy|deployment|build|lint|rust|python|typescript|go|testing|security|\
     background|edit|correction|next|then|finally|yes|no|ok|btw|fyi|reminder|merke|regel|hinweis|wichtig|grund|frage|antwort";
 
 /// Divides a text into lines and blocks.
@@ -55,6 +57,13 @@ pub(super) fn shapes(text: &str) -> Vec<Shape> {
     let (fences, open_fence) = fences(text);
     let markers = markers(&lines);
     let chat = first_chat_line(&lines);
+    let ends = Terminators::of_lines(&lines);
+    if is_letter(&lines) {
+        return vec![Shape {
+            range: 0..text.len(),
+            reach: Reach::End,
+        }];
+    }
     let mut out = Vec::new();
     let mut at = 0;
     // A quotation or a trace goes on until a blank line.
@@ -75,7 +84,7 @@ pub(super) fn shapes(text: &str) -> Vec<Shape> {
             reach = Reach::End;
         } else if line.trim().is_empty() {
             goes_on = false;
-        } else if let Some(end) = marked_block(line, at, &markers) {
+        } else if let Some(end) = marked_block(line, at, &markers).or_else(|| ends.of(line, at)) {
             (last, reach) = end.map_or((at, Reach::End), |end| (end, Reach::Block));
         } else if wrote(line) {
             let mut behind = lines[at + 1..]
@@ -101,13 +110,12 @@ pub(super) fn shapes(text: &str) -> Vec<Shape> {
 
 fn lines(text: &str) -> Vec<(usize, &str)> {
     let mut at = 0;
-    let line = |line: &'_ str| {
-        let start = at;
+    let mut out = Vec::new();
+    for line in text.split_inclusive(ends_line) {
+        out.push((at, line));
         at += line.len();
-        start
-    };
-    let starts: Vec<usize> = text.split_inclusive('\n').map(line).collect();
-    starts.into_iter().zip(text.split_inclusive('\n')).collect()
+    }
+    out
 }
 
 /// Fenced blocks that are closed, and the start of one that is not.
@@ -168,6 +176,30 @@ fn marker(line: &str) -> Option<Marker> {
             _ => None,
         };
     }
+    for (open, close, end) in [("{{#", "{{/", "}}"), ("{%", "{% end", "%}")] {
+        let name = |sign: &str| {
+            let inside = line.strip_prefix(sign)?.strip_suffix(end)?;
+            Some(format!(
+                "{open}{}",
+                inside.trim().split(' ').next().unwrap_or_default()
+            ))
+        };
+        if let Some(name) = name(close) {
+            return Some(Marker::Close(name));
+        }
+        if let Some(name) = name(open) {
+            return Some(Marker::Open(name));
+        }
+    }
+    if let Some(name) = line.strip_prefix(":::") {
+        let key = ":::".to_owned();
+        let closes = name.trim().is_empty();
+        return Some(if closes {
+            Marker::Close(key)
+        } else {
+            Marker::Open(key)
+        });
+    }
     const DECORATION: [char; 9] = ['=', '-', '<', '>', '#', '*', '~', '+', '_'];
     let bare = line.trim_start_matches(DECORATION);
     if line.len() - bare.len() < 3 {
@@ -193,7 +225,48 @@ fn marked_block(line: &str, at: usize, ends: &HashMap<String, usize>) -> Option<
     };
     let end = ends.get(&name).copied().filter(|end| *end > at);
     // A word in brackets is common; only its end makes it a marker.
-    (end.is_some() || !name.starts_with('[')).then_some(end)
+    (end.is_some() || !name.starts_with(['[', '{', ':'])).then_some(end)
+}
+
+/// Last lines that end a comment, a section or an instruction of markup.
+struct Terminators([Option<usize>; 3]);
+
+impl Terminators {
+    fn of_lines(lines: &[(usize, &str)]) -> Self {
+        let last = |end| lines.iter().rposition(|(_, line)| line.contains(end));
+        Self(["-->", "]]>", "?>"].map(last))
+    }
+
+    /// The end of what a line of markup begins; the inner `None` if nothing ends it.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer one tells whether markup begins, the inner one whether it ends"
+    )]
+    fn of(&self, line: &str, at: usize) -> Option<Option<usize>> {
+        let line = line.trim_start();
+        let begins = [("<!--", 0), ("<![", 1), ("<?", 2)];
+        let (_, which) = begins
+            .into_iter()
+            .find(|(sign, _)| line.starts_with(sign))?;
+        Some(self.0[which].filter(|end| *end >= at))
+    }
+}
+
+/// Whether lines end as letters do: a closing formula and a name under it.
+fn is_letter(lines: &[(usize, &str)]) -> bool {
+    const FORMULAS: &str = "best regards|kind regards|warm regards|regards|best|best wishes|sincerely|yours sincerely|\
+        cheers|many thanks|viele grüße|beste grüße|mit freundlichen grüßen|liebe grüße|cordialement";
+    let written = lines
+        .iter()
+        .rev()
+        .map(|(_, line)| line.trim())
+        .filter(|line| !line.is_empty());
+    let is_formula = |line: &str| {
+        let bare = line.trim_end_matches([',', '.', '!']).to_lowercase();
+        FORMULAS.split('|').any(|formula| formula == bare)
+    };
+    // Under it the name, and perhaps a post and an address.
+    written.take(4).skip(1).any(is_formula)
 }
 
 fn is_quote(line: &str) -> bool {
@@ -223,7 +296,17 @@ fn is_trace(line: &str) -> bool {
         .trim_start()
         .starts_with('|')
         && bare.starts_with(|c: char| c.is_ascii_digit());
-    frame || gutter || TRACES.split('|').any(|start| bare.starts_with(start))
+    let first = bare.split(' ').next().unwrap_or_default();
+    // Output of several containers: a name with a number, a bar.
+    let container = first.contains(['_', '-'])
+        && first.ends_with(|c: char| c.is_ascii_digit())
+        && bare[first.len()..].trim_start().starts_with('|');
+    let member = bare.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+    let json = bare.starts_with("{\"")
+        || bare.starts_with("[{")
+        || bare.trim_end() == "{"
+        || member.is_some_and(|(_, rest)| rest.starts_with(':'));
+    frame || gutter || container || json || TRACES.split('|').any(|start| bare.starts_with(start))
 }
 
 /// Whether everything from this line on was written by others.
@@ -246,6 +329,18 @@ fn reaches_end(line: &str) -> bool {
         || is_prompt(bare)
         || is_stamped(bare)
         || is_irc(bare)
+        || is_comment_head(bare)
+}
+
+/// Line over a comment or a turn on a page: `tomek commented 2 days ago`, `You said:`.
+fn is_comment_head(line: &str) -> bool {
+    let line = line.trim_end();
+    let words = line.split_whitespace().count();
+    let posted = [" commented", " replied", " posted"]
+        .iter()
+        .any(|word| line.contains(word));
+    let dated = line.ends_with("ago") || line.ends_with(':') || line.contains(" on ");
+    (posted && words <= 8 && dated) || (words <= 4 && line.ends_with(" said:"))
 }
 
 /// `"role": "user"` and the like.
@@ -292,7 +387,31 @@ fn is_prompt(line: &str) -> bool {
             .iter()
             .any(|sign| head.contains(sign));
     let venv = head.starts_with('(') && head.contains(") $ ");
-    windows || named || at_host || venv
+    // An interpreter's name and a greater-than sign: `sqlite> `, `irb(main):001> `.
+    let interpreter = first.len() > 2
+        && first.ends_with(['>', '#'])
+        && first.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && head.len() > first.len();
+    let themed = ["❯ ", "➜ ", "❱ "].iter().any(|sign| head.contains(sign))
+        || first.starts_with(['~', '/']) && head.contains("$ ");
+    windows || named || at_host || venv || interpreter || themed || is_traced(line)
+}
+
+/// Command as a shell prints it before it runs it: `+ cat notes.txt`.
+fn is_traced(line: &str) -> bool {
+    let Some(command) = line.strip_prefix("+ ") else {
+        return false;
+    };
+    let mut words = command.split_whitespace();
+    let is_program = |word: &str| {
+        word.chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+    };
+    let is_argument = |word: &str| {
+        let inner = word.trim_end_matches(['.', ',']);
+        word.starts_with(['-', '\'', '"', '/', '$']) || inner.contains(['/', '.', '='])
+    };
+    words.next().is_some_and(is_program) && words.next().is_some_and(is_argument)
 }
 
 /// Line of a chat or a log that begins with a time, or the line over a message: `Name  10:41 AM`.
@@ -301,6 +420,9 @@ fn is_stamped(line: &str) -> bool {
         .find(|c: char| !(c.is_ascii_digit() || "[]():/.-, TZ+apmAPM".contains(c)))
         .unwrap_or(line.len());
     let (time, rest) = line.split_at(stamp);
+    if has_time(time) && rest.trim().is_empty() {
+        return true;
+    }
     if has_time(time) {
         let rest = rest.trim_start_matches(['-', '–', '<', '*', ' ']);
         let level = rest
@@ -312,6 +434,14 @@ fn is_stamped(line: &str) -> bool {
             || head.contains(": ")
             || head.trim_end().ends_with(':')
             || head.contains("> ");
+    }
+    const MONTHS: &str = "Jan |Feb |Mar |Apr |May |Jun |Jul |Aug |Sep |Oct |Nov |Dec ";
+    if MONTHS.split('|').any(|month| line.starts_with(month)) {
+        let head: String = line.chars().take(16).collect();
+        return has_time(&head);
+    }
+    if has_time(line) && (line.contains(" Today at ") || line.contains(" Yesterday at ")) {
+        return true;
     }
     let line = line.trim_end();
     let bare = line.trim_end_matches(|c: char| c.is_ascii_digit() || ": apmAPM".contains(c));
@@ -361,8 +491,8 @@ fn is_irc(line: &str) -> bool {
         && !super::recognise::mentions(&format!(" {rest}"))
 }
 
-/// The first of the lines that begin with a speaker's name, if there are two of them: one is how
-/// people label what they say.
+/// The first of the lines that begin with a speaker's name, if there are two of them or the name is
+/// a nick: a word with a capital is how people label what they say.
 fn first_chat_line(lines: &[(usize, &str)]) -> Option<usize> {
     let mut spoken = lines
         .iter()
@@ -370,7 +500,9 @@ fn first_chat_line(lines: &[(usize, &str)]) -> Option<usize> {
         .filter(|(_, (_, line))| names_speaker(line))
         .map(|(at, _)| at);
     let first = spoken.next()?;
-    spoken.next().map(|_| first)
+    let line = lines[first].1.trim_start_matches(['*', '_', ' ', '@']);
+    let is_nick = line.starts_with(char::is_lowercase);
+    (is_nick || spoken.next().is_some()).then_some(first)
 }
 
 fn names_speaker(line: &str) -> bool {
@@ -378,7 +510,7 @@ fn names_speaker(line: &str) -> bool {
     let Some((name, words)) = bare.split_once(':') else {
         return false;
     };
-    let name = name.trim_end_matches(['*', '_', ' ']);
+    let name = name.trim_matches(['*', '_', ' ', '[', ']', '(', ')']);
     let behind = words.trim_start_matches(['*', '_']);
     let is_name = (1..=24).contains(&name.len())
         && name.split(' ').count() <= 3

@@ -76,11 +76,12 @@ fn wrapped(text: &str) -> Vec<Span> {
     // Only closed fences: an open one must not hide what a client adds behind it.
     let (fences, _) = fences(text);
     let mut closes: HashMap<&str, &Tag> = HashMap::new();
-    for tag in tags
-        .iter()
-        .filter(|tag| tag.kind == TagKind::Close && !tag.is_quoted)
-    {
-        closes.insert(&tag.name, tag);
+    for tag in tags.iter().filter(|tag| !tag.is_quoted) {
+        // An opening tag behind the last closing one was left open: text between them is in doubt.
+        let reopens = tag.kind == TagKind::Open && tag.begins_line && tag.ends_line;
+        if tag.kind == TagKind::Close || reopens {
+            closes.insert(&tag.name, tag);
+        }
     }
     let mut found: Vec<Span> = Vec::new();
     let mut from = 0;
@@ -90,14 +91,15 @@ fn wrapped(text: &str) -> Vec<Span> {
             let fence = before.checked_sub(1).and_then(|at| fences.get(at));
             fence.is_some_and(|fence| fence.end > tag.range.start)
         };
-        if tag.range.start < from || tag.is_quoted || tag.kind == TagKind::Empty || is_fenced() {
+        if tag.range.start < from || tag.is_quoted || is_fenced() {
             continue;
         }
         let close = closes.get(tag.name.as_str()).copied();
         let close = close.filter(|close| close.range.start >= tag.range.end);
         let span = match tag.kind {
-            TagKind::Open => opened(text, tag, close, &found),
-            _ => stray(tag, from),
+            TagKind::Open => opened(text, tag, close, &found).or_else(|| lone(tag)),
+            TagKind::Close => stray(tag, from),
+            TagKind::Empty => lone(tag),
         };
         if let Some(span) = span {
             from = span.range.end;
@@ -119,6 +121,8 @@ fn opened(text: &str, tag: &Tag, close: Option<&Tag>, before: &[Span]) -> Option
     let speaker = row.map_or(Speaker::Host, |row| row.speaker);
     let behind = &text[tag.range.end..];
     let (end, content) = match close {
+        Some(open) if open.kind == TagKind::Open && own_name => (text.len(), text.len()),
+        Some(open) if open.kind == TagKind::Open => return None,
         Some(close) if own_name => (close.range.end, close.range.start),
         // A common word counts on lines of its own: in a sentence it is markup or a placeholder.
         Some(close) if tag.begins_line && (tag.ends_line || close.ends_line) => {
@@ -144,6 +148,17 @@ fn opened(text: &str, tag: &Tag, close: Option<&Tag>, before: &[Span]) -> Option
         speaker,
         how,
     })
+}
+
+/// A tag that is all of its line and has more than a name: words in its attributes are not typed.
+fn lone(tag: &Tag) -> Option<Span> {
+    let alone = tag.begins_line && tag.ends_line && tag.has_attributes;
+    let (speaker, how) = if is_markup(&tag.name) {
+        (Speaker::Tool, How::Pasted)
+    } else {
+        (Speaker::Host, How::Unlisted)
+    };
+    alone.then(|| plain(tag.range.clone(), speaker, how))
 }
 
 /// Whether a tag without an end can be a client's: markup and names of types are not.

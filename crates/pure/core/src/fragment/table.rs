@@ -243,7 +243,7 @@ pub const INSTRUCTIONS_HEAD: &str = "# Instructions from ";
 pub(super) const CODEX_REQUEST: &str = "## My request for Codex:";
 
 /// Notes of clients in the user's place.
-pub static NOTES: [Note; 18] = [
+pub static NOTES: [Note; 19] = [
     Note {
         begins: "[Request interrupted by user",
         speaker: Host,
@@ -256,6 +256,7 @@ pub static NOTES: [Note; 18] = [
     },
     note(MEMORY_HEAD, Dormouse),
     note("[SYSTEM NOTIFICATION", Host),
+    note("[Message from ", OtherAgent),
     note("# AGENTS.md instructions", Host),
     note(INSTRUCTIONS_HEAD, Dormouse),
     note(
@@ -286,7 +287,7 @@ pub static NOTES: [Note; 18] = [
 
 /// Names that begin a turn at the beginning of a line. The second part tells whether a memory may
 /// not begin a line with it either: `User:` is how memories speak about the user.
-pub(super) const ROLES: [(&str, bool); 9] = [
+pub(super) const ROLES: [(&str, bool); 22] = [
     ("human", true),
     ("assistant", true),
     ("system", true),
@@ -294,8 +295,21 @@ pub(super) const ROLES: [(&str, bool); 9] = [
     ("ai", true),
     ("tool", true),
     ("user", false),
-    ("model", false),
-    ("function", false),
+    ("agent", false),
+    ("bot", false),
+    ("claude", false),
+    ("chatgpt", false),
+    ("gpt", false),
+    ("codex", false),
+    ("gemini", false),
+    ("copilot", false),
+    ("me", false),
+    ("benutzer", false),
+    ("nutzer", false),
+    ("utilisateur", false),
+    ("usuario", false),
+    ("пользователь", false),
+    ("用户", false),
 ];
 
 /// Elements of HTML and SVG that people write about or paste: a tag of this name is markup.

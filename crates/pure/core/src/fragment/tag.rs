@@ -23,6 +23,8 @@ pub(super) struct Tag {
     pub(super) begins_line: bool,
     /// Whether only blanks stand behind it on its line.
     pub(super) ends_line: bool,
+    /// Whether more than its name stands in it.
+    pub(super) has_attributes: bool,
     /// Whether it stands between backticks.
     pub(super) is_quoted: bool,
 }
@@ -48,6 +50,14 @@ pub(super) fn is_joiner(letter: char) -> bool {
 
 pub(super) fn is_hidden(letter: char) -> bool {
     is_invisible(letter) || is_joiner(letter)
+}
+
+/// Characters that some program shows as the end of a line.
+pub(super) fn ends_line(letter: char) -> bool {
+    matches!(
+        letter,
+        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
 }
 
 pub(super) fn opens_tag(letter: char) -> bool {
@@ -125,9 +135,12 @@ fn finish(text: &str, range: Range<usize>, written: &str, kind: TagKind) -> Tag 
     let bare = bare.trim_end_matches(['.', '-', '_']);
     let name = if bare.is_empty() { written } else { bare };
     // Stops at the first letter: a text of one long line must not be read again for every tag.
-    let is_edge = |c: Option<char>| c.is_none_or(|c| c == '\n');
-    let blank = |c: &char| *c != '\n' && (c.is_whitespace() || is_hidden(*c));
+    let is_edge = |c: Option<char>| c.is_none_or(ends_line);
+    let blank = |c: &char| !ends_line(*c) && (c.is_whitespace() || is_hidden(*c));
     let (before, behind) = (&text[..range.start], &text[range.end..]);
+    let inside = text[range.clone()]
+        .chars()
+        .filter(|c| !c.is_whitespace() && !is_hidden(*c));
     let (upper, lower) = (
         name.contains(|c: char| c.is_ascii_uppercase()),
         name.contains(|c: char| c.is_ascii_lowercase()),
@@ -136,6 +149,8 @@ fn finish(text: &str, range: Range<usize>, written: &str, kind: TagKind) -> Tag 
         begins_line: is_edge(before.chars().rev().find(|c| !blank(c))),
         ends_line: is_edge(behind.chars().find(|c| !blank(c))),
         is_quoted: before.ends_with('`') && behind.starts_with('`'),
+        // Two signs around the name, a slash at most.
+        has_attributes: inside.count() > written.len() + 3,
         name: name.to_ascii_lowercase(),
         is_mixed_case: upper && (lower || name.len() == 1),
         kind,

@@ -10,7 +10,9 @@
 //! `<private>…</private>` is dropped before anything else.
 
 use super::phrases::{Phrases, listed, visible};
-use dormouse_core::fragment::{BASH_INPUT, How, PRIVATE, Span, Speaker, close, open, recognise};
+use dormouse_core::fragment::{
+    BASH_INPUT, How, PRIVATE, Span, Speaker, close, open, recognise, reported,
+};
 use dormouse_text::segment::{Kind, segment};
 
 /// Who wrote a part.
@@ -201,33 +203,15 @@ fn introduces(line: &str) -> Option<usize> {
 
 /// What somebody else is quoted with inside a sentence goes to what was pasted.
 fn quoted_apart(line: &str, own: &mut String, pasted: &mut String) {
-    const QUOTING: &str = "says|said|saying|reads|wrote|writes|states|claims|claimed|told|asks|printed|prints|\
-        sagt|schreibt|behauptet";
-    let mut rest = line;
-    while let Some((start, end)) = quotation(rest) {
-        let head = Phrases::of(&rest[..start]);
-        own.push_str(&rest[..start]);
-        if head.words().any(|word| listed(QUOTING, word)) {
-            pasted.push_str(&rest[start..end]);
-            pasted.push('\n');
-            own.push('…');
-        } else {
-            own.push_str(&rest[start..end]);
-        }
-        rest = &rest[end..];
+    let mut from = 0;
+    for quotation in reported(line) {
+        own.push_str(&line[from..quotation.start]);
+        own.push('…');
+        pasted.push_str(&line[quotation.clone()]);
+        pasted.push('\n');
+        from = quotation.end;
     }
-    own.push_str(rest);
-}
-
-/// The first quotation: double quotes of any sort.
-fn quotation(text: &str) -> Option<(usize, usize)> {
-    const MARKS: [char; 7] = ['"', '“', '”', '„', '«', '»', '‟'];
-    let (start, open) = text.char_indices().find(|(_, c)| MARKS.contains(c))?;
-    let inside = start + open.len_utf8();
-    let (length, close) = text[inside..]
-        .char_indices()
-        .find(|(_, c)| MARKS.contains(c))?;
-    Some((start, inside + length + close.len_utf8()))
+    own.push_str(&line[from..]);
 }
 
 #[cfg(test)]
