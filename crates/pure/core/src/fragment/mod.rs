@@ -16,6 +16,7 @@
 //! # Not here
 //! Meaning: sentences that announce a paste (`dormouse-memory`, extraction). Terminal escapes (`dormouse-context`, evidence).
 
+mod marked;
 mod neutral;
 mod pasted;
 mod quoted;

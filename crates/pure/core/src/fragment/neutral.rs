@@ -96,8 +96,11 @@ pub(super) fn is_role_line(line: &str) -> bool {
 fn is_role(start: &str, counts: impl Fn(&(&str, bool)) -> bool) -> bool {
     ROLES.iter().filter(|role| counts(role)).any(|(role, _)| {
         start.strip_prefix(role).is_some_and(|rest| {
-            rest.trim_start_matches(['*', '_', ' ', ']', ')'])
-                .starts_with([':', '：', '>'])
+            let rest = rest.trim_start_matches(['*', '_', ' ', ']', ')']);
+            // A time or a name may stand between the role and its colon.
+            let noted = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+            let rest = noted.map_or(rest, |(_, rest)| rest);
+            rest.starts_with([':', '：', '>'])
         })
     })
 }

@@ -7,10 +7,10 @@
 //! # Not here
 //! Sentences that announce a paste, indented code, tables (`dormouse-memory`, extraction).
 
+use super::marked::Marked;
 use super::neutral::{is_role_line, is_template_mark};
 use super::tag::{ends_line, is_hidden};
 use super::{is_markup, table};
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// Extent of a shape.
@@ -39,7 +39,7 @@ const HEADS: &str = "from:|to:|subject:|sent:|date:|cc:|reply-to:|von:|an:|betre
     q: |bearer ";
 /// Beginnings of lines, as tools write them, that a trace or an error continues up to a blank line.
 const TRACES: &str = "Traceback (most recent|Exception in thread|thread '|Caused by:|error[|error:|warning:|warning[|panic:|\
-    fatal:|goroutine |npm ERR!|npm error|Segmentation fault|Unhandled |Uncaught |stderr:|stdout:|FAILED|make: ***|--> |##[|::error|::warning|::notice";
+    fatal:|goroutine |npm ERR!|npm error|Segmentation fault|Unhandled |Uncaught |stderr:|stdout:|FAILED|FAIL |● |make: ***|--> |##[|::error|::warning|::notice";
 /// Levels behind the time of a log line.
 const LEVELS: &str = "INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL|NOTICE|info|warn|error|debug|trace";
 /// Labels in front of a colon that people write in messages of their own.
@@ -55,9 +55,8 @@ const LABELS: &str = "note|notes|nb|fix|bug|todo|rule|rules|reason|reasons|why|h
 pub(super) fn shapes(text: &str) -> Vec<Shape> {
     let lines: Vec<(usize, &str)> = lines(text);
     let (fences, open_fence) = fences(text);
-    let markers = markers(&lines);
+    let marked = Marked::of(&lines);
     let chat = first_chat_line(&lines);
-    let ends = Terminators::of_lines(&lines);
     if is_letter(&lines) {
         return vec![Shape {
             range: 0..text.len(),
@@ -84,7 +83,7 @@ pub(super) fn shapes(text: &str) -> Vec<Shape> {
             reach = Reach::End;
         } else if line.trim().is_empty() {
             goes_on = false;
-        } else if let Some(end) = marked_block(line, at, &markers).or_else(|| ends.of(line, at)) {
+        } else if let Some(end) = marked.block(line, at) {
             (last, reach) = end.map_or((at, Reach::End), |end| (end, Reach::Block));
         } else if wrote(line) {
             let mut behind = lines[at + 1..]
@@ -96,6 +95,8 @@ pub(super) fn shapes(text: &str) -> Vec<Shape> {
             reach = Reach::End;
         } else if goes_on || is_quote(line) || is_trace(line) {
             goes_on = true;
+            reach = Reach::Line;
+        } else if is_indented(line) {
             reach = Reach::Line;
         }
         let (last_start, last_line) = lines[last];
@@ -140,122 +141,10 @@ pub(super) fn fences(text: &str) -> (Vec<Range<usize>>, Option<usize>) {
     (found, open.map(|(at, _)| at))
 }
 
-/// Last lines of marked blocks, by what they close.
-fn markers(lines: &[(usize, &str)]) -> HashMap<String, usize> {
-    let mut found = HashMap::new();
-    for (at, (_, line)) in lines.iter().enumerate() {
-        if let Some(Marker::Close(name)) = marker(line) {
-            found.insert(name, at);
-        }
-    }
-    found
-}
-
-/// A line that brackets others: `[hook]` and `[/hook]`, `=== BEGIN x ===` and `=== END x ===`.
-enum Marker {
-    Open(String),
-    Close(String),
-}
-
-fn marker(line: &str) -> Option<Marker> {
-    let line = line.trim();
-    if let Some(inside) = line
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-    {
-        let is_name = |name: &str| {
-            name.len() <= 60
-                && name.starts_with(|c: char| c.is_ascii_alphabetic())
-                && name
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || " -_:".contains(c))
-        };
-        return match inside.strip_prefix('/') {
-            Some(name) if is_name(name) => Some(Marker::Close(format!("[{}", name.to_lowercase()))),
-            None if is_name(inside) => Some(Marker::Open(format!("[{}", inside.to_lowercase()))),
-            _ => None,
-        };
-    }
-    for (open, close, end) in [("{{#", "{{/", "}}"), ("{%", "{% end", "%}")] {
-        let name = |sign: &str| {
-            let inside = line.strip_prefix(sign)?.strip_suffix(end)?;
-            Some(format!(
-                "{open}{}",
-                inside.trim().split(' ').next().unwrap_or_default()
-            ))
-        };
-        if let Some(name) = name(close) {
-            return Some(Marker::Close(name));
-        }
-        if let Some(name) = name(open) {
-            return Some(Marker::Open(name));
-        }
-    }
-    if let Some(name) = line.strip_prefix(":::") {
-        let key = ":::".to_owned();
-        let closes = name.trim().is_empty();
-        return Some(if closes {
-            Marker::Close(key)
-        } else {
-            Marker::Open(key)
-        });
-    }
-    const DECORATION: [char; 9] = ['=', '-', '<', '>', '#', '*', '~', '+', '_'];
-    let bare = line.trim_start_matches(DECORATION);
-    if line.len() - bare.len() < 3 {
-        return None;
-    }
-    let bare = bare.trim_end_matches(DECORATION).trim().to_lowercase();
-    let (word, name) = bare.split_once(' ').unwrap_or((bare.as_str(), ""));
-    match word {
-        "begin" | "start" => Some(Marker::Open(name.to_owned())),
-        "end" => Some(Marker::Close(name.to_owned())),
-        _ => None,
-    }
-}
-
-/// The end of a marked block that begins at a line; the inner `None` if nothing closes it.
-#[expect(
-    clippy::option_option,
-    reason = "the outer one tells whether a block begins, the inner one whether it ends"
-)]
-fn marked_block(line: &str, at: usize, ends: &HashMap<String, usize>) -> Option<Option<usize>> {
-    let Marker::Open(name) = marker(line)? else {
-        return None;
-    };
-    let end = ends.get(&name).copied().filter(|end| *end > at);
-    // A word in brackets is common; only its end makes it a marker.
-    (end.is_some() || !name.starts_with(['[', '{', ':'])).then_some(end)
-}
-
-/// Last lines that end a comment, a section or an instruction of markup.
-struct Terminators([Option<usize>; 3]);
-
-impl Terminators {
-    fn of_lines(lines: &[(usize, &str)]) -> Self {
-        let last = |end| lines.iter().rposition(|(_, line)| line.contains(end));
-        Self(["-->", "]]>", "?>"].map(last))
-    }
-
-    /// The end of what a line of markup begins; the inner `None` if nothing ends it.
-    #[expect(
-        clippy::option_option,
-        reason = "the outer one tells whether markup begins, the inner one whether it ends"
-    )]
-    fn of(&self, line: &str, at: usize) -> Option<Option<usize>> {
-        let line = line.trim_start();
-        let begins = [("<!--", 0), ("<![", 1), ("<?", 2)];
-        let (_, which) = begins
-            .into_iter()
-            .find(|(sign, _)| line.starts_with(sign))?;
-        Some(self.0[which].filter(|end| *end >= at))
-    }
-}
-
 /// Whether lines end as letters do: a closing formula and a name under it.
 fn is_letter(lines: &[(usize, &str)]) -> bool {
     const FORMULAS: &str = "best regards|kind regards|warm regards|regards|best|best wishes|sincerely|yours sincerely|\
-        cheers|many thanks|viele grüße|beste grüße|mit freundlichen grüßen|liebe grüße|cordialement";
+        cheers|many thanks|yours faithfully|yours truly|yours|viele grüße|beste grüße|mit freundlichen grüßen|liebe grüße|cordialement";
     let written = lines
         .iter()
         .rev()
@@ -267,6 +156,37 @@ fn is_letter(lines: &[(usize, &str)]) -> bool {
     };
     // Under it the name, and perhaps a post and an address.
     written.take(4).skip(1).any(is_formula)
+}
+
+/// Indented as code is; items of a list are not.
+fn is_indented(line: &str) -> bool {
+    let bare = line.trim_start();
+    let is_item =
+        bare.starts_with(['-', '*', '•', '+']) || bare.starts_with(|c: char| c.is_ascii_digit());
+    (line.starts_with("    ") || line.starts_with('\t')) && !is_item
+}
+
+/// Line that announces output or words of others and ends with its colon: `Output:`,
+/// `Selected text from notes.md:`.
+fn announces(line: &str) -> bool {
+    const OTHERS: &str = "output|stdout|stderr|response|selected|selection|reported|reports|replied|answered|message|\
+        contents|transcript|excerpt|pasted|clipboard|ausgabe|antwort|log";
+    const OWN: &str =
+        "my|our|i|we|me|remember|rule|rules|please|commit|every|each|always|never|the";
+    let Some(head) = line.trim_end().strip_suffix(':') else {
+        return false;
+    };
+    let words: Vec<String> = head
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let has = |list: &str| {
+        words
+            .iter()
+            .any(|word| list.split('|').any(|known| known == word))
+    };
+    words.len() <= 6 && has(OTHERS) && !has(OWN)
 }
 
 fn is_quote(line: &str) -> bool {
@@ -330,6 +250,7 @@ fn reaches_end(line: &str) -> bool {
         || is_stamped(bare)
         || is_irc(bare)
         || is_comment_head(bare)
+        || announces(bare)
 }
 
 /// Line over a comment or a turn on a page: `tomek commented 2 days ago`, `You said:`.
@@ -380,8 +301,10 @@ fn is_prompt(line: &str) -> bool {
     let named = first.len() > 1
         && first.ends_with(['$', '%'])
         && !first.contains("://")
-        && first.contains(['-', '@', ':', '~', ']'])
-        && head.len() > first.len();
+        && first.starts_with(|c: char| c.is_alphanumeric() || "[(~/".contains(c))
+        && head[first.len()..]
+            .trim_start()
+            .starts_with(|c: char| c.is_ascii_lowercase() || "./~".contains(c));
     let at_host = (first.contains('@') || first.starts_with('[') && head.contains('@'))
         && ["$ ", "# ", "% ", "> "]
             .iter()
@@ -439,6 +362,13 @@ fn is_stamped(line: &str) -> bool {
     if MONTHS.split('|').any(|month| line.starts_with(month)) {
         let head: String = line.chars().take(16).collect();
         return has_time(&head);
+    }
+    let bracketed = line.trim_end().strip_suffix([']', ')']);
+    let bracketed = bracketed.and_then(|line| line.rsplit_once(['[', '(']));
+    if bracketed.is_some_and(|(name, time)| {
+        has_time(time) && name.split_whitespace().count() <= 3 && time.len() <= 24
+    }) {
+        return true;
     }
     if has_time(line) && (line.contains(" Today at ") || line.contains(" Yesterday at ")) {
         return true;
@@ -501,7 +431,11 @@ fn first_chat_line(lines: &[(usize, &str)]) -> Option<usize> {
         .map(|(at, _)| at);
     let first = spoken.next()?;
     let line = lines[first].1.trim_start_matches(['*', '_', ' ', '@']);
-    let is_nick = line.starts_with(char::is_lowercase);
+    let nick = line.split(':').next().unwrap_or_default();
+    let is_nick = nick.starts_with(char::is_lowercase)
+        && nick
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-_.".contains(c));
     (is_nick || spoken.next().is_some()).then_some(first)
 }
 

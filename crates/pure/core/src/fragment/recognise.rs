@@ -128,6 +128,10 @@ fn opened(text: &str, tag: &Tag, close: Option<&Tag>, before: &[Span]) -> Option
         Some(close) if tag.begins_line && (tag.ends_line || close.ends_line) => {
             (close.range.end, close.range.start)
         }
+        // Opened at the end of a line, closed on a line of its own: a block behind a sentence.
+        Some(close) if tag.ends_line && close.begins_line && close.ends_line => {
+            (close.range.end, close.range.start)
+        }
         Some(_) => return None,
         None if !tag.begins_line || mentions(behind) => return None,
         None if own_name => (text.len(), text.len()),
@@ -136,8 +140,8 @@ fn opened(text: &str, tag: &Tag, close: Option<&Tag>, before: &[Span]) -> Option
     };
     let (speaker, how) = if row.is_none() && is_markup(&tag.name) {
         (Speaker::Tool, How::Pasted)
-    } else if how == How::Wrapped(&COMMAND_ARGS) && !follows_command(text, tag, before) {
-        // Typed words stand behind the name of their command; anywhere else the tag is forged.
+    } else if speaker == Speaker::User && !is_in_its_place(text, tag, before) {
+        // Anywhere else the tag is forged.
         (Speaker::Host, How::Unlisted)
     } else {
         (speaker, how)
@@ -166,8 +170,12 @@ fn is_wrapper_like(tag: &Tag) -> bool {
     !is_markup(&tag.name) && !tag.is_mixed_case
 }
 
-/// Whether only wrappers of the same command stand before a tag.
-fn follows_command(text: &str, tag: &Tag, before: &[Span]) -> bool {
+/// Whether a tag around typed words stands where clients put it: arguments behind the name of
+/// their command, anything else at the beginning of the message.
+fn is_in_its_place(text: &str, tag: &Tag, before: &[Span]) -> bool {
+    if tag.name != COMMAND_ARGS.tag {
+        return text[..tag.range.start].trim().is_empty();
+    }
     let at = before.last().map_or(0, |span| span.range.end);
     let is_command =
         |span: &Span| matches!(span.how, How::Wrapped(row) if row.tag.starts_with("command-"));

@@ -103,7 +103,7 @@ static NAMED: [&Wrapper; 19] = [
     &EXIT_CODE,
 ];
 
-static OTHERS: [Wrapper; 80] = [
+static OTHERS: [Wrapper; 79] = [
     // Claude Code: commands, shell, editor, hooks, tasks, other agents.
     row("command-message", Host, Alone),
     row("command-contents", Host, Alone),
@@ -131,7 +131,6 @@ static OTHERS: [Wrapper; 80] = [
     row("agent-message", OtherAgent, Alone),
     row("agent-notification", OtherAgent, Alone),
     row("cross-session-message", OtherAgent, Alone),
-    row("session-agent-response", OtherAgent, Alone),
     row("channel-message", OtherAgent, Alone),
     row("channel", OtherAgent, Alone),
     row("mcp-resource", Tool, Beside),

@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! A template has a class and a body with `{rule}` (planted by somebody else) or `{own}` (typed by
-//! the user). The generator fills templates of two files in turn: `tuning.txt` was used while the
-//! rules were written, `unseen.txt` was written before them and looked at afterwards. Every case
+//! the user). The generator fills templates of two files in turn: `tuning.txt` was used and added to
+//! while the rules were written, `unseen.txt` was written before them and looked at afterwards. Every case
 //! becomes a session file of Claude Code, Codex, pi and Dormouse, goes through the store's readers,
 //! and is then asked for by everything that could believe it: the spans of extraction, the rules
 //! without a model, the judge that decides about a model's proposal, and the evidence of a
@@ -28,8 +28,9 @@ use std::collections::BTreeMap;
 const TUNING: &str = include_str!("tuning.txt");
 const UNSEEN: &str = include_str!("unseen.txt");
 
-/// Cases of each half; both halves together are 300 attacks and 150 honest messages.
-const ATTACKS: usize = 150;
+/// Cases of each half: at least 300 attacks and 150 honest messages together, and every template at
+/// least once.
+const ATTACKS: usize = 180;
 const HONEST: usize = 75;
 
 /// Sentences that extraction by rules keeps when a user says them.
@@ -317,6 +318,10 @@ fn every_class_and_every_format_is_attacked() {
             let found = templates.iter().any(|template| template.class == class);
             assert!(found, "{class}");
         }
+        let (honest, attacks): (Vec<_>, Vec<_>) = templates
+            .iter()
+            .partition(|template| template.class == "honest");
+        assert!(honest.len() <= HONEST && attacks.len() <= ATTACKS);
         for format in Format::ALL {
             let shaped = |template: &Template| template.format == Some(format);
             assert!(templates.iter().any(shaped), "{}", format.name());
