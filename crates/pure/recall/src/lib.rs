@@ -28,8 +28,9 @@
 //!   prompt says.
 //! - [`selector`]: the question to a small model about candidates below the bar, and its answer.
 //! - [`verify`] checks claims against the working tree, [`render`] shows a memory as data,
-//!   [`neutral`] takes apart text that could be taken for a boundary of the prompt.
+//!   in which no text can be taken for a boundary of the prompt.
 //! - [`usage`] notes if a memory that was shown was of use; [`report`] sums up the loaded texts.
+//!
 //! Everything is a pure function of its arguments: the same memories and prompt give the same
 //! picks, in whatever order the files came.
 //!
@@ -43,8 +44,8 @@ mod bytes;
 mod cues;
 mod document;
 pub mod evaluation;
+mod fences;
 mod files;
-pub mod neutral;
 mod plan;
 mod rank;
 pub mod render;
