@@ -361,6 +361,7 @@ fn settings_hint(issue: &SettingsIssue) -> Option<String> {
         }
         SettingsIssue::NotAPair { .. } => "write --set key=value".to_owned(),
         SettingsIssue::LockNotAllowed { .. } => "take `locked` out of this file".to_owned(),
+        SettingsIssue::NoEffect { .. } => "take it out".to_owned(),
         SettingsIssue::UnknownLock { .. } => "correct the name in `locked`".to_owned(),
         _ => return None,
     })

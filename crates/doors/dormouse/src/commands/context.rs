@@ -8,7 +8,7 @@ use dormouse_context::breakdown::{Breakdown, breakdown};
 use dormouse_context::category::Category;
 use dormouse_context::tokens::{Basis, Count, calibration};
 use dormouse_context::window::{Gauge, Relief, Thresholds, Window, WindowRule};
-use dormouse_core::settings::{Percent, WindowSettings, keys};
+use dormouse_core::settings::WindowSettings;
 use dormouse_core::units::Tokens;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -29,6 +29,10 @@ JSON:
    \"warning\", \"error\", \"blocking_limit\", \"percent_left\", \"gauge\",
    \"auto_compact\", \"categories\": {name: tokens}, \"prefix_inferred\",
    \"duplicate_reads\", \"estimate_drift_percent\", \"segments\"}";
+
+/// Per cent by which estimates may be off unmentioned. Below it they still fall on the right side of
+/// the warning in a window of usual size.
+const DRIFT: f64 = 20.0;
 
 /// Arguments of `context`.
 #[derive(Debug, clap::Args)]
@@ -79,11 +83,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     let report = report(&transcript, &config.loaded.settings.window_settings());
     match app.out.format() {
         Format::Json => Ok(app.out.json(&report)?),
-        Format::Text => show(
-            &report,
-            config.loaded.settings.get(keys::ESTIMATE_DRIFT),
-            app,
-        ),
+        Format::Text => show(&report, app),
     }
 }
 
@@ -142,7 +142,7 @@ const fn gauge_name(gauge: Gauge) -> &'static str {
     }
 }
 
-fn show(report: &Report, drift_told: Percent, app: &mut App) -> Outcome {
+fn show(report: &Report, app: &mut App) -> Outcome {
     let out = &mut app.out;
     let number = |tokens: Tokens| figures::thousands(tokens.get());
     let role = match report.gauge {
@@ -197,7 +197,7 @@ fn show(report: &Report, drift_told: Percent, app: &mut App) -> Outcome {
     }
     #[expect(clippy::cast_precision_loss, reason = "a percentage")]
     let drift = report.estimate_drift_percent.abs() as f64;
-    if drift > drift_told.as_f64() {
+    if drift > DRIFT {
         out.line(format!(
             "estimates for this model are corrected by {:+} %, as measured in this session",
             report.estimate_drift_percent

@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::error::Outcome;
 use crate::output::{Format, Line, Role};
 use dormouse_core::settings::keys;
+use dormouse_recall::CANDIDATES;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -57,7 +58,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     let settings = app.config_without_aside()?.loaded.settings;
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let limit = args.limit.unwrap_or(size(settings.get(keys::RECALL_FILES)));
-    let candidates = size(settings.get(keys::RECALL_CANDIDATES)).max(limit);
+    let candidates = CANDIDATES.max(limit);
     let which = Which::of(args.dir.as_deref(), args.team);
     let ranked = rank(&query, candidates, limit, &which, app)?;
     let (mut memories, mut uncertain): (Vec<Ranked>, Vec<Ranked>) =

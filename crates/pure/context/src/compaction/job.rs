@@ -27,9 +27,22 @@ use crate::notes::{self, Notes};
 use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
+use dormouse_core::settings::Percent;
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 use std::collections::HashSet;
+
+/// Number of times that a summary is requested again after a broken stream. The driver has already
+/// waited between its own attempts; what fails three times fails for longer than a user waits.
+pub const STREAM_RETRIES: u64 = 2;
+/// Number of times that a request for a summary is shortened after "prompt too long". Three drops
+/// of [`TOO_LONG_DROP`] halve the conversation; if that is not enough, the extract is better.
+pub const TOO_LONG_TRIES: u64 = 3;
+/// Share of the rounds dropped each time, if the provider does not report the excess: large enough
+/// to end within [`TOO_LONG_TRIES`], small enough to lose little to an estimate that is just off.
+const TOO_LONG_DROP: Percent = Percent::whole(20);
+/// Most tokens of an extract without a model: as long as a summary by a model usually is.
+const OFFLINE: Tokens = Tokens(4_000);
 
 /// Tokens reserved for stand-ins that the repair may add (an opening turn, missing results); each
 /// takes 10 to 20.
@@ -65,9 +78,9 @@ enum Stage {
 pub struct CompactionJob {
     request: Request,
     stage: Stage,
-    /// Streams that broke; bounded by `compact.stream_retries`.
+    /// Streams that broke; bounded by [`STREAM_RETRIES`].
     broken: u64,
-    /// Requests refused as too long; bounded by `compact.too_long.tries`.
+    /// Requests refused as too long; bounded by [`TOO_LONG_TRIES`].
     too_long: u64,
     /// Oldest rounds left out of the request.
     dropped: usize,
@@ -277,7 +290,7 @@ impl CompactionJob {
             AskFailure::Broken(why) => {
                 self.failure = Some(why);
                 self.broken += 1;
-                if self.broken <= cx.settings.stream_retries {
+                if self.broken <= STREAM_RETRIES {
                     return self.ask(cx);
                 }
             }
@@ -285,7 +298,7 @@ impl CompactionJob {
                 // Retrying the same request would fail the same way, so rounds are dropped first.
                 self.failure = Some("the request for the summary is too long".to_owned());
                 self.too_long += 1;
-                if self.too_long <= cx.settings.too_long_tries && self.drop_rounds(cx, gap) {
+                if self.too_long <= TOO_LONG_TRIES && self.drop_rounds(cx, gap) {
                     return self.ask(cx);
                 }
             }
@@ -304,7 +317,7 @@ impl CompactionJob {
 
     /// Drops the oldest rounds until the gap is covered. Returns whether a shorter request exists.
     fn drop_rounds(&mut self, cx: &JobContext<'_>, gap: Option<Tokens>) -> bool {
-        let share = cx.settings.too_long_drop;
+        let share = TOO_LONG_DROP;
         let next = Rounds::of(cx.conversation.view()).drop(self.dropped, gap, share, cx.measure);
         self.dropped = next.unwrap_or(self.dropped);
         next.is_some()
@@ -335,7 +348,7 @@ impl CompactionJob {
             Err(reason) => return self.nothing_goes(&reason),
         };
         // At most a quarter of what it replaces, so that even an extract makes clear progress.
-        let budget = cx.settings.offline.min(Tokens(kept.replaced.get() / 4));
+        let budget = OFFLINE.min(Tokens(kept.replaced.get() / 4));
         let earlier = frame::summaries_in(kept.going()).join("\n\n");
         let extract = offline::extract(kept.going(), Some(&earlier), budget, bytes);
         let summary = format!(

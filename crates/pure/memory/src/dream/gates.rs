@@ -16,6 +16,10 @@ use std::time::Duration;
 /// A last dream farther in the future than clocks differ was none.
 pub const CLOCK_SLACK: Duration = Duration::from_mins(5);
 
+/// Least time between two looks for sessions: a look reads the folder of every project's sessions,
+/// and only finished sessions count, which do not come by the minute.
+const SCAN_INTERVAL: Duration = Duration::from_mins(10);
+
 /// The limits of the gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateLimits {
@@ -32,7 +36,7 @@ impl GateLimits {
     pub fn from_settings(settings: &Settings) -> Self {
         Self {
             interval: settings.get(keys::DREAM_INTERVAL),
-            scan_interval: settings.get(keys::DREAM_SCAN_INTERVAL),
+            scan_interval: SCAN_INTERVAL,
             sessions: settings.get(keys::DREAM_SESSIONS),
         }
     }

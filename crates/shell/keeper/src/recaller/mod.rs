@@ -22,7 +22,7 @@ use dormouse_guard::paths::SafePath;
 use dormouse_memory::card::Card;
 use dormouse_recall::usage::{Aftermath, Event, detect, encode_event};
 use dormouse_recall::{
-    Budgets, CONFIDENT, Hit, Request, Surfacing, Work, plan, plan_selected, plan_work,
+    Budgets, CANDIDATES, CONFIDENT, Hit, Request, Surfacing, Work, plan, plan_selected, plan_work,
 };
 use dormouse_system::Access;
 use select::Selection;
@@ -237,7 +237,7 @@ impl Inner {
             (turn.prompt.clone(), turn.work.clone())
         };
         let mut shown = Vec::new();
-        for found in self.find(&prompt, &settings) {
+        for found in self.find(&prompt) {
             let before = found.shelf.seen(seen, &shown);
             let request = Request {
                 prompt: &prompt,
@@ -315,12 +315,11 @@ impl Inner {
         shown
     }
 
-    fn find(&self, prompt: &str, settings: &Settings) -> Vec<Found> {
-        let candidates = size(settings.get(keys::RECALL_CANDIDATES));
+    fn find(&self, prompt: &str) -> Vec<Found> {
         let now = self.keeper.now();
         let found = self.shelves.clone().into_iter().filter_map(|shelf| {
             // A directory that cannot be read has nothing to say; the commands tell why.
-            let (hits, cards) = shelf.find(prompt, candidates, now).ok()?;
+            let (hits, cards) = shelf.find(prompt, CANDIDATES, now).ok()?;
             Some(Found { shelf, hits, cards })
         });
         found.collect()
@@ -374,7 +373,7 @@ fn size(number: u64) -> usize {
 fn budgets(settings: &Settings, taken: usize) -> Budgets {
     Budgets {
         files: size(settings.get(keys::RECALL_FILES)).saturating_sub(taken),
-        candidates: size(settings.get(keys::RECALL_CANDIDATES)),
+        candidates: CANDIDATES,
         file_lines: size(settings.get(keys::RECALL_FILE_LINES)),
         file_bytes: size(settings.get(keys::RECALL_FILE_BYTES)),
         session_bytes: settings.get(keys::RECALL_SESSION_BYTES),
