@@ -8,7 +8,6 @@
 //! - [`words`]: folds words into terms that can be counted and compared.
 //! - [`summary`]: picks the sentences that say most within a budget.
 //! - [`duplicates`]: finds texts that say the same in almost the same words.
-//! - [`keyphrases`]: names what a text is about.
 //! - [`rank`]: finds the texts, and the places in them, that answer to some words.
 //! - [`dates`]: finds dates, also relative ones, and says which days they mean.
 //!
@@ -21,7 +20,6 @@ pub mod atoms;
 pub mod dates;
 pub mod duplicates;
 mod hash;
-pub mod keyphrases;
 pub mod rank;
 pub mod segment;
 pub mod summary;

@@ -60,14 +60,15 @@ pub fn configured(
 }
 
 fn client(settings: &Settings, models: &Arc<ModelTable>) -> Result<Arc<dyn Model>, NoModel> {
-    let key = |secret: Secret| Credential::Key(secret.reveal().to_owned().into());
-    let token = |secret: Secret| Credential::Bearer(secret.reveal().to_owned().into());
     let with_models = |url: String, credential| ClientOptions {
         models: Arc::clone(models),
         ..ClientOptions::new(url, credential)
     };
-    let anthropic = settings.get(keys::ANTHROPIC_AUTH_TOKEN).map(token);
-    let anthropic = anthropic.or_else(|| settings.get(keys::ANTHROPIC_API_KEY).map(key));
+    let anthropic = settings
+        .get(keys::ANTHROPIC_AUTH_TOKEN)
+        .map(Credential::Bearer);
+    let anthropic =
+        anthropic.or_else(|| settings.get(keys::ANTHROPIC_API_KEY).map(Credential::Key));
     if let Some(credential) = anthropic {
         let url = settings.get(keys::ANTHROPIC_BASE_URL);
         let url = url.unwrap_or_else(|| ANTHROPIC.to_owned());
@@ -85,7 +86,7 @@ fn client(settings: &Settings, models: &Arc<ModelTable>) -> Result<Arc<dyn Model
     };
     let credential = settings
         .get(keys::OPENAI_API_KEY)
-        .map_or(Credential::None, key);
+        .map_or(Credential::None, Credential::Key);
     let model = OpenAiClient::new(&with_models(url, credential), LengthMember::default())?;
     Ok(Arc::new(model))
 }

@@ -6,9 +6,9 @@ use crate::http::{BaseUrl, Connector, Http, Post, TcpConnector};
 use dormouse_ask::CapabilityOverrides;
 use dormouse_ask::Delivery;
 use dormouse_core::models::ModelTable;
+use dormouse_core::settings::Secret;
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
 
 /// The account that asks.
@@ -17,9 +17,9 @@ pub enum Credential {
     /// No account; local servers want no key.
     None,
     /// A key in `x-api-key` (Messages) or as a bearer (chat completions).
-    Key(SecretString),
+    Key(Secret),
     /// A token in `authorization`.
-    Bearer(SecretString),
+    Bearer(Secret),
 }
 
 /// Settings of a client.
@@ -100,9 +100,9 @@ pub(crate) fn secret_header(
     headers: &mut HeaderMap,
     name: &'static str,
     scheme: &str,
-    secret: &SecretString,
+    secret: &Secret,
 ) -> Result<(), SetupError> {
-    let text = format!("{scheme}{}", secret.expose_secret().trim());
+    let text = format!("{scheme}{}", secret.reveal().trim());
     let mut value = HeaderValue::from_str(&text).map_err(|_| SetupError::BadHeader { name })?;
     value.set_sensitive(true);
     headers.insert(HeaderName::from_static(name), value);

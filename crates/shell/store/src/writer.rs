@@ -162,11 +162,6 @@ impl LogWriter {
         self.len.saturating_sub(self.checkpoint_end)
     }
 
-    /// Changes what the lines repeat for other tools, for example after a change of branch.
-    pub fn set_context(&mut self, context: LineContext) {
-        self.context = context;
-    }
-
     /// Appends a record if `expected` is still the head (`None`: if the log is still empty).
     pub fn append(
         &mut self,

@@ -5,8 +5,7 @@
 //! the middle of a step, and without growth there is nothing new to write.
 //!
 //! Checked after every round of tool results, so that a long tool loop has notes before it fills
-//! the window. Not here: whether notes are switched on, and whether an update is running
-//! ([`super::queue`]).
+//! the window. Not here: whether notes are switched on, and whether an update is running.
 
 use crate::figures::Grouped;
 use dormouse_core::units::Tokens;

@@ -56,11 +56,6 @@ impl<T> Queue<T> {
     pub const fn is_running(&self) -> bool {
         self.running
     }
-
-    /// Whether something waits.
-    pub const fn is_waiting(&self) -> bool {
-        self.waiting.is_some()
-    }
 }
 
 #[cfg(test)]
