@@ -136,7 +136,7 @@ pub enum Refusal {
     #[error("`{0}` is not a Markdown file; the name of a memory ends in `.md`")]
     NotMarkdown(SafePath),
     /// Automation touches a pinned file.
-    #[error("`{0}` is pinned; only the user changes pinned memories (`dormouse memory unpin`)")]
+    #[error("`{0}` is pinned; only the user changes pinned memories")]
     Pinned(SafePath),
     /// Automation has no source.
     #[error("`{0}` has no source in a log; a memory that nobody asked for needs one")]

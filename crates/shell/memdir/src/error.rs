@@ -103,18 +103,16 @@ pub enum MemdirError {
         found: u32,
     },
     /// There is no such entry.
-    #[error("the journal has no entry `{0}`; `dormouse memory log` lists them")]
+    #[error("the journal has no entry `{0}`")]
     NoEntry(String),
     /// An entry cannot be taken back.
     #[error(transparent)]
     Undo(#[from] UndoError),
     /// There is no such item.
-    #[error("nothing in the inbox is called `{0}`; `dormouse memory inbox` lists what waits")]
+    #[error("nothing in the inbox is called `{0}`")]
     NoItem(String),
     /// The inbox is full.
-    #[error(
-        "{0} writes wait for approval already; approve or reject some first (`dormouse memory inbox`)"
-    )]
+    #[error("{0} writes wait for approval already")]
     InboxFull(usize),
     /// A value could not be written down.
     #[error("failed to write `{}`", path.display())]

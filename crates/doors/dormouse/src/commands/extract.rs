@@ -138,6 +138,10 @@ fn report(extracted: &Extracted, app: &mut App) -> Outcome {
         Some(text) => app.out.line(Line::new().role(Role::Good, text))?,
         None => app.out.line("Nothing new in it is worth remembering.")?,
     }
+    if !written.waiting.is_empty() {
+        app.out
+            .line(Line::new().role(Role::Dim, "`dormouse memory inbox` shows what waits"))?;
+    }
     for (name, why) in &written.refused {
         app.out
             .paragraph(Role::Dim, &format!("not saved: {name}: {why}"), 2)?;

@@ -1,4 +1,4 @@
-//! Settings of layers 1 to 4: offload, micro-compaction, session notes, compaction.
+//! Settings of layers 1 to 4: offload, clearing, session notes, compaction.
 
 use super::settings;
 use crate::settings::setting::{

@@ -96,22 +96,22 @@ settings! {
     /// How long leaving the program waits for memories to be saved.
     EXTRACT_EXIT_WAIT: Duration = "extract.exit_wait", seconds(60).scope(Scope::User);
 
-    /// Memory is consolidated from time to time.
+    /// Dreams: from time to time memories are merged, corrected and sorted.
     DREAM: bool = "dream", flag(true).scope(Scope::ProjectOff).needs(&[Need::On("memory")]);
 
-    /// Least time between two consolidations.
+    /// Least time between two dreams.
     DREAM_INTERVAL: Duration = "dream.interval", seconds(24 * 3_600).scope(Scope::User);
 
-    /// Other sessions that must have happened since the last consolidation.
+    /// Other sessions that must have happened since the last dream.
     DREAM_SESSIONS: u64 = "dream.sessions", count(5).scope(Scope::User);
 
-    /// A consolidation is ended after this time.
+    /// A dream is ended after this time.
     DREAM_TIME_LIMIT: Duration = "dream.time_limit", seconds(50 * 60).scope(Scope::User);
 
-    /// Requests to a model that a consolidation may make.
+    /// Requests to a model that a dream may make.
     DREAM_REQUESTS: u64 = "dream.requests", count(60).range(1, 1_000).scope(Scope::User);
 
-    /// Most of the memories that a consolidation may drop without a stated reason.
+    /// Most of the memories that a dream may drop without a stated reason.
     DREAM_LOSS: Percent = "dream.loss", percent(25).scope(Scope::User);
 
     /// Memory shared by the people of a project.
