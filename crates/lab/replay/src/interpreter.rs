@@ -8,8 +8,9 @@ use crate::recorded_world::LastRead;
 use dormouse_core::record::Record;
 use dormouse_core::units::Millis;
 use dormouse_drive::{
-    Ask, Command, CommandId, DriveError, Driver, Effect, EffectId, ForkReport, HookAnswer, Input,
-    NotesFiles, Notice, Outcome, Reply, SaveFile, SavePlace, StoreFailure, StreamEvent, Work,
+    Ask, Command, CommandId, DriveError, Driver, Effect, EffectId, EffectOutcome, ForkReport,
+    HookAnswer, Input, NotesFiles, Notice, Reply, SaveFile, SavePlace, StoreFailure, StreamEvent,
+    Work,
 };
 use dormouse_model::ModelError;
 use std::collections::{HashMap, VecDeque};
@@ -92,7 +93,7 @@ impl Interpreter {
                 let expected = self.records.last().map(|record| &record.id);
                 let fits = expected == batch.expected.as_ref();
                 self.records.extend(batch.records);
-                Outcome::Appended(if fits {
+                EffectOutcome::Appended(if fits {
                     Ok(())
                 } else {
                     Err(StoreFailure::Conflict("another head".to_owned()))
@@ -105,31 +106,31 @@ impl Interpreter {
                         self.files.insert(path, text);
                     }
                 }
-                Outcome::Saved(Ok(()))
+                EffectOutcome::Saved(Ok(()))
             }
-            Work::ReadNotes => Outcome::NotesRead(NotesFiles {
+            Work::ReadNotes => EffectOutcome::NotesRead(NotesFiles {
                 notes: self.files.get(&self.driver.config().place.notes()).cloned(),
                 ..NotesFiles::default()
             }),
-            Work::ReadLog => Outcome::LogRead(Ok(self.records.clone())),
+            Work::ReadLog => EffectOutcome::LogRead(Ok(self.records.clone())),
             Work::Ask(ask) => self.ask(id, *ask),
-            Work::Hooks(_) => Outcome::HooksRan(HookAnswer::default()),
-            Work::Restore { files } => Outcome::Restored {
+            Work::Hooks(_) => EffectOutcome::HooksRan(HookAnswer::default()),
+            Work::Restore { files } => EffectOutcome::Restored {
                 parts: self.disk.restore(&files),
                 prefix: None,
             },
-            Work::Recall(_) => Outcome::Recalled(Vec::new()),
-            Work::Spawn(_) => Outcome::ChildEnded(Box::new(ForkReport {
+            Work::Recall(_) => EffectOutcome::Recalled(Vec::new()),
+            Work::Spawn(_) => EffectOutcome::ChildEnded(Box::new(ForkReport {
                 answer: Err(DriveError::Cancelled),
                 usage: Vec::new(),
             })),
             // The script answers calls itself.
-            Work::RunTool(_) | Work::AskPerson { .. } => Outcome::Cancelled,
+            Work::RunTool(_) | Work::AskPerson { .. } => EffectOutcome::Cancelled,
         };
         self.inputs.push_back(Input::Ended(id, Box::new(outcome)));
     }
 
-    fn ask(&mut self, id: EffectId, ask: Ask) -> Outcome {
+    fn ask(&mut self, id: EffectId, ask: Ask) -> EffectOutcome {
         match self.asker.answer(ask.purpose, ask.request, self.now) {
             Ok(response) => {
                 let began = StreamEvent::Began {
@@ -138,12 +139,12 @@ impl Interpreter {
                     usage: response.usage,
                 };
                 self.inputs.push_back(Input::Stream(id, began));
-                Outcome::Answered(Ok(Box::new(response)))
+                EffectOutcome::Answered(Ok(Box::new(response)))
             }
             Err(error) => {
                 let failure = error.failure();
                 self.error = Some(error);
-                Outcome::Answered(Err(failure))
+                EffectOutcome::Answered(Err(failure))
             }
         }
     }

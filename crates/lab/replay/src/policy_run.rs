@@ -24,7 +24,7 @@ use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::Usd;
 use dormouse_drive::{
-    Command, CompactWish, Config, DriveError, Driver, LogStart, Notice, Place, Role, RunsAll,
+    Command, CompactWish, Config, DriveError, Driver, LogStart, Notice, Role, RunsAll, SessionFiles,
 };
 use dormouse_model::Params;
 use dormouse_sim::{ConfigError, SimConfig, Simulator, TokenizerConfig};
@@ -376,7 +376,7 @@ fn open(
     let params = Params::new(&script.model, MOST_OUTPUT).map_err(RunError::Params)?;
     let config = Config {
         session: SessionId::new("replayed"),
-        place: Place {
+        place: SessionFiles {
             log: "/sessions/replayed.jsonl".into(),
             folder: "/sessions/replayed".into(),
             project: script.project.clone(),

@@ -5,7 +5,7 @@ use crate::subscribe::Told;
 use dormouse_ask::{Failure, FailureKind, Partial, Unfinished};
 use dormouse_core::json::RawJson;
 use dormouse_core::record::Purpose;
-use dormouse_drive::{Ask, EffectId, Notice, Outcome, StreamEvent};
+use dormouse_drive::{Ask, EffectId, EffectOutcome, Notice, StreamEvent};
 use dormouse_model::{Delta, Event, ModelError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ pub(crate) async fn ask(
     id: EffectId,
     ask: Ask,
     mut stopped: oneshot::Receiver<()>,
-) -> Outcome {
+) -> EffectOutcome {
     let shown = matches!(ask.purpose, Purpose::Turn);
     let mut stream = executor.ports.asker.ask(ask.purpose, ask.request);
     let mut arrived = Arrived::default();
     loop {
         let event = tokio::select! {
             event = stream.next() => event,
-            Ok(()) = &mut stopped => return Outcome::Answered(Err(arrived.cancelled())),
+            Ok(()) = &mut stopped => return EffectOutcome::Answered(Err(arrived.cancelled())),
         };
         match event {
-            Some(Ok(Event::Done(response))) => return Outcome::Answered(Ok(response)),
+            Some(Ok(Event::Done(response))) => return EffectOutcome::Answered(Ok(response)),
             Some(Ok(event)) => {
                 if let Some(progress) = arrived.take(&event) {
                     // The receiver lives as long as the engine that owns this task.
@@ -44,12 +44,12 @@ pub(crate) async fn ask(
     }
 }
 
-fn failed(executor: &Executor, purpose: Purpose, error: ModelError) -> Outcome {
+fn failed(executor: &Executor, purpose: Purpose, error: ModelError) -> EffectOutcome {
     let failure = error.failure();
     if matches!(purpose, Purpose::Turn | Purpose::Fork | Purpose::KeepAlive) {
         executor.outgoing.send(Outgoing::Failed(error)).ok();
     }
-    Outcome::Answered(Err(failure))
+    EffectOutcome::Answered(Err(failure))
 }
 
 /// The part of an answer that has arrived, so that a stop loses none of it.

@@ -14,7 +14,7 @@ use dormouse_core::record::Record;
 use dormouse_core::settings::Settings;
 use dormouse_core::units::Millis;
 use dormouse_drive::{
-    Command, CommandId, DriveError, Driver, Effect, EffectId, Input, Outcome, Reply, Work,
+    Command, CommandId, DriveError, Driver, Effect, EffectId, EffectOutcome, Input, Reply, Work,
 };
 use dormouse_model::ModelError;
 use dormouse_system::Clock;
@@ -41,7 +41,7 @@ pub struct Engine {
     executor: Executor,
     clock: Arc<dyn Clock>,
     runtime: Handle,
-    tasks: JoinSet<Outcome>,
+    tasks: JoinSet<EffectOutcome>,
     effects: HashMap<tokio::task::Id, EffectId>,
     stops: HashMap<EffectId, oneshot::Sender<()>>,
     /// Effects that only wait for a disk.
@@ -103,7 +103,7 @@ impl Engine {
     /// A person's word on a call.
     pub fn answer(&mut self, id: EffectId, allowed: bool, words: Option<String>) {
         if self.questions.remove(&id).is_some() {
-            let outcome = Outcome::PersonSaid { allowed, words };
+            let outcome = EffectOutcome::PersonSaid { allowed, words };
             self.tell(Input::Ended(id, Box::new(outcome)));
         }
     }
@@ -177,7 +177,7 @@ impl Engine {
                 let (task, outcome) = match done {
                     Ok((task, outcome)) => (task, outcome),
                     // A port that panicked ends its effect, not the conversation.
-                    Err(error) => (error.id(), Outcome::Cancelled),
+                    Err(error) => (error.id(), EffectOutcome::Cancelled),
                 };
                 self.effects.remove(&task).map(|id| {
                     self.stops.remove(&id);
@@ -269,7 +269,7 @@ impl Engine {
 
     fn stop(&mut self, id: EffectId) {
         if self.questions.remove(&id).is_some() {
-            self.tell(Input::Ended(id, Box::new(Outcome::Cancelled)));
+            self.tell(Input::Ended(id, Box::new(EffectOutcome::Cancelled)));
         } else if let Some(stop) = self.stops.remove(&id) {
             // A task that has ended meanwhile has its outcome on the way.
             stop.send(()).ok();

@@ -22,7 +22,7 @@ use dormouse_core::record::{Message, Record, StateChange, UsageReport};
 use dormouse_core::units::Tokens;
 use dormouse_drive::{
     Command, CommandId, CompactWish, Config, DriveError, Driver, Injection, LogStart, Opened,
-    Place, Reply, Role, Snapshot, SwitchModel, When,
+    Reply, Role, SessionFiles, Snapshot, SwitchModel, When,
 };
 use std::fmt;
 use std::path::PathBuf;
@@ -80,7 +80,7 @@ impl Session {
         config: SessionConfig,
     ) -> Result<(Self, Opened), EngineError> {
         let mut log = ports.log.start().await?;
-        let drive_place = Place {
+        let drive_place = SessionFiles {
             log: place.log,
             folder: place.folder,
             project: place.project,
@@ -265,7 +265,10 @@ impl Session {
     ///
     /// # Errors
     /// When compaction is off, a message is not in view, or the log cannot be written.
-    pub async fn compact(&mut self, wish: CompactWish) -> Result<compaction::Outcome, EngineError> {
+    pub async fn compact(
+        &mut self,
+        wish: CompactWish,
+    ) -> Result<compaction::CompactionOutcome, EngineError> {
         match self.attend(Command::Compact(wish)).await? {
             Reply::Compacted(outcome) => Ok(outcome),
             _ => Err(EngineError::Ended),

@@ -8,7 +8,7 @@
 //! What is asked; the wire (`dormouse-model`).
 
 use dormouse_core::models::ModelTable;
-use dormouse_core::settings::{Secret, Settings, keys};
+use dormouse_core::settings::{Settings, keys};
 use dormouse_model::anthropic::{AnthropicClient, ApiVersion};
 use dormouse_model::openai::{LengthMember, OpenAiClient};
 use dormouse_model::{ClientOptions, Credential, Model, SetupError};

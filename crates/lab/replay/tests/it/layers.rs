@@ -3,9 +3,10 @@
 
 use dormouse_context::breaker::Allowed;
 use dormouse_context::clear::{self, ClearInputs, ClearSettings, ClearVerdict, Measure};
+use dormouse_context::clearable::ResultIndex;
 use dormouse_context::compaction::{
-    Answer as Summary, CompactSettings, CompactionJob, Effect, Event, JobContext,
-    REQUIRED_SECTIONS, Request, Scope,
+    CompactSettings, CompactionJob, Effect, Event, JobContext, REQUIRED_SECTIONS, Request, Scope,
+    SummaryAnswer as Summary,
 };
 use dormouse_context::conversation::Conversation;
 use dormouse_context::ledger::{Ledger, MarkerTtls};
@@ -13,7 +14,6 @@ use dormouse_context::path::{Leaf, path};
 use dormouse_context::plan::{RequestInputs, plan_request};
 use dormouse_context::policy::{Economic, Policy as _};
 use dormouse_context::prefix::{Part, RenderedPrefix};
-use dormouse_context::results::ResultIndex;
 use dormouse_context::target::Target;
 use dormouse_context::tokens;
 use dormouse_context::window::{Relief, Thresholds};

@@ -6,7 +6,7 @@
 use dormouse_context::conversation::Conversation;
 use dormouse_context::ledger::{Ledger, MarkerTtls};
 use dormouse_context::path::{Leaf, path};
-use dormouse_context::plan::{RequestInputs, Verdict, plan_request};
+use dormouse_context::plan::{RequestInputs, SendVerdict, plan_request};
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_context::target::Target;
 use dormouse_context::window::{Relief, Thresholds};
@@ -169,7 +169,7 @@ impl Session {
             cached: dormouse_context::plan::CachedPart::Whole,
             ending: dormouse_context::plan::Ending::User,
         });
-        assert_eq!(plan.verdict, Verdict::Send);
+        assert_eq!(plan.verdict, SendVerdict::Send);
         let body = plan.body();
         let response = self
             .simulator

@@ -2,7 +2,7 @@
 //! slow the machine is.
 
 use crate::kit::{Kit, fragments, surfaced, topic, turn};
-use dormouse_context::compaction::Outcome;
+use dormouse_context::compaction::CompactionOutcome;
 use dormouse_engine::CompactWish;
 use dormouse_testkit_model::{Answer, Expect, Script};
 use pretty_assertions::assert_eq;
@@ -87,7 +87,10 @@ async fn it_goes_in_once_also_after_a_restart_and_again_after_a_compaction() {
         "<summary>\n1. Primary request and intent: when the billing service is deployed.\n</summary>",
     )));
     let outcome = session.compact(CompactWish::default()).await.unwrap();
-    assert!(matches!(outcome, Outcome::Compacted { .. }), "{outcome:?}");
+    assert!(
+        matches!(outcome, CompactionOutcome::Compacted { .. }),
+        "{outcome:?}"
+    );
     assert_eq!(surfaced(&session), Vec::<String>::new());
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
     assert_eq!(

@@ -8,8 +8,8 @@ use crate::error::{Exit, Failure, Outcome, UserError, causes, issue_hint};
 use crate::output::{Format, figures};
 use dormouse_config::{ConfigIssue, Source, SourceState};
 use dormouse_core::settings::{
-    Entry, EnvName, Given, Kind, Origin, Setting, Settings, Switch, Trust, Value, all_settings,
-    find_setting, nearest_key,
+    EnvName, Given, Kind, Origin, ResolvedSetting, Setting, Settings, Switch, Trust, Value,
+    all_settings, find_setting, nearest_key,
 };
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -302,7 +302,7 @@ pub(super) fn readable(value: &Value) -> String {
 }
 
 impl<'a> Row<'a> {
-    fn of(entry: &'a Entry, settings: &Settings) -> Self {
+    fn of(entry: &'a ResolvedSetting, settings: &Settings) -> Self {
         let switch =
             (entry.setting.kind == Kind::Flag).then(|| settings.switch_named(entry.setting.key));
         let ignored = entry.ignored.iter();
