@@ -1,8 +1,8 @@
 //! What a tool answers, and the text it is put into.
 
 use crate::limits::{LONGEST_RESULT, LONGEST_TARGET};
+use dormouse_core::show;
 use dormouse_system::FileError;
-use std::error::Error;
 use std::fmt;
 
 /// The text for the model, or why there is none.
@@ -37,20 +37,8 @@ impl Failure {
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
-        Self::Failed(in_full(&error))
+        Self::Failed(show::chain(&error))
     }
-}
-
-/// An error with its causes, as the model should see it.
-pub(crate) fn in_full(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 /// A call that was not allowed.

@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::commands::memory::place::{self, Which};
 use crate::error::Failure;
 use dormouse_core::settings::{Trust, keys};
+use dormouse_core::show::expand_home;
 use dormouse_keeper::budget::Budget;
 use dormouse_keeper::client::{NoModel, configured};
 use dormouse_keeper::{Keeper, KeeperPlaces, TeamMemory};
@@ -100,10 +101,7 @@ fn claude_transcripts(
     root: &std::path::Path,
 ) -> Option<PathBuf> {
     let home = match settings.get(keys::MEMORY_CLAUDE_HOME) {
-        Some(text) => match (text.strip_prefix("~/"), user_home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => PathBuf::from(text),
-        },
+        Some(text) => expand_home(&text, user_home.map(PathBuf::as_path)),
         None => user_home?.join(".claude"),
     };
     Some(home.join("projects").join(dormouse_store::slug(root)))

@@ -12,6 +12,7 @@ use super::{EvidenceLimits, clean};
 use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Chronicle, Decision, Mention, Source, Speaker};
+use dormouse_core::show;
 use dormouse_text::atoms::{Shape, atoms};
 use dormouse_text::segment::{Kind, segment};
 use std::borrow::Cow;
@@ -136,10 +137,7 @@ const LONG_VALUE: usize = 24;
 pub(super) fn user(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimits) {
     // In pasted bulk the user's own words are at the ends.
     if text.len() > limits.bulk {
-        for part in [
-            clean::head(text, limits.head),
-            clean::tail(text, limits.tail),
-        ] {
+        for part in [show::head(text, limits.head), show::tail(text, limits.tail)] {
             values(chronicle, seq, part, limits);
             decisions(chronicle, seq, part, Speaker::User, limits);
         }
@@ -390,7 +388,7 @@ fn error_line<'t>(text: &'t str, failed: bool, limits: &EvidenceLimits) -> Optio
         let around = line_at(text, &place);
         let line = text[around.clone()].trim();
         let indent = text[around.clone()].len() - text[around.clone()].trim_start().len();
-        let shown = clean::head(line, limits.line_chars).len();
+        let shown = show::head(line, limits.line_chars).len();
         // The word must lie in the part of the line that will be shown.
         (place.end <= around.start + indent + shown && !is_code(line)).then_some(line)
     };

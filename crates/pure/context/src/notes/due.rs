@@ -7,7 +7,7 @@
 //! Checked after every round of tool results, so that a long tool loop has notes before it fills
 //! the window. Not here: whether notes are switched on, and whether an update is running.
 
-use crate::figures::Grouped;
+use dormouse_core::show::Grouped;
 use dormouse_core::units::Tokens;
 
 /// Progress of the conversation since the last update.

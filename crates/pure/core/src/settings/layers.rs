@@ -11,6 +11,7 @@ use super::setting::Setting;
 use super::table::{all_settings, find_setting, is_group, is_removed, nearest_key, rows};
 use super::value::Value;
 use crate::place::line_column;
+use crate::show;
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
@@ -218,7 +219,7 @@ impl FileReader<'_> {
             return;
         }
         let Some(Value::List(patterns)) = Kind::List.read_toml(value) else {
-            let found = shortened(&value.to_string());
+            let found = quoted(&value.to_string());
             self.report(line, |origin| SettingsIssue::WrongValue {
                 origin,
                 key: LOCKED.to_owned(),
@@ -304,9 +305,7 @@ pub fn flags_layer<'a>(pairs: impl IntoIterator<Item = &'a str>) -> (Layer, Vec<
     let mut issues = Vec::new();
     for pair in pairs {
         let Some((key, text)) = pair.split_once('=') else {
-            issues.push(SettingsIssue::NotAPair {
-                text: shortened(pair),
-            });
+            issues.push(SettingsIssue::NotAPair { text: quoted(pair) });
             continue;
         };
         let key = key.trim();
@@ -377,14 +376,10 @@ fn found(setting: &Setting, text: &str) -> String {
     if setting.kind == Kind::Secret {
         "what it is (hidden)".to_owned()
     } else {
-        shortened(text)
+        quoted(text)
     }
 }
 
-fn shortened(text: &str) -> String {
-    let text = text.trim();
-    if text.chars().count() <= FOUND_CHARS {
-        return format!("`{text}`");
-    }
-    format!("`{}…`", text.chars().take(FOUND_CHARS).collect::<String>())
+fn quoted(text: &str) -> String {
+    format!("`{}`", show::shortened(text.trim(), FOUND_CHARS))
 }

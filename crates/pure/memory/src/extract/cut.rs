@@ -291,11 +291,12 @@ fn quotation(text: &str) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dormouse_core::show;
 
     fn own(text: &str) -> String {
         let parts = cut(text).into_iter().filter(|(part, _)| *part == Part::Own);
         let text: String = parts.map(|(_, text)| text).collect();
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        show::flat(&text)
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod tests;
 pub use drift::{Drift, Listed, drift, generated, listed, reconciled};
 pub use load::{Cut, Limits, Loaded, load, nearness};
 
+use dormouse_core::show;
 use std::ops::Range;
 
 /// Characters of a line at most.
@@ -76,9 +77,9 @@ fn parse(line: &str) -> Option<(String, String, String)> {
 /// The line of a memory, cut to [`LONGEST_LINE`] characters. A hook that only repeats the title is
 /// left out, and so is a title at its beginning.
 pub fn line(title: &str, target: &str, hook: &str) -> String {
-    let title = flat(title).replace(['[', ']'], "");
+    let title = show::flat(title).replace(['[', ']'], "");
     let mut line = format!("- [{title}]({target})");
-    let hook = flat(hook);
+    let hook = show::flat(hook);
     let hook = without_title(&hook, &title);
     if !hook.is_empty() {
         line.push_str(" — ");
@@ -133,10 +134,6 @@ fn shortened(line: &str, target: &str) -> String {
         cut.push('…');
     }
     cut
-}
-
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The index with a memory's line put in: in place of the line it had, else at the end.

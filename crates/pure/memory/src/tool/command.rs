@@ -2,7 +2,7 @@
 //! named, so that the model can put it right.
 
 use super::place::Place;
-use super::text::shorten;
+use dormouse_core::show;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -165,7 +165,9 @@ impl Command {
                     new_path: fields.place("new_path")?,
                 })
             }
-            other => Err(InputError::UnknownCommand(shorten(other, SHOWN))),
+            other => Err(InputError::UnknownCommand(
+                show::shortened(other, SHOWN).into_owned(),
+            )),
         }
     }
 
@@ -191,7 +193,7 @@ impl<'a> Fields<'a> {
         match unknown {
             None => Ok(()),
             Some(field) => Err(InputError::UnknownField {
-                field: shorten(field, SHOWN),
+                field: show::shortened(field, SHOWN).into_owned(),
                 command,
                 takes: known.join(", "),
             }),

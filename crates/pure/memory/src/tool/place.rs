@@ -1,6 +1,6 @@
 //! A path as the model writes it.
 
-use super::text::shorten;
+use dormouse_core::show;
 use dormouse_guard::paths::SafePath;
 use std::fmt;
 
@@ -23,7 +23,7 @@ impl Place {
         let refused = |why: &str| {
             format!(
                 "Error: The path {} is not allowed: {why}. Paths start with {ROOT}, as in {ROOT}/notes.md",
-                shorten(text, SHOWN)
+                show::shortened(text, SHOWN)
             )
         };
         let below = match text.strip_prefix(ROOT) {

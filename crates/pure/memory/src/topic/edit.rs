@@ -3,6 +3,7 @@
 use super::front::split;
 use super::{Kind, Triggers};
 use crate::trust::{Origin, Trust};
+use dormouse_core::show;
 use dormouse_core::units::Millis;
 use std::fmt::Write as _;
 
@@ -125,7 +126,7 @@ fn push_line(out: &mut String, field: &Field, newline: &str) {
 
 /// A text as YAML: bare if nothing in it could mean anything else, else in double quotes.
 fn plain(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = show::flat(text);
     let first = text.chars().next();
     let safe_start = first.is_some_and(char::is_alphabetic);
     let special = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');

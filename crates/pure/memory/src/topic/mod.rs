@@ -22,6 +22,7 @@ pub use edit::{Field, edit};
 pub use front::{FrontMatter, split};
 
 use crate::trust::{Origin, Speaker, Trust};
+use dormouse_core::show;
 use dormouse_core::units::Millis;
 use serde_json::Value;
 use std::fmt;
@@ -140,7 +141,7 @@ impl Topic {
         let string = |key: &str| find(key).and_then(scalar);
         Self {
             name: string("name").unwrap_or_default(),
-            description: one_line(&string("description").unwrap_or_default()),
+            description: show::flat(&string("description").unwrap_or_default()),
             kind: string("type").and_then(|name| Kind::parse(&name)),
             origin: find("origin").and_then(origin),
             trust: string("trust").and_then(|name| Trust::parse(&name)),
@@ -177,10 +178,6 @@ pub(crate) fn is_over(
 /// The day of a date or of a time.
 fn last_day(text: &str) -> Option<jiff::civil::Date> {
     text.get(..10).unwrap_or(text).parse().ok()
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn scalar(value: &Value) -> Option<String> {

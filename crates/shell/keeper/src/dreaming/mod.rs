@@ -20,9 +20,10 @@ mod staging;
 
 use crate::client::ConfiguredModel;
 use crate::extraction::By;
-use crate::keeper::{Keeper, chain};
+use crate::keeper::Keeper;
 use crate::side::SideTask;
 use dormouse_core::settings::{Consent, Settings, keys};
+use dormouse_core::show::chain;
 use dormouse_core::units::Millis;
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::Notice;
