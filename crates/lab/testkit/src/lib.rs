@@ -11,5 +11,6 @@
 pub mod blocks;
 pub mod conversation;
 mod log;
+pub mod material;
 
 pub use log::LogBuilder;

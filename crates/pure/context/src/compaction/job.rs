@@ -21,6 +21,7 @@ use super::protocol::{
 use super::restore::{self, RestoredPart};
 use super::rounds::Rounds;
 use super::transcript::transcript;
+use super::{OFFLINE, STREAM_RETRIES, TOO_LONG_DROP, TOO_LONG_TRIES};
 use crate::boundary::Compaction;
 use crate::breaker::Allowed;
 use crate::evidence;
@@ -28,22 +29,9 @@ use crate::notes::{self, Notes};
 use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Boundary, BoundaryKind, Trigger};
-use dormouse_core::settings::Percent;
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 use std::collections::HashSet;
-
-/// Number of times that a summary is requested again after a broken stream. The driver has already
-/// waited between its own attempts; what fails three times fails for longer than a user waits.
-pub const STREAM_RETRIES: u64 = 2;
-/// Number of times that a request for a summary is shortened after "prompt too long". Three drops
-/// of [`TOO_LONG_DROP`] halve the conversation; if that is not enough, the extract is better.
-pub const TOO_LONG_TRIES: u64 = 3;
-/// Share of the rounds dropped each time, if the provider does not report the excess: large enough
-/// to end within [`TOO_LONG_TRIES`], small enough to lose little to an estimate that is just off.
-const TOO_LONG_DROP: Percent = Percent::whole(20);
-/// Most tokens of an extract without a model: as long as a summary by a model usually is.
-const OFFLINE: Tokens = Tokens(4_000);
 
 /// Tokens reserved for stand-ins that the repair may add (an opening turn, missing results); each
 /// takes 10 to 20.

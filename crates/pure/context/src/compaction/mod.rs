@@ -41,7 +41,7 @@ mod text_tests;
 pub use directive::{Part, REQUIRED_SECTIONS, compact_instructions, directive};
 pub use frame::{Parts, summaries_in};
 pub use gate::{GateError, summary_of};
-pub use job::{CompactionJob, STREAM_RETRIES, TOO_LONG_TRIES};
+pub use job::CompactionJob;
 pub use kept::{Kept, NothingGoes};
 pub use offline::{condensed, extract};
 pub use protocol::{
@@ -54,8 +54,20 @@ pub use transcript::transcript;
 
 use crate::compaction::cut::NotesTail;
 use crate::notes;
-use dormouse_core::settings::{Settings, keys};
+use dormouse_core::settings::{Percent, Settings, keys};
 use dormouse_core::units::Tokens;
+
+/// Number of times that a summary is requested again after a broken stream. The driver has already
+/// waited between its own attempts; what fails three times fails for longer than a user waits.
+pub const STREAM_RETRIES: u64 = 2;
+/// Number of times that a request for a summary is shortened after "prompt too long". Three drops
+/// of [`TOO_LONG_DROP`] halve the conversation; if that is not enough, the extract is better.
+pub const TOO_LONG_TRIES: u64 = 3;
+/// Share of the rounds dropped each time, if the provider does not report the excess: large enough
+/// to end within [`TOO_LONG_TRIES`], small enough to lose little to an estimate that is just off.
+const TOO_LONG_DROP: Percent = Percent::whole(20);
+/// Most tokens of an extract without a model: as long as a summary by a model usually is.
+const OFFLINE: Tokens = Tokens(4_000);
 
 /// Settings of a compaction, read once per change of the settings.
 #[derive(Clone, Copy, Debug, PartialEq)]

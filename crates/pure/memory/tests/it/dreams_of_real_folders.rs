@@ -8,6 +8,7 @@ use dormouse_memory::dream::{CheckLimits, Draft, OfflineFacts, Writing, check, o
 use dormouse_memory::index::{self, Limits};
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::trust::{Origin, Speaker};
+use dormouse_testkit::material::material as find;
 use jiff::civil::date;
 use pretty_assertions::assert_eq;
 
@@ -53,7 +54,7 @@ fn memories_of_agents_keep_their_bytes_and_only_bloated_lines_are_cut() {
         "compose-envkit-mit/.claude/agent-memory/architect",
         "compose-envkit-mit/.claude/agent-memory/qa-engineer",
     ] {
-        let Some(folder) = material::folder(&format!("memories/{name}")) else {
+        let Some(folder) = find(&format!("memories/{name}")) else {
             return;
         };
         let before = material::snapshot(&folder);
@@ -82,7 +83,7 @@ fn memories_of_agents_keep_their_bytes_and_only_bloated_lines_are_cut() {
 /// The agents of one project wrote down some of the same things.
 #[test]
 fn a_folder_of_several_agents_is_one_directory_too() {
-    let Some(folder) = material::folder("memories/compose-envkit-mit/.claude/agent-memory") else {
+    let Some(folder) = find("memories/compose-envkit-mit/.claude/agent-memory") else {
         return;
     };
     let before = material::snapshot(&folder);
@@ -94,7 +95,7 @@ fn a_folder_of_several_agents_is_one_directory_too() {
 
 #[test]
 fn a_large_folder_of_notes_gets_an_index_that_fits() {
-    let Some(folder) = material::folder("memories/notes-jbranchaud-til-mit") else {
+    let Some(folder) = find("memories/notes-jbranchaud-til-mit") else {
         return;
     };
     let before = material::snapshot(&folder);
@@ -114,7 +115,7 @@ fn a_large_folder_of_notes_gets_an_index_that_fits() {
 
 #[test]
 fn a_copy_among_many_notes_is_found_and_its_own_words_are_kept() {
-    let Some(folder) = material::folder("memories/notes-jbranchaud-til-mit") else {
+    let Some(folder) = find("memories/notes-jbranchaud-til-mit") else {
         return;
     };
     let mut before = material::snapshot(&folder);

@@ -6,6 +6,7 @@ use dormouse_memory::import::{Foreign, Format, Import, Why, import, plan};
 use dormouse_memory::index;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::topic::Topic;
+use dormouse_testkit::material::material as find;
 use pretty_assertions::assert_eq;
 
 fn read(format: Format, from: &Snapshot) -> Import {
@@ -21,7 +22,7 @@ fn read(format: Format, from: &Snapshot) -> Import {
 
 #[test]
 fn a_memory_folder_arrives_whole() {
-    let Some(folder) = material::folder("memories/recommendarr-mit/.claude/memory") else {
+    let Some(folder) = find("memories/recommendarr-mit/.claude/memory") else {
         return;
     };
     let from = material::snapshot(&folder);
@@ -49,7 +50,7 @@ fn a_memory_folder_arrives_whole() {
 
 #[test]
 fn a_large_folder_of_notes_arrives_without_what_is_no_note() {
-    let Some(folder) = material::folder("memories/notes-jbranchaud-til-mit") else {
+    let Some(folder) = find("memories/notes-jbranchaud-til-mit") else {
         return;
     };
     let from = material::snapshot(&folder);

@@ -13,6 +13,7 @@ use dormouse_recall::verify::{Answer, Facts, Mark, claims, mark};
 use dormouse_recall::{
     Budgets, Hit, Request, Seen, Why, Work, plan, plan_selected, plan_work, triggers,
 };
+use dormouse_testkit::material::naughty_strings;
 use pretty_assertions::assert_eq;
 
 const NOW: Millis = Millis(1_794_312_000_000);
@@ -60,7 +61,7 @@ fn show(path: &str, text: &str, mark: &Mark) -> String {
 
 #[test]
 fn naughty_strings_stay_in_their_frame() {
-    for text in material::naughty_strings() {
+    for text in naughty_strings() {
         let gone = Mark::Stale {
             gone: vec![text.clone()],
             held: 0,

@@ -1,6 +1,6 @@
 //! Properties that hold for any text.
 
-use crate::material::naughty_strings;
+use dormouse_testkit::material::naughty_strings;
 use dormouse_text::atoms::atoms;
 use dormouse_text::dates::dates;
 use dormouse_text::duplicates::{Index, NEAR, Sketch, clusters};
