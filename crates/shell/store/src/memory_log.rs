@@ -41,19 +41,7 @@ impl SessionLog for MemoryLog {
 
     fn append(&mut self, expected: Option<&RecordId>, draft: Draft) -> Result<Record, AppendError> {
         let (seq, parent) = place(self.head.as_ref(), expected, &draft)?;
-        let record = Record {
-            seq,
-            offset: seq.get(),
-            id: draft.id,
-            parent,
-            session: Some(self.session.clone()),
-            at: draft.at,
-            caused_by: draft.caused_by,
-            side_chain: draft.side_chain,
-            agent: draft.agent,
-            own: true,
-            body: draft.body,
-        };
+        let record = draft.record(&self.session, seq, parent, seq.get());
         self.head = Some(Head {
             id: record.id.clone(),
             seq,

@@ -174,19 +174,7 @@ impl LogWriter {
             });
         }
         let (seq, parent) = place(self.head.as_ref(), expected, &draft)?;
-        let record = Record {
-            seq,
-            offset: self.len,
-            id: draft.id,
-            parent,
-            session: Some(self.session.clone()),
-            at: draft.at,
-            caused_by: draft.caused_by,
-            side_chain: draft.side_chain,
-            agent: draft.agent,
-            own: true,
-            body: draft.body,
-        };
+        let record = draft.record(&self.session, seq, parent, self.len);
         let line = encode(&record, &self.context).map_err(|source| AppendError::Unencodable {
             id: record.id.clone(),
             source,
