@@ -91,7 +91,7 @@ fn the_sample_is_listed_with_its_compaction_and_its_agent() {
     let rows = listed["sessions"].as_array().unwrap();
     assert_eq!(rows.len(), 1, "{rows:?}");
     assert_eq!(rows[0]["compactions"][0]["trigger"], "auto");
-    assert_eq!(rows[0]["compactions"][0]["pre_tokens"], 18_815);
+    assert_eq!(rows[0]["compactions"][0]["pre_tokens"], 25_041);
     assert_eq!(rows[0]["agents"], 1);
     let file = folder.join("0b7d1c52-4f0e-4c7e-9a39-6d2f0c5e8a11.jsonl");
     let after = machine.json(&format!("context {} --json", file.display()));

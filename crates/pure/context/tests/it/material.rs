@@ -110,7 +110,7 @@ fn the_sample_loses_no_result_and_shows_its_compaction() {
         seen.extend(calls(path, Role::User, BlockKind::ToolResult));
     }
     let all = calls(records.iter(), Role::User, BlockKind::ToolResult);
-    assert_eq!((all.len(), seen), (18, all));
+    assert_eq!((all.len(), seen), (30, all));
     let boundaries: Vec<_> = records
         .iter()
         .filter_map(|record| match &record.body {
@@ -118,7 +118,7 @@ fn the_sample_loses_no_result_and_shows_its_compaction() {
             _ => None,
         })
         .collect();
-    assert_eq!(boundaries, [(Trigger::Auto, Some(Tokens(18_815)))]);
+    assert_eq!(boundaries, [(Trigger::Auto, Some(Tokens(25_041)))]);
 }
 
 #[test]

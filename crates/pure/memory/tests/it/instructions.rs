@@ -128,7 +128,9 @@ fn naughty_contents_and_includes_do_no_harm() {
             .replace(&path, text.as_bytes(), Access::Shared)
             .unwrap();
     };
-    for text in naughty_strings() {
+    // A file with a zero byte is no text and is passed over as a whole.
+    let texts = naughty_strings().into_iter();
+    for text in texts.filter(|text| !text.contains('\0')) {
         put("AGENTS.md", &text);
         put("CLAUDE.md", &format!("Say hello. @{text} (@./{text})"));
         let loaded = load(&places(&root), &LIMITS, &Approvals::default(), &disk);
