@@ -248,15 +248,6 @@ impl SegmentList {
             differs: false,
         }
     }
-
-    /// Number of chunks that both lists share; tests use it to show that a fork copies nothing.
-    pub fn shared_chunks(&self, other: &Self) -> usize {
-        self.sealed
-            .iter()
-            .zip(&other.sealed)
-            .filter(|(a, b)| Arc::ptr_eq(a, b))
-            .count()
-    }
 }
 
 /// An incremental replacement of a list: nothing is copied up to the first difference.

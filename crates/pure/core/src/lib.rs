@@ -9,6 +9,7 @@ pub mod models;
 mod place;
 pub mod record;
 pub mod settings;
+pub mod show;
 pub mod units;
 pub mod usage;
 pub mod usage_book;

@@ -14,6 +14,7 @@ use crate::verify::Mark;
 use dormouse_core::fragment::{
     self, MEMORY_HEAD, REMINDER, close, neutralise, one_line, open, without_half_tag,
 };
+use dormouse_core::show;
 use dormouse_core::units::Millis;
 use dormouse_memory::snapshot::StoredFile;
 use dormouse_memory::topic::Topic;
@@ -89,7 +90,7 @@ pub fn render(name: &str, file: &StoredFile, mark: &Mark, now: Millis, caps: Cap
 fn content(topic: &Topic, text: &str) -> String {
     let body = text.get(topic.body..).unwrap_or_default().trim();
     let description = topic.description.trim();
-    let squeezed = body.split_whitespace().collect::<Vec<_>>().join(" ");
+    let squeezed = show::flat(body);
     let joined = if description.is_empty() || squeezed.contains(description) {
         body.to_owned()
     } else if body.is_empty() {

@@ -7,7 +7,7 @@ use dormouse_context::breakdown::{Breakdown, breakdown};
 use dormouse_context::category::Category;
 use dormouse_context::tokens::{Basis, Count, calibration};
 use dormouse_context::window::{Gauge, Relief, Thresholds, Window, WindowRule};
-use dormouse_core::settings::{Percent, WindowSettings, keys};
+use dormouse_core::settings::WindowSettings;
 use dormouse_core::units::Tokens;
 use dormouse_host::Transcript;
 use serde::Serialize;
@@ -28,6 +28,10 @@ JSON:
    \"warning\", \"error\", \"blocking_limit\", \"percent_left\", \"gauge\",
    \"auto_compact\", \"categories\": {name: tokens}, \"prefix_inferred\",
    \"duplicate_reads\", \"estimate_drift_percent\", \"segments\"}";
+
+/// Per cent by which estimates may be off unmentioned. Below it they still fall on the right side of
+/// the warning in a window of usual size.
+const DRIFT: f64 = 20.0;
 
 /// Arguments of `context`.
 #[derive(Debug, clap::Args)]
@@ -65,9 +69,6 @@ struct Gauged {
     duplicate_reads: Tokens,
     estimate_drift_percent: i64,
     segments: usize,
-    /// A larger drift of the estimates is told.
-    #[serde(skip)]
-    drift_told: Percent,
 }
 
 /// Shows the window.
@@ -80,15 +81,10 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     };
     app.note_all(&transcripts.take_remarks());
     let settings = host.settings();
-    let drift_told = settings.get(keys::ESTIMATE_DRIFT);
-    app.tell(&window(
-        &transcript,
-        &settings.window_settings(),
-        drift_told,
-    ))
+    app.tell(&window(&transcript, &settings.window_settings()))
 }
 
-fn window(transcript: &Transcript, settings: &WindowSettings, drift_told: Percent) -> Gauged {
+fn window(transcript: &Transcript, settings: &WindowSettings) -> Gauged {
     let conversation = &transcript.conversation;
     let models = &conversation.view().target().models;
     let resolved = models.lookup(transcript.model());
@@ -130,7 +126,6 @@ fn window(transcript: &Transcript, settings: &WindowSettings, drift_told: Percen
         estimate_drift_percent: calibration(conversation.state(), transcript.model())
             .drift_percent(),
         segments: conversation.view().segments().len(),
-        drift_told,
     }
 }
 
@@ -147,7 +142,6 @@ const fn gauge_name(gauge: Gauge) -> &'static str {
 impl Report for Gauged {
     fn text(&self, out: &mut Out) -> Outcome {
         let report = self;
-        let drift_told = self.drift_told;
         let number = |tokens: Tokens| figures::thousands(tokens.get());
         let role = match report.gauge {
             "ok" => Role::Good,
@@ -201,7 +195,7 @@ impl Report for Gauged {
         }
         #[expect(clippy::cast_precision_loss, reason = "a percentage")]
         let drift = report.estimate_drift_percent.abs() as f64;
-        if drift > drift_told.as_f64() {
+        if drift > DRIFT {
             out.line(format!(
                 "estimates for this model are corrected by {:+} %, as measured in this session",
                 report.estimate_drift_percent

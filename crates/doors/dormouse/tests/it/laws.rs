@@ -12,6 +12,9 @@
     reason = "the subject is the source tree itself, not anything the program works on"
 )]
 
+mod texts;
+
+use regex::Regex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -216,6 +219,55 @@ fn every_crate_takes_the_lints_of_the_workspace() {
 }
 
 #[test]
+fn every_dependency_is_used() {
+    let metadata = metadata(&["--no-deps"]);
+    let mut breaches = Vec::new();
+    for package in array(&metadata["packages"]) {
+        let name = text(&package["name"]);
+        let folder = Path::new(text(&package["manifest_path"])).parent().unwrap();
+        let source = sources_below(folder, &["src", "build.rs"]);
+        let tests = sources_below(folder, &["tests", "benches", "examples"]);
+        for dependency in array(&package["dependencies"]) {
+            let named = dependency["rename"].as_str();
+            let needed = named.unwrap_or_else(|| text(&dependency["name"]));
+            let word = Regex::new(&format!(r"\b{}\b", needed.replace('-', "_"))).unwrap();
+            let for_tests = dependency["kind"] == "dev";
+            if !word.is_match(&source) && !(for_tests && word.is_match(&tests)) {
+                let kind = dependency["kind"].as_str().unwrap_or("normal");
+                breaches.push(format!("{name}: {needed} ({kind})"));
+            }
+        }
+    }
+    assert!(
+        breaches.is_empty(),
+        "take these dependencies out, or move those that only tests name to dev-dependencies:\n  {}",
+        breaches.join("\n  ")
+    );
+}
+
+#[test]
+fn every_shared_dependency_is_some_crates() {
+    let text = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let table: toml::Table = text.parse().unwrap();
+    let shared = table["workspace"]["dependencies"].as_table().unwrap();
+    let metadata = metadata(&["--no-deps"]);
+    let packages = array(&metadata["packages"]);
+    let used: BTreeSet<&str> = packages
+        .iter()
+        .flat_map(|package| array(&package["dependencies"]))
+        .map(|dependency| self::text(&dependency["name"]))
+        .collect();
+    let unused: Vec<&String> = shared
+        .keys()
+        .filter(|name| !used.contains(name.as_str()))
+        .collect();
+    assert!(
+        unused.is_empty(),
+        "no crate needs these; take them out of [workspace.dependencies]: {unused:?}"
+    );
+}
+
+#[test]
 fn a_reason_for_length_is_a_sentence_of_the_module_doc() {
     let cases = [
         ("//! A table.\n//! Long because it is one.\n", true),
@@ -253,14 +305,7 @@ struct Graph {
 impl Graph {
     fn load() -> Self {
         // For this platform only: cargo has fetched nothing else when only this was built.
-        let metadata = cargo(&[
-            "metadata",
-            "--format-version=1",
-            "--locked",
-            "--filter-platform",
-            &host(),
-        ]);
-        let metadata: Value = serde_json::from_str(&metadata).unwrap();
+        let metadata = metadata(&["--filter-platform", &host()]);
         let ours: BTreeSet<&str> = array(&metadata["workspace_members"])
             .iter()
             .map(text)
@@ -337,6 +382,11 @@ fn ring_of(manifest: &Path) -> String {
     ring
 }
 
+fn metadata(more: &[&str]) -> Value {
+    let arguments = [&["metadata", "--format-version=1", "--locked"], more].concat();
+    serde_json::from_str(&cargo(&arguments)).unwrap()
+}
+
 fn cargo(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
         .args(arguments)
@@ -364,6 +414,15 @@ fn root() -> &'static Path {
         .ancestors()
         .nth(3)
         .expect("this crate lies three levels below the root")
+}
+
+/// The text of all Rust files at or below these names in a folder.
+fn sources_below(folder: &Path, names: &[&str]) -> String {
+    let below = |path: &PathBuf| names.iter().any(|name| path.starts_with(folder.join(name)));
+    let files = rust_files().into_iter().filter(below);
+    files
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect()
 }
 
 /// The Rust files of the workspace, without what was built.

@@ -12,6 +12,7 @@ use dormouse_core::json::Text;
 use dormouse_core::record::{
     Act, CallOutcome, Chronicle, CommandFact, Mention, OpenCall, Shelf, Source, Speaker,
 };
+use dormouse_core::show;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -159,7 +160,7 @@ fn exit_code(text: &str) -> Option<i32> {
     let last = text.lines().next_back()?;
     [first, last].into_iter().find_map(|line| {
         // In a long line, or with other words in front, the output itself talks about exit codes.
-        let line = clean::head(line, 80);
+        let line = show::head(line, 80);
         let mut parts = line.as_bytes().windows(4);
         if !parts.any(|part| part.eq_ignore_ascii_case(b"exit")) {
             return None;

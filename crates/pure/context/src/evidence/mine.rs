@@ -13,6 +13,7 @@ use dormouse_core::block::Block;
 use dormouse_core::fragment::{TOOL_ERROR, close, open};
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Chronicle, Decision, Mention, Source, Speaker};
+use dormouse_core::show;
 use dormouse_text::atoms::{Shape, atoms};
 use dormouse_text::segment::{Kind, segment};
 use std::borrow::Cow;
@@ -150,10 +151,7 @@ pub(super) fn rules(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &Ev
 /// The text, or of pasted bulk the ends: the user's own words are there.
 fn ends<'a>(text: &'a str, limits: &EvidenceLimits) -> Vec<&'a str> {
     if text.len() > limits.bulk {
-        vec![
-            clean::head(text, limits.head),
-            clean::tail(text, limits.tail),
-        ]
+        vec![show::head(text, limits.head), show::tail(text, limits.tail)]
     } else {
         vec![text]
     }
@@ -400,7 +398,7 @@ fn error_line<'t>(text: &'t str, failed: bool, limits: &EvidenceLimits) -> Optio
         let around = line_at(text, &place);
         let line = text[around.clone()].trim();
         let indent = text[around.clone()].len() - text[around.clone()].trim_start().len();
-        let shown = clean::head(line, limits.line_chars).len();
+        let shown = show::head(line, limits.line_chars).len();
         // The word must lie in the part of the line that will be shown.
         (place.end <= around.start + indent + shown && !is_code(line)).then_some(line)
     };

@@ -11,8 +11,8 @@
 
 use super::document::Notes;
 use super::limits::{Excess, Limits};
-use crate::figures::Grouped;
 use dormouse_core::fragment::{CURRENT_NOTES, render};
+use dormouse_core::show::Grouped;
 
 // Prompt texts; snapshot-tested in `tests/it/notes.rs`.
 const BUILTIN: &str = include_str!("directive.md");

@@ -6,8 +6,8 @@
 
 use super::document::Notes;
 use super::limits::{Limits, shared, tokens_of};
-use crate::figures::Grouped;
 use dormouse_core::models::BytesPerToken;
+use dormouse_core::show::Grouped;
 use dormouse_core::units::Tokens;
 
 /// Notes as a summary within the limits; empty if they are blank.

@@ -30,7 +30,7 @@ pub fn neutralise(text: &str) -> String {
 
 /// As [`neutralise`], on one line of at most so many characters.
 pub fn one_line(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = crate::show::flat(text);
     let line = neutralise(&line);
     if line.char_indices().nth(most).is_none() {
         return line;

@@ -217,11 +217,12 @@ fn quoted_apart(line: &str, own: &mut String, pasted: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dormouse_core::show;
 
     fn own(text: &str) -> String {
         let parts = cut(text).into_iter().filter(|(part, _)| *part == Part::Own);
         let text: String = parts.map(|(_, text)| text).collect();
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        show::flat(&text)
     }
 
     #[test]

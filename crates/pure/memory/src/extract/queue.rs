@@ -60,11 +60,6 @@ impl<T> Queue<T> {
     pub const fn is_running(&self) -> bool {
         self.running
     }
-
-    /// True if a context waits for the end of the current run.
-    pub const fn is_waiting(&self) -> bool {
-        self.waiting.is_some()
-    }
 }
 
 #[cfg(test)]

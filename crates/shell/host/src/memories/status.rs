@@ -11,7 +11,7 @@ use dormouse_core::settings::keys;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_keeper::budget::Budget;
 use dormouse_keeper::instructions::{Around, DiskSource, limits as file_limits, places};
-use dormouse_memdir::{LockStatus, Look, Repository, Why};
+use dormouse_memdir::{LOCK_AGE, LockStatus, Look, Repository, Why};
 use dormouse_memory::index;
 use dormouse_memory::instructions::{
     Approvals, MemoryIndex, Outcome as Taken, ReportLine, Scope, load,
@@ -267,10 +267,7 @@ fn directory(
         .collect();
     let settings = &host.settings();
     report.inbox = dir.inbox()?.items.len();
-    report.consolidation = consolidation(
-        dir.consolidation_lock(settings.get(keys::DREAM_LOCK_AGE))
-            .status()?,
-    );
+    report.consolidation = consolidation(dir.consolidation_lock(LOCK_AGE).status()?);
     report.pending = host
         .system()
         .files

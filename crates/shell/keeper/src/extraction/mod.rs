@@ -94,10 +94,8 @@ impl Extracted {
         let saved = (!names.is_empty()).then(|| format!("Memory saved: {}", names.join(", ")));
         let waiting = match self.written.waiting.len() {
             0 => None,
-            1 => Some("1 memory waits for approval (`dormouse memory inbox`)".to_owned()),
-            many => Some(format!(
-                "{many} memories wait for approval (`dormouse memory inbox`)"
-            )),
+            1 => Some("1 memory waits for approval".to_owned()),
+            many => Some(format!("{many} memories wait for approval")),
         };
         match (saved, waiting) {
             (Some(saved), Some(waiting)) => Some(format!("{saved}; {waiting}")),

@@ -11,8 +11,8 @@
 //! # Not here
 //! The small model's choice, the turn, and counting use ([`super::Recaller`]).
 
+use super::budgets;
 use super::shelf::{Owner, Shelf, Visit, claims_of};
-use super::{budgets, size};
 use crate::keeper::Keeper;
 use crate::tree::TreeFacts;
 use dormouse_core::settings::{Settings, keys};
@@ -21,7 +21,7 @@ use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir, Skipped};
 use dormouse_memory::card::Card;
 use dormouse_recall::verify::{Mark, mark};
-use dormouse_recall::{Budgets, Hit, Request, Surfacing, Work, plan};
+use dormouse_recall::{Budgets, CANDIDATES, Hit, Request, Surfacing, Work, plan};
 use dormouse_system::System;
 use std::path::PathBuf;
 
@@ -167,8 +167,7 @@ impl Library {
                 ..budgets
             }
         };
-        let candidates = size(settings.get(keys::RECALL_CANDIDATES));
-        let candidates = candidates.max(question.most.unwrap_or_default());
+        let candidates = CANDIDATES.max(question.most.unwrap_or_default());
         let now = self.system.clock.now();
         let mut shown: Vec<Shown> = Vec::new();
         for shelf in &self.shelves {

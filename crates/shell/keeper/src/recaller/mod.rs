@@ -24,7 +24,9 @@ use dormouse_core::settings::{Settings, keys};
 use dormouse_engine::{Companion, HookFuture, Injection, Seen, ToolCall};
 use dormouse_guard::paths::SafePath;
 use dormouse_recall::usage::{Aftermath, Event, detect, encode_event};
-use dormouse_recall::{Budgets, CONFIDENT, Request, Surfacing, Work, plan_selected, plan_work};
+use dormouse_recall::{
+    Budgets, CANDIDATES, CONFIDENT, Request, Surfacing, Work, plan_selected, plan_work,
+};
 use dormouse_system::Access;
 use select::Selection;
 use serde_json::Value;
@@ -337,7 +339,7 @@ fn size(number: u64) -> usize {
 fn budgets(settings: &Settings, taken: usize) -> Budgets {
     Budgets {
         files: size(settings.get(keys::RECALL_FILES)).saturating_sub(taken),
-        candidates: size(settings.get(keys::RECALL_CANDIDATES)),
+        candidates: CANDIDATES,
         file_lines: size(settings.get(keys::RECALL_FILE_LINES)),
         file_bytes: size(settings.get(keys::RECALL_FILE_BYTES)),
         session_bytes: settings.get(keys::RECALL_SESSION_BYTES),

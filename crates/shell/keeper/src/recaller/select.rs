@@ -6,7 +6,7 @@ use crate::keeper::Keeper;
 use crate::once;
 use dormouse_context::question;
 use dormouse_core::block::Block;
-use dormouse_core::settings::keys;
+use dormouse_core::units::Tokens;
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::card::Card;
 use dormouse_model::{Params, Request, features};
@@ -14,6 +14,11 @@ use dormouse_recall::selector::{self, SelectorRequest};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
+
+/// Time for the small model to choose; a later choice finds no tool results to go in with.
+const TIME: Duration = Duration::from_secs(10);
+/// Longest answer of the small model: the names of as many memories as ever go in at once.
+const ANSWER: Tokens = Tokens(256);
 
 /// Choice that is being made, or was.
 #[derive(Debug)]
@@ -78,8 +83,7 @@ async fn choose(
     candidates: &[SafePath],
     most: usize,
 ) -> Vec<SafePath> {
-    let limit = keeper.settings().get(keys::RECALL_SELECTOR_TIME);
-    let answered = tokio::time::timeout(limit, answer(keeper, &request, limit)).await;
+    let answered = tokio::time::timeout(TIME, answer(keeper, &request, TIME)).await;
     let Ok(Some(text)) = answered else {
         return Vec::new();
     };
@@ -91,8 +95,7 @@ async fn choose(
 
 async fn answer(keeper: &Keeper, request: &SelectorRequest, limit: Duration) -> Option<String> {
     let model = keeper.background_model().ok()?;
-    let most = keeper.settings().get(keys::RECALL_SELECTOR_TOKENS);
-    let mut params = Params::new(&model.small, most).ok()?;
+    let mut params = Params::new(&model.small, ANSWER).ok()?;
     let capabilities = model.model.capabilities(&model.small);
     // If the provider cannot enforce a schema, the answer is read leniently.
     if let Ok(schema) = features::json_schema(&request.schema, &capabilities) {
