@@ -52,7 +52,7 @@ impl<T> Queue<T> {
     }
 
     /// Drops the waiting context: the session is over, and the next start goes on from the cursor.
-    pub fn forget_waiting(&mut self) {
+    pub(crate) fn forget_waiting(&mut self) {
         self.waiting = None;
     }
 
