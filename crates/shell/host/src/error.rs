@@ -5,6 +5,7 @@
 
 use crate::memories::{CredentialIn, NameError};
 use dormouse_config::{LoaderError, TrustError};
+use dormouse_core::id::RecordId;
 use dormouse_engine::EngineError;
 use dormouse_guard::paths::DirectoryRefusal;
 use dormouse_keeper::client::NoModel;
@@ -116,6 +117,30 @@ pub enum HostError {
         /// Lines that it has.
         lines: u64,
     },
+    /// A transcript has fewer requests than were asked for.
+    #[error("`{}` has no request {number}", file.display())]
+    NoRequest {
+        /// The transcript.
+        file: PathBuf,
+        /// The request that was asked for.
+        number: usize,
+        /// Requests that it has.
+        count: usize,
+    },
+    /// A transcript has no record of this id.
+    #[error("`{}` has no record {id}", file.display())]
+    NoRecord {
+        /// The transcript.
+        file: PathBuf,
+        /// The id that was asked for.
+        id: RecordId,
+    },
+    /// A transcript of a tool that does not write down its requests.
+    #[error("`{}` does not record what was sent", .0.display())]
+    NothingRecorded(PathBuf),
+    /// Parts of a request are gone.
+    #[error("the blobs of prefix {0} are missing")]
+    NoPrefix(String),
     /// A transcript has no words in it.
     #[error("{} contains no messages", .0.display())]
     NoMessages(PathBuf),

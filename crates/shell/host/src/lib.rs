@@ -9,12 +9,14 @@ mod logs;
 mod lookup;
 mod memories;
 mod place;
+mod prompt;
 mod recall;
 mod remark;
 mod search;
 mod session;
 mod sessions;
 mod transcripts;
+mod window;
 
 pub use dormouse_recall::Work;
 pub use dormouse_recall::verify::Mark;
@@ -37,12 +39,14 @@ pub use memories::{
     Undone, WaitingItem,
 };
 pub use place::Which;
+pub use prompt::{Point, PromptAt, PromptRewrite, PromptSegment, PromptView};
 pub use recall::{Near, RecallQuestion, Recalled};
 pub use remark::Remark;
 pub use search::{SearchEnd, SessionMatch, SessionSearch};
 pub use session::{OpenedSession, SessionAsk};
 pub use sessions::{CompactionRow, ModelUsage, SessionList, SessionRow, UsageReport};
 pub use transcripts::{Transcript, Transcripts};
+pub use window::ContextWindow;
 
 // Values of inner crates that doors format or name.
 pub use dormouse_config::{Loaded, Places, Source as SettingsFile, SourceState};

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 /// A fact beside a result that a person wants to know. Doors word it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "remark")]
-#[non_exhaustive]
 pub enum Remark {
     /// Some settings cannot be used.
     SettingsIssues {

@@ -69,6 +69,21 @@ impl From<HostError> for Failure {
                     "lines count from 1 to {lines}; `dormouse log` lists them"
                 ))
                 .into(),
+            HostError::NoRequest { count, .. } => shown(Exit::Usage)
+                .hint(format!("requests count from 1 to {count}"))
+                .into(),
+            HostError::NoRecord { .. } => shown(Exit::Usage)
+                .hint("`dormouse log --json` lists the ids of all records")
+                .into(),
+            HostError::NothingRecorded(_) => shown(Exit::Unsuitable)
+                .hint(
+                    "only logs that Dormouse writes hold requests; leave --raw out to see the \
+                     messages",
+                )
+                .into(),
+            HostError::NoPrefix(_) => shown(Exit::Unsuitable)
+                .hint("they lie in the session's folder beside the log, under `blobs`")
+                .into(),
             HostError::Outside { .. } => shown(Exit::Refused)
                 .hint(
                     "leave it out to look at all projects; nothing outside that folder is ever \
