@@ -67,12 +67,11 @@ impl Host {
     pub async fn open_session(&self, ask: SessionAsk) -> Result<OpenedSession, HostError> {
         let system = self.system().clone();
         let (settings, models) = (self.settings(), self.models());
-        let (name, asker) = match ask.model {
-            Some(given) => given,
-            None => {
-                let model = configured(&settings, &models)?;
-                (model.name, Arc::new(AskModel(model.model)) as _)
-            }
+        let (name, asker): (String, Arc<dyn Asker>) = if let Some(given) = ask.model {
+            given
+        } else {
+            let model = configured(&settings, &models)?;
+            (model.name, Arc::new(AskModel(model.model)))
         };
         let longest = models.lookup(&name).info.max_output;
         let params = Params::new(&name, longest).map_err(HostError::Params)?;
