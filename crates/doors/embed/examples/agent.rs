@@ -42,6 +42,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             end.requests
         );
     }
+    let used = session.snapshot().used;
     println!("In the window: {used} of {WINDOW} tokens. In the log: everything.");
     Ok(())
 }

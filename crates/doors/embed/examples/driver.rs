@@ -7,7 +7,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use dormouse_embed::drive::{
-    self, Command, CommandId, Config, Driver, Effect, Input, Millis, Outcome, Work,
+    self, Command, CommandId, Config, Driver, Effect, EffectOutcome, Input, Millis, Work,
 };
 use dormouse_embed::{Block, Response};
 use std::{error::Error, sync::Arc};
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let outcome = match effect {
             Effect::Do(id, Work::Append(batch)) => (
                 id,
-                Outcome::Appended(Ok(println!("append {} records", batch.records.len()))),
+                EffectOutcome::Appended(Ok(println!("append {} records", batch.records.len()))),
             ),
             Effect::Do(id, Work::Ask(ask)) => {
                 println!("ask with {} bytes", ask.request.body.len());
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 )];
                 let response =
                     Response::new("msg_1".into(), model, answer, drive::TokenUsage::default());
-                (id, Outcome::Answered(Ok(Box::new(response))))
+                (id, EffectOutcome::Answered(Ok(Box::new(response))))
             }
             Effect::Reply(_, reply) => {
                 println!("{:?}", reply.is_ok());

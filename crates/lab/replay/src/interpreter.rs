@@ -2,14 +2,18 @@
 //!
 //! Effects are carried out one after the other, in the order in which the driver hands them out;
 //! their outcomes are handled in the same order. So a replay is a function of its script.
+//!
+//! # Not here
+//! The engine on tokio (`dormouse-engine`), with which this shares the driver only.
 
 use crate::asker::ReplayAsker;
 use crate::recorded_world::LastRead;
 use dormouse_core::record::Record;
 use dormouse_core::units::Millis;
 use dormouse_drive::{
-    Ask, Command, CommandId, DriveError, Driver, Effect, EffectId, ForkReport, HookAnswer, Input,
-    NotesFiles, Notice, Outcome, Reply, SaveFile, SavePlace, StoreFailure, StreamEvent, Work,
+    Ask, Command, CommandId, DriveError, Driver, Effect, EffectId, EffectOutcome, ForkReport,
+    HookAnswer, Input, NotesFiles, Notice, Reply, SaveFile, SavePlace, StoreFailure, StreamEvent,
+    Work,
 };
 use dormouse_model::ModelError;
 use std::collections::{HashMap, VecDeque};
@@ -56,6 +60,7 @@ impl Interpreter {
     pub(crate) fn command(&mut self, command: Command) -> Result<Reply, DriveError> {
         self.commands += 1;
         let id = CommandId(self.commands);
+        // A refusal of an earlier command must not explain this one.
         self.error = None;
         self.inputs.push_back(Input::Command(id, Box::new(command)));
         self.run();
@@ -64,7 +69,7 @@ impl Interpreter {
         reply.unwrap_or(Err(DriveError::Cancelled))
     }
 
-    /// The words of the provider, where a command failed for them.
+    /// The provider's words, if a command failed for them.
     pub(crate) fn refusal(&self) -> Option<String> {
         self.error.as_ref().map(ToString::to_string)
     }
@@ -76,6 +81,7 @@ impl Interpreter {
                     Effect::Do(id, work) => self.carry_out(id, work),
                     Effect::Reply(id, reply) => drop(self.replies.insert(id, reply)),
                     Effect::Tell(notice) => self.notices.push(notice),
+                    // Nothing runs in the background, so there is nothing to stop.
                     Effect::Stop(_) | Effect::TurnOver => {}
                 }
             }
@@ -90,9 +96,11 @@ impl Interpreter {
         let outcome = match work {
             Work::Append(batch) => {
                 let expected = self.records.last().map(|record| &record.id);
+                // Checked as a store would: a driver that lost track of its head must not pass
+                // unnoticed.
                 let fits = expected == batch.expected.as_ref();
                 self.records.extend(batch.records);
-                Outcome::Appended(if fits {
+                EffectOutcome::Appended(if fits {
                     Ok(())
                 } else {
                     Err(StoreFailure::Conflict("another head".to_owned()))
@@ -100,50 +108,52 @@ impl Interpreter {
             }
             Work::Save(files) => {
                 for SaveFile { place, bytes } in files {
+                    // Blobs are never read back in a replay.
                     if let SavePlace::File(path) = place {
                         let text = String::from_utf8_lossy(&bytes).into_owned();
                         self.files.insert(path, text);
                     }
                 }
-                Outcome::Saved(Ok(()))
+                EffectOutcome::Saved(Ok(()))
             }
-            Work::ReadNotes => Outcome::NotesRead(NotesFiles {
+            Work::ReadNotes => EffectOutcome::NotesRead(NotesFiles {
                 notes: self.files.get(&self.driver.config().place.notes()).cloned(),
                 ..NotesFiles::default()
             }),
-            Work::ReadLog => Outcome::LogRead(Ok(self.records.clone())),
+            Work::ReadLog => EffectOutcome::LogRead(Ok(self.records.clone())),
             Work::Ask(ask) => self.ask(id, *ask),
-            Work::Hooks(_) => Outcome::HooksRan(HookAnswer::default()),
-            Work::Restore { files } => Outcome::Restored {
+            Work::Hooks(_) => EffectOutcome::HooksRan(HookAnswer::default()),
+            Work::Restore { files } => EffectOutcome::Restored {
                 parts: self.disk.restore(&files),
                 prefix: None,
             },
-            Work::Recall(_) => Outcome::Recalled(Vec::new()),
-            Work::Spawn(_) => Outcome::ChildEnded(Box::new(ForkReport {
+            Work::Recall(_) => EffectOutcome::Recalled(Vec::new()),
+            Work::Spawn(_) => EffectOutcome::ChildEnded(Box::new(ForkReport {
                 answer: Err(DriveError::Cancelled),
                 usage: Vec::new(),
             })),
-            // The script answers calls itself.
-            Work::RunTool(_) | Work::AskPerson { .. } => Outcome::Cancelled,
+            // The script answers calls itself, by commands.
+            Work::RunTool(_) | Work::AskPerson { .. } => EffectOutcome::Cancelled,
         };
         self.inputs.push_back(Input::Ended(id, Box::new(outcome)));
     }
 
-    fn ask(&mut self, id: EffectId, ask: Ask) -> Outcome {
+    fn ask(&mut self, id: EffectId, ask: Ask) -> EffectOutcome {
         match self.asker.answer(ask.purpose, ask.request, self.now) {
             Ok(response) => {
+                // The driver counts a response from its beginning, as with a real stream.
                 let began = StreamEvent::Began {
                     id: response.id.clone(),
                     model: Arc::clone(&response.model),
                     usage: response.usage,
                 };
                 self.inputs.push_back(Input::Stream(id, began));
-                Outcome::Answered(Ok(Box::new(response)))
+                EffectOutcome::Answered(Ok(Box::new(response)))
             }
             Err(error) => {
                 let failure = error.failure();
                 self.error = Some(error);
-                Outcome::Answered(Err(failure))
+                EffectOutcome::Answered(Err(failure))
             }
         }
     }

@@ -10,7 +10,7 @@
 //! # Responsibilities
 //! - Two faces: Anthropic messages (with caching, editing, compaction, bound thinking) and
 //!   OpenAI chat completions (with automatic prefix caching).
-//! - What a request costs, to the token: the cache of the simulator is written from the provider's
+//! - The cost of a request, to the token: the cache of the simulator is written from the provider's
 //!   rules alone and shares no code with the engine's ledger. Each is the other's test.
 //! - The provider's error texts, limits and bad days.
 //!

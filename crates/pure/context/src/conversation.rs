@@ -8,7 +8,7 @@
 
 mod from_log;
 
-use crate::compact::Compaction;
+use crate::boundary::Compaction;
 use crate::economy::{Compacted, Estimators, Prior};
 use crate::evidence::{self, EvidenceLimits};
 use crate::target::Target;

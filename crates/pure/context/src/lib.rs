@@ -5,11 +5,12 @@
 
 pub mod assemble;
 pub mod bound;
+pub mod boundary;
 pub mod breakdown;
 pub mod breaker;
 pub mod category;
 pub mod clear;
-pub mod compact;
+pub mod clearable;
 pub mod compaction;
 pub mod conversation;
 mod derive;
@@ -30,7 +31,6 @@ pub mod plan;
 pub mod policy;
 pub mod prefix;
 pub mod question;
-pub mod results;
 mod rewrite;
 pub mod segment;
 pub mod tail;

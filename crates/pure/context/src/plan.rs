@@ -71,7 +71,7 @@ pub enum Ending {
 
 /// Answer to whether the request can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SendVerdict {
     /// Send the request now.
     Send,
     /// The last message is the assistant's.
@@ -90,7 +90,7 @@ pub struct RequestPlan {
     /// Head of the log that the plan was made for; an append checks it.
     pub head: Option<RecordId>,
     /// Whether the request can be sent.
-    pub verdict: Verdict,
+    pub verdict: SendVerdict,
     /// Results to append first, for calls that never got one.
     pub repairs: Option<Message>,
     /// Size of the prompt.
@@ -152,14 +152,14 @@ pub fn plan_request(inputs: &RequestInputs<'_>) -> RequestPlan {
     // New segments behind a request without a response mean that it was interrupted: the next one
     // may follow.
     let verdict = if view.is_awaiting_response() && view.tail().is_empty() {
-        Verdict::InFlight
+        SendVerdict::InFlight
     } else if !ends_with_user {
-        Verdict::NothingToSend
+        SendVerdict::NothingToSend
     } else {
         match gauge {
-            Gauge::Compact => Verdict::CompactFirst,
-            Gauge::Blocked => Verdict::Blocked,
-            Gauge::Ok | Gauge::Warning | Gauge::Error => Verdict::Send,
+            Gauge::Compact => SendVerdict::CompactFirst,
+            Gauge::Blocked => SendVerdict::Blocked,
+            Gauge::Ok | Gauge::Warning | Gauge::Error => SendVerdict::Send,
         }
     };
     let mut reasons = Vec::new();

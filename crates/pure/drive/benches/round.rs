@@ -24,7 +24,7 @@ use dormouse_core::block::Block;
 use dormouse_core::record::Message;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_drive::{Command, CommandId, Config, Driver, Effect, Input, LogStart};
-use dormouse_drive::{Outcome, Recorded, Work};
+use dormouse_drive::{EffectOutcome, Recorded, Work};
 use dormouse_testkit::conversation::{Shape, session};
 use std::time::{Duration, Instant};
 
@@ -97,14 +97,14 @@ fn round(driver: &mut Driver, model: &mut model::Model, number: u64) -> Times {
         }) += start.elapsed();
         match effect {
             Some(Effect::Do(id, Work::Append(_))) => {
-                inputs.push(Input::Ended(id, Box::new(Outcome::Appended(Ok(())))));
+                inputs.push(Input::Ended(id, Box::new(EffectOutcome::Appended(Ok(())))));
             }
             Some(Effect::Do(id, Work::Save(_))) => {
-                inputs.push(Input::Ended(id, Box::new(Outcome::Saved(Ok(())))));
+                inputs.push(Input::Ended(id, Box::new(EffectOutcome::Saved(Ok(())))));
             }
             Some(Effect::Do(id, Work::Ask(ask))) => {
                 times.copy += copy(driver, ask.request.body.len());
-                let end = Outcome::Answered(model.ask(&ask).end());
+                let end = EffectOutcome::Answered(model.ask(&ask).end());
                 inputs.push(Input::Ended(id, Box::new(end)));
             }
             Some(Effect::Do(_, other)) => panic!("unexpected work: {other:?}"),

@@ -9,7 +9,7 @@ use crate::config::Role;
 use crate::driver::Driver;
 use crate::effect::{Ask, Work};
 use crate::error::DriveError;
-use crate::input::{Outcome, StreamEvent};
+use crate::input::{EffectOutcome, StreamEvent};
 use crate::notice::Notice;
 use crate::outbox::{AskFor, Running};
 use dormouse_ask::retry::{Decision, Retries};
@@ -142,9 +142,9 @@ impl Driver {
         }
     }
 
-    pub(crate) fn asked(&mut self, use_for: AskFor, outcome: Outcome) {
+    pub(crate) fn asked(&mut self, use_for: AskFor, outcome: EffectOutcome) {
         let answer = match outcome {
-            Outcome::Answered(answer) => answer,
+            EffectOutcome::Answered(answer) => answer,
             // Stopped by the host, not by the provider: not transient, so that it is not retried.
             _ => Err(Failure::new(
                 FailureKind::Connection,
@@ -203,17 +203,17 @@ impl Driver {
     }
 
     /// Records the usage of an effect that was given up: it was billed.
-    pub(crate) fn given_up_ended(&mut self, ask: Option<AskFor>, outcome: Outcome) {
+    pub(crate) fn given_up_ended(&mut self, ask: Option<AskFor>, outcome: EffectOutcome) {
         match (ask, outcome) {
-            (Some(use_for), Outcome::Answered(Ok(response))) => {
+            (Some(use_for), EffectOutcome::Answered(Ok(response))) => {
                 if let Err(error) = self.account(purpose_of(use_for), &response) {
                     self.fail_turn(error);
                 }
             }
-            (Some(use_for), Outcome::Answered(Err(failure))) => {
+            (Some(use_for), EffectOutcome::Answered(Err(failure))) => {
                 self.account_partial(use_for, &failure, None);
             }
-            (_, Outcome::ChildEnded(report)) => {
+            (_, EffectOutcome::ChildEnded(report)) => {
                 if let Err(error) = self.account_all(report.usage) {
                     self.fail_turn(error);
                 }

@@ -12,7 +12,7 @@
 use crate::driver::Driver;
 use crate::effect::{Effect, EffectId, Work};
 use crate::error::DriveError;
-use crate::input::Outcome;
+use crate::input::EffectOutcome;
 use crate::outbox::Running;
 use dormouse_ask::StopReason;
 use dormouse_context::offload::ToolOutput;
@@ -233,7 +233,7 @@ impl Driver {
         }
     }
 
-    pub(crate) fn person_ended(&mut self, call: &CallId, outcome: Outcome) {
+    pub(crate) fn person_ended(&mut self, call: &CallId, outcome: EffectOutcome) {
         let Some(at) = self.calls.iter().position(|known| known.call.id == *call) else {
             return;
         };
@@ -244,8 +244,8 @@ impl Driver {
         // call a second time.
         self.calls[at].seq = self.journal.head_seq();
         self.calls[at].stage = match outcome {
-            Outcome::PersonSaid { allowed: true, .. } => Stage::Allowed,
-            Outcome::PersonSaid { words, .. } => {
+            EffectOutcome::PersonSaid { allowed: true, .. } => Stage::Allowed,
+            EffectOutcome::PersonSaid { words, .. } => {
                 Stage::Refused(words.unwrap_or_else(|| REFUSED.to_owned()))
             }
             // The question was stopped without an answer; nothing has run.
@@ -255,13 +255,13 @@ impl Driver {
         self.round_maybe_over();
     }
 
-    pub(crate) fn tool_ended(&mut self, call: &CallId, outcome: Outcome) {
+    pub(crate) fn tool_ended(&mut self, call: &CallId, outcome: EffectOutcome) {
         let Some(at) = self.calls.iter().position(|known| known.call.id == *call) else {
             return;
         };
         self.calls[at].stage = Stage::Ended;
         let (output, digest) = match outcome {
-            Outcome::ToolEnded { output, digest } => (*output, digest),
+            EffectOutcome::ToolEnded { output, digest } => (*output, digest),
             _ => (refusal(call, STOPPED), None),
         };
         self.result_ended(at, output, digest);

@@ -4,10 +4,10 @@
 
 use crate::driver::Driver;
 use crate::effect::{SaveFile, SavePlace, Work};
-use crate::input::Outcome;
+use crate::input::EffectOutcome;
+use crate::layers::Job;
 use crate::notice::Notice;
 use crate::outbox::{Running, SaveFor};
-use crate::tidy::Job;
 use bytes::Bytes;
 use dormouse_context::clear::{self, Selection};
 use dormouse_core::id::RecordId;
@@ -48,7 +48,7 @@ impl Driver {
         })));
         // Nothing to save where the results are in files already.
         if files.is_empty() {
-            self.clearing_saved(Outcome::Saved(Ok(())));
+            self.clearing_saved(EffectOutcome::Saved(Ok(())));
         } else {
             self.outbox
                 .start(Running::Save(SaveFor::Clearing), Work::Save(files));
@@ -57,13 +57,13 @@ impl Driver {
 
     /// Records the clearing after its texts were saved. If one could not be saved nothing is
     /// cleared: the placeholder in the prompt would name a file that does not exist.
-    pub(crate) fn clearing_saved(&mut self, outcome: Outcome) {
+    pub(crate) fn clearing_saved(&mut self, outcome: EffectOutcome) {
         let Some(Job::Clear(run)) = self.job.take() else {
             return;
         };
         let failed = match outcome {
-            Outcome::Saved(Ok(())) => None,
-            Outcome::Saved(Err(failed)) => Some(failed),
+            EffectOutcome::Saved(Ok(())) => None,
+            EffectOutcome::Saved(Err(failed)) => Some(failed),
             _ => Some((0, "the write was ended by the host".to_owned())),
         };
         if let Some((at, why)) = failed {

@@ -120,7 +120,7 @@ pub enum Reply {
     /// Response to a step.
     Answered(Box<Response>),
     /// Outcome of a compaction, which may be that nothing was done.
-    Compacted(compaction::Outcome),
+    Compacted(compaction::CompactionOutcome),
     /// Number of rewrites that were undone.
     Undone(usize),
     /// Whether a keep-alive request was made.

@@ -40,7 +40,7 @@ pub enum Role {
 
 /// Locations of a session's files, for effects and for the model to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SessionFiles {
     /// Log file, as shown to users and models.
     pub log: PathBuf,
     /// Folder of the session: long results, notes.
@@ -49,7 +49,7 @@ pub struct Place {
     pub project: String,
 }
 
-impl Place {
+impl SessionFiles {
     /// Folder of long and cleared results.
     pub fn results(&self) -> PathBuf {
         self.folder.join("tool-results")
@@ -73,7 +73,7 @@ pub struct Config {
     /// Id of the session.
     pub session: SessionId,
     /// Locations of its files.
-    pub place: Place,
+    pub place: SessionFiles,
     /// Members that every line of the log repeats for other tools.
     pub line: LineContext,
     /// Name of the model, as sent.
@@ -124,7 +124,7 @@ impl Config {
         let models = ModelTable::builtin().clone();
         let folder = PathBuf::from(session.as_str());
         Self {
-            place: Place {
+            place: SessionFiles {
                 log: folder.with_extension("jsonl"),
                 folder,
                 project: String::new(),

@@ -7,10 +7,10 @@ use crate::command::{Command, CommandId, Reply, When};
 use crate::driver::Driver;
 use crate::effect::{SaveFile, SavePlace, Work};
 use crate::error::DriveError;
-use crate::input::Outcome;
+use crate::input::EffectOutcome;
+use crate::layers::{Job, Then};
 use crate::outbox::{Running, SaveFor};
 use crate::refold::Refold;
-use crate::tidy::{Job, Then};
 use crate::turn::Extent;
 use bytes::Bytes;
 use dormouse_context::economy::Prior;
@@ -135,12 +135,12 @@ impl Driver {
         self.job = Some(Job::Lessons(id));
     }
 
-    pub(crate) fn lessons_saved(&mut self, outcome: Outcome) {
+    pub(crate) fn lessons_saved(&mut self, outcome: EffectOutcome) {
         let Some(Job::Lessons(id)) = self.job.take() else {
             return;
         };
         match outcome {
-            Outcome::Saved(Err((_, why))) => self.reply(id, Err(DriveError::File(why))),
+            EffectOutcome::Saved(Err((_, why))) => self.reply(id, Err(DriveError::File(why))),
             _ => self.reply_stored(id, Ok(Reply::Done)),
         }
     }

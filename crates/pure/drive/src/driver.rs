@@ -6,13 +6,13 @@ use crate::command::{Command, CommandId, Reply};
 use crate::config::{Config, Current};
 use crate::effect::{Effect, EffectId, Work};
 use crate::error::DriveError;
-use crate::input::{Input, Outcome, StreamEvent};
+use crate::input::{EffectOutcome, Input, StreamEvent};
 use crate::journal::Journal;
+use crate::layers::Job;
 use crate::notes::{NotesUpdate, NotesWaiter};
 use crate::notice::Notice;
+use crate::offload::PendingResults;
 use crate::outbox::{AskFor, Outbox, Running, SaveFor};
-use crate::results::PendingResults;
-use crate::tidy::Job;
 use crate::turn::Turn;
 use dormouse_context::conversation::Conversation;
 use dormouse_context::files_read::FilesRead;
@@ -151,7 +151,7 @@ impl Driver {
         self.journal.head().map(|(id, _)| id)
     }
 
-    fn ended(&mut self, running: Running, outcome: Outcome) {
+    fn ended(&mut self, running: Running, outcome: EffectOutcome) {
         match running {
             Running::Append => self.appended(outcome),
             Running::Save(SaveFor::Results) => self.results_saved(outcome),
@@ -182,9 +182,9 @@ impl Driver {
         }
     }
 
-    fn appended(&mut self, outcome: Outcome) {
+    fn appended(&mut self, outcome: EffectOutcome) {
         let result = match outcome {
-            Outcome::Appended(result) => result,
+            EffectOutcome::Appended(result) => result,
             // An append ended without its outcome may or may not be on disk; the log is in doubt,
             // so it counts as failed.
             _ => Err(crate::error::StoreFailure::Failed(

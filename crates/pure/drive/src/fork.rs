@@ -9,10 +9,10 @@ use crate::config::{Config, Current, Role};
 use crate::driver::Driver;
 use crate::effect::Work;
 use crate::error::DriveError;
-use crate::input::Outcome;
+use crate::input::EffectOutcome;
 use crate::journal::{Journal, Keeping};
+use crate::layers::Job;
 use crate::outbox::Running;
-use crate::tidy::Job;
 use crate::turn::{Extent, Phase, Turn};
 use dormouse_ask::Response;
 use dormouse_context::layers::Moment;
@@ -131,7 +131,7 @@ impl Driver {
         self.job = Some(Job::Child(reply));
     }
 
-    pub(crate) fn child_ended(&mut self, outcome: Outcome) {
+    pub(crate) fn child_ended(&mut self, outcome: EffectOutcome) {
         let reply = match self.job.take() {
             Some(Job::Child(reply)) => reply,
             other => {
@@ -140,7 +140,7 @@ impl Driver {
             }
         };
         let report = match outcome {
-            Outcome::ChildEnded(report) => report,
+            EffectOutcome::ChildEnded(report) => report,
             _ => Box::new(ForkReport {
                 answer: Err(DriveError::Cancelled),
                 usage: Vec::new(),

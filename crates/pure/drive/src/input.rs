@@ -24,7 +24,7 @@ pub enum Input {
     /// Command; the driver answers with exactly one reply.
     Command(CommandId, Box<Command>),
     /// End of an effect, reported exactly once per effect.
-    Ended(EffectId, Box<Outcome>),
+    Ended(EffectId, Box<EffectOutcome>),
     /// Progress of a response. Ignored after the effect has ended.
     Stream(EffectId, StreamEvent),
     /// Settings that were reloaded.
@@ -37,7 +37,7 @@ pub enum Input {
 
 /// Outcome of an effect, by the kind of work.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum EffectOutcome {
     /// Outcome of an append.
     Appended(Result<(), StoreFailure>),
     /// Outcome of saving files: index of the file that failed, and the cause. Files before it were

@@ -5,8 +5,8 @@
 use crate::command::{CommandId, Reply};
 use crate::driver::Driver;
 use crate::error::DriveError;
+use crate::layers::Job;
 use crate::outbox::AskFor;
-use crate::tidy::Job;
 use dormouse_ask::{Failure, Request, Response};
 use dormouse_context::economy::{Decision, KeepAlive, keep_alive_worth};
 use dormouse_context::fork::Fork;

@@ -33,7 +33,7 @@ mod asks;
 mod calls;
 mod clearing;
 mod command;
-mod compact;
+mod compaction;
 mod config;
 mod dispatch;
 mod driver;
@@ -44,24 +44,24 @@ mod ingest;
 mod input;
 mod journal;
 mod keep_alive;
+mod layers;
 mod notes;
 mod notice;
+mod offload;
 mod open;
 mod outbox;
-mod provider;
 mod refold;
 mod request;
 mod response;
-mod results;
+mod server_edits;
 mod snapshot;
-mod tidy;
 mod turn;
 
 pub use calls::{
     Judge, Judgement, NoTraits, RunsAll, ToolCall, ToolCatalog, ToolFuture, ToolHost, ToolTraits,
 };
 pub use command::{Command, CommandId, CompactWish, Reply, SwitchModel, When};
-pub use config::{CONTINUATIONS, Config, Current, Place, PolicyChoice, Role};
+pub use config::{CONTINUATIONS, Config, Current, PolicyChoice, Role, SessionFiles};
 pub use driver::Driver;
 pub use effect::{
     Ask, Effect, EffectId, HookPoint, NotesFiles, RecallMoment, SaveFile, SavePlace, Seen, Work,
@@ -69,7 +69,7 @@ pub use effect::{
 pub use error::{DriveError, StoreFailure};
 pub use fork::{ForkLimits, ForkReport};
 pub use ingest::{Ingested, history_chain, ingest};
-pub use input::{HookAnswer, Injection, Input, Outcome, StreamEvent};
+pub use input::{EffectOutcome, HookAnswer, Injection, Input, StreamEvent};
 pub use notice::Notice;
 pub use open::{LogStart, Opened, Recorded};
 pub use snapshot::{Activity, Snapshot};

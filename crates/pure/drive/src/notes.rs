@@ -10,7 +10,7 @@ use crate::command::{CommandId, Reply};
 use crate::driver::Driver;
 use crate::effect::{NotesFiles, SaveFile, SavePlace, Work};
 use crate::error::DriveError;
-use crate::input::Outcome;
+use crate::input::EffectOutcome;
 use crate::notice::Notice;
 use crate::outbox::{AskFor, NotesFor, Running, SaveFor};
 use crate::turn::Phase;
@@ -91,9 +91,9 @@ impl Driver {
         self.used() - self.measure().tokens(self.config.prefix.weight())
     }
 
-    pub(crate) fn notes_read(&mut self, reader: NotesFor, outcome: Outcome) {
+    pub(crate) fn notes_read(&mut self, reader: NotesFor, outcome: EffectOutcome) {
         let files = match outcome {
-            Outcome::NotesRead(files) => files,
+            EffectOutcome::NotesRead(files) => files,
             _ => NotesFiles::default(),
         };
         match reader {
@@ -243,7 +243,7 @@ impl Driver {
             .start(Running::Save(SaveFor::Notes), Work::Save(files.into()));
     }
 
-    pub(crate) fn notes_saved(&mut self, outcome: Outcome) {
+    pub(crate) fn notes_saved(&mut self, outcome: EffectOutcome) {
         let Some(NotesUpdate {
             stage: Stage::Saving { notes, size },
             ..
@@ -252,8 +252,8 @@ impl Driver {
             return;
         };
         let saved = match outcome {
-            Outcome::Saved(Ok(())) => Ok(()),
-            Outcome::Saved(Err((_, why))) => Err(why),
+            EffectOutcome::Saved(Ok(())) => Ok(()),
+            EffectOutcome::Saved(Err((_, why))) => Err(why),
             _ => Err("the write was ended by the host".to_owned()),
         };
         let recorded = saved.and_then(|()| {

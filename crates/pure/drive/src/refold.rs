@@ -7,10 +7,10 @@ use crate::command::{CommandId, Reply, SwitchModel};
 use crate::driver::Driver;
 use crate::effect::{SaveFile, SavePlace, Work};
 use crate::error::DriveError;
-use crate::input::Outcome;
+use crate::input::EffectOutcome;
+use crate::layers::{Job, Then};
 use crate::notice::Notice;
 use crate::outbox::{Running, SaveFor};
-use crate::tidy::{Job, Then};
 use crate::turn::Phase;
 use dormouse_context::breaker::Breaker;
 use dormouse_context::conversation::Conversation;
@@ -79,7 +79,7 @@ impl Driver {
         });
     }
 
-    pub(crate) fn log_read(&mut self, outcome: Outcome) {
+    pub(crate) fn log_read(&mut self, outcome: EffectOutcome) {
         let refold = match self.job.take() {
             Some(Job::Refold(refold)) => *refold,
             other => {
@@ -88,8 +88,8 @@ impl Driver {
             }
         };
         let records = match outcome {
-            Outcome::LogRead(Ok(records)) => records,
-            Outcome::LogRead(Err(why)) => {
+            EffectOutcome::LogRead(Ok(records)) => records,
+            EffectOutcome::LogRead(Err(why)) => {
                 return self.refold_failed(&refold, DriveError::Read(why));
             }
             _ => return self.refold_failed(&refold, DriveError::Cancelled),
@@ -240,7 +240,7 @@ impl Driver {
         self.job = Some(Job::Prefix(PrefixRun { prefix, reply }));
     }
 
-    pub(crate) fn prefix_saved(&mut self, outcome: Outcome) {
+    pub(crate) fn prefix_saved(&mut self, outcome: EffectOutcome) {
         let run = match self.job.take() {
             Some(Job::Prefix(run)) => run,
             other => {
@@ -249,8 +249,8 @@ impl Driver {
             }
         };
         let saved = match outcome {
-            Outcome::Saved(Ok(())) => Ok(()),
-            Outcome::Saved(Err((_, why))) => Err(DriveError::File(why)),
+            EffectOutcome::Saved(Ok(())) => Ok(()),
+            EffectOutcome::Saved(Err((_, why))) => Err(DriveError::File(why)),
             _ => Err(DriveError::Cancelled),
         };
         let recorded = saved.and_then(|()| self.emit(Body::Prefix(run.prefix.to_record())));

@@ -13,7 +13,9 @@ use dormouse_context::clear::Measure;
 use dormouse_context::clear::server::{self, ApiEdits, ServerInputs};
 use dormouse_context::economy::Rates;
 use dormouse_context::ledger::MarkerTtls;
-use dormouse_context::plan::{self, CachedPart, RequestInputs, RequestPlan, Verdict, plan_request};
+use dormouse_context::plan::{
+    self, CachedPart, RequestInputs, RequestPlan, SendVerdict, plan_request,
+};
 use dormouse_context::tokens;
 use dormouse_core::block::BlockKind;
 use dormouse_core::json::RawJson;
@@ -43,9 +45,9 @@ impl Driver {
             // `InFlight` means that the log ends with a request without a response. The driver has
             // none under way here, so a restart or a cancel cut that one off. `CompactFirst` was
             // already considered by the layers.
-            Verdict::Send | Verdict::InFlight | Verdict::CompactFirst => {}
-            Verdict::NothingToSend => return Err(DriveError::NothingToSend),
-            Verdict::Blocked => {
+            SendVerdict::Send | SendVerdict::InFlight | SendVerdict::CompactFirst => {}
+            SendVerdict::NothingToSend => return Err(DriveError::NothingToSend),
+            SendVerdict::Blocked => {
                 return Err(DriveError::Blocked {
                     used: plan.count.tokens,
                     limit: self.settings.thresholds.blocking_limit,

@@ -7,9 +7,9 @@ use crate::command::{Command, CommandId, Reply, When};
 use crate::driver::Driver;
 use crate::effect::{Effect, RecallMoment, Seen, Work};
 use crate::error::DriveError;
-use crate::input::{Injection, Outcome};
+use crate::input::{EffectOutcome, Injection};
+use crate::layers::Tidied;
 use crate::outbox::{AskFor, Running, SaveFor};
-use crate::tidy::Tidied;
 use dormouse_ask::Response;
 use dormouse_context::layers::Moment;
 use dormouse_context::plan::Ending;
@@ -232,9 +232,9 @@ impl Driver {
         }
     }
 
-    pub(crate) fn recalled(&mut self, outcome: Outcome) {
+    pub(crate) fn recalled(&mut self, outcome: EffectOutcome) {
         let injections = match outcome {
-            Outcome::Recalled(injections) => injections,
+            EffectOutcome::Recalled(injections) => injections,
             _ => Vec::new(),
         };
         let waits = matches!(

@@ -1,4 +1,4 @@
-//! What a memory directory means.
+//! Meaning of a memory directory: its files, the changes it accepts, its history.
 //!
 //! # Model
 //! A [`snapshot::Snapshot`] of the directory goes in, a [`transaction::Transaction`] comes out:
@@ -6,16 +6,16 @@
 //!
 //! - [`topic`]: one memory, a file with front matter that is edited without touching the rest.
 //! - [`index`]: `MEMORY.md`, loaded within limits, checked for drift, generated.
-//! - [`trust`]: who said it, and how far it is believed.
+//! - [`trust`]: the speaker of a memory, and how far the memory is believed.
 //! - [`snapshot`], [`transaction`], [`journal`]: the directory as a value, changes to it, and their
 //!   history.
-//! - [`write`](mod@write): what people and programs want done, as transactions.
+//! - [`write`](mod@write): wishes of people and programs, as transactions.
 //! - [`manifest`]: the list of memories as a prompt shows it.
 //! - [`card`]: a memory without its text, for lists, rankers and plans.
-//! - [`extract`]: what of a conversation becomes a memory, and where it comes from.
+//! - [`extract`]: statements of a conversation that become memories, each with its source.
 //! - [`dream`]: memories merged, corrected and pruned, and the check of such a change.
-//! - [`prompt`]: what the system prompt says about memory; [`daily`]: logs instead of memories.
-//! - [`team`]: what is shared; [`import`]: what other tools remember.
+//! - [`prompt`]: the system prompt's section on memory; [`daily`]: logs instead of memories.
+//! - [`team`]: shared memory; [`import`]: memories of other tools.
 //! - [`instructions`]: `AGENTS.md`, `CLAUDE.md` and what they include.
 //! - [`tool`]: the provider's memory tool.
 //!

@@ -1,4 +1,4 @@
-//! Tests of the selector.
+//! Tests of the question to the small model and of its answers.
 
 use super::*;
 use crate::neutral::has_boundary;

@@ -1,4 +1,8 @@
 //! Executors: one effect, one outcome, no decisions.
+//!
+//! # Not here
+//! Requests ([`crate::ask`]), forks ([`crate::child`]), and the choice of effects
+//! (`dormouse-drive`).
 
 use crate::ask::ask;
 use crate::child::run_child;
@@ -6,8 +10,8 @@ use crate::setup::Ports;
 use crate::subscribe::Subscribers;
 use dormouse_core::hash::Hash;
 use dormouse_drive::{
-    EffectId, HookAnswer, HookPoint, NotesFiles, Outcome, Place, RecallMoment, SaveFile, SavePlace,
-    StoreFailure, StreamEvent, ToolHost, Work,
+    EffectId, EffectOutcome, HookAnswer, HookPoint, NotesFiles, RecallMoment, SaveFile, SavePlace,
+    SessionFiles, StoreFailure, StreamEvent, ToolHost, Work,
 };
 use dormouse_model::ModelError;
 use dormouse_store::AppendError;
@@ -20,10 +24,11 @@ use tokio::sync::{mpsc, oneshot};
 /// hop there and back.
 const LONG_TEXT: usize = 256 * 1024;
 
-/// Larger notes, templates and prompts than this were not written by a person or by Dormouse.
+/// Bytes of notes, templates and prompts that are read. Larger ones were written neither by a
+/// person nor by Dormouse.
 const MOST_OF_NOTES: u64 = 1024 * 1024;
 
-/// Something a running effect has to say before it ends.
+/// Message that a running effect sends before it ends.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     /// Progress of an answer.
@@ -32,16 +37,16 @@ pub(crate) enum Outgoing {
     Failed(ModelError),
 }
 
-/// Everything executors need.
+/// Ports and channels that every executor shares.
 #[derive(Clone, Debug)]
 pub(crate) struct Executor {
     pub(crate) ports: Arc<Ports>,
-    pub(crate) place: Place,
+    pub(crate) place: SessionFiles,
     /// Dormouse's home: templates of the user.
     pub(crate) home: PathBuf,
     pub(crate) outgoing: mpsc::UnboundedSender<Outgoing>,
     pub(crate) subscribers: Subscribers,
-    /// Tools of children.
+    /// Tools of forks that the driver itself spawns; `None`: they may call nothing.
     pub(crate) child_tools: Option<Arc<dyn ToolHost>>,
 }
 
@@ -52,106 +57,118 @@ impl Executor {
         id: EffectId,
         work: Work,
         stopped: oneshot::Receiver<()>,
-    ) -> impl Future<Output = Outcome> + Send + use<> {
+    ) -> impl Future<Output = EffectOutcome> + Send + use<> {
         let executor = self.clone();
         async move { executor.outcome(id, work, stopped).await }
     }
 
-    async fn outcome(self, id: EffectId, work: Work, stopped: oneshot::Receiver<()>) -> Outcome {
+    async fn outcome(
+        self,
+        id: EffectId,
+        work: Work,
+        stopped: oneshot::Receiver<()>,
+    ) -> EffectOutcome {
         match work {
             // A write cannot be taken back: a stop comes too late.
             Work::Append(batch) => {
                 let appended = self.ports.log.append(batch).await;
-                Outcome::Appended(appended.map_err(|error| failure(&error)))
+                EffectOutcome::Appended(appended.map_err(|error| failure(&error)))
             }
             Work::Save(files) => self.save(files).await,
             Work::Ask(request) => ask(&self, id, *request, stopped).await,
+            // A stopped tool is told apart from a cancelled effect: the model is told that it did
+            // not end.
             Work::RunTool(call) => {
                 let running = self.ports.tools.run(*call);
                 tokio::select! {
                     output = running => digested(output).await,
-                    Ok(()) = stopped => Outcome::ToolStopped,
+                    Ok(()) = stopped => EffectOutcome::ToolStopped,
                 }
             }
             work => {
                 tokio::select! {
                     outcome = self.stoppable(work) => outcome,
-                    Ok(()) = stopped => Outcome::Cancelled,
+                    Ok(()) = stopped => EffectOutcome::Cancelled,
                 }
             }
         }
     }
 
-    async fn stoppable(&self, work: Work) -> Outcome {
+    async fn stoppable(&self, work: Work) -> EffectOutcome {
         let ports = &self.ports;
         match work {
             Work::ReadNotes => self.read_notes().await,
             Work::ReadLog => {
                 let records = ports.log.read().await;
-                Outcome::LogRead(records.map_err(|error| chain(&error)))
+                EffectOutcome::LogRead(records.map_err(|error| chain(&error)))
             }
             Work::Hooks(HookPoint::BeforeCompaction { trigger, wishes }) => {
-                Outcome::HooksRan(ports.hooks.before(trigger, &wishes).await)
+                EffectOutcome::HooksRan(ports.hooks.before(trigger, &wishes).await)
             }
             Work::Hooks(HookPoint::AfterCompaction { trigger }) => {
                 let parts = ports.hooks.after(trigger).await;
-                Outcome::HooksRan(HookAnswer {
+                EffectOutcome::HooksRan(HookAnswer {
                     parts,
                     ..HookAnswer::default()
                 })
             }
             Work::Restore { files } => {
                 let restorer = Arc::clone(&ports.restorer);
-                let restored = blocking(move || Outcome::Restored {
+                let restored = blocking(move || EffectOutcome::Restored {
                     parts: restorer.restore(&files),
                     prefix: restorer.prefix(),
                 });
-                restored.await.unwrap_or(Outcome::Cancelled)
+                // A restorer that panicked costs its parts, not the compaction.
+                restored.await.unwrap_or(EffectOutcome::Cancelled)
             }
             Work::Recall(RecallMoment::Prompt { words, seen }) => {
-                Outcome::Recalled(ports.companion.on_prompt(&words, seen).await)
+                EffectOutcome::Recalled(ports.companion.on_prompt(&words, seen).await)
             }
             Work::Recall(RecallMoment::Results { calls, seen }) => {
-                Outcome::Recalled(ports.companion.on_results(&calls, seen).await)
+                EffectOutcome::Recalled(ports.companion.on_results(&calls, seen).await)
             }
             Work::Spawn(driver) => {
                 let tools = self.child_tools.clone();
                 let report = run_child(*driver, ports, tools).await;
-                Outcome::ChildEnded(Box::new(report))
+                EffectOutcome::ChildEnded(Box::new(report))
             }
+            // Handled in `outcome`; the match stays exhaustive, so that a new kind of work cannot
+            // be forgotten.
             Work::Append(_)
             | Work::Save(_)
             | Work::Ask(_)
             | Work::RunTool(_)
-            | Work::AskPerson { .. } => Outcome::Cancelled,
+            | Work::AskPerson { .. } => EffectOutcome::Cancelled,
         }
     }
 
-    async fn save(&self, files: Vec<SaveFile>) -> Outcome {
+    async fn save(&self, files: Vec<SaveFile>) -> EffectOutcome {
         let ports = Arc::clone(&self.ports);
+        // On the pool: a write and its sync would hold up the other sessions of this worker.
         let saved = blocking(move || {
             for (at, file) in files.iter().enumerate() {
+                // In order, and no further after an error: the driver is told which file failed.
                 save_one(&ports, file).map_err(|why| (at, why))?;
             }
             Ok(())
         });
         let panicked = || Err((0, "the store panicked".to_owned()));
-        Outcome::Saved(saved.await.unwrap_or_else(panicked))
+        EffectOutcome::Saved(saved.await.unwrap_or_else(panicked))
     }
 
-    async fn read_notes(&self) -> Outcome {
+    async fn read_notes(&self) -> EffectOutcome {
         let files = Arc::clone(&self.ports.system.files);
         let notes = self.place.notes();
         let config = self.home.join("session-memory").join("config");
         let read = blocking(move || {
             let text = |path: &Path| text_of(&*files, path);
-            Outcome::NotesRead(NotesFiles {
+            EffectOutcome::NotesRead(NotesFiles {
                 notes: text(&notes),
                 template: text(&config.join("template.md")),
                 prompt: text(&config.join("prompt.md")),
             })
         });
-        read.await.unwrap_or(Outcome::Cancelled)
+        read.await.unwrap_or(EffectOutcome::Cancelled)
     }
 }
 
@@ -172,26 +189,27 @@ fn save_one(ports: &Ports, file: &SaveFile) -> Result<(), String> {
 }
 
 fn text_of(files: &dyn Files, path: &Path) -> Option<String> {
+    // A file that is missing or too long is the same as none: notes start from the template.
     let bytes = files.read(path, MOST_OF_NOTES).ok()?;
     String::from_utf8(bytes.to_vec()).ok()
 }
 
 /// The outcome of a tool, with the hash of a long text.
-async fn digested(output: dormouse_context::offload::ToolOutput) -> Outcome {
+async fn digested(output: dormouse_context::offload::ToolOutput) -> EffectOutcome {
     if output.text.len() < LONG_TEXT {
-        return Outcome::ToolEnded {
+        return EffectOutcome::ToolEnded {
             output: Box::new(output),
             digest: None,
         };
     }
     let hashed = blocking(move || {
         let digest = Some(Hash::of(output.text.as_bytes()));
-        Outcome::ToolEnded {
+        EffectOutcome::ToolEnded {
             output: Box::new(output),
             digest,
         }
     });
-    hashed.await.unwrap_or(Outcome::ToolStopped)
+    hashed.await.unwrap_or(EffectOutcome::ToolStopped)
 }
 
 pub(crate) async fn blocking<T: Send + 'static>(
@@ -202,6 +220,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 
 fn failure(error: &AppendError) -> StoreFailure {
     match error {
+        // Told apart, so that the user learns that another process wrote, not that the disk failed.
         AppendError::HeadMoved { .. } => StoreFailure::Conflict(error.to_string()),
         _ => StoreFailure::Failed(chain(error)),
     }

@@ -7,7 +7,7 @@
 //! completions; both take the same body.
 //!
 //! ```text
-//!   Request ─► client ─► attempt (order, time-outs) ─► http (connections)
+//!   Request ─► client ─► attempt (order, timeouts) ─► http (connections)
 //!                             │
 //!               events ◄── decoder (sans IO) ◄── sse (sans IO) ◄── bytes
 //! ```

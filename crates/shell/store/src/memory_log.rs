@@ -1,4 +1,7 @@
 //! A session's log in memory, behind the port: for tests and for sessions that leave no trace.
+//!
+//! # Not here
+//! Lines and bytes: records are kept as values. The twin on disk: [`crate::FileLog`].
 
 use crate::issue::{Issues, Trouble};
 use crate::log_file::ReadError;
@@ -9,7 +12,7 @@ use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::record::{Batch, KeptRange, Record};
 use std::collections::BTreeMap;
 
-/// A log that is gone with its process.
+/// A log that ends with its process.
 #[derive(Clone, Debug)]
 pub struct MemoryLog {
     session: SessionId,
@@ -20,7 +23,7 @@ pub struct MemoryLog {
 }
 
 impl MemoryLog {
-    /// An empty log.
+    /// An empty log, without its session record.
     pub fn new(session: SessionId) -> Self {
         Self {
             session,
@@ -38,7 +41,7 @@ impl MemoryLog {
         self
     }
 
-    /// Everything that was appended.
+    /// All appended records, oldest first.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
@@ -53,6 +56,7 @@ impl SessionLog for MemoryLog {
         let (seq, parent) = place(self.head.as_ref(), expected, &draft)?;
         let record = Record {
             seq,
+            // No bytes exist here; the number is as unique and as ordered as an offset.
             offset: seq.get(),
             id: draft.id,
             parent,
@@ -82,6 +86,7 @@ impl SessionLog for MemoryLog {
             });
         }
         if let Some(last) = batch.records.last() {
+            // As a file would count it: the driver computes the next batch's offsets from here.
             self.len = batch.offset + crate::chunks::as_u64(batch.lines.len());
             self.head = Some(Head {
                 id: last.id.clone(),
@@ -109,6 +114,7 @@ impl SessionLog for MemoryLog {
 
     fn resume(&self) -> Result<Resumed, ReadError> {
         let mut resumed = live_part_of(&self.records);
+        // Without a manifest everything is in the tail already.
         let Some(carrier) = &resumed.carrier else {
             return Ok(resumed);
         };
@@ -119,6 +125,8 @@ impl SessionLog for MemoryLog {
                     self.siblings.get(session).map(Vec::as_slice)
                 }
                 _ => {
+                    // Records behind the carrier are the tail; naming them again would fold them
+                    // twice.
                     let is_before = |record: &Record| record.seq < carrier.seq;
                     let end = self.records.partition_point(is_before);
                     Some(&self.records[..end])
@@ -159,6 +167,7 @@ fn named<'a>(records: &'a [Record], range: &KeptRange, issues: &mut Issues) -> &
     };
     let found = &records[first..];
     let found = &found[..found.partition_point(|record| record.seq <= last)];
+    // Kept as far as it is there: a shorter view is better than none.
     if found.last().is_none_or(|record| record.seq != last) {
         let what = Trouble::RangeCutShort { first: from, last };
         issues.add(None, range.offset, what);

@@ -2,10 +2,10 @@
 //! make of it.
 
 use crate::program::Machine;
-use dormouse_context::compact::{Compaction, SummaryPlace};
+use dormouse_context::boundary::{Compaction, SummaryPlace};
 use dormouse_context::conversation::Conversation;
 use dormouse_context::ledger::{Ledger, MarkerTtls};
-use dormouse_context::plan::{RequestInputs, Verdict, plan_request};
+use dormouse_context::plan::{RequestInputs, SendVerdict, plan_request};
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_context::target::Target;
 use dormouse_context::window::{Relief, Thresholds};
@@ -124,7 +124,7 @@ impl Writer {
             cached: dormouse_context::plan::CachedPart::Whole,
             ending: dormouse_context::plan::Ending::User,
         });
-        assert_eq!(plan.verdict, Verdict::Send);
+        assert_eq!(plan.verdict, SendVerdict::Send);
         self.sent.push(plan.body());
         if let Some(repair) = plan.repairs.clone() {
             self.write(Body::Message(repair));

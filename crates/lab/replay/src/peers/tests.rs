@@ -4,6 +4,7 @@ use super::qwen::between_marks;
 use super::*;
 use crate::policies;
 use dormouse_context::clear::{ClearSettings, Measure};
+use dormouse_context::clearable::ResultIndex;
 use dormouse_context::compaction::{Kept, Scope};
 use dormouse_context::conversation::Conversation;
 use dormouse_context::economy::Prices;
@@ -12,7 +13,6 @@ use dormouse_context::layers::{
 };
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::policy::{Keep, Policy};
-use dormouse_context::results::ResultIndex;
 use dormouse_context::target::Target;
 use dormouse_context::window::Thresholds;
 use dormouse_core::block::Block;

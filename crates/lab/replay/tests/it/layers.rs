@@ -3,9 +3,10 @@
 
 use dormouse_context::breaker::Allowed;
 use dormouse_context::clear::{self, ClearInputs, ClearSettings, ClearVerdict, Measure};
+use dormouse_context::clearable::ResultIndex;
 use dormouse_context::compaction::{
-    Answer as Summary, CompactSettings, CompactionJob, Effect, Event, JobContext,
-    REQUIRED_SECTIONS, Request, Scope,
+    CompactSettings, CompactionJob, Effect, Event, JobContext, REQUIRED_SECTIONS, Request, Scope,
+    SummaryAnswer as Summary,
 };
 use dormouse_context::conversation::Conversation;
 use dormouse_context::ledger::{Ledger, MarkerTtls};
@@ -13,7 +14,6 @@ use dormouse_context::path::{Leaf, path};
 use dormouse_context::plan::{RequestInputs, plan_request};
 use dormouse_context::policy::{Economic, Policy as _};
 use dormouse_context::prefix::{Part, RenderedPrefix};
-use dormouse_context::results::ResultIndex;
 use dormouse_context::target::Target;
 use dormouse_context::tokens;
 use dormouse_context::window::{Relief, Thresholds};
@@ -63,7 +63,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..25)
 }
 
-/// What the model will say, in order.
+/// Answers of the model, in order.
 fn script(steps: &[Step]) -> Vec<Answer> {
     let mut script = Vec::new();
     for step in steps {

@@ -6,7 +6,7 @@
 use dormouse_context::conversation::Conversation;
 use dormouse_context::ledger::{Ledger, MarkerTtls};
 use dormouse_context::path::{Leaf, path};
-use dormouse_context::plan::{RequestInputs, Verdict, plan_request};
+use dormouse_context::plan::{RequestInputs, SendVerdict, plan_request};
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_context::target::Target;
 use dormouse_context::window::{Relief, Thresholds};
@@ -25,9 +25,10 @@ use serde_json::json;
 use std::sync::Arc;
 
 const MODEL: &str = "claude-sonnet-4-6";
+/// Milliseconds of a minute.
 const MINUTE: i64 = 60_000;
 
-/// What happens before a request.
+/// Event before a request.
 #[derive(Clone, Debug)]
 enum Step {
     /// The user says something.
@@ -169,7 +170,7 @@ impl Session {
             cached: dormouse_context::plan::CachedPart::Whole,
             ending: dormouse_context::plan::Ending::User,
         });
-        assert_eq!(plan.verdict, Verdict::Send);
+        assert_eq!(plan.verdict, SendVerdict::Send);
         let body = plan.body();
         let response = self
             .simulator

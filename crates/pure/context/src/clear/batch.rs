@@ -1,7 +1,7 @@
 //! Batches of old results: which may be cleared, and the tokens that frees.
 
 use super::ClearInputs;
-use crate::results::ResultEntry;
+use crate::clearable::ResultEntry;
 use dormouse_core::units::Tokens;
 
 /// Tokens of the marker that replaces a result: a sentence and the path of a file. A result must be

@@ -28,7 +28,7 @@ pub(crate) use compose::is_marker;
 pub use compose::{Composed, SavedResult, compose, marker};
 
 use crate::bound::{RewriteVerdict, local_rewrite};
-use crate::results::ResultIndex;
+use crate::clearable::ResultIndex;
 use crate::tokens;
 use crate::view::View;
 use dormouse_core::id::BlockKey;

@@ -6,7 +6,7 @@
 //!
 //! Not here: sending the parameters, and local clearing ([`crate::clear`]).
 
-use crate::results::ResultIndex;
+use crate::clearable::ResultIndex;
 use crate::view::View;
 use dormouse_core::block::{Block, BlockError};
 use dormouse_core::id::{BlockKey, CallId};

@@ -1,7 +1,7 @@
 //! The gate: conditions under which a summary may replace a conversation.
 
 use super::directive::REQUIRED_SECTIONS;
-use super::protocol::Answer;
+use super::protocol::SummaryAnswer;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::units::Tokens;
 
@@ -37,7 +37,7 @@ pub enum GateError {
 ///
 /// # Errors
 /// When a tool was called, the answer was cut off, or it holds no complete summary.
-pub(super) fn accepted(answer: &Answer) -> Result<String, GateError> {
+pub(super) fn accepted(answer: &SummaryAnswer) -> Result<String, GateError> {
     let called = |block: &Block| block.kind() == BlockKind::ToolUse;
     let text: Vec<String> = answer
         .blocks

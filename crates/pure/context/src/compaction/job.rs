@@ -15,13 +15,14 @@ use super::gate::{self, GateError};
 use super::kept::{self, Kept, NothingGoes};
 use super::offline;
 use super::protocol::{
-    Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,
+    Ask, AskFailure, AskForm, CompactionOutcome, Effect, Event, JobContext, Request, Scope,
+    SummaryAnswer,
 };
 use super::restore::{self, RestoredPart};
 use super::rounds::Rounds;
 use super::transcript::transcript;
+use crate::boundary::Compaction;
 use crate::breaker::Allowed;
-use crate::compact::Compaction;
 use crate::evidence;
 use crate::notes::{self, Notes};
 use dormouse_core::block::Block;
@@ -108,8 +109,8 @@ impl CompactionJob {
         let asked = self.failure.is_some();
         self.over(match reason {
             // Only "everything has to stay" counts against the breaker; a wrong moment does not.
-            NothingGoes::NotNow(_) => Outcome::Nothing(why),
-            NothingGoes::AllStays => Outcome::NoProgress { why, asked },
+            NothingGoes::NotNow(_) => CompactionOutcome::Nothing(why),
+            NothingGoes::AllStays => CompactionOutcome::NoProgress { why, asked },
         })
     }
 
@@ -125,7 +126,7 @@ impl CompactionJob {
             ) => {
                 // A hook blocks automatic compactions only: the user's command takes precedence.
                 if let Some(why) = blocked.filter(|_| self.request.trigger != Trigger::Manual) {
-                    return self.over(Outcome::Blocked(why));
+                    return self.over(CompactionOutcome::Blocked(why));
                 }
                 self.request.instructions.extend(instructions);
                 self.first(cx)
@@ -149,7 +150,7 @@ impl CompactionJob {
                 Event::Committed,
             ) => {
                 let model_failed = self.failure.take();
-                self.over(Outcome::Compacted {
+                self.over(CompactionOutcome::Compacted {
                     kind,
                     before,
                     after,
@@ -157,17 +158,17 @@ impl CompactionJob {
                 })
             }
             (Stage::Committing { .. }, Event::NotCommitted(why)) => {
-                self.over(Outcome::NotWritten(why))
+                self.over(CompactionOutcome::NotWritten(why))
             }
             // A caller's mistake ends the job instead of leaving it waiting for ever.
             (stage, event) => {
                 let why = format!("a compaction in {stage:?} was told {event:?}");
-                self.over(Outcome::NotWritten(why))
+                self.over(CompactionOutcome::NotWritten(why))
             }
         }
     }
 
-    fn over(&mut self, outcome: Outcome) -> Effect {
+    fn over(&mut self, outcome: CompactionOutcome) -> Effect {
         self.stage = Stage::Over;
         Effect::Done(outcome)
     }
@@ -264,7 +265,11 @@ impl CompactionJob {
     }
 
     /// Takes the model's answer: use the summary, retry in another form, or extract.
-    fn answered(&mut self, cx: &JobContext<'_>, answer: Result<Answer, AskFailure>) -> Effect {
+    fn answered(
+        &mut self,
+        cx: &JobContext<'_>,
+        answer: Result<SummaryAnswer, AskFailure>,
+    ) -> Effect {
         let failure = match answer {
             Ok(answer) => match gate::accepted(&answer) {
                 Ok(summary) => return self.summarised(cx, summary),
@@ -382,7 +387,7 @@ impl CompactionJob {
             Err(error) if kind == BoundaryKind::Offline => {
                 let asked = self.failure.is_some();
                 let why = error.to_string();
-                self.over(Outcome::NoProgress { why, asked })
+                self.over(CompactionOutcome::NoProgress { why, asked })
             }
             // The model's summary or the notes do not fit: extract, with the policy's own division.
             Err(error) => {

@@ -21,7 +21,7 @@ fn request(trigger: Trigger) -> Request {
 }
 
 fn answer(text: &str) -> Event {
-    Event::Answered(Ok(Answer {
+    Event::Answered(Ok(SummaryAnswer {
         blocks: vec![Block::text(text)],
         cut_off: false,
     }))
@@ -47,7 +47,7 @@ fn settle(job: &mut CompactionJob, cx: &JobContext<'_>, mut effect: Effect) -> E
 
 fn kind_of(effect: &Effect) -> BoundaryKind {
     match effect {
-        Effect::Done(Outcome::Compacted { kind, .. }) => *kind,
+        Effect::Done(CompactionOutcome::Compacted { kind, .. }) => *kind,
         other => panic!("{other:?}"),
     }
 }
@@ -91,20 +91,22 @@ fn a_hook_may_block_an_automatic_one_only() {
         let mut job = CompactionJob::new(request(Trigger::Auto));
         job.start(cx);
         let effect = job.handle(cx, hooks(Some("not now")));
-        assert!(matches!(effect, Effect::Done(Outcome::Blocked(why)) if why == "not now"));
+        assert!(
+            matches!(effect, Effect::Done(CompactionOutcome::Blocked(why)) if why == "not now")
+        );
     });
 }
 
 #[test]
 fn answers_that_cannot_be_used_lead_to_an_extract_that_says_why() {
-    let tool_call = Event::Answered(Ok(Answer {
+    let tool_call = Event::Answered(Ok(SummaryAnswer {
         blocks: vec![
             Block::text(&complete_summary()),
             call("c", "Bash", &json!({})),
         ],
         cut_off: false,
     }));
-    let cut_off = Event::Answered(Ok(Answer {
+    let cut_off = Event::Answered(Ok(SummaryAnswer {
         blocks: vec![Block::text(&complete_summary())],
         cut_off: true,
     }));
@@ -125,7 +127,7 @@ fn answers_that_cannot_be_used_lead_to_an_extract_that_says_why() {
             asked(&job.handle(cx, hooks(None)));
             let effect = job.handle(cx, event.clone());
             let effect = settle(&mut job, cx, effect);
-            let Effect::Done(Outcome::Compacted {
+            let Effect::Done(CompactionOutcome::Compacted {
                 kind, model_failed, ..
             }) = effect
             else {
@@ -266,7 +268,7 @@ fn what_is_out_of_order_or_not_written_ends_the_job() {
         let mut job = CompactionJob::new(request(Trigger::Manual));
         job.start(cx);
         let effect = job.handle(cx, Event::Committed);
-        assert!(matches!(effect, Effect::Done(Outcome::NotWritten(_))));
+        assert!(matches!(effect, Effect::Done(CompactionOutcome::NotWritten(_))));
 
         let mut job = CompactionJob::new(request(Trigger::Manual));
         job.start(cx);
@@ -274,7 +276,7 @@ fn what_is_out_of_order_or_not_written_ends_the_job() {
         job.handle(cx, answer(&complete_summary()));
         job.handle(cx, Event::Restored(Vec::new()));
         let effect = job.handle(cx, Event::NotCommitted("the log moved on".to_owned()));
-        assert!(matches!(effect, Effect::Done(Outcome::NotWritten(why)) if why.contains("moved")));
+        assert!(matches!(effect, Effect::Done(CompactionOutcome::NotWritten(why)) if why.contains("moved")));
     });
 }
 
@@ -284,6 +286,9 @@ fn an_empty_session_has_nothing_to_compact() {
     talk.with(|cx| {
         let mut job = CompactionJob::new(request(Trigger::Manual));
         let effect = job.start(cx);
-        assert!(matches!(effect, Effect::Done(Outcome::NoProgress { .. })));
+        assert!(matches!(
+            effect,
+            Effect::Done(CompactionOutcome::NoProgress { .. })
+        ));
     });
 }

@@ -3,9 +3,9 @@
 use super::cut;
 use super::protocol::Scope;
 use crate::bound::{RewriteVerdict, local_rewrite};
+use crate::boundary::SummaryPlace;
 use crate::category::Category;
 use crate::clear::Measure;
-use crate::compact::SummaryPlace;
 use crate::policy::{Keep, Stays};
 use crate::segment::{Segment, SegmentList};
 use crate::view::View;

@@ -45,7 +45,8 @@ pub use job::CompactionJob;
 pub use kept::{Kept, NothingGoes};
 pub use offline::{condensed, extract};
 pub use protocol::{
-    Answer, Ask, AskFailure, AskForm, Effect, Event, JobContext, Outcome, Request, Scope,
+    Ask, AskFailure, AskForm, CompactionOutcome, Effect, Event, JobContext, Request, Scope,
+    SummaryAnswer,
 };
 pub use provider::provider_boundary;
 pub use restore::{RestoreLimits, RestoredKind, RestoredPart};

@@ -83,7 +83,7 @@ pub struct Ask {
 
 /// A complete answer of the model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct SummaryAnswer {
     /// Blocks of the answer, thinking included.
     pub blocks: Vec<Block>,
     /// Whether the output limit ended it.
@@ -119,7 +119,7 @@ pub enum Event {
     /// Notes were read, with the last message they cover; `None` if there are none.
     NotesRead(Option<(Notes, Seq)>),
     /// The model answered or failed.
-    Answered(Result<Answer, AskFailure>),
+    Answered(Result<SummaryAnswer, AskFailure>),
     /// Files and other parts were read for restoration.
     Restored(Vec<RestoredPart>),
     /// The boundary is in the log.
@@ -145,12 +145,12 @@ pub enum Effect {
     /// Append this record, expecting the head the job was started at.
     Commit(Box<Boundary>),
     /// The job is over.
-    Done(Outcome),
+    Done(CompactionOutcome),
 }
 
 /// Result of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CompactionOutcome {
     /// The boundary is in the log.
     Compacted {
         /// Source of the summary.

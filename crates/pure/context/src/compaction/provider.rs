@@ -9,7 +9,7 @@
 use super::frame::Parts;
 use super::gate::GateError;
 use super::protocol::JobContext;
-use crate::compact::{Compaction, SummaryPlace};
+use crate::boundary::{Compaction, SummaryPlace};
 use crate::evidence;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::{Boundary, BoundaryKind, Trigger};

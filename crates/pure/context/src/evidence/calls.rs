@@ -9,7 +9,7 @@ use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::json::Text;
 use dormouse_core::record::{
-    Act, Chronicle, CommandFact, Mention, OpenCall, Outcome, Shelf, Source, Speaker,
+    Act, CallOutcome, Chronicle, CommandFact, Mention, OpenCall, Shelf, Source, Speaker,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -45,10 +45,10 @@ pub(super) fn opened(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
             seen(&mut chronicle.files, path, at, limits.files);
         }
         Act::Run(text) => {
-            seen(&mut chronicle.commands, text, at, limits.commands).outcome = Outcome::Open;
+            seen(&mut chronicle.commands, text, at, limits.commands).outcome = CallOutcome::Open;
         }
         Act::Search(text) => {
-            seen(&mut chronicle.searches, text, at, limits.searches).outcome = Outcome::Open;
+            seen(&mut chronicle.searches, text, at, limits.searches).outcome = CallOutcome::Open;
         }
         Act::Fetch(url) => {
             *seen(&mut chronicle.urls, url, at, limits.urls) = Mention {
@@ -90,7 +90,7 @@ pub(super) fn closed(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
         clock: chronicle.clock,
         seq,
     };
-    let failed = outcome != Outcome::Ok;
+    let failed = outcome != CallOutcome::Ok;
     match &call.act {
         Act::Read(path) | Act::Change(path) => {
             if let Some(entry) = chronicle.files.entries.get_mut(path) {
@@ -106,7 +106,7 @@ pub(super) fn closed(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
         Act::Fetch(_) | Act::Ask | Act::Other => {}
     }
     // The user's reason for a refusal is a decision worth keeping; the text around it is not.
-    if outcome == Outcome::Refused {
+    if outcome == CallOutcome::Refused {
         if let Some((_, reason)) = text.split_once(REASON) {
             mine::answer(chronicle, at, reason, limits);
         }
@@ -128,26 +128,26 @@ pub(super) fn closed(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
     mine::error(chronicle, at, &text, failed, &source, limits);
 }
 
-fn settle(shelf: &mut Shelf<CommandFact>, text: &str, outcome: Outcome) {
+fn settle(shelf: &mut Shelf<CommandFact>, text: &str, outcome: CallOutcome) {
     if let Some(entry) = shelf.entries.get_mut(text) {
         entry.fact.outcome = outcome;
-        if outcome != Outcome::Ok {
+        if outcome != CallOutcome::Ok {
             entry.fact.failures = entry.fact.failures.saturating_add(1);
         }
     }
 }
 
-fn outcome(act: &Act, text: &str, is_error: bool) -> Outcome {
+fn outcome(act: &Act, text: &str, is_error: bool) -> CallOutcome {
     let refused = is_error && REFUSALS.iter().any(|start| text.starts_with(start));
     let code = matches!(act, Act::Run(_))
         .then(|| exit_code(text))
         .flatten();
     match code {
-        _ if refused => Outcome::Refused,
-        Some(0) if !is_error => Outcome::Ok,
-        Some(code) if code != 0 => Outcome::Exit(code),
-        _ if is_error => Outcome::Failed,
-        _ => Outcome::Ok,
+        _ if refused => CallOutcome::Refused,
+        Some(0) if !is_error => CallOutcome::Ok,
+        Some(code) if code != 0 => CallOutcome::Exit(code),
+        _ if is_error => CallOutcome::Failed,
+        _ => CallOutcome::Ok,
     }
 }
 

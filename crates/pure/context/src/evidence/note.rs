@@ -5,7 +5,7 @@ use super::clean;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{
-    EarlierMessages, Entry, MessageText, Record, Shelf, Sighting, UserMessage, UserMessages,
+    EarlierMessages, MessageText, Record, Shelf, ShelfEntry, Sighting, UserMessage, UserMessages,
 };
 
 /// Time and record of a sighting.
@@ -33,7 +33,7 @@ pub(super) fn seen<'a, T: Default>(
     let entry = shelf
         .entries
         .entry(text.to_owned())
-        .or_insert_with(|| Entry {
+        .or_insert_with(|| ShelfEntry {
             seen: Sighting {
                 first: at.clock,
                 ..Sighting::default()

@@ -14,7 +14,7 @@ use super::{clean, cost};
 use dormouse_core::id::Seq;
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{
-    Chronicle, CommandFact, Entry, FileFact, Outcome, Shelf, Sighting, Speaker,
+    CallOutcome, Chronicle, CommandFact, FileFact, Shelf, ShelfEntry, Sighting, Speaker,
 };
 use dormouse_core::units::Tokens;
 
@@ -165,13 +165,13 @@ fn sections(chronicle: &Chronicle, quoted: &dyn Fn(Seq) -> bool) -> Vec<Section>
     ]
 }
 
-fn lines<T>(shelf: &Shelf<T>, line: impl Fn(&str, &Entry<T>) -> String) -> Vec<String> {
+fn lines<T>(shelf: &Shelf<T>, line: impl Fn(&str, &ShelfEntry<T>) -> String) -> Vec<String> {
     some_lines(shelf, |text, entry| Some(line(text, entry)))
 }
 
 fn some_lines<T>(
     shelf: &Shelf<T>,
-    line: impl Fn(&str, &Entry<T>) -> Option<String>,
+    line: impl Fn(&str, &ShelfEntry<T>) -> Option<String>,
 ) -> Vec<String> {
     let entries = shelf.recent_first().into_iter();
     entries
@@ -220,13 +220,13 @@ fn file(path: &str, fact: &FileFact, project: Option<&str>) -> String {
 }
 
 /// Line for a command. The outcome stands in front, so that shortening the line keeps it.
-fn command(text: &str, entry: &Entry<CommandFact>) -> String {
+fn command(text: &str, entry: &ShelfEntry<CommandFact>) -> String {
     let outcome = match entry.fact.outcome {
-        Outcome::Open => "no result".to_owned(),
-        Outcome::Ok => "ok".to_owned(),
-        Outcome::Failed => "failed".to_owned(),
-        Outcome::Exit(code) => format!("exit {code}"),
-        Outcome::Refused => "refused".to_owned(),
+        CallOutcome::Open => "no result".to_owned(),
+        CallOutcome::Ok => "ok".to_owned(),
+        CallOutcome::Failed => "failed".to_owned(),
+        CallOutcome::Exit(code) => format!("exit {code}"),
+        CallOutcome::Refused => "refused".to_owned(),
     };
     let failures = match entry.fact.failures {
         failures if entry.seen.times > 1 && failures > 0 => format!(" (failed {failures}×)"),

@@ -5,7 +5,8 @@ use dormouse_core::block::Block;
 use dormouse_core::id::Seq;
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{
-    Body, Chronicle, FORMAT, Message, MessageOrigin, MessageText, Outcome, SessionStart, Speaker,
+    Body, CallOutcome, Chronicle, FORMAT, Message, MessageOrigin, MessageText, SessionStart,
+    Speaker,
 };
 use dormouse_core::units::Tokens;
 use dormouse_testkit::LogBuilder;
@@ -148,18 +149,18 @@ Paths without a root are below /home/me/shop.
 #[test]
 fn the_outcome_of_a_command_is_the_last_one() {
     let cases = [
-        ("fine", false, Outcome::Ok),
-        ("Exit code 2\nno", true, Outcome::Exit(2)),
+        ("fine", false, CallOutcome::Ok),
+        ("Exit code 2\nno", true, CallOutcome::Exit(2)),
         (
             "Error: Command failed (exit code: 3)",
             false,
-            Outcome::Exit(3),
+            CallOutcome::Exit(3),
         ),
-        ("boom", true, Outcome::Failed),
+        ("boom", true, CallOutcome::Failed),
         (
             "The user doesn't want to proceed with this",
             true,
-            Outcome::Refused,
+            CallOutcome::Refused,
         ),
     ];
     for (output, failed, outcome) in cases {

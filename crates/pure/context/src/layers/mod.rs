@@ -25,11 +25,11 @@ pub use settings::{LayerSettings, NotesSettings};
 use crate::bound::{RewriteVerdict, local_rewrite};
 use crate::breaker::{Allowed, Breaker};
 use crate::clear::{ClearVerdict, Measure};
+use crate::clearable::ResultIndex;
 use crate::conversation::Conversation;
 use crate::economy::Rates;
 use crate::notes;
 use crate::policy::{CompactVerdict, Facts, Policy};
-use crate::results::ResultIndex;
 use crate::tokens;
 use crate::window::{FloorCheck, Relief, Thresholds};
 use dormouse_core::units::Tokens;
@@ -297,8 +297,8 @@ impl Question<'_> {
             return Err("an update is under way".to_owned());
         }
         match inputs.policy.notes(&self.facts) {
-            notes::Verdict::Yes { reason } => Ok((Action::UpdateNotes, reason)),
-            notes::Verdict::No { reason } => Err(reason),
+            notes::NotesVerdict::Yes { reason } => Ok((Action::UpdateNotes, reason)),
+            notes::NotesVerdict::No { reason } => Err(reason),
         }
     }
 }

@@ -50,7 +50,7 @@ impl From<&NotesSettings> for Rule {
 
 /// Answer to whether an update is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum NotesVerdict {
     /// No update is due.
     No {
         /// Reason with the figures.
@@ -63,7 +63,7 @@ pub enum Verdict {
     },
 }
 
-impl Verdict {
+impl NotesVerdict {
     /// Whether an update is due.
     pub fn is_yes(&self) -> bool {
         matches!(self, Self::Yes { .. })
@@ -86,17 +86,17 @@ impl Verdict {
 }
 
 /// Decides whether an update of the notes is due.
-pub fn due(progress: &Progress, rule: &Rule) -> Verdict {
+pub fn due(progress: &Progress, rule: &Rule) -> NotesVerdict {
     let Some(last) = progress.tokens_at_last else {
         let reached = progress.tokens_now >= rule.start;
         let figures = of(progress.tokens_now.get(), rule.start.get());
-        return Verdict::new(reached, format!("never written, at {figures} tokens"));
+        return NotesVerdict::new(reached, format!("never written, at {figures} tokens"));
     };
     // Saturating: a clearing may leave less than there was at the last update.
     let grown = progress.tokens_now - last;
     let growth = format!("grown by {} tokens", of(grown.get(), rule.growth.get()));
     if grown < rule.growth {
-        return Verdict::new(false, growth);
+        return NotesVerdict::new(false, growth);
     }
     let enough_calls = progress.calls_since >= rule.calls;
     let calls = of(progress.calls_since, rule.calls);
@@ -107,7 +107,7 @@ pub fn due(progress: &Progress, rule: &Rule) -> Verdict {
     } else {
         format!("{growth}, and the last turn made no tool call")
     };
-    Verdict::new(enough_calls || !progress.last_turn_made_calls, reason)
+    NotesVerdict::new(enough_calls || !progress.last_turn_made_calls, reason)
 }
 
 fn of(have: u64, need: u64) -> String {

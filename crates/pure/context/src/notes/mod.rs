@@ -34,7 +34,7 @@ mod tests;
 pub use answer::{AnswerError, Edit, edits_of};
 pub use directive::{Directive, directive, unknown_placeholders};
 pub use document::{Notes, NotesError};
-pub use due::{Progress, Rule, Verdict, due};
+pub use due::{NotesVerdict, Progress, Rule, due};
 pub use limits::{Excess, Limits, over_limit};
 pub use queue::Updates;
 pub use summary::as_summary;

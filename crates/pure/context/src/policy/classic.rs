@@ -28,7 +28,7 @@ impl Policy for Classic {
         facts.due_at(facts.thresholds.autocompact_target)
     }
 
-    fn notes(&self, facts: &Facts<'_>) -> notes::Verdict {
+    fn notes(&self, facts: &Facts<'_>) -> notes::NotesVerdict {
         notes::due(&facts.progress(), &facts.settings.notes.rule)
     }
 

@@ -76,7 +76,7 @@ impl Policy for Economic {
         }
     }
 
-    fn notes(&self, facts: &Facts<'_>) -> notes::Verdict {
+    fn notes(&self, facts: &Facts<'_>) -> notes::NotesVerdict {
         let progress = facts.progress();
         let verdict = notes::due(&progress, &facts.settings.notes.rule);
         // The token and call rules of `classic` hold here too; the cost model only adds a
@@ -95,9 +95,9 @@ impl Policy for Economic {
         let decision = economy::notes_worth(&outlook(facts), facts.used, moment(facts), &state);
         let reason = decision.explain();
         if decision.act {
-            notes::Verdict::Yes { reason }
+            notes::NotesVerdict::Yes { reason }
         } else {
-            notes::Verdict::No { reason }
+            notes::NotesVerdict::No { reason }
         }
     }
 

@@ -2,11 +2,11 @@
 
 use super::CompactVerdict;
 use crate::clear::{ClearInputs, Measure};
+use crate::clearable::ResultIndex;
 use crate::conversation::Conversation;
 use crate::economy::Rates;
 use crate::layers::{LayerSettings, Moment, NotesStatus};
 use crate::notes;
-use crate::results::ResultIndex;
 use crate::tail::Tail;
 use crate::window::Thresholds;
 use dormouse_core::block::BlockKind;

@@ -62,8 +62,8 @@ pub trait Policy: fmt::Debug + Send + Sync {
     }
 
     /// Whether the session notes are due for an update at this moment.
-    fn notes(&self, _facts: &Facts<'_>) -> notes::Verdict {
-        notes::Verdict::No {
+    fn notes(&self, _facts: &Facts<'_>) -> notes::NotesVerdict {
+        notes::NotesVerdict::No {
             reason: "the policy keeps no notes".to_owned(),
         }
     }

@@ -8,8 +8,9 @@ use crate::model_replies::{answer, restored};
 use crate::random_log::{Op, Session};
 use dormouse_context::breaker::{Allowed, Breaker, ModelPart};
 use dormouse_context::clear::{self, ClearInputs, ClearVerdict, Measure, Selection};
+use dormouse_context::clearable::ResultIndex;
 use dormouse_context::compaction::{
-    CompactionJob, Effect, Event, JobContext, Outcome, Request, Scope,
+    CompactionJob, CompactionOutcome, Effect, Event, JobContext, Request, Scope,
 };
 use dormouse_context::conversation::Conversation;
 use dormouse_context::economy::Prices;
@@ -18,7 +19,6 @@ use dormouse_context::layers::{
 };
 use dormouse_context::notes::{Edit, Notes, Template, apply};
 use dormouse_context::policy::{Classic, CompactRule, Economic, Policy};
-use dormouse_context::results::ResultIndex;
 use dormouse_context::segment::SegmentList;
 use dormouse_context::target::Target;
 use dormouse_context::tokens;
@@ -188,7 +188,7 @@ impl Layered {
             Step::Notes { back } => self.take_notes(*back),
             Step::Compact { .. } => {
                 let outcome = self.compact(step);
-                matches!(outcome, Some(Outcome::Compacted { .. }))
+                matches!(outcome, Some(CompactionOutcome::Compacted { .. }))
             }
             Step::Tidy { .. } => self.tidy(step),
         }
@@ -278,7 +278,7 @@ impl Layered {
         true
     }
 
-    fn compact(&mut self, step: &Step) -> Option<Outcome> {
+    fn compact(&mut self, step: &Step) -> Option<CompactionOutcome> {
         let Step::Compact {
             scope,
             at,
@@ -325,7 +325,7 @@ impl Layered {
         request: Request,
         rule: &CompactRule,
         replies: &[Reply],
-    ) -> Outcome {
+    ) -> CompactionOutcome {
         let conversation = self.conversation();
         let (seq, id) = (self.session.log.next_seq(), self.session.log.next_id());
         let cx = JobContext {
@@ -434,7 +434,7 @@ impl Layered {
                     };
                     let rule = policy.compaction(&self.settings.compact, keep);
                     let outcome = self.run(request, &rule, replies);
-                    let Outcome::Compacted {
+                    let CompactionOutcome::Compacted {
                         kind, model_failed, ..
                     } = outcome
                     else {

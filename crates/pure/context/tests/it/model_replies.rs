@@ -2,20 +2,20 @@
 
 use crate::layered_log::Reply;
 use dormouse_context::compaction::{
-    Answer, AskFailure, REQUIRED_SECTIONS, RestoredKind, RestoredPart,
+    AskFailure, REQUIRED_SECTIONS, RestoredKind, RestoredPart, SummaryAnswer,
 };
 use dormouse_core::block::Block;
 use dormouse_core::units::Tokens;
 use dormouse_testkit::conversation::prose;
 
-pub(crate) fn answer(reply: &Reply) -> Result<Answer, AskFailure> {
+pub(crate) fn answer(reply: &Reply) -> Result<SummaryAnswer, AskFailure> {
     let sections = || {
         let titles = REQUIRED_SECTIONS.iter().enumerate();
         titles.fold(String::new(), |text, (at, title)| {
             text + &format!("{}. {title}:\nport 8080\n", at + 1)
         })
     };
-    let of = |text: &str| Answer {
+    let of = |text: &str| SummaryAnswer {
         blocks: vec![Block::text(text)],
         cut_off: false,
     };
@@ -26,7 +26,7 @@ pub(crate) fn answer(reply: &Reply) -> Result<Answer, AskFailure> {
     match reply {
         Reply::Good => Ok(good),
         Reply::Huge => Ok(of(&format!("{}{}", sections(), prose(1, 200_000)))),
-        Reply::CutOff => Ok(Answer {
+        Reply::CutOff => Ok(SummaryAnswer {
             cut_off: true,
             ..good
         }),

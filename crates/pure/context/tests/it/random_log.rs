@@ -10,7 +10,7 @@ mod op;
 pub(crate) use op::{Op, branching_ops, late_ops, ops};
 
 use dormouse_context::bound::{RewriteVerdict, local_rewrite};
-use dormouse_context::compact::{Compaction, SummaryPlace};
+use dormouse_context::boundary::{Compaction, SummaryPlace};
 use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::target::Target;

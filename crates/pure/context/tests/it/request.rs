@@ -4,7 +4,7 @@ use bytes::Bytes;
 use dormouse_context::conversation::Conversation;
 use dormouse_context::ledger::{Ledger, MarkerTtls};
 use dormouse_context::path::{Leaf, path};
-use dormouse_context::plan::{RequestInputs, RequestPlan, Verdict, plan_request, rebuild};
+use dormouse_context::plan::{RequestInputs, RequestPlan, SendVerdict, plan_request, rebuild};
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_context::target::Target;
 use dormouse_context::undo;
@@ -85,7 +85,7 @@ impl Fixture {
     /// Sends: appends repairs and request to the log, and returns the bytes.
     fn send(&mut self) -> Vec<u8> {
         let plan = self.plan();
-        assert_eq!(plan.verdict, Verdict::Send);
+        assert_eq!(plan.verdict, SendVerdict::Send);
         assert_eq!(plan.head.as_ref(), self.log.head());
         let body = plan.body();
         if let Some(repair) = plan.repairs.clone() {
@@ -250,19 +250,19 @@ fn unanswered_calls_are_answered_before_sending() {
 fn a_plan_says_why_nothing_can_be_sent() {
     let mut log = LogBuilder::new();
     let verdict = |log: &LogBuilder| Fixture::new(log.clone()).plan().verdict;
-    assert_eq!(verdict(&log), Verdict::NothingToSend);
+    assert_eq!(verdict(&log), SendVerdict::NothingToSend);
     log.user("go");
-    assert_eq!(verdict(&log), Verdict::Send);
+    assert_eq!(verdict(&log), SendVerdict::Send);
     log.assistant("m1", vec![Block::text("done")]);
-    assert_eq!(verdict(&log), Verdict::NothingToSend);
+    assert_eq!(verdict(&log), SendVerdict::NothingToSend);
     let mut fixture = Fixture::new({
         log.user("again");
         log
     });
     fixture.send();
-    assert_eq!(fixture.plan().verdict, Verdict::InFlight);
+    assert_eq!(fixture.plan().verdict, SendVerdict::InFlight);
     fixture.log.user(&"word ".repeat(200_000));
-    assert_eq!(fixture.plan().verdict, Verdict::CompactFirst);
+    assert_eq!(fixture.plan().verdict, SendVerdict::CompactFirst);
 }
 
 #[test]

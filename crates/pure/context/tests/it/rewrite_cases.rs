@@ -1,7 +1,7 @@
 //! Effects of rewrites on the prompt, case by case: clearing, snips, folds, boundaries, undo.
 
 use crate::view_cases::{check, check_for, show, target};
-use dormouse_context::compact::{Compaction, SummaryPlace};
+use dormouse_context::boundary::{Compaction, SummaryPlace};
 use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::target::Target;

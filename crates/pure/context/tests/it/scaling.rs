@@ -9,7 +9,7 @@
     reason = "compares two durations of one run with each other"
 )]
 
-use dormouse_context::compact::{Compaction, SummaryPlace};
+use dormouse_context::boundary::{Compaction, SummaryPlace};
 use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::target::Target;

@@ -130,7 +130,7 @@ impl MessageText {
 #[serde(default, bound = "T: Default + Serialize + for<'a> Deserialize<'a>")]
 pub struct Shelf<T> {
     /// Entries by their identifying text.
-    pub entries: BTreeMap<String, Entry<T>>,
+    pub entries: BTreeMap<String, ShelfEntry<T>>,
     /// Number of entries evicted because the shelf was full; rendered, so that the list does not
     /// look complete.
     pub dropped: u64,
@@ -138,7 +138,7 @@ pub struct Shelf<T> {
 
 impl<T> Shelf<T> {
     /// Entries, most recently seen first.
-    pub fn recent_first(&self) -> Vec<(&str, &Entry<T>)> {
+    pub fn recent_first(&self) -> Vec<(&str, &ShelfEntry<T>)> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_by_key(|(_, entry)| std::cmp::Reverse((entry.seen.last, entry.seen.first)));
         entries
@@ -150,7 +150,7 @@ impl<T> Shelf<T> {
 
 /// One entry of a shelf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry<T> {
+pub struct ShelfEntry<T> {
     /// Time and number of sightings.
     pub seen: Sighting,
     /// Facts of the category, such as outcomes.
@@ -186,7 +186,7 @@ pub struct FileFact {
 /// Outcome of a tool call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum CallOutcome {
     /// No result has arrived yet.
     #[default]
     Open,
@@ -205,7 +205,7 @@ pub enum Outcome {
 #[serde(default)]
 pub struct CommandFact {
     /// Outcome of the latest run.
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
     /// Number of runs that did not succeed.
     pub failures: u32,
 }

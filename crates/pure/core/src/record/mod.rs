@@ -23,8 +23,8 @@ mod tests;
 
 pub use batch::{Batch, LONGEST_LINE};
 pub use chronicle::{
-    Act, Chronicle, CommandFact, Decision, EarlierMessages, Entry, FileFact, Mention, MessageText,
-    OpenCall, Outcome, Shelf, Sighting, Source, Speaker, UserMessage, UserMessages,
+    Act, CallOutcome, Chronicle, CommandFact, Decision, EarlierMessages, FileFact, Mention,
+    MessageText, OpenCall, Shelf, ShelfEntry, Sighting, Source, Speaker, UserMessage, UserMessages,
 };
 pub use events::{AgentEvent, Attempt, MailEvent, StateChange};
 pub use layout::{Derived, KeptRange, LayoutRun, Manifest};

@@ -45,7 +45,7 @@ pub use kind::Kind;
 pub use layers::{FileLayer, Layer, Lock, env_layer, flags_layer, parse_layer};
 pub use origin::{Given, LayerKind, Origin};
 pub use reference::reference_markdown;
-pub use resolve::{Entry, IgnoreReason, Ignored, Settings, Trust, changed, resolve};
+pub use resolve::{IgnoreReason, Ignored, ResolvedSetting, Settings, Trust, changed, resolve};
 pub use setting::{EnvName, Key, Merge, Need, Scope, Setting, SettingType, Unit};
 pub use table::{all_settings, find_setting, keys, nearest_key};
 pub use value::{Percent, Secret, Value};

@@ -24,12 +24,12 @@ pub enum Trust {
 /// All settings with their values and where these come from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, ResolvedSetting>,
 }
 
 /// One setting's value, and how it came about.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct ResolvedSetting {
     /// The key; under a pattern, the key as it was given.
     pub key: String,
     /// Its row in the table.
@@ -46,7 +46,7 @@ pub struct Entry {
     pub ignored: Vec<Ignored>,
 }
 
-impl PartialEq for Entry {
+impl PartialEq for ResolvedSetting {
     fn eq(&self, other: &Self) -> bool {
         // The row follows from the key.
         (&self.key, &self.value, &self.origin) == (&other.key, &other.value, &other.origin)
@@ -56,7 +56,7 @@ impl PartialEq for Entry {
     }
 }
 
-impl Entry {
+impl ResolvedSetting {
     /// The value as text; secrets stay hidden.
     pub fn shown(&self) -> String {
         self.value
@@ -127,7 +127,12 @@ pub fn resolve(layers: &[Layer], trust: Trust) -> Settings {
     }
 }
 
-fn resolve_key(key: &str, setting: &'static Setting, layers: &[&Layer], trust: Trust) -> Entry {
+fn resolve_key(
+    key: &str,
+    setting: &'static Setting,
+    layers: &[&Layer],
+    trust: Trust,
+) -> ResolvedSetting {
     let lock = layers
         .iter()
         .flat_map(|layer| &layer.locks)
@@ -150,7 +155,7 @@ fn resolve_key(key: &str, setting: &'static Setting, layers: &[&Layer], trust: T
             None => accepted.push(given),
         }
     }
-    let mut entry = Entry {
+    let mut entry = ResolvedSetting {
         key: key.to_owned(),
         setting,
         value: None,
@@ -258,12 +263,12 @@ impl Settings {
     }
 
     /// A setting with all that is known about its value.
-    pub fn entry(&self, key: &str) -> Option<&Entry> {
+    pub fn entry(&self, key: &str) -> Option<&ResolvedSetting> {
         self.entries.get(key)
     }
 
     /// All settings in the order of their keys; under a pattern, the keys that somebody gave.
-    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub fn iter(&self) -> impl Iterator<Item = &ResolvedSetting> {
         self.entries.values()
     }
 }

@@ -455,7 +455,7 @@ proptest! {
         let trust = if trusted { Trust::Trusted } else { Trust::Untrusted };
         let without: Vec<Layer> = layers.iter().filter(|layer| !layer.kind.is_project()).cloned().collect();
         let (settings, without) = (resolve(&layers, trust), resolve(&without, trust));
-        let restricted = |entry: &&Entry| match entry.setting.scope {
+        let restricted = |entry: &&ResolvedSetting| match entry.setting.scope {
             Scope::Machine | Scope::User => true,
             Scope::TrustedProject => trust == Trust::Untrusted,
             Scope::ProjectOff | Scope::Project => false,

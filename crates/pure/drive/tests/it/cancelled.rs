@@ -11,7 +11,7 @@ use dormouse_core::block::Block;
 use dormouse_core::record::{Body, LONGEST_LINE, Purpose};
 use dormouse_core::usage::TokenUsage;
 use dormouse_drive::{
-    Command, CompactWish, DriveError, ForkLimits, Input, Outcome, Reply, StreamEvent, When,
+    Command, CompactWish, DriveError, EffectOutcome, ForkLimits, Input, Reply, StreamEvent, When,
 };
 use dormouse_testkit::conversation::prose;
 
@@ -71,7 +71,7 @@ fn a_late_summary_of_a_cancelled_compaction_is_paid_for_and_not_used() {
     };
     let end = ask.end();
     world.billed += crate::model::billed(&end);
-    world.tell(Input::Ended(id, Box::new(Outcome::Answered(end))));
+    world.tell(Input::Ended(id, Box::new(EffectOutcome::Answered(end))));
     let goes_on = world.pending.iter().any(|(name, ..)| name == "restore");
     assert!(!goes_on, "its own answer is on its way");
     world.held.clear();
@@ -223,7 +223,7 @@ fn a_call_that_a_person_allows_behind_a_cancel_is_not_run() {
     world.settle();
     world.tell(Input::Cancel);
     let (_, id, _) = world.pending.remove(0);
-    let said = Outcome::PersonSaid {
+    let said = EffectOutcome::PersonSaid {
         allowed: true,
         words: None,
     };
@@ -266,7 +266,7 @@ fn a_tool_that_a_person_allowed_is_not_run_again_after_a_kill() {
     world.settle();
     world.held = vec!["append"];
     let (_, id, _) = world.pending.remove(0);
-    let said = Outcome::PersonSaid {
+    let said = EffectOutcome::PersonSaid {
         allowed: true,
         words: None,
     };

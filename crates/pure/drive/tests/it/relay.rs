@@ -8,7 +8,7 @@ use dormouse_context::path::{Leaf, path};
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::{Message, Role};
 use dormouse_drive::{Command, CommandId, Driver, Effect, EffectId, Ingested, ingest};
-use dormouse_drive::{Input, Outcome, Reply, Work};
+use dormouse_drive::{EffectOutcome, Input, Reply, Work};
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) type History = Vec<(Role, Block)>;
@@ -84,7 +84,7 @@ impl Relay {
             self.lines[at].ask = Some((id, ask));
             Input::Stream(id, event)
         } else {
-            Input::Ended(id, Box::new(Outcome::Answered(ask.end())))
+            Input::Ended(id, Box::new(EffectOutcome::Answered(ask.end())))
         };
         self.lines[at].driver.handle(NOW, input);
         self.take(at);
@@ -105,7 +105,7 @@ impl Relay {
                     }
                     Effect::Stop(id) => {
                         if let Some((_, ask)) = line.ask.take_if(|(asking, _)| *asking == id) {
-                            let end = Outcome::Answered(Err(ask.stopped()));
+                            let end = EffectOutcome::Answered(Err(ask.stopped()));
                             line.driver.handle(NOW, Input::Ended(id, Box::new(end)));
                         }
                     }
@@ -190,11 +190,11 @@ impl Line {
         id
     }
 
-    fn carry_out(&mut self, work: Work) -> Outcome {
+    fn carry_out(&mut self, work: Work) -> EffectOutcome {
         match work {
-            Work::Append(batch) => Outcome::Appended(self.store.append(&batch)),
-            Work::Save(_) => Outcome::Saved(Ok(())),
-            Work::ReadLog => Outcome::LogRead(Ok(self.store.records())),
+            Work::Append(batch) => EffectOutcome::Appended(self.store.append(&batch)),
+            Work::Save(_) => EffectOutcome::Saved(Ok(())),
+            Work::ReadLog => EffectOutcome::LogRead(Ok(self.store.records())),
             other => panic!("a relay has no {other:?}"),
         }
     }

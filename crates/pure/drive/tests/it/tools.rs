@@ -13,7 +13,8 @@ use dormouse_core::record::LineContext;
 use dormouse_core::settings::{Settings, Trust, flags_layer, resolve};
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_drive::{
-    Config, Driver, Judge, Judgement, LogStart, Place, Role, ToolCall, ToolCatalog, ToolTraits,
+    Config, Driver, Judge, Judgement, LogStart, Role, SessionFiles, ToolCall, ToolCatalog,
+    ToolTraits,
 };
 use dormouse_testkit::blocks::call;
 use dormouse_testkit::conversation::prose;
@@ -73,7 +74,7 @@ pub(crate) fn settings(pairs: &[&str]) -> Arc<Settings> {
 pub(crate) fn config() -> Config {
     Config {
         session: SessionId::new("s"),
-        place: Place {
+        place: SessionFiles {
             log: "/home/dormouse/projects/p/s.jsonl".into(),
             folder: "/home/dormouse/projects/p/s".into(),
             project: "/project".to_owned(),

@@ -12,8 +12,8 @@ use dormouse_core::settings::Settings;
 use dormouse_core::units::Millis;
 use dormouse_core::usage::TokenUsage;
 use dormouse_drive::{
-    Command, CommandId, Config, DriveError, Driver, Effect, EffectId, ForkReport, HookAnswer,
-    Injection, Input, NotesFiles, Notice, Outcome, RecallMoment, Reply, SaveFile, SavePlace,
+    Command, CommandId, Config, DriveError, Driver, Effect, EffectId, EffectOutcome, ForkReport,
+    HookAnswer, Injection, Input, NotesFiles, Notice, RecallMoment, Reply, SaveFile, SavePlace,
     ToolCall, When, Work,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +60,7 @@ pub(crate) enum Pending {
     ReadNotes,
     Save(Vec<SaveFile>),
     Child(Box<Driver>),
-    Ends(Outcome),
+    Ends(EffectOutcome),
 }
 
 #[derive(Debug)]
@@ -245,14 +245,14 @@ impl World {
             }
             Work::AskPerson { call, .. } => {
                 let allowed = call.id.as_str().ends_with('0');
-                let said = Outcome::PersonSaid {
+                let said = EffectOutcome::PersonSaid {
                     allowed,
                     words: None,
                 };
                 (format!("person {}", call.id), Pending::Ends(said))
             }
             Work::Hooks(_) => {
-                let answer = Outcome::HooksRan(HookAnswer::default());
+                let answer = EffectOutcome::HooksRan(HookAnswer::default());
                 ("hooks".to_owned(), Pending::Ends(answer))
             }
             Work::Restore { files } => {
@@ -262,14 +262,14 @@ impl World {
                     name,
                 });
                 let parts = parts.collect();
-                let restored = Outcome::Restored {
+                let restored = EffectOutcome::Restored {
                     parts,
                     prefix: None,
                 };
                 ("restore".to_owned(), Pending::Ends(restored))
             }
             Work::Recall(moment) => {
-                let recalled = Outcome::Recalled(recalled(&moment));
+                let recalled = EffectOutcome::Recalled(recalled(&moment));
                 ("recall".to_owned(), Pending::Ends(recalled))
             }
             Work::Spawn(child) => ("child".to_owned(), Pending::Child(child)),
@@ -335,9 +335,9 @@ impl World {
         self.tell(Input::Ended(id, Box::new(outcome)));
     }
 
-    fn ended(&mut self, pending: Pending, stopped: bool) -> Outcome {
+    fn ended(&mut self, pending: Pending, stopped: bool) -> EffectOutcome {
         match pending {
-            Pending::Append(batch) => Outcome::Appended(self.store.append(&batch)),
+            Pending::Append(batch) => EffectOutcome::Appended(self.store.append(&batch)),
             Pending::Ask(ask) => {
                 let end = if stopped {
                     Err(ask.stopped())
@@ -345,18 +345,18 @@ impl World {
                     ask.end()
                 };
                 self.billed += billed(&end);
-                Outcome::Answered(end)
+                EffectOutcome::Answered(end)
             }
-            Pending::Tool(_) if stopped => Outcome::ToolStopped,
+            Pending::Tool(_) if stopped => EffectOutcome::ToolStopped,
             Pending::Tool(call) => {
                 self.ended.insert(call.id.clone());
-                Outcome::ToolEnded {
+                EffectOutcome::ToolEnded {
                     output: Box::new(tools::run(&call)),
                     digest: None,
                 }
             }
-            Pending::ReadLog => Outcome::LogRead(Ok(self.store.records())),
-            Pending::ReadNotes => Outcome::NotesRead(NotesFiles {
+            Pending::ReadLog => EffectOutcome::LogRead(Ok(self.store.records())),
+            Pending::ReadNotes => EffectOutcome::NotesRead(NotesFiles {
                 notes: self.notes(),
                 ..NotesFiles::default()
             }),
@@ -366,10 +366,10 @@ impl World {
                         self.files.insert(path, bytes);
                     }
                 }
-                Outcome::Saved(Ok(()))
+                EffectOutcome::Saved(Ok(()))
             }
-            Pending::Child(_) | Pending::Ends(_) if stopped => Outcome::Cancelled,
-            Pending::Child(child) => Outcome::ChildEnded(Box::new(self.run_child(*child))),
+            Pending::Child(_) | Pending::Ends(_) if stopped => EffectOutcome::Cancelled,
+            Pending::Child(child) => EffectOutcome::ChildEnded(Box::new(self.run_child(*child))),
             Pending::Ends(outcome) => outcome,
         }
     }

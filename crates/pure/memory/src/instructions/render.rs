@@ -1,4 +1,4 @@
-//! The text of the instructions in a prompt.
+//! Text of the instructions in a prompt.
 
 use super::parts::{File, Loaded, Scope};
 use std::fmt::Write as _;
@@ -7,23 +7,23 @@ use std::path::Path;
 const FRAME: &str = include_str!("frame.md");
 const LATER: &str = include_str!("later.md");
 
-/// What every heading of ours begins with, and no line of a file does.
+/// Beginning of every heading of ours; lines of files that begin like it are escaped.
 const HEADING: &str = "# Instructions from ";
 
-/// The tag around what a client says.
+/// Tag around text that the client adds to a conversation.
 const TAG: &str = "system-reminder";
 
-/// The names of all tags that bound what the client itself says.
+/// Names of all tags that bound text of the client itself.
 const BOUNDARIES: [&str; 2] = [TAG, "conversation-summary"];
 
-/// The fragment a prompt begins with; `None` if there is nothing to say.
+/// Fragment that a prompt begins with; `None` without files.
 pub fn render(loaded: &Loaded) -> Option<String> {
     let files: Vec<&File> = loaded.always.iter().collect();
     (!files.is_empty()).then(|| sections(FRAME, &files))
 }
 
-/// The fragment for what [`Loader::load_for_file`](super::Loader::load_for_file) found; `None` if
-/// it found nothing.
+/// Fragment for the files that [`Loader::load_for_file`](super::Loader::load_for_file) found;
+/// `None` if it found none.
 pub fn render_later(files: &[File]) -> Option<String> {
     let files: Vec<&File> = files.iter().collect();
     (!files.is_empty()).then(|| sections(LATER, &files))
@@ -63,7 +63,7 @@ fn whose(scope: Scope) -> &'static str {
     }
 }
 
-/// A path on one line, without anything that acts.
+/// Path on one line, without control characters and tags: a file name is written by others, too.
 pub(super) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     let line: String = text
@@ -79,7 +79,7 @@ pub(super) fn shown(path: &Path) -> String {
     untagged(&line)
 }
 
-/// What is left of a file that is too long, and a line that says so.
+/// Kept part of a file that is too long, with a line that says so.
 pub(super) fn cut_marker(text: &str, of: u64, path: &Path) -> String {
     format!(
         "{text}\n[Cut: only the first {} of {of} characters of {} are shown. Read the file for the rest.]",
@@ -88,7 +88,7 @@ pub(super) fn cut_marker(text: &str, of: u64, path: &Path) -> String {
     )
 }
 
-/// A text that can neither leave the reminder nor pretend to be another file.
+/// Text that can neither leave the reminder nor pretend to be another file.
 fn harmless(text: &str) -> String {
     let text = untagged(text);
     let mut out = String::with_capacity(text.len());
@@ -96,6 +96,7 @@ fn harmless(text: &str) -> String {
         if index > 0 {
             out.push('\n');
         }
+        // Otherwise a project's file could speak with the heading of the administrator's.
         if line.trim_start().starts_with(HEADING.trim_end()) {
             out.push('\\');
         }
@@ -104,7 +105,7 @@ fn harmless(text: &str) -> String {
     out
 }
 
-/// Breaks the client's tags, however they are written.
+/// Text with the client's tags broken, in any case and with any blanks.
 fn untagged(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
@@ -116,6 +117,7 @@ fn untagged(text: &str) -> String {
                     .is_some_and(|name| name.eq_ignore_ascii_case(tag))
             })
         };
+        // A similar character keeps the text readable, for people and for the model.
         out.push(if is_tag { '‹' } else { letter });
     }
     out

@@ -1,4 +1,4 @@
-//! Which texts are found by which words.
+//! Tests of texts and the words that find them.
 
 use crate::material;
 use bytes::Bytes;

@@ -3,7 +3,7 @@
 use crate::broken_summaries::summary;
 use crate::kit::{Kit, boundaries, prompt_text};
 use crate::provider::Answer;
-use dormouse_context::compaction::{Outcome, RestoredKind, RestoredPart};
+use dormouse_context::compaction::{CompactionOutcome, RestoredKind, RestoredPart};
 use dormouse_core::record::BoundaryKind;
 use dormouse_engine::{CompactWish, HookAnswer, Notice, Purpose};
 
@@ -46,7 +46,7 @@ async fn three_failures_in_a_row_and_the_model_is_not_asked_again_by_itself() {
     let outcome = session.compact(CompactWish::default()).await.unwrap();
     assert!(matches!(
         outcome,
-        Outcome::Compacted {
+        CompactionOutcome::Compacted {
             kind: BoundaryKind::Full,
             ..
         }

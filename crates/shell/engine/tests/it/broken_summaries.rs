@@ -3,7 +3,7 @@
 
 use crate::kit::{Kit, all_questions_accounted_for, boundaries, check, prompt, prose, turn};
 use crate::provider::Answer;
-use dormouse_context::compaction::{Outcome, REQUIRED_SECTIONS};
+use dormouse_context::compaction::{CompactionOutcome, REQUIRED_SECTIONS};
 use dormouse_core::block::Block;
 use dormouse_core::record::{Body, BoundaryKind};
 use dormouse_engine::{CompactWish, Purpose, Session};
@@ -45,7 +45,7 @@ async fn case() -> Case {
 impl Case {
     async fn compact(&mut self) -> (BoundaryKind, Option<String>) {
         match self.session.compact(CompactWish::default()).await.unwrap() {
-            Outcome::Compacted {
+            CompactionOutcome::Compacted {
                 kind, model_failed, ..
             } => (kind, model_failed),
             other => panic!("{other:?}"),

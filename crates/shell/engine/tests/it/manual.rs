@@ -3,7 +3,7 @@
 use crate::broken_summaries::summary;
 use crate::kit::{Kit, LOG, boundaries, check, prompt, prompt_text, turn};
 use crate::provider::Answer;
-use dormouse_context::compaction::Outcome;
+use dormouse_context::compaction::CompactionOutcome;
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_core::block::Block;
 use dormouse_core::record::{Body, BoundaryKind, Trigger};
@@ -191,7 +191,7 @@ async fn calls_and_results_stay_together() {
         kit.talk_until(&mut session, 14_000).await;
         let outcome = session.compact(wish.clone()).await.unwrap();
         assert!(
-            matches!(outcome, Outcome::Compacted { .. }),
+            matches!(outcome, CompactionOutcome::Compacted { .. }),
             "{wish:?} {outcome:?}"
         );
         check(&session);
@@ -211,11 +211,17 @@ async fn what_cannot_be_done_is_said() {
     }
     for wish in [from(2), up_to(1)] {
         let outcome = session.compact(wish).await.unwrap();
-        assert!(matches!(outcome, Outcome::Nothing(_)), "{outcome:?}");
+        assert!(
+            matches!(outcome, CompactionOutcome::Nothing(_)),
+            "{outcome:?}"
+        );
     }
     // Too little to gain anything: the old view stands.
     let outcome = session.compact(CompactWish::default()).await.unwrap();
-    assert!(matches!(outcome, Outcome::NoProgress { .. }), "{outcome:?}");
+    assert!(
+        matches!(outcome, CompactionOutcome::NoProgress { .. }),
+        "{outcome:?}"
+    );
     assert!(prompt(&session) == before);
     kit.set(&["compact=off"]);
     let error = session.compact(CompactWish::default()).await.unwrap_err();

@@ -1,16 +1,16 @@
-//! Memories brought into a conversation.
+//! Recall of memories into a conversation.
 //!
 //! # Model
 //! A [`Recaller`] is the companion of a session. With the user's prompt it ranks all memories and
-//! puts in what it is sure of; rules that the work at hand triggers come first. What it is not sure
-//! of, a small model may choose from, beside the conversation: its choice goes in with the next tool
-//! results, or not at all. What goes in is checked against the working tree and shown as data.
+//! shows those above the bar; rules that the work at hand triggers come first. From the others a
+//! small model may choose, beside the conversation: its choice goes in with the next tool results,
+//! or not at all. Shown memories are checked against the working tree and shown as data.
 //!
 //! It never holds the conversation up: without a model, with a slow one, with a broken directory or
-//! a slow disk, the request leaves without what is missing.
+//! a slow disk, the request leaves without the missing memories.
 //!
 //! # Not here
-//! Ranking, and which memories go in with which reasons: `dormouse-recall`.
+//! Ranking, and the plan with its reasons: `dormouse-recall`.
 
 mod library;
 mod select;
@@ -34,17 +34,17 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The conversation waits no longer than this for what the disk has.
+/// Timeout of a look at the disk. A scan takes milliseconds; a user notices a second.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// A conversation without memories.
+/// Conversation that has no memories yet.
 static NOTHING_SEEN: dormouse_recall::Seen = dormouse_recall::Seen {
     surfaced: BTreeSet::new(),
     bytes: 0,
     read: BTreeSet::new(),
 };
 
-/// The companion of a session that brings memories in.
+/// Companion of a session that shows memories.
 #[derive(Clone, Debug)]
 pub struct Recaller {
     inner: Arc<Inner>,
@@ -57,24 +57,24 @@ struct Inner {
     turn: Mutex<Turn>,
 }
 
-/// What is known within a turn.
+/// State of a turn.
 #[derive(Debug, Default)]
 struct Turn {
-    /// Which turn it is; what belongs to an earlier one comes too late.
+    /// Number of the turn; results of an earlier one come too late.
     number: u64,
     prompt: String,
     work: Work,
-    /// The small model's choices, one a directory, as far as they are.
+    /// Choices of the small model, one a directory, as far as they are asked for.
     selections: Vec<Selection>,
-    /// What was decided in this turn, for people.
+    /// Decisions of this turn, for people.
     last: Option<Surfacing>,
-    /// Memories of this turn with their text, to see whether they were of use.
+    /// Memories of this turn with their text, to detect their use.
     shown: Vec<(SafePath, String)>,
     calls: Vec<String>,
 }
 
 impl Recaller {
-    /// The companion of one session.
+    /// Companion of one session.
     pub fn new(keeper: Arc<Keeper>) -> Self {
         let library = Library::of_session(&keeper);
         let turn = Mutex::default();
@@ -87,17 +87,17 @@ impl Recaller {
         }
     }
 
-    /// What was decided in this turn, with the reasons.
+    /// Decisions of this turn, with the reasons.
     pub fn last(&self) -> Option<Surfacing> {
         self.inner.turn().last.clone()
     }
 
-    /// The answer is there: notes which of the memories shown were of use. Ranking and forgetting
-    /// are fed by it.
+    /// Records which of the shown memories were of use, once the answer is there. Ranking and
+    /// forgetting are fed by it.
     pub fn answered(&self, answer: &str) {
         let (shown, prompt, calls) = {
             let mut turn = self.inner.turn();
-            // Taken: an answer counts once.
+            // Taken, because an answer counts once.
             let shown = std::mem::take(&mut turn.shown);
             (shown, turn.prompt.clone(), turn.calls.clone())
         };
@@ -153,8 +153,8 @@ impl Companion for Recaller {
     }
 
     fn on_end(&self) {
-        // What the small model has not said by now comes too late: it was not shown and does not
-        // count as shown.
+        // A choice that the small model has not made by now comes too late: it was not shown and
+        // does not count as shown.
         let mut turn = self.inner.turn();
         turn.number += 1;
         turn.selections.clear();
@@ -165,8 +165,8 @@ impl Companion for Recaller {
     }
 }
 
-/// Looks at disks where it holds nobody up. What takes too long does not go in and does not count as
-/// shown; a panic is no memory.
+/// Looks at disks on the blocking pool. On timeout or panic nothing is injected and nothing is
+/// recorded as shown.
 fn beside(
     inner: Arc<Inner>,
     number: u64,
@@ -179,6 +179,7 @@ fn beside(
             return Vec::new();
         };
         let mut turn = inner.turn();
+        // The turn ended meanwhile: the result belongs to a prompt that was answered already.
         if turn.number != number {
             return Vec::new();
         }
@@ -193,7 +194,7 @@ fn beside(
     })
 }
 
-/// The input of a call; null if it is none.
+/// Input of a call; null if it has none.
 fn input_of(call: &ToolCall) -> Value {
     let block: Value = serde_json::from_slice(call.block.bytes()).unwrap_or_default();
     block.get("input").cloned().unwrap_or_default()
@@ -204,7 +205,7 @@ impl Inner {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What goes in with the prompt; the small model is asked about the rest.
+    /// Memories to show with the prompt; the small model is asked about the others.
     fn prompted(&self, number: u64, seen: &Seen) -> Vec<Shown> {
         let settings = self.keeper.settings();
         let (prompt, work) = {
@@ -225,6 +226,7 @@ impl Inner {
             shown.append(&mut found.shown);
             if let Some(selection) = self.ask_selector(found, &prompt) {
                 let mut turn = self.turn();
+                // Asked for a prompt that is no longer the present one.
                 if turn.number == number {
                     turn.selections.push(selection);
                 }
@@ -233,7 +235,7 @@ impl Inner {
         shown
     }
 
-    /// What goes in with tool results: rules for the work, and the small model's choice.
+    /// Memories to show with tool results: rules for the work, and the small model's choice.
     fn worked(&self, seen: &Seen, moved: bool) -> Vec<Shown> {
         let settings = self.keeper.settings();
         if !settings.switch(keys::RECALL).is_on() {
@@ -267,6 +269,7 @@ impl Inner {
             let surfacing = plan_selected(&request, &selected);
             shown.extend(self.show(&shelf, &surfacing, &settings));
         }
+        // Rules were matched against the same work before; matching again would find the same.
         let shelves = if moved {
             self.library.shelves.clone()
         } else {
@@ -287,7 +290,7 @@ impl Inner {
         shown
     }
 
-    /// Checks and renders what was picked, and notes the decision.
+    /// Checks and renders the picked memories, and records the decision.
     fn show(&self, shelf: &Shelf, surfacing: &Surfacing, settings: &Settings) -> Vec<Shown> {
         let Library { system, tree, .. } = &self.library;
         let (shown, _) = shelf.show(system, tree, surfacing, settings);
@@ -330,7 +333,7 @@ fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// The limits, where some memories go in already at this moment.
+/// Limits, with some memories going in already at this moment.
 fn budgets(settings: &Settings, taken: usize) -> Budgets {
     Budgets {
         files: size(settings.get(keys::RECALL_FILES)).saturating_sub(taken),

@@ -1,4 +1,4 @@
-//! The small model's choice, made beside the conversation.
+//! Choice of the small model, made beside the conversation.
 
 use super::Brought;
 use super::shelf::Shelf;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// A choice that is being made, or was.
+/// Choice that is being made, or was.
 #[derive(Debug)]
 pub(super) struct Selection {
     shelf: Shelf,
@@ -25,7 +25,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Whether the model has chosen.
+    /// True once the model has chosen.
     pub(super) fn is_ready(&mut self) -> bool {
         if self.chosen.is_none() {
             self.chosen = self.answer.try_recv().ok();
@@ -39,9 +39,10 @@ impl Selection {
 }
 
 /// Asks the small model, if there is one and the day's budget allows it. Dropping the selection drops
-/// the answer; a fault of the model is no choice, and the ranker's own picks are in already.
+/// the answer; a fault of the model is no choice, and the ranker's own picks are shown already.
 pub(super) fn ask(keeper: &Arc<Keeper>, found: Brought, prompt: &str) -> Option<Selection> {
     let (most, candidates) = (found.room, found.surfacing.candidates);
+    // Without a runtime no answer could arrive.
     let runtime = tokio::runtime::Handle::try_current().ok()?;
     if most == 0 || keeper.background_model().is_err() {
         return None;
@@ -93,7 +94,7 @@ async fn answer(keeper: &Keeper, request: &SelectorRequest, limit: Duration) -> 
     let most = keeper.settings().get(keys::RECALL_SELECTOR_TOKENS);
     let mut params = Params::new(&model.small, most).ok()?;
     let capabilities = model.model.capabilities(&model.small);
-    // Where the provider cannot hold the model to a schema, the answer is read leniently.
+    // If the provider cannot enforce a schema, the answer is read leniently.
     if let Ok(schema) = features::json_schema(&request.schema, &capabilities) {
         params = params.with(schema);
     }

@@ -1,4 +1,12 @@
-//! One directory that is recalled from.
+//! Shelf: one directory that is recalled from.
+//!
+//! # Model
+//! It keeps the last scan of its directory, so that the next prompt pays only for files that
+//! changed. Finding ranks with earlier use as a small bonus; showing reads, checks and renders the
+//! picked files.
+//!
+//! # Not here
+//! The cache on disk (`dormouse-memdir`); the choice of memories (`dormouse-recall`).
 
 use super::library::Shown;
 use crate::tree::TreeFacts;
@@ -19,9 +27,10 @@ use dormouse_system::{OptionalFile as _, System};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How much having been of use counts among memories that fit about equally well.
+/// Share by which earlier use can change a score. Small, so that it only decides between memories
+/// that fit about equally well.
 const USE_BONUS: f32 = 0.05;
-/// More of what happened to memories is not read.
+/// Most bytes of usage records that are read; twice what a full book has.
 const MOST_USAGE: u64 = 4 * 1024 * 1024;
 
 /// Happenings to memories, in the private directory's own folder.
@@ -45,7 +54,7 @@ pub enum Owner {
     Team,
 }
 
-/// A directory. Clones share what was found out about it.
+/// Memory directory with its last scan. Clones share the scan.
 #[derive(Clone, Debug)]
 pub(super) struct Shelf {
     dir: MemoryDir,
@@ -54,15 +63,17 @@ pub(super) struct Shelf {
     kept: Arc<Mutex<Option<Kept>>>,
 }
 
-/// The last scan: the next one reads only what changed since.
+/// Last scan: the next one reads only files that changed since.
 #[derive(Debug)]
 struct Kept {
     scan: Scan,
-    /// The memories that some work triggers.
+    /// Memories that some work triggers.
     triggered: Vec<Card>,
 }
 
 impl Kept {
+    /// Takes the triggered cards over if nothing changed, since decoding thousands of cards costs
+    /// time.
     fn new(scan: Scan, before: Option<(Vec<Card>, bool)>) -> Self {
         let unchanged = scan.read == 0 && scan.outdated == 0;
         let triggered = match before {
@@ -97,7 +108,8 @@ impl Kept {
             });
             cards.push(card);
         }
-        // Of equals by path: a process with an index and one without know the files by other numbers.
+        // The bonus may have changed the order. Of equals by path: a process with an index and one
+        // without know the files by other numbers.
         hits.sort_by(|a, b| {
             let better = b.score.total_cmp(&a.score);
             better.then_with(|| a.path.cmp(&b.path))
@@ -131,6 +143,7 @@ impl Shelf {
     /// Looks at all memories as they are now.
     fn look<T>(&self, look: impl FnOnce(&Kept) -> T) -> Result<T, MemdirError> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // Taken, so that a failed scan is not kept and the next look starts anew.
         let now = match kept.take() {
             Some(Kept { scan, triggered }) => {
                 let unchanged = scan.read == 0 && scan.outdated == 0;
@@ -142,10 +155,11 @@ impl Shelf {
     }
 
     /// Writes the index anew if so much changed that it is worth it. Reads everything: to be called
-    /// where nobody waits.
+    /// when no request waits.
     pub(super) fn refresh(&self) {
         let worth =
             |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.scan.wants_rewrite());
+        // Released before the long scan: the next prompt needs the lock.
         if !worth(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
             return;
         }
@@ -159,13 +173,14 @@ impl Shelf {
         self.dir.root().join(path.as_path()).display().to_string()
     }
 
-    /// A file of this directory, by the name it has elsewhere.
+    /// File of this directory, by the absolute path it has in the conversation.
     fn own(&self, name: &str) -> Option<SafePath> {
         let inside = Path::new(name).strip_prefix(self.dir.root()).ok()?;
         SafePath::parse(inside.to_str()?).ok()
     }
 
-    /// What the conversation has of this directory, with what goes in at this moment.
+    /// Memory of this directory that the conversation has, with the memories that go in at this
+    /// moment.
     pub(super) fn seen(&self, seen: &SeenByModel, now: &[Shown]) -> Seen {
         let now = now.iter().flat_map(|shown| &shown.injection.memories);
         let before = seen.memories.iter().map(|(name, bytes)| (name, *bytes));
@@ -185,7 +200,7 @@ impl Shelf {
         }
     }
 
-    /// The best memories for a prompt, and what is known of them and of those with triggers.
+    /// Best memories for a prompt, with the cards of these and of those with triggers.
     pub(super) fn find(
         &self,
         prompt: &str,
@@ -196,7 +211,7 @@ impl Shelf {
         self.look(|kept| kept.find(prompt, top, now, &usage))
     }
 
-    /// The memories that some work triggers.
+    /// Memories that some work triggers.
     pub(super) fn with_triggers(&self) -> Result<Vec<Card>, MemdirError> {
         self.look(|kept| kept.triggered.clone())
     }
@@ -230,6 +245,7 @@ impl Shelf {
             .iter()
             .filter_map(|pick| Some((pick.path.clone(), self.dir.read(&pick.path).ok()??)));
         let read: Vec<(SafePath, StoredFile)> = read.collect();
+        // One walk over the tree for all of them.
         let all: Vec<_> = read
             .iter()
             .flat_map(|(_, file)| claims_of(&file.text()))

@@ -14,6 +14,7 @@ mod extraction;
 mod extraction_faults;
 mod faults;
 mod kit;
+mod pages;
 mod recall;
 mod recall_limits;
 mod selector;

@@ -2,7 +2,7 @@
 //! slow the machine is.
 
 use crate::kit::{Kit, fragments, surfaced, topic, turn};
-use dormouse_context::compaction::Outcome;
+use dormouse_context::compaction::CompactionOutcome;
 use dormouse_engine::CompactWish;
 use dormouse_testkit_model::{Answer, Expect, Script};
 use pretty_assertions::assert_eq;
@@ -62,7 +62,7 @@ async fn a_memory_that_fits_goes_in_with_the_prompt_and_is_recorded_as_it_was_se
     assert!(shown[0].starts_with("<system-reminder>"), "{shown:?}");
     assert!(shown[0].contains("Memory (saved today): "), "{shown:?}");
     assert_eq!(surfaced(&session), ["deploys.md"]);
-    // What the log has is what was sent.
+    // The log has exactly the text that was sent.
     let sent = kit.talk.asked().remove(0).to_string();
     assert!(sent.contains(&serde_json::to_string(&shown[0]).unwrap()));
 }
@@ -87,7 +87,10 @@ async fn it_goes_in_once_also_after_a_restart_and_again_after_a_compaction() {
         "<summary>\n1. Primary request and intent: when the billing service is deployed.\n</summary>",
     )));
     let outcome = session.compact(CompactWish::default()).await.unwrap();
-    assert!(matches!(outcome, Outcome::Compacted { .. }), "{outcome:?}");
+    assert!(
+        matches!(outcome, CompactionOutcome::Compacted { .. }),
+        "{outcome:?}"
+    );
     assert_eq!(surfaced(&session), Vec::<String>::new());
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
     assert_eq!(

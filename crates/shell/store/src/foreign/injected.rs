@@ -1,23 +1,26 @@
-//! What of a user's message the host put there.
+//! Separates the host's additions in a user's message from the user's words.
 //!
 //! # Model
-//! Hosts wrap what they add into tags of their own, begin it with a heading of their own, or put it
-//! before a heading under which the user's words stand. In doubt a text in tags is the host's: what
-//! the user meant to say is seldom nothing but an element.
+//! Hosts wrap their additions into tags of their own, begin them with a heading of their own, or
+//! put them before a heading under which the user's words stand. In doubt a text in tags is the
+//! host's: a user's message is seldom nothing but an element.
+//!
+//! # Not here
+//! Secrets and instructions inside the text: `dormouse-guard`.
 
 use dormouse_core::block::{Block, BlockKind};
 
-/// Headings that begin what the host says.
+/// Headings that begin a text written by the host.
 const HOSTS: [&str; 3] = [
     "# AGENTS.md instructions",
     "# Instructions from AGENTS.md",
     "Another language model started to solve this problem",
 ];
 
-/// The heading that an editor puts over what the user typed.
+/// The heading that an editor puts over the user's words.
 const REQUEST: &str = "## My request for Codex:";
 
-/// Wrappers that are the host's even when their end is missing.
+/// Wrappers that are the host's even when their end is missing, as in a text that was cut off.
 const WRAPPERS: [&str; 8] = [
     "environment_context",
     "user_instructions",
@@ -29,13 +32,14 @@ const WRAPPERS: [&str; 8] = [
     "subagent_notification",
 ];
 
-/// Divides the blocks of a message into what the host put there and what the user said.
+/// Divides the blocks of a message into the host's and the user's.
 pub(super) fn divide_blocks(blocks: Vec<Block>) -> (Vec<Block>, Vec<Block>) {
     let (mut hosts, mut own) = (Vec::new(), Vec::new());
     for block in blocks {
         let text = block.readable_text().unwrap_or_default();
         if block.kind() != BlockKind::Text {
             own.push(block);
+        // A label beside an image is the client's, and of no use without its file.
         } else if !is_label(&text) {
             match divide(&text) {
                 (host, _) if host.trim().is_empty() => own.push(block),
@@ -49,15 +53,16 @@ pub(super) fn divide_blocks(blocks: Vec<Block>) -> (Vec<Block>, Vec<Block>) {
     (hosts, own)
 }
 
-/// Whether a text is but the name of the image beside it.
+/// True if a text is only the name of the image beside it; such blocks are dropped.
 fn is_label(text: &str) -> bool {
     let text = text.trim();
     text == "</image>"
         || text.starts_with("<image") && text.find('>').is_some_and(|at| at + 1 == text.len())
 }
 
-/// Divides a text into what the host put there and what the user said, each perhaps empty.
+/// Divides a text into the host's part and the user's, each perhaps empty.
 fn divide(text: &str) -> (&str, &str) {
+    // Before the tags: the text above the heading may itself hold unclosed ones.
     if let Some(at) = text.find(REQUEST) {
         return (&text[..at], text[at + REQUEST.len()..].trim());
     }
@@ -65,6 +70,7 @@ fn divide(text: &str) -> (&str, &str) {
     if HOSTS.iter().any(|host| begin.starts_with(host)) {
         return (text, "");
     }
+    // Several elements may follow each other before the user's words begin.
     let mut rest = begin;
     while let Some(after) = behind_element(rest) {
         rest = after.trim_start();
@@ -72,16 +78,17 @@ fn divide(text: &str) -> (&str, &str) {
     text.split_at(text.len() - rest.len())
 }
 
-/// What follows the element that a text begins with.
+/// The text behind the element that a text begins with; `None` if it begins with none.
 fn behind_element(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('<')?;
     let (tag, content) = inner.split_once('>')?;
     let name = tag.split_whitespace().next()?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':');
+    // `a < b and c > d` is the user's arithmetic, not a tag.
     if !name.chars().all(is_name) {
         return None;
     }
-    // Some hosts close with the whole of what they opened with.
+    // Some hosts close with the whole of the opening tag, attributes included.
     let ends = [format!("</{tag}>"), format!("</{name}>")];
     let close = ends
         .iter()

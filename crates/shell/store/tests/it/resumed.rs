@@ -2,7 +2,7 @@
 //! log gives, whatever was rewound on the way.
 
 use crate::kit::{LOG, draft, says, session};
-use dormouse_context::compact::{Compaction, SummaryPlace};
+use dormouse_context::boundary::{Compaction, SummaryPlace};
 use dormouse_context::conversation::Conversation;
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::target::Target;

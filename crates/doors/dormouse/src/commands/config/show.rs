@@ -9,8 +9,8 @@ use crate::output::{Out, Report, figures};
 use crate::remark::words;
 use dormouse_config::ConfigIssue;
 use dormouse_core::settings::{
-    Entry, EnvName, Given, Kind, Origin, Setting, Settings, Switch, Trust, Value, all_settings,
-    find_setting, nearest_key,
+    EnvName, Given, Kind, Origin, ResolvedSetting, Setting, Settings, Switch, Trust, Value,
+    all_settings, find_setting, nearest_key,
 };
 use dormouse_host::{Loaded, Places, Remark, SettingsFile, SourceState};
 use serde::{Serialize, Serializer};
@@ -321,7 +321,7 @@ pub(super) fn readable(value: &Value) -> String {
 }
 
 impl<'a> Row<'a> {
-    fn of(entry: &'a Entry, settings: &Settings) -> Self {
+    fn of(entry: &'a ResolvedSetting, settings: &Settings) -> Self {
         let switch =
             (entry.setting.kind == Kind::Flag).then(|| settings.switch_named(entry.setting.key));
         let ignored = entry.ignored.iter();

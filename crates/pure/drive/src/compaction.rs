@@ -6,16 +6,16 @@ use crate::command::{CommandId, CompactWish, Reply};
 use crate::driver::Driver;
 use crate::effect::{HookPoint, Work};
 use crate::error::DriveError;
-use crate::input::{HookAnswer, Outcome as Ended};
+use crate::input::{EffectOutcome, HookAnswer};
+use crate::layers::{Job, Then};
 use crate::notice::Notice;
 use crate::outbox::{AskFor, NotesFor, Running};
-use crate::tidy::{Job, Then};
 use crate::turn::Phase;
 use dormouse_ask::{Failure, FailureKind, Request as ModelRequest, Response};
 use dormouse_context::breaker::{Allowed, Breaker, ModelPart};
 use dormouse_context::compaction::{
-    Answer, Ask, AskFailure, AskForm, CompactionJob, Effect as Step, Event, JobContext, Outcome,
-    Request, RestoredPart, Scope, compact_instructions,
+    Ask, AskFailure, AskForm, CompactionJob, CompactionOutcome, Effect as Step, Event, JobContext,
+    Request, RestoredPart, Scope, SummaryAnswer, compact_instructions,
 };
 use dormouse_context::fork::Fork;
 use dormouse_context::layers::Moment;
@@ -248,7 +248,7 @@ impl Driver {
         match self.job.take() {
             Some(Job::Compact(run)) => {
                 let answer = match answer {
-                    Ok(response) => Ok(Answer {
+                    Ok(response) => Ok(SummaryAnswer {
                         cut_off: response.stop_reason.is_cut_off(),
                         blocks: response.blocks,
                     }),
@@ -261,9 +261,9 @@ impl Driver {
         }
     }
 
-    pub(crate) fn hooks_ran(&mut self, outcome: Ended) {
+    pub(crate) fn hooks_ran(&mut self, outcome: EffectOutcome) {
         let answer = match outcome {
-            Ended::HooksRan(answer) => answer,
+            EffectOutcome::HooksRan(answer) => answer,
             _ => HookAnswer::default(),
         };
         match self.job.take() {
@@ -277,9 +277,9 @@ impl Driver {
         }
     }
 
-    pub(crate) fn restored(&mut self, outcome: Ended) {
+    pub(crate) fn restored(&mut self, outcome: EffectOutcome) {
         let (parts, prefix) = match outcome {
-            Ended::Restored { parts, prefix } => (parts, prefix),
+            EffectOutcome::Restored { parts, prefix } => (parts, prefix),
             _ => (Vec::new(), None),
         };
         match self.job.take() {
@@ -323,7 +323,7 @@ impl Driver {
         }
     }
 
-    fn compaction_over(&mut self, run: Box<CompactRun>, outcome: Outcome) {
+    fn compaction_over(&mut self, run: Box<CompactRun>, outcome: CompactionOutcome) {
         let manual = run.trigger == Trigger::Manual;
         if let Err(error) = self.compaction_ended(manual, &outcome, run.prefix.clone()) {
             self.fail_turn(error.clone());
@@ -335,8 +335,8 @@ impl Driver {
         self.compaction_then(run.then, outcome);
     }
 
-    pub(crate) fn compaction_then(&mut self, then: Then, outcome: Outcome) {
-        let compacted = matches!(outcome, Outcome::Compacted { .. });
+    pub(crate) fn compaction_then(&mut self, then: Then, outcome: CompactionOutcome) {
+        let compacted = matches!(outcome, CompactionOutcome::Compacted { .. });
         match then {
             Then::Reply(reply) => self.reply_stored(reply, Ok(Reply::Compacted(outcome))),
             Then::Tidy if !compacted => self.stop_tidying(),
@@ -356,11 +356,11 @@ impl Driver {
     pub(crate) fn compaction_ended(
         &mut self,
         manual: bool,
-        outcome: &Outcome,
+        outcome: &CompactionOutcome,
         prefix: Option<Arc<RenderedPrefix>>,
     ) -> Result<(), DriveError> {
         match outcome {
-            Outcome::Compacted {
+            CompactionOutcome::Compacted {
                 kind,
                 before,
                 after,
@@ -386,14 +386,16 @@ impl Driver {
                     without_model: model_failed.clone(),
                 });
             }
-            Outcome::NoProgress { why, asked } => {
+            CompactionOutcome::NoProgress { why, asked } => {
                 self.tell(Notice::NotCompacted { why: why.clone() });
                 // A user may try again at will; only automatic attempts are limited.
                 if !manual {
                     self.no_progress(*asked)?;
                 }
             }
-            Outcome::Blocked(why) | Outcome::Nothing(why) | Outcome::NotWritten(why) => {
+            CompactionOutcome::Blocked(why)
+            | CompactionOutcome::Nothing(why)
+            | CompactionOutcome::NotWritten(why) => {
                 self.tell(Notice::NotCompacted { why: why.clone() });
             }
         }

@@ -5,13 +5,13 @@
 
 use crate::clearing::ClearRun;
 use crate::command::CommandId;
-use crate::compact::CompactRun;
+use crate::compaction::CompactRun;
 use crate::config::Role;
 use crate::driver::Driver;
 use crate::error::DriveError;
 use crate::notice::Notice;
-use crate::provider::ProviderRun;
 use crate::refold::{PrefixRun, Refold};
+use crate::server_edits::ProviderRun;
 use dormouse_ask::Failure;
 use dormouse_context::compaction::{Request, Scope};
 use dormouse_context::layers::{

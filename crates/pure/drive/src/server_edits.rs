@@ -7,12 +7,12 @@ use crate::driver::Driver;
 use crate::effect::{HookPoint, Work};
 use crate::error::DriveError;
 use crate::input::HookAnswer;
+use crate::layers::{Job, Then};
 use crate::notice::Notice;
 use crate::outbox::{AskFor, Running};
-use crate::tidy::{Job, Then};
 use dormouse_ask::{Failure, Feature, Request, Response, features};
 use dormouse_context::clear::server;
-use dormouse_context::compaction::{Outcome, provider_boundary};
+use dormouse_context::compaction::{CompactionOutcome, provider_boundary};
 use dormouse_context::fork::Fork;
 use dormouse_core::id::{BlockKey, Seq};
 use dormouse_core::record::{
@@ -116,7 +116,7 @@ impl Driver {
 
     pub(crate) fn provider_hooks_ran(&mut self, run: ProviderRun, hooks: HookAnswer) {
         if let Some(why) = hooks.blocked {
-            self.provider_over(Outcome::Blocked(why));
+            self.provider_over(CompactionOutcome::Blocked(why));
             return;
         }
         let wishes = hooks.instructions.join("\n");
@@ -132,7 +132,7 @@ impl Driver {
             Ok(asked) => asked,
             Err(why) => {
                 // Nothing was asked, so this is no failed attempt.
-                self.provider_over(Outcome::Nothing(why));
+                self.provider_over(CompactionOutcome::Nothing(why));
                 return;
             }
         };
@@ -161,7 +161,7 @@ impl Driver {
         answer: Result<Response, Failure>,
     ) {
         // Counts against the breaker: the provider was asked, and billed for it.
-        let failed = |why: String| Outcome::NoProgress { why, asked: true };
+        let failed = |why: String| CompactionOutcome::NoProgress { why, asked: true };
         let response = match answer {
             Ok(response) => response,
             Err(failure) => {
@@ -188,12 +188,12 @@ impl Driver {
                 self.job = Some(Job::Provider(Box::new(run)));
                 self.boundary_stored();
             }
-            Err(error) => self.provider_over(Outcome::NotWritten(error.to_string())),
+            Err(error) => self.provider_over(CompactionOutcome::NotWritten(error.to_string())),
         }
     }
 
     pub(crate) fn provider_committed(&mut self, run: &ProviderRun) {
-        self.provider_over(Outcome::Compacted {
+        self.provider_over(CompactionOutcome::Compacted {
             kind: BoundaryKind::Full,
             before: run.before,
             after: run.after,
@@ -201,7 +201,7 @@ impl Driver {
         });
     }
 
-    fn provider_over(&mut self, outcome: Outcome) {
+    fn provider_over(&mut self, outcome: CompactionOutcome) {
         self.job = None;
         match self.compaction_ended(false, &outcome, None) {
             Ok(()) => self.compaction_then(Then::Tidy, outcome),

@@ -12,7 +12,7 @@ use crate::config::Role;
 use crate::driver::Driver;
 use crate::effect::{SaveFile, SavePlace, Work};
 use crate::error::DriveError;
-use crate::input::Outcome;
+use crate::input::EffectOutcome;
 use crate::notice::Notice;
 use crate::outbox::{Running, SaveFor};
 use bytes::Bytes;
@@ -169,7 +169,7 @@ impl Driver {
         Ok(())
     }
 
-    pub(crate) fn results_saved(&mut self, outcome: Outcome) {
+    pub(crate) fn results_saved(&mut self, outcome: EffectOutcome) {
         self.files_saved(outcome);
         if let Err(error) = self.save_next(SaveFor::Results) {
             self.fail_turn(error);
@@ -178,7 +178,7 @@ impl Driver {
         self.round_maybe_over();
     }
 
-    pub(crate) fn round_saved(&mut self, outcome: Outcome) {
+    pub(crate) fn round_saved(&mut self, outcome: EffectOutcome) {
         self.files_saved(outcome);
         match self.save_next(SaveFor::Round) {
             Ok(()) if self.results.is_empty() && !self.cancelling() => self.round_over(),
@@ -195,12 +195,12 @@ impl Driver {
     }
 
     /// Registers saved files. A result whose file failed is truncated in the message itself.
-    fn files_saved(&mut self, outcome: Outcome) {
+    fn files_saved(&mut self, outcome: EffectOutcome) {
         let Some(front) = self.results.front_mut() else {
             return;
         };
         let result = match outcome {
-            Outcome::Saved(result) => result,
+            EffectOutcome::Saved(result) => result,
             _ => Err((0, "the write was ended by the host".to_owned())),
         };
         match result {
