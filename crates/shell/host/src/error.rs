@@ -17,7 +17,7 @@ use dormouse_system::FileError;
 use std::error::Error;
 use std::path::PathBuf;
 
-/// Why a service fails.
+/// Reason why a service fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
@@ -72,7 +72,7 @@ pub enum HostError {
     AmbiguousEntry {
         /// The beginning that was given.
         id: String,
-        /// How many entries it fits.
+        /// Entries that it fits, counted.
         count: usize,
     },
     /// The beginning of an id fits several items.
@@ -86,7 +86,7 @@ pub enum HostError {
     TooManyFiles {
         /// The folder, as it was named.
         path: PathBuf,
-        /// How many files it has.
+        /// Files that it has, counted.
         count: usize,
     },
     /// A dream changed nothing.
@@ -110,7 +110,7 @@ pub enum HostError {
     /// A transcript is shorter than the line that was asked for.
     #[error("`{}` has no line {line}", file.display())]
     NoLine {
-        /// The transcript.
+        /// Path of the transcript.
         file: PathBuf,
         /// The line that was asked for.
         line: u64,
@@ -120,7 +120,7 @@ pub enum HostError {
     /// A transcript has fewer requests than were asked for.
     #[error("`{}` has no request {number}", file.display())]
     NoRequest {
-        /// The transcript.
+        /// Path of the transcript.
         file: PathBuf,
         /// The request that was asked for.
         number: usize,
@@ -130,7 +130,7 @@ pub enum HostError {
     /// A transcript has no record of this id.
     #[error("`{}` has no record {id}", file.display())]
     NoRecord {
-        /// The transcript.
+        /// Path of the transcript.
         file: PathBuf,
         /// The id that was asked for.
         id: RecordId,
@@ -173,7 +173,7 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// Whether it says that there is no memory here on purpose.
+    /// Set if it says that there is no memory here on purpose.
     pub const fn is_off(&self) -> bool {
         matches!(
             self,

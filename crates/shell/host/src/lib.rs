@@ -35,8 +35,8 @@ pub use memories::{
     FileDiff, FileLeftOut, Finding, Forgotten, HistoryList, ImportAsk, ImportReport, InboxList,
     IndexMended, IndexMending, IndexState, Instruction, Kept, LeftOutside, ListFilter,
     MemoryCounts, MemoryDraft, MemoryEdited, MemoryList, MemoryRow, MemoryShown, MemoryStatus,
-    Moved, NameError, NewMemoryText, PromptSection, Purge, Remembered, Spending, ToolAnswer,
-    Undone, WaitingItem,
+    Moved, NameError, NewMemoryText, PromptSection, Purge, Remedy, Remembered, Spending,
+    ToolAnswer, Undone, WaitingItem,
 };
 pub use place::Which;
 pub use prompt::{Point, PromptAt, PromptRewrite, PromptSegment, PromptView};

@@ -78,7 +78,7 @@ pub struct PromptSegment {
     pub source: String,
     /// The reason why it is not simply what was said.
     pub why: Option<String>,
-    /// The block itself.
+    /// The block as it is sent.
     pub block: Block,
 }
 

@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 pub struct ContextWindow {
     /// Tokens of the prompt.
     pub used_tokens: Tokens,
-    /// Whether they were measured or estimated.
+    /// Origin of the figure: measured or estimated.
     pub basis: Basis,
     /// The model they are counted for.
     pub model: String,
-    /// The model's window.
+    /// The model's window, in tokens.
     pub window: Tokens,
     /// The rule that decided about the window.
     pub window_from: &'static str,
@@ -40,7 +40,7 @@ pub struct ContextWindow {
     pub percent_left: u8,
     /// `ok`, `warning`, `error`, `compact` or `blocked`.
     pub gauge: &'static str,
-    /// Whether compactions begin by themselves.
+    /// Set if compactions begin by themselves.
     pub auto_compact: bool,
     /// Tokens by what they are.
     pub categories: BTreeMap<Category, Tokens>,

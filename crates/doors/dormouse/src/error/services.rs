@@ -3,7 +3,7 @@
 use super::{Exit, Failure, UserError};
 use dormouse_host::{CredentialIn, DreamError, HostError, NameError, NoPlace, WriteError};
 
-/// How many candidates an error names: more are no help on a screen.
+/// Candidates that an error names at most: more are no help on a screen.
 const MOST_NAMED: usize = 8;
 
 impl From<HostError> for Failure {
