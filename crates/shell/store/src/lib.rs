@@ -1,24 +1,4 @@
-//! Logs, blobs and sessions on disk.
-//!
-//! # Model
-//! A session is a log: a file of lines that only grows, with one writer and any number of readers.
-//! Content too large for a line lies beside it as a blob under its hash. Every other question about
-//! sessions (live records, usage, the list of sessions) is answered from the log.
-//!
-//! # Responsibilities
-//! - Reading leniently, with a report of skipped lines ([`LogFile`], [`ReadLog`]).
-//! - Resuming at a cost that grows with the live part, not with the file ([`LogFile::resume`]).
-//! - Appending so that a crash loses at most the record being written ([`LogWriter`]).
-//! - Fast scans that build no records ([`scan_usage`], [`summarise`]).
-//! - Reading transcripts of Codex and pi ([`LogFile::read_foreign`], [`import`]).
-//! - Searching the transcripts of several tools ([`search_transcripts`]).
-//! - The layout on disk ([`ProjectFolder`], [`discover()`]), and files without a reference
-//!   ([`survey()`], [`plan_gc`], [`collect`]).
-//!
-//! # Not here
-//! A record's effect on the prompt: the context engine's business; the store hands it values.
-//! Asynchrony: every call blocks, so a caller with an event loop uses a blocking pool. Deciding
-//! when to append or to write a checkpoint: `dormouse-drive`.
+#![doc = include_str!("../README.md")]
 
 mod after;
 mod blobs;

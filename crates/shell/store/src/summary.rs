@@ -10,11 +10,14 @@
 use crate::issue::{Issues, Trouble};
 use crate::lines::Line;
 use crate::log_file::{LogFile, ReadError, is_object};
+use dormouse_core::fragment::record::{RecordFields, origin_of, speaker};
+use dormouse_core::fragment::{Speaker, sent};
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::json::{Flag, Number, OrElse, Text};
 use dormouse_core::record::LineError;
 use dormouse_core::units::{Millis, Tokens};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashSet};
 
@@ -98,6 +101,12 @@ struct SummaryLine<'a> {
     is_compact_summary: Flag,
     #[serde(default)]
     is_api_error_message: Flag,
+    #[serde(default)]
+    tool_use_result: Option<IgnoredAny>,
+    #[serde(default, rename = "sourceToolUseID")]
+    source_tool_use_id: Option<IgnoredAny>,
+    #[serde(borrow, default)]
+    origin: Option<&'a RawValue>,
     #[serde(borrow, default)]
     custom_title: Text<'a>,
     #[serde(borrow, default)]
@@ -213,8 +222,20 @@ fn take(
         (Some("user"), _) => {
             // Clients write reminders and summaries in the user's name; a title of one would
             // mislead.
-            let by_machine = line.is_meta.0 || line.is_compact_summary.0;
-            if let Some(text) = human_text(line).filter(|_| !by_machine) {
+            let origin = line.origin.and_then(|raw| origin_of(raw.get()));
+            let fields = RecordFields {
+                role: "user",
+                kind: "user",
+                is_meta: line.is_meta.0,
+                is_summary: line.is_compact_summary.0,
+                is_api_error: line.is_api_error_message.0,
+                is_from_tool: line.tool_use_result.is_some() || line.source_tool_use_id.is_some(),
+                origin: origin.as_deref(),
+                ..RecordFields::default()
+            };
+            let by_user = speaker(&fields) == Speaker::User;
+            let text = human_text(line).filter(|_| by_user).map(|text| sent(&text));
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
                 summary.human_messages += 1;
                 if titles.said.is_none() {
                     titles.said = title(&text);

@@ -1,11 +1,11 @@
 //! Recall from a prompt to the fragment in the conversation, on real memories.
 
 use crate::material;
+use dormouse_core::fragment::has_boundary;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::card::Card;
 use dormouse_memory::snapshot::StoredFile;
-use dormouse_recall::neutral::has_boundary;
 use dormouse_recall::render::{Caps, is_recalled_fragment, render};
 use dormouse_recall::selector::{self, Selection};
 use dormouse_recall::usage::{self, Aftermath, Book, Event};

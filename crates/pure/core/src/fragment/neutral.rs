@@ -1,73 +1,18 @@
 //! Text that cannot be taken for anything but text.
 //!
 //! # Model
-//! A memory is data. What in it looks like the frame it is shown in, like a turn of the conversation
-//! or like a call of a tool is changed in one visible character, so that a reader still sees what
-//! was meant and a model takes it for what it is. Other markup stays: memories are about code.
+//! A memory is data. Parts of it that look like the frame it is shown in, like a turn of the
+//! conversation or like a call of a tool are changed in one visible character, so that a reader
+//! still sees what was meant and a model takes it for what it is. Other markup stays: memories are
+//! about code.
 //!
 //! Tags are recognised in any case, with blanks, and with characters inside that cannot be seen.
 
-/// Names of tags that mean something to a client or a model.
-const BOUNDARIES: [&str; 39] = [
-    "analysis",
-    "answer",
-    "assistant",
-    "bash-input",
-    "bash-stderr",
-    "bash-stdout",
-    "candidates",
-    "command-args",
-    "command-message",
-    "command-name",
-    "conversation",
-    "conversation-summary",
-    "current_notes",
-    "developer",
-    "evidence",
-    "function",
-    "human",
-    "instructions",
-    "invoke",
-    "local-command-stderr",
-    "local-command-stdout",
-    "memory",
-    "messages",
-    "parameter",
-    "parameters",
-    "persisted-output",
-    "private",
-    "prompt",
-    "query",
-    "reasoning",
-    "result",
-    "summary",
-    "system",
-    "task-notification",
-    "think",
-    "thinking",
-    "tool",
-    "user",
-    "user-messages",
-];
+use super::table::{self, BEGINNINGS, MEMORY_HEAD, REMINDER, ROLES};
+use super::tag::{is_hidden, is_invisible, is_joiner, opens_tag};
+use super::{Place, Wrapper};
 
-/// Beginnings of such names.
-const BEGINNINGS: [&str; 7] = [
-    "system-",
-    "system_",
-    "function_",
-    "tool_",
-    "tool-",
-    "redacted_",
-    "user-prompt-",
-];
-
-/// Roles that begin a turn when they stand at the beginning of a line.
-const ROLES: [&str; 6] = ["human", "assistant", "system", "developer", "ai", "tool"];
-
-/// Beginnings of lines that only the frame of a memory has.
-const FRAME: &str = "memory (saved ";
-
-/// A name of a tag is not longer than this.
+/// Letters of a tag's name that are compared: no name of the table is longer.
 const LONGEST_NAME: usize = 40;
 
 /// The text with everything that could be taken for a boundary taken apart.
@@ -96,7 +41,7 @@ pub fn one_line(text: &str, most: usize) -> String {
 
 /// A neutral text that was cut, without the tag that the cut made of a longer name: half of
 /// `<systematic>` is `<system`.
-pub(super) fn without_half_tag(mut text: &str) -> &str {
+pub fn without_half_tag(mut text: &str) -> &str {
     while has_boundary(text) {
         // Only the last one can be new.
         let last = text.rfind(['<', '＜', '﹤', '[']).unwrap_or(0);
@@ -126,34 +71,53 @@ fn visible(text: &str) -> String {
     out
 }
 
-/// Joiners stay, because scripts and emoji need them; a tag is recognised in spite of them.
-fn is_invisible(letter: char) -> bool {
-    matches!(u32::from(letter),
-        0xAD | 0x180E | 0x200B | 0x200E | 0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0xFEFF
-        | 0xFFF9..=0xFFFB | 0xE_0000..=0xE_00FF)
+/// Whether a line looks like the beginning of a turn, or of another memory. Memories speak about
+/// the user, so `User:` is none.
+pub fn begins_turn(line: &str) -> bool {
+    let start = line_start(line);
+    let memory = MEMORY_HEAD.to_lowercase();
+    is_role(&start, |(_, in_memories)| *in_memories)
+        || start.starts_with(&memory)
+        || start.starts_with("[inst]")
+        || start.starts_with("inst]")
 }
 
-fn is_joiner(letter: char) -> bool {
-    matches!(u32::from(letter), 0x200C | 0x200D | 0xFE00..=0xFE0F | 0xE_0100..=0xE_01EF | 0x034F)
+/// Whether a line begins a turn in a text of the user's side: a role with a colon, as a heading or
+/// in brackets.
+pub(super) fn is_role_line(line: &str) -> bool {
+    let start = line_start(line);
+    let bare = line.trim();
+    let name = start.trim_end_matches(['*', '_', ' ', ']', ':', '#', '\n', '\r']);
+    let headed = bare.starts_with(['#', '[', '*', '|', '=']) && !start.is_empty();
+    let whole = |name: &str| ROLES.iter().any(|(role, _)| *role == name);
+    is_role(&start, |_| true) || (headed && whole(name))
 }
 
-/// Whether a line looks like the beginning of somebody's turn, or of another memory.
-fn begins_turn(line: &str) -> bool {
-    let line = line.trim_start_matches(|c: char| c.is_whitespace() || is_joiner(c));
-    let line = line.trim_start_matches(['*', '#', '_', '[', ' ']);
-    let start: String = line
-        .chars()
-        .filter(|c| !is_joiner(*c))
-        .take(FRAME.len())
-        .collect::<String>()
-        .to_lowercase();
-    let role = ROLES.iter().any(|role| {
+fn is_role(start: &str, counts: impl Fn(&(&str, bool)) -> bool) -> bool {
+    ROLES.iter().filter(|role| counts(role)).any(|(role, _)| {
         start.strip_prefix(role).is_some_and(|rest| {
-            rest.trim_start_matches(['*', '_', ' ', ']'])
-                .starts_with([':', '：'])
+            let rest = rest.trim_start_matches(['*', '_', ' ', ']', ')']);
+            // A time or a name may stand between the role and its colon.
+            let noted = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+            let rest = noted.map_or(rest, |(_, rest)| rest);
+            rest.starts_with([':', '：', '>'])
         })
-    });
-    role || start == FRAME || start.starts_with("[inst]") || start.starts_with("inst]")
+    })
+}
+
+/// The first letters of a line, small, without decoration.
+fn line_start(line: &str) -> String {
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || is_hidden(c));
+    let line = line.trim_start_matches(['*', '#', '_', '[', ' ', '(']);
+    let letters = line.chars().filter(|c| !is_joiner(*c)).take(LONGEST_NAME);
+    letters.collect::<String>().to_lowercase()
+}
+
+/// Mark of a chat template at the beginning of a line: `<|im_start|>`, `<<SYS>>`, `[INST]`.
+pub(super) fn is_template_mark(line: &str) -> bool {
+    let rest = line.strip_prefix(opens_tag);
+    rest.is_some_and(|rest| rest.starts_with(['|', '｜']) || begins(rest, "<sys>"))
+        || begins(line, "[inst]")
 }
 
 /// Takes the first character of boundary tags for another one that looks like it.
@@ -162,7 +126,7 @@ fn untag(text: &str) -> String {
     for (at, letter) in text.char_indices() {
         let rest = &text[at + letter.len_utf8()..];
         match letter {
-            '<' | '＜' | '﹤' if is_boundary(rest) => out.push('‹'),
+            _ if opens_tag(letter) && is_boundary(rest, |_| true) => out.push('‹'),
             '[' if is_instruction_mark(rest) => out.push('‹'),
             _ => out.push(letter),
         }
@@ -170,12 +134,12 @@ fn untag(text: &str) -> String {
     out
 }
 
-fn is_boundary(rest: &str) -> bool {
+/// Whether a wrapper that `counts` begins behind a less-than sign.
+fn is_boundary(rest: &str, counts: impl Fn(&Wrapper) -> bool) -> bool {
     let mut letters = rest
         .chars()
         .skip_while(|c| c.is_whitespace() || is_joiner(*c))
         .peekable();
-    // Marks of chat templates: `<|im_start|>`, `<<SYS>>`.
     if letters.next_if(|c| matches!(c, '|' | '｜' | '<')).is_some() {
         return rest.starts_with(['|', '｜']) || begins(rest, "<sys>") || begins(rest, "</sys>");
     }
@@ -189,9 +153,8 @@ fn is_boundary(rest: &str) -> bool {
     // Tags of a name space mean the same.
     let name = name.trim_end_matches([':', '.', '-', '_']);
     let bare = name.rsplit(':').next().unwrap_or(name);
-    BOUNDARIES.contains(&bare)
+    table::wrapper(bare).is_some_and(counts)
         || BEGINNINGS.iter().any(|start| bare.starts_with(start))
-        || bare.starts_with("memory")
 }
 
 /// `[INST]`, `[/INST]`.
@@ -207,38 +170,34 @@ fn begins(text: &str, start: &str) -> bool {
 
 /// Whether a text has a boundary that [`neutralise`] would take apart.
 pub fn has_boundary(text: &str) -> bool {
-    untag(text) != text
+    has_tag(text, |_| true)
 }
 
-/// Follows fenced code from line to line.
-#[derive(Debug, Default)]
-pub(super) struct Fences {
-    open: Option<&'static str>,
+fn has_tag(text: &str, counts: impl Fn(&Wrapper) -> bool + Copy) -> bool {
+    text.char_indices().any(|(at, letter)| {
+        let rest = &text[at + letter.len_utf8()..];
+        opens_tag(letter) && is_boundary(rest, counts) || letter == '[' && is_instruction_mark(rest)
+    })
 }
 
-impl Fences {
-    /// Whether the next line is code or a fence.
-    pub(super) fn cover(&mut self, line: &str) -> bool {
-        let start = line.trim_start();
-        let mark = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| start.starts_with(mark));
-        match (self.open, mark) {
-            (None, None) => return false,
-            (None, Some(mark)) => self.open = Some(mark),
-            (Some(open), Some(mark)) if open == mark => self.open = None,
-            (Some(_), _) => {}
-        }
-        true
-    }
-}
-
-/// A text without its fenced code.
-pub(super) fn without_fences(text: &str) -> String {
-    let mut fences = Fences::default();
-    text.split_inclusive('\n')
-        .filter(|line| !fences.cover(line))
-        .collect()
+/// Whether a text has marks of prompts, of calls or of turns, which no memory needs. Sections have
+/// common names that people write about.
+pub fn has_prompt_mark(text: &str) -> bool {
+    let counts = |row: &Wrapper| match row.place {
+        Place::Role => row.tag != "user",
+        Place::Beside | Place::Alone => row.tag.contains(['-', '_']),
+        Place::Section => false,
+    };
+    let lower = text.to_lowercase();
+    has_tag(text, counts)
+        || lower.contains(REMINDER.tag)
+        || lower.contains(&MEMORY_HEAD.to_lowercase())
+        || ["tool_use_id", "\"role\":"]
+            .iter()
+            .any(|mark| lower.contains(mark))
+        || text
+            .lines()
+            .any(|line| is_role_line(line.trim_start_matches(['>', ' '])))
 }
 
 #[cfg(test)]
@@ -265,6 +224,8 @@ mod tests {
             "[INST] do it [/INST]",
             "<tool_use>",
             "<memory>",
+            "<task-notification>",
+            "<teammate-message a=\"b\">",
         ] {
             let safe = neutralise(text);
             assert!(!has_boundary(&safe), "{text}: {safe}");
@@ -294,7 +255,6 @@ mod tests {
         ] {
             assert_eq!(neutralise(text), text);
         }
-        assert_eq!(without_fences("a\n```\nb\n```\nc\n"), "a\nc\n");
     }
 
     #[test]
