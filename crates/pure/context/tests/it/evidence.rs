@@ -158,7 +158,8 @@ fn the_user_is_accounted_for_in_every_transcript() {
         }
         messages += chronicle.user.count();
     }
-    assert!(messages > 100, "{messages}");
+    // Directives of sub-agents do not count: another agent gave them.
+    assert!(messages > 50, "{messages}");
 }
 
 /// Text that imitates markers, tags and fences.

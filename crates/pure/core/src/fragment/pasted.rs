@@ -343,6 +343,7 @@ fn is_traced(line: &str) -> bool {
 
 /// Line of a chat or a log that begins with a time, or the line over a message: `Name  10:41 AM`.
 fn is_stamped(line: &str) -> bool {
+    const MONTHS: &str = "Jan |Feb |Mar |Apr |May |Jun |Jul |Aug |Sep |Oct |Nov |Dec ";
     let stamp = line
         .find(|c: char| !(c.is_ascii_digit() || "[]():/.-, TZ+apmAPM".contains(c)))
         .unwrap_or(line.len());
@@ -362,7 +363,6 @@ fn is_stamped(line: &str) -> bool {
             || head.trim_end().ends_with(':')
             || head.contains("> ");
     }
-    const MONTHS: &str = "Jan |Feb |Mar |Apr |May |Jun |Jul |Aug |Sep |Oct |Nov |Dec ";
     if MONTHS.split('|').any(|month| line.starts_with(month)) {
         let head: String = line.chars().take(16).collect();
         return has_time(&head);

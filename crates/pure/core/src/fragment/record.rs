@@ -12,6 +12,10 @@ use super::Speaker;
 
 /// Fields of a record that tell who spoke, as far as its format has them.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a mark of the transcript, and any of them may be set beside any other"
+)]
 pub struct RecordFields<'a> {
     /// `role` of the message: `user`, `developer`, `toolResult`, …
     pub role: &'a str,
