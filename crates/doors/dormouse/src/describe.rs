@@ -4,6 +4,7 @@ use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::{
     Body, Boundary, BoundaryKind, ClearingPlace, Record, ReplacementDecision, StateChange, Trigger,
 };
+use dormouse_core::show;
 
 /// Characters of a text that are shown; the table cuts further where the screen is narrower.
 const SHOWN: usize = 160;
@@ -175,16 +176,5 @@ pub fn block(block: &Block) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    let words = text.split_whitespace();
-    let mut line = String::new();
-    for word in words {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        if line.chars().count() > SHOWN {
-            return line.chars().take(SHOWN).chain(['…']).collect();
-        }
-    }
-    line
+    show::shortened(&show::flat(text), SHOWN).into_owned()
 }

@@ -11,11 +11,12 @@
 //! # Not here
 //! Usage errors of the command line parser, which words them itself; only their JSON form is here.
 
+mod services;
+
 use crate::output::{Format, Line, Out, OutError, Role};
 use dormouse_config::{ConfigIssue, LoaderError, TrustError};
 use dormouse_core::settings::SettingsIssue;
-use dormouse_memdir::MemdirError;
-use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError};
+use dormouse_host::{ConvertError, LayoutError, MemdirError, OpenError, ReadError};
 use dormouse_system::{FileError, Operation};
 use serde::Serialize;
 use serde_json::json;
@@ -241,16 +242,22 @@ impl From<MemdirError> for Failure {
         let shown = |kind| UserError::of(kind, &error);
         match &error {
             MemdirError::Files { source, .. } => file_error(&error, source),
-            MemdirError::Busy { .. }
-            | MemdirError::Refused(_)
-            | MemdirError::Newer { .. }
-            | MemdirError::InboxFull(_) => shown(Exit::Refused),
+            MemdirError::Busy { .. } | MemdirError::Refused(_) | MemdirError::Newer { .. } => {
+                shown(Exit::Refused)
+            }
+            MemdirError::InboxFull(_) => shown(Exit::Refused)
+                .hint("approve or reject some first; `dormouse memory inbox` lists them"),
             MemdirError::Undo(_) => {
                 shown(Exit::Refused).hint("`dormouse memory log` shows what stands")
             }
             MemdirError::Conflict(_) => shown(Exit::Refused)
                 .hint("nothing was changed; look at what is there now and try again"),
-            MemdirError::NoEntry(_) | MemdirError::NoItem(_) => shown(Exit::Unreadable),
+            MemdirError::NoEntry(_) => {
+                shown(Exit::Unreadable).hint("`dormouse memory log` lists the entries")
+            }
+            MemdirError::NoItem(_) => {
+                shown(Exit::Unreadable).hint("`dormouse memory inbox` lists what waits")
+            }
             _ => shown(Exit::Unexpected),
         }
         .into()
@@ -361,6 +368,7 @@ fn settings_hint(issue: &SettingsIssue) -> Option<String> {
         }
         SettingsIssue::NotAPair { .. } => "write --set key=value".to_owned(),
         SettingsIssue::LockNotAllowed { .. } => "take `locked` out of this file".to_owned(),
+        SettingsIssue::NoEffect { .. } => "take it out".to_owned(),
         SettingsIssue::UnknownLock { .. } => "correct the name in `locked`".to_owned(),
         _ => return None,
     })

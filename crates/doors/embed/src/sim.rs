@@ -43,7 +43,7 @@ pub fn model(config: SimConfig) -> Result<Arc<dyn Model>, SimError> {
     let simulator = InProcess::new(config, System::real().clock).map_err(SimError::Config)?;
     // The address only has to parse: every connection is a pipe.
     // The simulator wants a key, as the provider does, and takes any.
-    let key = Credential::Key("in-process".to_owned().into());
+    let key = Credential::Key("in-process".into());
     let mut options = ClientOptions::new("http://simulator", key);
     options.connector = Some(Arc::new(Pipe(simulator)));
     let client =

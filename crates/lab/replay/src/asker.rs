@@ -9,9 +9,7 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::record::Purpose;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::{TokenUsage, Usd};
-use dormouse_model::{
-    Capabilities, Extras, ModelError, RateLimits, Reply, Request, Response, StopReason,
-};
+use dormouse_model::{Capabilities, ModelError, Reply, Request, Response};
 use dormouse_sim::{SimRequest, Simulator};
 use dormouse_system::Clock;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -164,26 +162,8 @@ impl ReplayAsker {
         }
         state.bills.push(bill);
         state.answers += 1;
-        let calls = blocks
-            .iter()
-            .any(|block| block.call().is_some() && block.tool().is_some());
-        Ok(Response {
-            id: MessageId::new(format!("replayed-{}", state.answers)),
-            model: model.into(),
-            blocks,
-            cut_off: Vec::new(),
-            stop_reason: if calls {
-                StopReason::ToolUse
-            } else {
-                StopReason::EndTurn
-            },
-            usage,
-            billed: usage,
-            extras: Extras::default(),
-            request_id: None,
-            rate_limits: RateLimits::default(),
-            warnings: Vec::new(),
-        })
+        let id = MessageId::new(format!("replayed-{}", state.answers));
+        Ok(Response::new(id, &model, blocks, usage))
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::config::Limits;
 use crate::digest::Digest;
 use crate::error::{ApiError, ErrorKind};
+use dormouse_core::show::Grouped;
 use dormouse_core::units::Millis;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -174,7 +175,7 @@ fn refusal(kind: Kind, limit: u64, wait: u64, names: Names<'_>) -> ApiError {
     let message = format!(
         "This request would exceed your organization's rate limit of {} {} per minute (org: {}, \
          model: {}). Wait as long as the header retry-after says, or send less.",
-        thousands(limit),
+        Grouped(limit),
         kind.words(),
         names.organisation,
         names.model
@@ -184,18 +185,6 @@ fn refusal(kind: Kind, limit: u64, wait: u64, names: Names<'_>) -> ApiError {
         retry_after: Some(wait.div_ceil(1_000)),
         ..ApiError::new(ErrorKind::RateLimit, message)
     }
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -225,17 +214,5 @@ mod tests {
         assert_eq!(take(29_999), Err(Some(1)));
         assert_eq!(take(30_000), Ok(()));
         assert_eq!(take(30_001), Err(Some(30)));
-    }
-
-    #[test]
-    fn numbers_are_written_with_commas() {
-        for (number, text) in [
-            (1, "1"),
-            (999, "999"),
-            (30_000, "30,000"),
-            (1_234_567, "1,234,567"),
-        ] {
-            assert_eq!(thousands(number), text);
-        }
     }
 }

@@ -14,6 +14,7 @@
 pub mod blocks;
 pub mod conversation;
 mod log;
+pub mod material;
 mod page;
 
 pub use log::LogBuilder;

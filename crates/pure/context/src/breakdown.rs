@@ -8,6 +8,7 @@
 
 use crate::category::Category;
 use crate::conversation::Conversation;
+use crate::files_read::path_of;
 use crate::prefix::RenderedPrefix;
 use crate::segment::Segment;
 use crate::tokens;
@@ -18,8 +19,6 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Tools that read a file, under the names that known clients give them.
 const READ_TOOLS: [&str; 3] = ["Read", "read_file", "View"];
-/// Input fields for the path, in the order they are tried.
-const PATH_INPUTS: [&str; 2] = ["file_path", "path"];
 
 /// Tokens in the window by category.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,9 +110,7 @@ fn duplicate_reads<'a>(segments: impl Iterator<Item = &'a Segment>) -> Vec<&'a S
                     .tool()
                     .is_some_and(|t| READ_TOOLS.contains(&t)) =>
             {
-                let path = PATH_INPUTS
-                    .iter()
-                    .find_map(|name| segment.block.input_text(name));
+                let path = path_of(&segment.block);
                 // Another part of the same file is no duplicate.
                 let part = ["offset", "limit"].map(|name| segment.block.input_json(name));
                 if let Some(path) = path {

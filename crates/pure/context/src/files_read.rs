@@ -22,7 +22,7 @@ use std::sync::Arc;
 const PATH_INPUTS: [&str; 2] = ["file_path", "path"];
 
 /// Path in the input of a file tool's call.
-fn path_of(call: &Block) -> Option<Arc<str>> {
+pub(crate) fn path_of(call: &Block) -> Option<Arc<str>> {
     let path = PATH_INPUTS.iter().find_map(|name| call.input_text(name));
     path.map(Arc::from)
 }

@@ -13,7 +13,6 @@ pub mod conversation;
 mod derive;
 pub mod economy;
 pub mod evidence;
-mod figures;
 pub mod files_read;
 pub mod fork;
 pub mod layers;

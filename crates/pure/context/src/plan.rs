@@ -20,7 +20,7 @@ use dormouse_core::hash::Hash;
 use dormouse_core::id::RecordId;
 use dormouse_core::json::RawJson;
 use dormouse_core::record::{Body, Marker, Message, MessageOrigin, Request, Role};
-use dormouse_core::units::{Millis, Tokens};
+use dormouse_core::units::Millis;
 use std::sync::Arc;
 
 /// Inputs of the planner ([`plan_request`]).
@@ -258,10 +258,5 @@ impl RequestPlan {
     /// Shape of the request, for the ledger's record of what was sent.
     pub fn into_shape(self) -> Shape {
         self.shape
-    }
-
-    /// Tokens expected to miss the cache.
-    pub fn uncached(&self) -> Tokens {
-        self.count.tokens - self.prediction.tokens
     }
 }

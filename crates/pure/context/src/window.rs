@@ -25,6 +25,13 @@ const MILLION: Tokens = Tokens(1_000_000);
 /// Prefix of the beta name that requests a million tokens on models without it; a date follows.
 const MILLION_BETA: &str = "context-1m-";
 
+/// Distance below the effective window at which requests are refused if compaction cannot help: room
+/// for a command of the user and for an estimate that is a little off.
+const BLOCKING_RESERVE: Tokens = Tokens(3_000);
+/// Window below which reserves and margins shrink in proportion. At 100,000 tokens the default
+/// reserves take a third; unscaled, they would take all of a window of 32,000.
+const SMALL_WINDOW: Tokens = Tokens(100_000);
+
 /// Rule that determined the window, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowRule {
@@ -123,7 +130,7 @@ pub struct Thresholds {
 impl Thresholds {
     /// Computes the thresholds. `max_output` is the longest answer the model can give.
     pub fn new(window: Tokens, max_output: Tokens, settings: &WindowSettings) -> Self {
-        let scaled = |figure: Tokens| scaled(figure, window, settings.small_window);
+        let scaled = |figure: Tokens| scaled(figure, window);
         // A model with short answers needs less than the full reserve.
         let effective_window = window - max_output.min(scaled(settings.output_reserve));
         let latest_target = effective_window - scaled(settings.compact_reserve);
@@ -148,7 +155,7 @@ impl Thresholds {
         } else {
             error
         };
-        let blocking_limit = (effective_window - scaled(settings.blocking_reserve)).max(first_help);
+        let blocking_limit = (effective_window - scaled(BLOCKING_RESERVE)).max(first_help);
         Self {
             window,
             effective_window,
@@ -173,7 +180,7 @@ impl Thresholds {
     }
 
     /// Whether automatic compaction is on and the target reached.
-    pub fn compaction_due(&self, used: Tokens) -> bool {
+    pub(crate) fn compaction_due(&self, used: Tokens) -> bool {
         self.auto_compact && used >= self.autocompact_target
     }
 
@@ -196,7 +203,7 @@ impl Thresholds {
 
     /// Whether compaction can get below the target. `floor` is what it can never remove: system
     /// prompt, tools, instructions and the part that must be kept.
-    pub fn check_floor(&self, floor: Tokens) -> FloorCheck {
+    pub(crate) fn check_floor(&self, floor: Tokens) -> FloorCheck {
         if floor > self.autocompact_target {
             FloorCheck::Irreducible {
                 excess: floor - self.autocompact_target,
@@ -225,12 +232,12 @@ pub enum FloorCheck {
 }
 
 /// A reserve or margin, scaled down in proportion if the window is small.
-fn scaled(figure: Tokens, window: Tokens, small_window: Tokens) -> Tokens {
-    if window >= small_window {
+fn scaled(figure: Tokens, window: Tokens) -> Tokens {
+    if window >= SMALL_WINDOW {
         return figure;
     }
-    // The divisor is not zero, because `window < small_window`; the result is at most `figure`.
+    // The divisor is not zero, because `window < SMALL_WINDOW`; the result is at most `figure`.
     let share =
-        u128::from(figure.get()) * u128::from(window.get()) / u128::from(small_window.get());
+        u128::from(figure.get()) * u128::from(window.get()) / u128::from(SMALL_WINDOW.get());
     Tokens(u64::try_from(share).unwrap_or(figure.get()))
 }

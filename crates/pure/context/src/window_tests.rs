@@ -331,20 +331,17 @@ proptest! {
     fn figures_are_in_order_whatever_is_set(
         window in prop_oneof![0..5_000_u64, 2_000..2_000_001_u64, any::<u64>()],
         max_output in 0..300_000_u64,
-        reserves in proptest::array::uniform5(0..300_000_u64),
-        small_window in 1..2_000_000_u64,
+        reserves in proptest::array::uniform4(0..300_000_u64),
         auto_compact: bool,
         percent in proptest::option::of(0.000_1..=100.0_f64),
         used: u64,
     ) {
-        let [output, compact, warning, error, blocking] = reserves.map(Tokens);
+        let [output, compact, warning, error] = reserves.map(Tokens);
         let settings = WindowSettings {
             output_reserve: output,
             compact_reserve: compact,
             warning_margin: warning,
             error_margin: error,
-            blocking_reserve: blocking,
-            small_window: Tokens(small_window),
             auto_compact,
             compact_percent: percent.and_then(Percent::new),
             ..automatic()

@@ -36,22 +36,6 @@ pub enum Ingested {
     Unknown,
 }
 
-/// Hash chain over a history, roles included.
-pub fn history_chain<'a>(history: impl IntoIterator<Item = (Role, &'a Block)>) -> Hash {
-    history
-        .into_iter()
-        .fold(Hash::START, |chain, (role, block)| link(chain, role, block))
-}
-
-fn link(chain: Hash, role: Role, block: &Block) -> Hash {
-    let tag = match role {
-        Role::User => b'u',
-        Role::Assistant => b'a',
-        Role::System => b's',
-    };
-    chain.link(tag, block.hash())
-}
-
 /// Block of the conversation on the log's path.
 struct Own<'a> {
     record: &'a Record,
@@ -140,24 +124,5 @@ pub fn ingest(path: &[&Record], history: &[(Role, Block)]) -> Ingested {
         Ingested::EditsAt { record, known }
     } else {
         Ingested::BranchesAt { record, known }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_chain_tells_roles_and_order_apart() {
-        let (a, b) = (Block::text("a"), Block::text("b"));
-        let chains = [
-            history_chain([(Role::User, &a), (Role::Assistant, &b)]),
-            history_chain([(Role::Assistant, &a), (Role::User, &b)]),
-            history_chain([(Role::User, &b), (Role::Assistant, &a)]),
-            history_chain([(Role::User, &a)]),
-        ];
-        for (at, chain) in chains.iter().enumerate() {
-            assert!(!chains[..at].contains(chain), "{at}");
-        }
     }
 }

@@ -39,7 +39,7 @@ pub use effect::{
 };
 pub use error::{DriveError, StoreFailure};
 pub use fork::{ForkLimits, ForkReport};
-pub use ingest::{Ingested, history_chain, ingest};
+pub use ingest::{Ingested, ingest};
 pub use input::{EffectOutcome, HookAnswer, Injection, Input, StreamEvent};
 pub use notice::Notice;
 pub use open::{LogStart, Opened, Recorded};

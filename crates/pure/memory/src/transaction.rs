@@ -46,7 +46,7 @@ pub enum Author {
 
 impl Author {
     /// True for authors without a user's request: they need a source and leave pinned files alone.
-    pub const fn is_automation(self) -> bool {
+    pub(crate) const fn is_automation(self) -> bool {
         matches!(self, Self::Extractor | Self::Dream)
     }
 
@@ -138,7 +138,7 @@ pub enum Refusal {
     #[error("`{0}` is not a Markdown file; the name of a memory ends in `.md`")]
     NotMarkdown(SafePath),
     /// Automation touches a pinned file.
-    #[error("`{0}` is pinned; only the user changes pinned memories (`dormouse memory unpin`)")]
+    #[error("`{0}` is pinned; only the user changes pinned memories")]
     Pinned(SafePath),
     /// Automation writes without a source.
     #[error("`{0}` has no source in a log; a memory written by automation needs one")]

@@ -5,8 +5,8 @@ mod bytes;
 mod cues;
 mod document;
 pub mod evaluation;
+mod fences;
 mod files;
-pub mod neutral;
 mod plan;
 mod rank;
 pub mod render;
@@ -22,8 +22,8 @@ mod work;
 pub use analyse::language_of;
 pub use document::Document;
 pub use plan::{
-    Budgets, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, plan, plan_selected,
-    plan_work,
+    Budgets, CANDIDATES, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, plan,
+    plan_selected, plan_work,
 };
 pub use rank::{CONFIDENT, Mixed, Query, Ranked, Scratch, Weights, confident};
 pub use searcher::Searcher;

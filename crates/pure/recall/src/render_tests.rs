@@ -1,7 +1,7 @@
 //! Tests of the text in which memories are shown.
 
 use super::*;
-use crate::neutral::has_boundary;
+use dormouse_core::fragment::has_boundary;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 

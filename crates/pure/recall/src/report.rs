@@ -8,7 +8,7 @@
 //! # Not here
 //! Reports on single instruction files (`dormouse_memory::instructions`).
 
-use super::neutral::one_line;
+use dormouse_core::fragment::one_line;
 use dormouse_core::units::Tokens;
 use serde::{Deserialize, Serialize};
 use std::fmt;

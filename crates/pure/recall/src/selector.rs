@@ -9,7 +9,7 @@
 //! # Not here
 //! Calling the model, its time limit and its price (`dormouse-keeper`).
 
-use super::neutral::{neutralise, one_line};
+use dormouse_core::fragment::{CANDIDATES, QUERY, neutralise, one_line, render};
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::card::Card;
 use dormouse_memory::manifest::render_line;
@@ -87,9 +87,9 @@ pub fn request(prompt: &str, candidates: &[Card], most: usize) -> SelectorReques
         // The limit is a setting, so these bytes change only with the settings.
         system: INSTRUCTIONS.trim_end().replace("{most}", &most.to_string()),
         user: format!(
-            "<query>\n{}\n</query>\n\n<candidates>\n{}\n</candidates>",
-            shortened(prompt.trim()),
-            lines.join("\n")
+            "{}\n\n{}",
+            render(&QUERY, &shortened(prompt.trim())),
+            render(&CANDIDATES, &lines.join("\n"))
         ),
         schema: schema(),
     }

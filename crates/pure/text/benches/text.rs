@@ -7,7 +7,6 @@ use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use dormouse_text::dates::dates;
 use dormouse_text::duplicates::{Index, NEAR, Sketch, clusters};
-use dormouse_text::keyphrases::keyphrases;
 use dormouse_text::segment::segment;
 use dormouse_text::summary::{Budget, Passage, Voice, summarise};
 use dormouse_text::words::Tokeniser;
@@ -112,14 +111,6 @@ fn terms(bencher: Bencher<'_, '_>, size: usize) {
     bencher
         .counter(BytesCount::new(size))
         .bench(|| tokeniser.terms(black_box(&text)));
-}
-
-#[divan::bench(sample_count = 20, args = SIZES)]
-fn phrases(bencher: Bencher<'_, '_>, size: usize) {
-    let text = text(1, size);
-    bencher
-        .counter(BytesCount::new(size))
-        .bench(|| keyphrases(black_box(&text), 20));
 }
 
 #[divan::bench(sample_count = 20, args = SIZES)]

@@ -11,8 +11,11 @@ mod summary_of_sessions;
 
 fn main() {
     for name in summary_of_sessions::SESSIONS {
+        let Some(path) = dormouse_testkit::material::material(name) else {
+            continue;
+        };
         for share in [5, 10, 20] {
-            summary_of_sessions::measure(name, share, 5);
+            summary_of_sessions::measure(&path, share, 5);
         }
     }
 }

@@ -4,7 +4,6 @@ pub mod atoms;
 pub mod dates;
 pub mod duplicates;
 mod hash;
-pub mod keyphrases;
 pub mod rank;
 pub mod segment;
 pub mod summary;

@@ -6,8 +6,8 @@
 use crate::trust::TrustFileError;
 use dormouse_core::models::ModelTableError;
 use dormouse_core::settings::SettingsIssue;
+use dormouse_core::show::chain;
 use dormouse_system::FileError;
-use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -76,14 +76,4 @@ impl PartialEq for ConfigIssue {
     fn eq(&self, other: &Self) -> bool {
         chain(self) == chain(other)
     }
-}
-
-fn chain(error: &dyn Error) -> Vec<String> {
-    let mut texts = vec![error.to_string()];
-    let mut next = error.source();
-    while let Some(cause) = next {
-        texts.push(cause.to_string());
-        next = cause.source();
-    }
-    texts
 }

@@ -4,6 +4,7 @@
 //! Reading the files ([`crate::load`]) and paths of sessions (`dormouse-store`).
 
 use dormouse_core::settings::FileLayer;
+use dormouse_core::show::expand_home;
 use dormouse_system::Files;
 use std::path::{Path, PathBuf};
 
@@ -100,13 +101,7 @@ pub(crate) fn default_home(user_home: &Path) -> PathBuf {
 
 /// A path as a person writes it: `~/` is the user's home, anything relative starts at `base`.
 pub(crate) fn expand(text: &str, user_home: Option<&Path>, base: &Path) -> PathBuf {
-    match (text.strip_prefix('~'), user_home) {
-        (Some(""), Some(home)) => home.to_owned(),
-        (Some(rest), Some(home)) if rest.starts_with('/') => {
-            home.join(rest.trim_start_matches('/'))
-        }
-        _ => base.join(text),
-    }
+    base.join(expand_home(text, user_home))
 }
 
 #[cfg(test)]

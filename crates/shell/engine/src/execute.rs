@@ -9,6 +9,7 @@ use crate::child::run_child;
 use crate::setup::Ports;
 use crate::subscribe::Subscribers;
 use dormouse_core::hash::Hash;
+use dormouse_core::show::chain;
 use dormouse_drive::{
     EffectId, EffectOutcome, HookAnswer, HookPoint, NotesFiles, RecallMoment, SaveFile, SavePlace,
     SessionFiles, StoreFailure, StreamEvent, ToolHost, Work,
@@ -224,16 +225,4 @@ fn failure(error: &AppendError) -> StoreFailure {
         AppendError::HeadMoved { .. } => StoreFailure::Conflict(error.to_string()),
         _ => StoreFailure::Failed(chain(error)),
     }
-}
-
-/// An error and its causes in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

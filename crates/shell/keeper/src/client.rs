@@ -8,7 +8,7 @@
 //! Requests; the wire (`dormouse-model`).
 
 use dormouse_core::models::ModelTable;
-use dormouse_core::settings::{Secret, Settings, keys};
+use dormouse_core::settings::{Settings, keys};
 use dormouse_model::anthropic::{AnthropicClient, ApiVersion};
 use dormouse_model::openai::{LengthMember, OpenAiClient};
 use dormouse_model::{ClientOptions, Credential, Model, SetupError};
@@ -60,15 +60,16 @@ pub fn configured(
 }
 
 fn client(settings: &Settings, models: &Arc<ModelTable>) -> Result<Arc<dyn Model>, NoModel> {
-    let key = |secret: Secret| Credential::Key(secret.reveal().to_owned().into());
-    let token = |secret: Secret| Credential::Bearer(secret.reveal().to_owned().into());
     let with_models = |url: String, credential| ClientOptions {
         models: Arc::clone(models),
         ..ClientOptions::new(url, credential)
     };
     // The token first: it is set instead of a key, which other tools may share.
-    let anthropic = settings.get(keys::ANTHROPIC_AUTH_TOKEN).map(token);
-    let anthropic = anthropic.or_else(|| settings.get(keys::ANTHROPIC_API_KEY).map(key));
+    let anthropic = settings
+        .get(keys::ANTHROPIC_AUTH_TOKEN)
+        .map(Credential::Bearer);
+    let anthropic =
+        anthropic.or_else(|| settings.get(keys::ANTHROPIC_API_KEY).map(Credential::Key));
     if let Some(credential) = anthropic {
         let url = settings.get(keys::ANTHROPIC_BASE_URL);
         let url = url.unwrap_or_else(|| ANTHROPIC.to_owned());
@@ -87,7 +88,7 @@ fn client(settings: &Settings, models: &Arc<ModelTable>) -> Result<Arc<dyn Model
     // Local servers take no key.
     let credential = settings
         .get(keys::OPENAI_API_KEY)
-        .map_or(Credential::None, key);
+        .map_or(Credential::None, Credential::Key);
     let model = OpenAiClient::new(&with_models(url, credential), LengthMember::default())?;
     Ok(Arc::new(model))
 }

@@ -4,6 +4,7 @@
 //! Their order, limits and text: `dormouse_memory::instructions`.
 
 use dormouse_core::settings::{Settings, keys};
+use dormouse_core::show::expand_home;
 use dormouse_memory::instructions::{
     Limits, Listed, MANAGED, MemoryIndex, Places, Source, SourceResult,
 };
@@ -68,11 +69,8 @@ pub struct Around<'a> {
 pub fn places(settings: &Settings, around: Around<'_>, index: Option<MemoryIndex>) -> Places {
     let own = |home: &Path| home.join(".claude");
     let claude = match settings.get(keys::MEMORY_CLAUDE_HOME) {
-        Some(text) => match (text.strip_prefix("~/"), around.user_home) {
-            (Some(rest), Some(home)) => Some(home.join(rest)),
-            // Without a known home the text is taken as it is, and nothing will be found there.
-            _ => Some(PathBuf::from(text)),
-        },
+        // Without a known home the text is taken as it is, and nothing will be found there.
+        Some(text) => Some(expand_home(&text, around.user_home)),
         None => around.user_home.map(own),
     };
     Places {

@@ -5,6 +5,7 @@ use crate::client::ConfiguredModel;
 use crate::meter::Tally;
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
+use dormouse_core::show;
 use dormouse_core::units::Millis;
 use dormouse_engine::{AskModel, Asker};
 use dormouse_memdir::MemoryDir;
@@ -81,16 +82,10 @@ pub(crate) struct Without {
     pub(crate) try_again: bool,
 }
 
-/// Error with its causes, on one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
+/// The day of a moment, in universal time.
+pub(crate) fn day(at: Millis) -> jiff::civil::Date {
+    let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
+    at.to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
 impl Keeper {
@@ -105,8 +100,7 @@ impl Keeper {
 
     /// Present day, in UTC.
     pub(crate) fn today(&self) -> jiff::civil::Date {
-        let at = jiff::Timestamp::from_millisecond(self.now().0).unwrap_or_default();
-        at.to_zoned(jiff::tz::TimeZone::UTC).date()
+        day(self.now())
     }
 
     /// Model for background work now, or the reason why there is none.
@@ -136,7 +130,7 @@ impl Keeper {
                 try_again: false,
             },
             Ok(()) => Without {
-                why: format!("the model failed: {}", chain(fault)),
+                why: format!("the model failed: {}", show::chain(fault)),
                 try_again: true,
             },
         }

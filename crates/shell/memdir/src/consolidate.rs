@@ -30,6 +30,9 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+/// Age from which a holder no longer counts, for everyone who dreams. A dream is ended after 50 minutes
+/// unless the user allows it longer; a holder an hour old is a machine that went to sleep.
+pub const LOCK_AGE: Duration = Duration::from_hours(1);
 /// Name of the file. Another tool uses the same one, with a bare process id in it.
 const FILE: &str = ".consolidate-lock";
 /// Most bytes of a body, which is one short line; a longer one is garbage.

@@ -46,7 +46,7 @@ pub struct Look {
 }
 
 /// File that is left out of a snapshot.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Skipped {
     /// Path below the root.
     pub path: PathBuf,

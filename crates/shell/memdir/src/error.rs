@@ -103,18 +103,16 @@ pub enum MemdirError {
         found: u32,
     },
     /// Id that the journal does not have.
-    #[error("the journal has no entry `{0}`; `dormouse memory log` lists them")]
+    #[error("the journal has no entry `{0}`")]
     NoEntry(String),
     /// Entry that cannot be taken back.
     #[error(transparent)]
     Undo(#[from] UndoError),
     /// Id that the inbox does not have.
-    #[error("nothing in the inbox is called `{0}`; `dormouse memory inbox` lists what waits")]
+    #[error("nothing in the inbox is called `{0}`")]
     NoItem(String),
     /// Limit of the inbox reached.
-    #[error(
-        "{0} writes wait for approval already; approve or reject some first (`dormouse memory inbox`)"
-    )]
+    #[error("{0} writes wait for approval already")]
     InboxFull(usize),
     /// Value that could not be encoded.
     #[error("failed to write `{}`", path.display())]

@@ -55,7 +55,8 @@ pub struct Proposal {
 /// Write that waits for approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    format: u32,
+    /// Version of the item's file.
+    pub format: u32,
     /// Unique id, also the file's name.
     pub id: String,
     /// Time of the proposal.

@@ -16,7 +16,7 @@ mod place;
 mod scan;
 
 pub use consolidate::{
-    ConsolidationLock, Holder, LockStatus, ReleaseError, Remark, TakeError, Taken,
+    ConsolidationLock, Holder, LOCK_AGE, LockStatus, ReleaseError, Remark, TakeError, Taken,
 };
 pub use dir::{Look, MemoryDir, Skipped};
 pub use error::MemdirError;

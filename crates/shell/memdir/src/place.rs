@@ -16,6 +16,7 @@ use crate::dir::MemoryDir;
 use crate::error::MemdirError;
 use crate::git::Repository;
 use dormouse_core::settings::{MemoryLayout, Settings, Switch, keys};
+use dormouse_core::show::expand_home;
 use dormouse_guard::paths::{DirectoryRefusal, check_directory};
 use dormouse_store::{LayoutError, ProjectFolder, slug, unique_slug};
 use dormouse_system::{Access, FileError, Files, System};
@@ -251,15 +252,11 @@ fn directory_of(
     text: &str,
     around: Surroundings<'_>,
 ) -> Result<PathBuf, NoPlace> {
-    let path = match (text.strip_prefix("~/"), around.user_home) {
-        // `~//x` would otherwise join as an absolute path.
-        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-        (Some(_), None) => {
-            let path = text.to_owned();
-            return Err(NoPlace::NoHome { setting, path });
-        }
-        (None, _) => PathBuf::from(text),
-    };
+    if text.starts_with("~/") && around.user_home.is_none() {
+        let path = text.to_owned();
+        return Err(NoPlace::NoHome { setting, path });
+    }
+    let path = expand_home(text, around.user_home);
     check_directory(&path).map_err(|why| NoPlace::Refused { setting, why })?;
     Ok(path)
 }

@@ -45,6 +45,13 @@ const RACY_MILLIS: i64 = 20;
 
 type Result<T> = std::result::Result<T, MemdirError>;
 
+/// Permission of a scan to write the cache where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NewCache {
+    Write,
+    Leave,
+}
+
 /// All memories, ready to be searched.
 #[derive(Debug)]
 pub struct Scan {
@@ -96,8 +103,18 @@ impl MemoryDir {
     /// All memories, ready to be searched. Files that have not changed since the cache was written
     /// are not read. Without a cache all are, and one is written.
     pub fn scan(&self) -> Result<Scan> {
-        // The index is opened while the directory is walked: neither needs the other, and each
-        // takes about as long.
+        self.scan_with(NewCache::Write)
+    }
+
+    /// The same without writing anything, for a caller that only asks. Gives the same answers as
+    /// [`MemoryDir::scan`], with a cache or without.
+    pub fn peek(&self) -> Result<Scan> {
+        self.scan_with(NewCache::Leave)
+    }
+
+    fn scan_with(&self, new_cache: NewCache) -> Result<Scan> {
+        // The index is opened while the directory is walked: neither needs the other, and each takes
+        // about as long.
         let (opened, walk) = thread::scope(|scope| {
             let opening = scope.spawn(|| {
                 let base = self.cache()?;
@@ -107,7 +124,7 @@ impl MemoryDir {
             (opening.join().ok().flatten(), walk)
         });
         let (base, unchanged) = opened.unzip();
-        self.scan_from(base, unchanged, Some(walk?))
+        self.scan_from(base, unchanged, Some(walk?), new_cache)
     }
 
     /// Scans again, for a process that has scanned before: if nothing changed, it costs no more
@@ -115,23 +132,26 @@ impl MemoryDir {
     pub fn rescan(&self, before: Scan) -> Result<Scan> {
         // Changes that were laid over the base are in no segment that could be reused.
         let unchanged = (before.searcher.changed() == 0).then_some(before.searcher);
-        self.scan_from(Some(before.base), unchanged, None)
+        // There is a base, so that none is built.
+        self.scan_from(Some(before.base), unchanged, None, NewCache::Leave)
     }
 
     /// Writes the cache anew if that is worth it. Returns true if it was tried; a failure loses
     /// nothing.
     pub fn refresh(&self, scan: &Scan) -> bool {
         // Without a cache, scanning writes one.
-        scan.wants_rewrite() && self.scan_from(None, None, None).is_ok_and(|_| true)
+        scan.wants_rewrite()
+            && self
+                .scan_from(None, None, None, NewCache::Write)
+                .is_ok_and(|_| true)
     }
 
     fn cache(&self) -> Option<Segment> {
         let bytes = self.disk.read(Path::new(CACHE), MOST_CACHE).ok()??;
         let segment = Segment::open(bytes).ok()?;
         let whole = (0..segment.len()).all(|number| path_in(segment.payload(number)).is_some());
-        // Cards of an earlier version lack their path; one sample tells, since an index is written
-        // whole.
-        let current = segment.len() == 0 || payload::decode(segment.payload(0)).is_some();
+        // Cards of a version before lack their path; one sample tells, since an index is written whole.
+        let current = segment.is_empty() || payload::decode(segment.payload(0)).is_some();
         (whole && current).then_some(segment)
     }
 
@@ -149,6 +169,7 @@ impl MemoryDir {
         base: Option<Segment>,
         unchanged: Option<Searcher>,
         mut walk: Option<(u64, Vec<Walked>)>,
+        new_cache: NewCache,
     ) -> Result<Scan> {
         for _ in 0..MOST_SCANS {
             let (head, walked) = match walk.take() {
@@ -169,7 +190,7 @@ impl MemoryDir {
             let (base, searcher) = match (base, unchanged) {
                 (Some(base), Some(searcher)) => (base, searcher),
                 (base, _) => self
-                    .searcher(base, &gone, &fresh)
+                    .searcher(base, &gone, &fresh, new_cache)
                     .map_err(|TooLarge| self.too_large())?,
             };
             return Ok(Scan {
@@ -215,6 +236,7 @@ impl MemoryDir {
         base: Option<Segment>,
         gone: &[usize],
         fresh: &[Fresh],
+        new_cache: NewCache,
     ) -> std::result::Result<(Segment, Searcher), TooLarge> {
         let documents = fresh.iter().map(Fresh::document);
         match base {
@@ -228,7 +250,9 @@ impl MemoryDir {
             None => {
                 let language = language_of(fresh.iter().map(|fresh| &*fresh.text));
                 let bytes = Bytes::from(Segment::build(language, documents)?);
-                self.write_cache(&bytes);
+                if new_cache == NewCache::Write {
+                    self.write_cache(&bytes);
+                }
                 let segment = Segment::open(bytes).map_err(|_| TooLarge)?;
                 Ok((segment.clone(), Searcher::new(segment)))
             }

@@ -9,9 +9,9 @@ use crate::http::{BaseUrl, Connector, Http, Post, TcpConnector};
 use dormouse_ask::CapabilityOverrides;
 use dormouse_ask::Delivery;
 use dormouse_core::models::ModelTable;
+use dormouse_core::settings::Secret;
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
 
 /// The account that asks.
@@ -20,9 +20,9 @@ pub enum Credential {
     /// No account; local servers want no key.
     None,
     /// A key in `x-api-key` (Messages) or as a bearer (chat completions).
-    Key(SecretString),
+    Key(Secret),
     /// A token in `authorization`.
-    Bearer(SecretString),
+    Bearer(Secret),
 }
 
 /// Settings of a client; the same for both wires.
@@ -104,10 +104,10 @@ pub(crate) fn secret_header(
     headers: &mut HeaderMap,
     name: &'static str,
     scheme: &str,
-    secret: &SecretString,
+    secret: &Secret,
 ) -> Result<(), SetupError> {
     // Keys from files and environment variables often end in a newline, which no header may have.
-    let text = format!("{scheme}{}", secret.expose_secret().trim());
+    let text = format!("{scheme}{}", secret.reveal().trim());
     let mut value = HeaderValue::from_str(&text).map_err(|_| SetupError::BadHeader { name })?;
     // Debug output of a request would print the key otherwise.
     value.set_sensitive(true);

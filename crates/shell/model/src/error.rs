@@ -15,6 +15,7 @@ use dormouse_ask::Partial;
 use dormouse_ask::RateLimits;
 use dormouse_ask::{Failure, FailureKind, Unsupported};
 use dormouse_core::block::BlockError;
+use dormouse_core::show;
 use dormouse_core::units::Tokens;
 use std::error::Error;
 use std::fmt;
@@ -264,11 +265,9 @@ impl ModelError {
             text.push_str(": ");
             text.push_str(&reply.message);
         }
-        let mut cause = self.source();
-        while let Some(error) = cause {
+        if let Some(cause) = self.source() {
             text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
+            text.push_str(&show::chain(cause));
         }
         text
     }

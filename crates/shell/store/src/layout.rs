@@ -179,19 +179,6 @@ impl ProjectFolder {
     pub fn session_dir(&self, session: &SessionId) -> Result<PathBuf, LayoutError> {
         Ok(self.path.join(safe(session)?))
     }
-
-    /// The directory of a session, made if need be.
-    pub fn prepare_session_dir(
-        &self,
-        files: &dyn Files,
-        session: &SessionId,
-    ) -> Result<PathBuf, LayoutError> {
-        let path = self.session_dir(session)?;
-        match files.create_dir_all(&path, Access::Private) {
-            Ok(()) => Ok(path),
-            Err(source) => Err(LayoutError::Folder { path, source }),
-        }
-    }
 }
 
 /// Real path of the project that claimed the folder, if one has.

@@ -18,6 +18,7 @@ mod parse;
 mod ranges;
 mod read;
 mod resume;
+mod scan_line;
 mod search;
 mod session_log;
 mod summary;

@@ -10,7 +10,6 @@ use crate::resume::{Resumed, live_part_of};
 use crate::session_log::{AppendError, Draft, Head, SessionLog, place};
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::record::{Batch, KeptRange, Record};
-use std::collections::BTreeMap;
 
 /// A log that ends with its process.
 #[derive(Clone, Debug)]
@@ -19,7 +18,6 @@ pub struct MemoryLog {
     records: Vec<Record>,
     head: Option<Head>,
     len: u64,
-    siblings: BTreeMap<SessionId, Vec<Record>>,
 }
 
 impl MemoryLog {
@@ -30,15 +28,7 @@ impl MemoryLog {
             records: Vec::new(),
             head: None,
             len: 0,
-            siblings: BTreeMap::new(),
         }
-    }
-
-    /// Adds the records of another session that this one may refer to.
-    #[must_use]
-    pub fn with_sibling(mut self, session: SessionId, records: Vec<Record>) -> Self {
-        self.siblings.insert(session, records);
-        self
     }
 
     /// All appended records, oldest first.
@@ -54,20 +44,8 @@ impl SessionLog for MemoryLog {
 
     fn append(&mut self, expected: Option<&RecordId>, draft: Draft) -> Result<Record, AppendError> {
         let (seq, parent) = place(self.head.as_ref(), expected, &draft)?;
-        let record = Record {
-            seq,
-            // No bytes exist here; the number is as unique and as ordered as an offset.
-            offset: seq.get(),
-            id: draft.id,
-            parent,
-            session: Some(self.session.clone()),
-            at: draft.at,
-            caused_by: draft.caused_by,
-            side_chain: draft.side_chain,
-            agent: draft.agent,
-            own: true,
-            body: draft.body,
-        };
+        // No bytes exist here; the number is as unique and as ordered as an offset.
+        let record = draft.record(&self.session, seq, parent, seq.get());
         self.head = Some(Head {
             id: record.id.clone(),
             seq,
@@ -120,25 +98,19 @@ impl SessionLog for MemoryLog {
         };
         let manifest = carrier.body.manifest();
         for range in manifest.map_or(&[][..], |manifest| &manifest.ranges) {
-            let records = match &range.session {
-                Some(session) if *session != self.session => {
-                    self.siblings.get(session).map(Vec::as_slice)
-                }
-                _ => {
-                    // Records behind the carrier are the tail; naming them again would fold them
-                    // twice.
-                    let is_before = |record: &Record| record.seq < carrier.seq;
-                    let end = self.records.partition_point(is_before);
-                    Some(&self.records[..end])
-                }
-            };
-            let Some(records) = records else {
-                let session = range.session.clone().unwrap_or(self.session.clone());
+            // A log in memory has no neighbours: ranges of another session cannot be read.
+            let elsewhere = range
+                .session
+                .as_ref()
+                .filter(|other| **other != self.session);
+            if let Some(session) = elsewhere.cloned() {
                 let what = Trouble::LogMissing { session };
                 resumed.issues.add(None, carrier.offset, what);
                 continue;
-            };
-            let named = named(records, range, &mut resumed.issues).iter();
+            }
+            let is_before = |record: &Record| record.seq < carrier.seq;
+            let end = self.records.partition_point(is_before);
+            let named = named(&self.records[..end], range, &mut resumed.issues).iter();
             let kept = named.map(|record| (range.session.clone(), record.clone()));
             resumed.kept.extend(kept);
         }

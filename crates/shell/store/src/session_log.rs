@@ -13,7 +13,7 @@
 use crate::log_file::ReadError;
 use crate::read::ReadLog;
 use crate::resume::Resumed;
-use dormouse_core::id::{AgentId, RecordId, Seq};
+use dormouse_core::id::{AgentId, RecordId, Seq, SessionId};
 use dormouse_core::record::{Batch, Body, FORMAT, Record};
 use dormouse_core::units::Millis;
 use dormouse_system::FileError;
@@ -112,6 +112,29 @@ impl Draft {
             side_chain: false,
             agent: None,
             body,
+        }
+    }
+
+    /// The record at its place in a log of ours.
+    pub(crate) fn record(
+        self,
+        session: &SessionId,
+        seq: Seq,
+        parent: Option<RecordId>,
+        offset: u64,
+    ) -> Record {
+        Record {
+            seq,
+            offset,
+            id: self.id,
+            parent,
+            session: Some(session.clone()),
+            at: self.at,
+            caused_by: self.caused_by,
+            side_chain: self.side_chain,
+            agent: self.agent,
+            own: true,
+            body: self.body,
         }
     }
 

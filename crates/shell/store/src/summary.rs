@@ -10,12 +10,14 @@
 use crate::issue::{Issues, Trouble};
 use crate::lines::Line;
 use crate::log_file::{LogFile, ReadError, is_object};
+use crate::scan_line::ScanLine;
+use dormouse_core::fragment::record::{RecordFields, origin_of, speaker};
+use dormouse_core::fragment::{Speaker, sent};
 use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::json::{Flag, Number, OrElse, Text};
+use dormouse_core::json::{Number, Text};
 use dormouse_core::record::LineError;
 use dormouse_core::units::{Millis, Tokens};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashSet};
 
 /// Characters of a title that are kept: one line of a terminal with room for date and size.
@@ -69,55 +71,6 @@ pub struct BoundarySummary {
     pub pre_tokens: Option<Tokens>,
     /// Tokens of the context after it; older lines lack it.
     pub post_tokens: Option<Tokens>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct SummaryLine<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    subtype: Text<'a>,
-    #[serde(borrow, default)]
-    uuid: Text<'a>,
-    #[serde(borrow, default)]
-    session_id: Text<'a>,
-    #[serde(borrow, default)]
-    timestamp: Text<'a>,
-    #[serde(borrow, default)]
-    cwd: Text<'a>,
-    #[serde(borrow, default)]
-    git_branch: Text<'a>,
-    #[serde(borrow, default)]
-    version: Text<'a>,
-    #[serde(default)]
-    is_sidechain: Flag,
-    #[serde(default)]
-    is_meta: Flag,
-    #[serde(default)]
-    is_compact_summary: Flag,
-    #[serde(default)]
-    is_api_error_message: Flag,
-    #[serde(borrow, default)]
-    custom_title: Text<'a>,
-    #[serde(borrow, default)]
-    ai_title: Text<'a>,
-    #[serde(borrow, default)]
-    summary: Text<'a>,
-    #[serde(borrow, default)]
-    message: Option<OrElse<SummaryMessage<'a>>>,
-    #[serde(borrow, default)]
-    compact_metadata: Option<OrElse<Metadata<'a>>>,
-}
-
-#[derive(Deserialize)]
-struct SummaryMessage<'a> {
-    #[serde(borrow, default)]
-    id: Text<'a>,
-    #[serde(borrow, default)]
-    model: Text<'a>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -196,7 +149,7 @@ pub fn summarise(log: &LogFile) -> Result<SessionSummary, ReadError> {
 }
 
 fn take(
-    line: &SummaryLine<'_>,
+    line: &ScanLine<'_>,
     summary: &mut SessionSummary,
     titles: &mut Titles,
     responses: &mut HashSet<String>,
@@ -213,8 +166,20 @@ fn take(
         (Some("user"), _) => {
             // Clients write reminders and summaries in the user's name; a title of one would
             // mislead.
-            let by_machine = line.is_meta.0 || line.is_compact_summary.0;
-            if let Some(text) = human_text(line).filter(|_| !by_machine) {
+            let origin = line.origin.and_then(|raw| origin_of(raw.get()));
+            let fields = RecordFields {
+                role: "user",
+                kind: "user",
+                is_meta: line.is_meta.0,
+                is_summary: line.is_compact_summary.0,
+                is_api_error: line.is_api_error_message.0,
+                is_from_tool: line.tool_use_result.is_some() || line.source_tool_use_id.is_some(),
+                origin: origin.as_deref(),
+                ..RecordFields::default()
+            };
+            let by_user = speaker(&fields) == Speaker::User;
+            let text = human_text(line).filter(|_| by_user).map(|text| sent(&text));
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
                 summary.human_messages += 1;
                 if titles.said.is_none() {
                     titles.said = title(&text);
@@ -222,7 +187,7 @@ fn take(
             }
         }
         (Some("assistant"), _) if !line.is_api_error_message.0 => {
-            let message = line.message.as_ref().and_then(OrElse::object);
+            let message = line.message();
             let id = message
                 .and_then(|message| message.id.0.as_deref())
                 .or(line.uuid.0.as_deref());
@@ -238,7 +203,7 @@ fn take(
     }
 }
 
-fn take_envelope(line: &SummaryLine<'_>, summary: &mut SessionSummary) {
+fn take_envelope(line: &ScanLine<'_>, summary: &mut SessionSummary) {
     if summary.session.is_none() {
         summary.session = line.session_id.0.as_deref().map(SessionId::from);
     }
@@ -261,7 +226,7 @@ fn take_envelope(line: &SummaryLine<'_>, summary: &mut SessionSummary) {
     }
 }
 
-fn take_titles(line: &SummaryLine<'_>, titles: &mut Titles) {
+fn take_titles(line: &ScanLine<'_>, titles: &mut Titles) {
     for (told, known) in [
         (&line.custom_title, &mut titles.custom),
         (&line.ai_title, &mut titles.found),
@@ -294,13 +259,8 @@ fn title(text: &str) -> Option<String> {
 }
 
 /// Words a person wrote in this message; `None` if it only brings results of tools.
-fn human_text(line: &SummaryLine<'_>) -> Option<String> {
-    let content = line
-        .message
-        .as_ref()
-        .and_then(OrElse::object)?
-        .content?
-        .get();
+fn human_text(line: &ScanLine<'_>) -> Option<String> {
+    let content = line.message()?.content?.get();
     if content.starts_with('"') {
         return serde_json::from_str(content).ok();
     }
@@ -321,8 +281,11 @@ fn human_text(line: &SummaryLine<'_>) -> Option<String> {
     Some(texts.join(" "))
 }
 
-fn boundary(line: &SummaryLine<'_>) -> BoundarySummary {
-    let metadata = line.compact_metadata.as_ref().and_then(OrElse::object);
+fn boundary(line: &ScanLine<'_>) -> BoundarySummary {
+    let metadata = line
+        .compact_metadata
+        .and_then(|raw| serde_json::from_str::<Metadata<'_>>(raw.get()).ok());
+    let metadata = metadata.as_ref();
     BoundarySummary {
         id: line.uuid.0.as_deref().map(RecordId::from),
         at: line.timestamp.0.as_deref().and_then(Millis::parse),

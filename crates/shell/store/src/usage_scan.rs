@@ -15,13 +15,11 @@
 
 use crate::chunks::{Chunks, Piece, as_u64};
 use crate::log_file::{LogFile, ReadError};
-use dormouse_core::json::{OrElse, Text};
+use crate::scan_line::ScanLine;
 use dormouse_core::record::UsageReport;
 use dormouse_core::usage::TokenUsage;
 use dormouse_core::usage_book::{ResponseKey, UsageBook};
 use memchr::memmem::Finder;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// Counts of a scan; the figures are in the book.
@@ -77,34 +75,6 @@ pub fn scan_usage(log: &LogFile, book: &mut UsageBook) -> Result<UsageScan, Read
     Ok(scan)
 }
 
-#[derive(Deserialize)]
-struct UsageLine<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow, default)]
-    subtype: Text<'a>,
-    #[serde(borrow, default)]
-    uuid: Text<'a>,
-    #[serde(borrow, default, rename = "requestId")]
-    request: Text<'a>,
-    #[serde(borrow, default)]
-    version: Text<'a>,
-    #[serde(borrow, default)]
-    message: Option<OrElse<UsageMessage<'a>>>,
-    #[serde(borrow, default)]
-    dormouse: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct UsageMessage<'a> {
-    #[serde(borrow, default)]
-    id: Text<'a>,
-    #[serde(borrow, default)]
-    model: Text<'a>,
-    #[serde(borrow, default)]
-    usage: Option<&'a RawValue>,
-}
-
 enum Noted {
     Told,
     Nothing,
@@ -112,7 +82,7 @@ enum Noted {
 }
 
 fn note(line: &[u8], place: ResponseKey, book: &mut UsageBook) -> Noted {
-    let Ok(line) = serde_json::from_slice::<UsageLine<'_>>(line) else {
+    let Ok(line) = serde_json::from_slice::<ScanLine<'_>>(line) else {
         return Noted::Unreadable;
     };
     let record = |place| line.uuid.0.as_deref().map_or(place, record_key);
@@ -134,8 +104,8 @@ fn note(line: &[u8], place: ResponseKey, book: &mut UsageBook) -> Noted {
     }
 }
 
-fn assistant(line: &UsageLine<'_>, record: ResponseKey, book: &mut UsageBook) -> Noted {
-    let Some(message) = line.message.as_ref().and_then(OrElse::object) else {
+fn assistant(line: &ScanLine<'_>, record: ResponseKey, book: &mut UsageBook) -> Noted {
+    let Some(message) = line.message() else {
         return Noted::Nothing;
     };
     let figures = message
@@ -151,7 +121,7 @@ fn assistant(line: &UsageLine<'_>, record: ResponseKey, book: &mut UsageBook) ->
         .0
         .as_deref()
         .is_some_and(|version| version.starts_with("dormouse/"));
-    let key = match (message.id.0.as_deref(), line.request.0.as_deref()) {
+    let key = match (message.id.0.as_deref(), line.request_id.0.as_deref()) {
         (Some(id), _) => ResponseKey::Message(id.into()),
         (None, Some(request)) => ResponseKey::Request(Arc::from(request)),
         // Our own log reports it again, in a usage record; counted here it would count twice.

@@ -166,11 +166,6 @@ impl LogWriter {
         self.len.saturating_sub(self.checkpoint_end)
     }
 
-    /// Sets the members every line repeats for other tools, for example after a change of branch.
-    pub fn set_context(&mut self, context: LineContext) {
-        self.context = context;
-    }
-
     /// Appends a record if `expected` is still the head (`None`: if the log is still empty).
     pub fn append(
         &mut self,
@@ -183,19 +178,7 @@ impl LogWriter {
             });
         }
         let (seq, parent) = place(self.head.as_ref(), expected, &draft)?;
-        let record = Record {
-            seq,
-            offset: self.len,
-            id: draft.id,
-            parent,
-            session: Some(self.session.clone()),
-            at: draft.at,
-            caused_by: draft.caused_by,
-            side_chain: draft.side_chain,
-            agent: draft.agent,
-            own: true,
-            body: draft.body,
-        };
+        let record = draft.record(&self.session, seq, parent, self.len);
         let line = encode(&record, &self.context).map_err(|source| AppendError::Unencodable {
             id: record.id.clone(),
             source,

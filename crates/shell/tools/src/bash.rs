@@ -10,7 +10,8 @@
 use crate::host::Workshop;
 use crate::input;
 use crate::limits::{COMMAND_OUTPUT, COMMAND_TIME, LONGEST_COMMAND_TIME};
-use crate::reply::{Failure, Page, Reply, in_full};
+use crate::reply::{Failure, Page, Reply};
+use dormouse_core::show;
 use dormouse_guard::shell::{Policy, Reach, Verdict, classify_with};
 use dormouse_system::{Confinement, End, FileKind, Files, Finished, Program, Task};
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ pub(crate) fn bash(workshop: &Workshop, input: &input::Bash) -> Reply {
     let finished = workshop
         .sandbox
         .run_below(&task, &readable)
-        .map_err(|error| Failure::failed(in_full(&error)))?;
+        .map_err(|error| Failure::failed(show::chain(&error)))?;
     let text = describe(&finished, task.time_limit);
     match finished.end {
         End::Exit(0) => Ok(text),

@@ -1,8 +1,8 @@
 //! Results of tools, and the bounded text they are put into.
 
 use crate::limits::{LONGEST_RESULT, LONGEST_TARGET};
+use dormouse_core::show;
 use dormouse_system::FileError;
-use std::error::Error;
 use std::fmt;
 
 /// Text for the model, or the failure.
@@ -38,20 +38,8 @@ impl Failure {
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
-        Self::Failed(in_full(&error))
+        Self::Failed(show::chain(&error))
     }
-}
-
-/// Error with its causes, as the model should see it.
-pub(crate) fn in_full(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 /// Call that was not allowed.

@@ -1,18 +1,11 @@
 //! Numbers as people read them. Every door shows the same figure in the same form.
 
+use dormouse_core::show::Grouped;
 use dormouse_core::units::{Millis, Tokens};
 
 /// A number with its thousands apart: `12,345`.
 pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut result = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            result.push(',');
-        }
-        result.push(digit);
-    }
-    result
+    Grouped(number).to_string()
 }
 
 /// Tokens, short: `842`, `12.3k`, `180k`, `1.2M`.

@@ -26,7 +26,7 @@ fn on_a_fresh_machine_all_is_built_in() {
          Every setting has its built-in default."
     );
     assert!(text.contains("\nmemory                    on\n"), "{text}");
-    assert!(text.contains("\nsnip                      off\n"), "{text}");
+    assert!(text.contains("\nsimple                    off\n"), "{text}");
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn each_value_says_where_it_comes_from_and_what_it_pushed_aside() {
         (LOCAL, "notes = false\n"),
     ])
     .with_variable("DISABLE_AUTO_COMPACT", "1");
-    let text = machine.stdout("--set snip=on config show");
+    let text = machine.stdout("--set simple=on config show");
     assert_eq!(
         head(&text),
         "\
@@ -58,7 +58,7 @@ model               \"from-project\"     ~/project/.dormouse/settings.toml:1
     overrode \"from-user\" from ~/.dormouse/settings.toml:1
 notes               false              ~/project/.dormouse/settings.local.toml:1
 offload.limit.Bash  40_000 characters  ~/.dormouse/settings.toml:2
-snip                true               command-line flag"
+simple              true               command-line flag"
     );
     assert!(
         text.contains("\nnotes.compact             off    because of `notes`\n"),

@@ -12,6 +12,9 @@
     reason = "the subject is the source tree itself, not anything the program works on"
 )]
 
+mod texts;
+
+use regex::Regex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -29,6 +32,18 @@ const MAY_NEED: [(&str, &[&str]); 4] = [
     ("doors", &["pure", "shell", "doors", "lab"]),
     ("lab", &["pure", "shell", "lab"]),
 ];
+
+/// Crates behind the host. A door asks the host and formats its answers; a door that opened these
+/// itself would answer differently from the others sooner or later.
+const BEHIND_THE_HOST: [&str; 4] = [
+    "dormouse-keeper",
+    "dormouse-memdir",
+    "dormouse-memory",
+    "dormouse-store",
+];
+
+/// Doors that need no host: a library's face hands out the parts themselves.
+const FACES: [&str; 1] = ["dormouse-embed"];
 
 /// Modules of the context engine that decide. The engine carries effects out and names none.
 const DECIDERS: [&str; 12] = [
@@ -100,6 +115,48 @@ fn dependencies_point_inwards() {
 }
 
 #[test]
+fn doors_ask_the_host() {
+    let graph = Graph::load();
+    let mut breaches = Vec::new();
+    let doors: Vec<&String> = graph.in_ring("doors").collect();
+    assert!(doors.iter().any(|name| *name == "dormouse"), "{doors:?}");
+    for name in doors
+        .into_iter()
+        .filter(|name| !FACES.contains(&name.as_str()))
+    {
+        for needed in &graph.needs[&graph.members[name]] {
+            let needed = &graph.names[needed];
+            if BEHIND_THE_HOST.contains(&needed.as_str()) {
+                breaches.push(format!("{name} -> {needed}"));
+            }
+        }
+    }
+    assert!(
+        breaches.is_empty(),
+        "a door formats what the host answers: make this a service of dormouse-host, or move the \
+         dependency into dev-dependencies:\n  {}",
+        breaches.join("\n  ")
+    );
+}
+
+#[test]
+fn one_place_asks_who_reads_the_output() {
+    let commands = root().join("crates/doors/dormouse/src/commands");
+    let files = rust_files().into_iter();
+    let files: Vec<PathBuf> = files.filter(|path| path.starts_with(&commands)).collect();
+    assert!(
+        files.len() > 30,
+        "the commands have moved away from {commands:?}"
+    );
+    let asks = |path: &&PathBuf| fs::read_to_string(path).unwrap().contains("out.format()");
+    let asking: Vec<&PathBuf> = files.iter().filter(asks).collect();
+    assert!(
+        asking.is_empty(),
+        "a result implements `Report` and goes through `App::tell`: {asking:?}"
+    );
+}
+
+#[test]
 fn the_engine_names_no_decider() {
     let source = root().join("crates/shell/engine/src");
     let files = rust_files().into_iter();
@@ -162,6 +219,55 @@ fn every_crate_takes_the_lints_of_the_workspace() {
 }
 
 #[test]
+fn every_dependency_is_used() {
+    let metadata = metadata(&["--no-deps"]);
+    let mut breaches = Vec::new();
+    for package in array(&metadata["packages"]) {
+        let name = text(&package["name"]);
+        let folder = Path::new(text(&package["manifest_path"])).parent().unwrap();
+        let source = sources_below(folder, &["src", "build.rs"]);
+        let tests = sources_below(folder, &["tests", "benches", "examples"]);
+        for dependency in array(&package["dependencies"]) {
+            let named = dependency["rename"].as_str();
+            let needed = named.unwrap_or_else(|| text(&dependency["name"]));
+            let word = Regex::new(&format!(r"\b{}\b", needed.replace('-', "_"))).unwrap();
+            let for_tests = dependency["kind"] == "dev";
+            if !word.is_match(&source) && !(for_tests && word.is_match(&tests)) {
+                let kind = dependency["kind"].as_str().unwrap_or("normal");
+                breaches.push(format!("{name}: {needed} ({kind})"));
+            }
+        }
+    }
+    assert!(
+        breaches.is_empty(),
+        "take these dependencies out, or move those that only tests name to dev-dependencies:\n  {}",
+        breaches.join("\n  ")
+    );
+}
+
+#[test]
+fn every_shared_dependency_is_some_crates() {
+    let text = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let table: toml::Table = text.parse().unwrap();
+    let shared = table["workspace"]["dependencies"].as_table().unwrap();
+    let metadata = metadata(&["--no-deps"]);
+    let packages = array(&metadata["packages"]);
+    let used: BTreeSet<&str> = packages
+        .iter()
+        .flat_map(|package| array(&package["dependencies"]))
+        .map(|dependency| self::text(&dependency["name"]))
+        .collect();
+    let unused: Vec<&String> = shared
+        .keys()
+        .filter(|name| !used.contains(name.as_str()))
+        .collect();
+    assert!(
+        unused.is_empty(),
+        "no crate needs these; take them out of [workspace.dependencies]: {unused:?}"
+    );
+}
+
+#[test]
 fn a_reason_for_length_is_a_sentence_of_the_module_doc() {
     let cases = [
         ("//! A table.\n//! Long because it is one.\n", true),
@@ -199,14 +305,7 @@ struct Graph {
 impl Graph {
     fn load() -> Self {
         // For this platform only: cargo has fetched nothing else when only this was built.
-        let metadata = cargo(&[
-            "metadata",
-            "--format-version=1",
-            "--locked",
-            "--filter-platform",
-            &host(),
-        ]);
-        let metadata: Value = serde_json::from_str(&metadata).unwrap();
+        let metadata = metadata(&["--filter-platform", &host()]);
         let ours: BTreeSet<&str> = array(&metadata["workspace_members"])
             .iter()
             .map(text)
@@ -283,6 +382,11 @@ fn ring_of(manifest: &Path) -> String {
     ring
 }
 
+fn metadata(more: &[&str]) -> Value {
+    let arguments = [&["metadata", "--format-version=1", "--locked"], more].concat();
+    serde_json::from_str(&cargo(&arguments)).unwrap()
+}
+
 fn cargo(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
         .args(arguments)
@@ -310,6 +414,15 @@ fn root() -> &'static Path {
         .ancestors()
         .nth(3)
         .expect("this crate lies three levels below the root")
+}
+
+/// The text of all Rust files at or below these names in a folder.
+fn sources_below(folder: &Path, names: &[&str]) -> String {
+    let below = |path: &PathBuf| names.iter().any(|name| path.starts_with(folder.join(name)));
+    let files = rust_files().into_iter().filter(below);
+    files
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect()
 }
 
 /// The Rust files of the workspace, without what was built.

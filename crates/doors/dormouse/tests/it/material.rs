@@ -2,34 +2,11 @@
 
 use crate::program::Machine;
 use dormouse_system::{Files as _, RealFiles};
+use dormouse_testkit::material::{material, sample, transcripts};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-
-fn transcripts() -> Option<PathBuf> {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
-    let root = RealFiles.real_path(&root).ok();
-    if root.is_none() {
-        println!("skipped: no material beside the project");
-    }
-    root
-}
-
-fn jsonl_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in RealFiles.list(folder).unwrap() {
-        let path = folder.join(entry.name);
-        if path.is_dir() {
-            jsonl_below(&path, found);
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "jsonl")
-        {
-            found.push(path);
-        }
-    }
-}
+use std::path::Path;
 
 /// Counts the plain way: every line as a value, once per message id, the last line wins.
 fn naive_usage(file: &Path) -> [u64; 3] {
@@ -59,12 +36,8 @@ fn naive_usage(file: &Path) -> [u64; 3] {
 
 #[test]
 fn usage_agrees_with_a_naive_count_and_nothing_is_fatal() {
-    let Some(root) = transcripts() else { return };
     let machine = Machine::new(&[]);
-    let mut files = Vec::new();
-    jsonl_below(&root, &mut files);
-    assert!(files.len() > 50, "found {}", files.len());
-    for file in &files {
+    for file in &transcripts() {
         let report = machine.run(&format!("usage {} --json", file.display()));
         assert_eq!(report.code, 0, "{}: {}", file.display(), report.stderr);
         let report: Value = serde_json::from_str(&report.stdout).unwrap();
@@ -84,7 +57,9 @@ fn usage_agrees_with_a_naive_count_and_nothing_is_fatal() {
 
 #[test]
 fn the_long_sessions_are_listed_with_their_compactions() {
-    let Some(root) = transcripts() else { return };
+    let Some(root) = material("transcripts") else {
+        return;
+    };
     let machine = Machine::new(&[]);
     let listed = machine.json(&format!(
         "sessions {} --json",
@@ -109,8 +84,25 @@ fn the_long_sessions_are_listed_with_their_compactions() {
 }
 
 #[test]
+fn the_sample_is_listed_with_its_compaction_and_its_agent() {
+    let machine = Machine::new(&[]);
+    let folder = sample("transcripts/nest-box");
+    let listed = machine.json(&format!("sessions {} --json", folder.display()));
+    let rows = listed["sessions"].as_array().unwrap();
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert_eq!(rows[0]["compactions"][0]["trigger"], "auto");
+    assert_eq!(rows[0]["compactions"][0]["pre_tokens"], 25_041);
+    assert_eq!(rows[0]["agents"], 1);
+    let file = folder.join("0b7d1c52-4f0e-4c7e-9a39-6d2f0c5e8a11.jsonl");
+    let after = machine.json(&format!("context {} --json", file.display()));
+    assert!(after["used_tokens"].as_u64().unwrap() < 12_000, "{after}");
+}
+
+#[test]
 fn the_window_just_before_a_compaction_is_what_the_tool_said() {
-    let Some(root) = transcripts() else { return };
+    let Some(root) = material("transcripts") else {
+        return;
+    };
     let machine = Machine::new(&[]);
     let file = root.join("spotter-mit/258c7280-ae70-4798-800f-63464d01a85d.jsonl");
     let report = machine.json(&format!("context {} --at 1255 --json", file.display()));

@@ -10,12 +10,13 @@
 //! ([`super::shapes`]).
 
 use super::shapes::{exit_code, has_extension, numbers, paths_in};
-use super::words::{has_phrase, head, plain, sentences, subject_words, tail, typed};
+use super::words::{has_phrase, plain, sentences, subject_words, typed};
 use crate::script::{Input, Script};
 use dormouse_context::offload::ToolOutput;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::CallId;
 use dormouse_core::record::MessageOrigin;
+use dormouse_core::show::{head, tail};
 use std::collections::HashMap;
 
 /// Kind of a fact, which decides how it is looked for.

@@ -51,26 +51,6 @@ pub(super) fn plain(text: &str) -> String {
     out
 }
 
-/// The first `most` characters.
-pub(super) fn head(text: &str, most: usize) -> &str {
-    let end = text
-        .char_indices()
-        .nth(most)
-        .map_or(text.len(), |(at, _)| at);
-    &text[..end]
-}
-
-/// The last `most` characters.
-pub(super) fn tail(text: &str, most: usize) -> &str {
-    let count = text.chars().count();
-    let from = count.saturating_sub(most);
-    let start = text
-        .char_indices()
-        .nth(from)
-        .map_or(text.len(), |(at, _)| at);
-    &text[start..]
-}
-
 /// The words of a text that tell its subject, in small letters; no figures among them.
 pub(super) fn subject_words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|letter: char| !(letter.is_alphanumeric() || matches!(letter, '_' | '\'')))
@@ -212,12 +192,6 @@ mod tests {
         );
         assert!(typed("[Request interrupted by user for tool use]").is_empty());
         assert!(typed("<task-notification>x</task-notification>\nRead it").is_empty());
-    }
-
-    #[test]
-    fn ends_are_cut_between_characters() {
-        assert_eq!((head("äöü", 2), tail("äöü", 2)), ("äö", "öü"));
-        assert_eq!((head("ä", 5), tail("ä", 5)), ("ä", "ä"));
     }
 
     #[test]

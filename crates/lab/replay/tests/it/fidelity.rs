@@ -11,34 +11,11 @@ use dormouse_replay::peers::Qwen;
 use dormouse_replay::policies::Never;
 use dormouse_replay::{Recording, Scenario, Script};
 use dormouse_system::{Clock, Files as _, ManualClock, RealFiles};
-use std::path::{Path, PathBuf};
+use dormouse_testkit::material::{material, transcripts};
+use std::path::Path;
 use std::sync::Arc;
 
 const SUMMARISERS: [Summariser; 2] = [Summariser::Persona, Summariser::Offline];
-
-fn material() -> Option<PathBuf> {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
-    let root = RealFiles.real_path(&root).ok();
-    if root.is_none() {
-        println!("skipped: no material beside the project");
-    }
-    root
-}
-
-fn transcripts(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in RealFiles.list(folder).unwrap() {
-        let path = folder.join(entry.name);
-        if path.is_dir() {
-            transcripts(&path, found);
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "jsonl")
-        {
-            found.push(path);
-        }
-    }
-}
 
 /// The script of a transcript that says what its responses used.
 fn script(file: &Path) -> Option<Script> {
@@ -123,21 +100,21 @@ fn the_generated_session_keeps_its_facts() {
 
 #[test]
 fn real_sessions_keep_their_facts() {
-    let Some(root) = material() else { return };
+    let Some(root) = material("transcripts/spotter-mit") else {
+        return;
+    };
     for name in [
         "258c7280-ae70-4798-800f-63464d01a85d.jsonl",
         "ae4a77f8-aedd-4bc1-888f-c94edc91af04.jsonl",
     ] {
-        let script = script(&root.join("spotter-mit").join(name)).unwrap();
+        let script = script(&root.join(name)).unwrap();
         check(name, &script);
     }
 }
 
 #[test]
 fn no_message_of_the_user_is_lost_in_any_real_session() {
-    let Some(root) = material() else { return };
-    let mut files = Vec::new();
-    transcripts(&root, &mut files);
+    let files = transcripts();
     let (mut sessions, mut messages, mut compactions) = (0, 0, 0);
     for file in &files {
         let Some(script) = script(file) else { continue };
@@ -152,7 +129,10 @@ fn no_message_of_the_user_is_lost_in_any_real_session() {
         }
     }
     println!("{sessions} sessions, {messages} messages, {compactions} compactions");
-    assert!(sessions >= 20 && messages >= 80 && compactions >= 100);
+    assert!(sessions >= 1 && messages >= 2 && compactions >= 1);
+    if material("transcripts").is_some() {
+        assert!(sessions >= 20 && messages >= 80 && compactions >= 100);
+    }
 }
 
 /// The measure can fail: where nothing is carried along, facts are lost.

@@ -6,7 +6,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    clippy::disallowed_methods,
     reason = "a test fails by panicking, tells its figures, and reads the material by path"
 )]
 
@@ -17,13 +16,9 @@ use dormouse_drive::Notice;
 use dormouse_replay::{PolicyRun, Recording, RunOptions, Scenario, Script, policies, run_policy};
 use dormouse_store::LogFile;
 use dormouse_system::{Clock, RealClock, RealFiles};
-use std::path::{Path, PathBuf};
+use dormouse_testkit::material::transcripts;
+use std::path::Path;
 use std::sync::Arc;
-
-const MATERIAL: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../../../shared/material/transcripts"
-);
 
 fn run(script: &Script, policy: &str, window: Option<u64>) -> PolicyRun {
     let models = Arc::new(ModelTable::builtin().clone());
@@ -37,29 +32,6 @@ fn run(script: &Script, policy: &str, window: Option<u64>) -> PolicyRun {
 
 fn dollars(run: &PolicyRun) -> f64 {
     run.total.cost.as_f64()
-}
-
-/// Transcripts of the material, or none with a word about it.
-fn transcripts() -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![PathBuf::from(MATERIAL)];
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else {
-            continue;
-        };
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|kind| kind == "jsonl") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    if found.is_empty() {
-        println!("skipped: there is no material at {MATERIAL}");
-    }
-    found
 }
 
 fn script_of(path: &Path) -> Option<Script> {

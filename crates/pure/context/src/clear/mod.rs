@@ -37,6 +37,10 @@ use dormouse_core::record::Calibration;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Tokens;
 
+/// Tokens of old results that a clearing of the economic policy leaves in the prompt: the newest few,
+/// which the model most likely still works with.
+const LEAVE: Tokens = Tokens(20_000);
+
 /// Settings of the fixed triggers (`microcompact.*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClearSettings {
@@ -70,7 +74,7 @@ impl ClearSettings {
             pressure_keep: count(settings.get(keys::MICROCOMPACT_PRESSURE_KEEP)),
             pressure_held: settings.get(keys::MICROCOMPACT_PRESSURE_MIN_HELD),
             pressure_freed: settings.get(keys::MICROCOMPACT_PRESSURE_MIN_FREED),
-            leave: settings.get(keys::MICROCOMPACT_PRESSURE_LEAVE),
+            leave: LEAVE,
         }
     }
 }
@@ -179,7 +183,7 @@ pub fn classic(inputs: &ClearInputs<'_>) -> ClearVerdict {
     inputs.clear(batch)
 }
 
-/// Rule of the policy `economic`: clear down to `microcompact.pressure.leave` if that pays. `worth`
+/// Rule of the policy `economic`: clear down to [`ClearSettings::leave`] if that pays. `worth`
 /// is called with the tokens freed and the tokens that stay behind the first cleared result.
 pub fn economic(
     inputs: &ClearInputs<'_>,
@@ -216,7 +220,7 @@ impl<'a> ClearInputs<'a> {
 
     /// Verdict for a chosen batch, cleared only if `worth` returns `Ok`. It is called with the
     /// tokens freed and the tokens that stay behind the first cleared result.
-    pub fn clear_if(
+    pub(crate) fn clear_if(
         &self,
         batch: Batch<'a>,
         worth: impl FnOnce(Tokens, Tokens) -> Result<String, String>,

@@ -14,6 +14,10 @@ use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Tokens;
 use serde_json::json;
 
+/// Number of turns whose thinking stays after the cache has expired. The least the provider takes:
+/// the thinking of the last turn may belong to a call that is still open.
+const IDLE_THINKING: u64 = 1;
+
 /// Settings of both forms (`microcompact.api.*`, `microcompact.cache_edits.*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
@@ -23,8 +27,6 @@ pub struct ServerSettings {
     pub trigger: Tokens,
     /// Least tokens the provider is asked to clear at once, so that the cache is rewritten rarely.
     pub at_least: Tokens,
-    /// Number of turns whose thinking stays after the cache has expired.
-    pub idle_thinking: u64,
     /// Window in tokens above which context editing is used beside automatic compaction.
     pub large_window: Tokens,
     /// Whether cache edits are switched on.
@@ -43,7 +45,6 @@ impl ServerSettings {
             api: settings.switch(keys::MICROCOMPACT_API).is_on(),
             trigger: settings.get(keys::MICROCOMPACT_API_TRIGGER),
             at_least: settings.get(keys::MICROCOMPACT_API_CLEAR_AT_LEAST),
-            idle_thinking: settings.get(keys::MICROCOMPACT_API_IDLE_THINKING),
             large_window: settings.get(keys::CONTEXT_DEFAULT_WINDOW),
             cache_edits: settings.switch(keys::MICROCOMPACT_CACHE_EDITS).is_on(),
             live: count(settings.get(keys::MICROCOMPACT_CACHE_EDITS_TRIGGER)),
@@ -93,7 +94,7 @@ pub fn api_edits(settings: &ServerSettings, inputs: ServerInputs) -> Result<ApiE
     }
     Ok(ApiEdits {
         // On a warm cache removing thinking would break the prefix; on a cold one it is free.
-        thinking_turns: inputs.cold.then_some(settings.idle_thinking),
+        thinking_turns: inputs.cold.then_some(IDLE_THINKING),
         trigger: settings.trigger,
         at_least: settings.at_least,
     })

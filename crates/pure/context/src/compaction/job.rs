@@ -21,6 +21,7 @@ use super::protocol::{
 use super::restore::{self, RestoredPart};
 use super::rounds::Rounds;
 use super::transcript::transcript;
+use super::{OFFLINE, STREAM_RETRIES, TOO_LONG_DROP, TOO_LONG_TRIES};
 use crate::boundary::Compaction;
 use crate::breaker::Allowed;
 use crate::evidence;
@@ -66,9 +67,9 @@ enum Stage {
 pub struct CompactionJob {
     request: Request,
     stage: Stage,
-    /// Streams that broke; bounded by `compact.stream_retries`.
+    /// Streams that broke; bounded by [`STREAM_RETRIES`].
     broken: u64,
-    /// Requests refused as too long; bounded by `compact.too_long.tries`.
+    /// Requests refused as too long; bounded by [`TOO_LONG_TRIES`].
     too_long: u64,
     /// Oldest rounds left out of the request.
     dropped: usize,
@@ -282,7 +283,7 @@ impl CompactionJob {
             AskFailure::Broken(why) => {
                 self.failure = Some(why);
                 self.broken += 1;
-                if self.broken <= cx.settings.stream_retries {
+                if self.broken <= STREAM_RETRIES {
                     return self.ask(cx);
                 }
             }
@@ -290,7 +291,7 @@ impl CompactionJob {
                 // Retrying the same request would fail the same way, so rounds are dropped first.
                 self.failure = Some("the request for the summary is too long".to_owned());
                 self.too_long += 1;
-                if self.too_long <= cx.settings.too_long_tries && self.drop_rounds(cx, gap) {
+                if self.too_long <= TOO_LONG_TRIES && self.drop_rounds(cx, gap) {
                     return self.ask(cx);
                 }
             }
@@ -309,7 +310,7 @@ impl CompactionJob {
 
     /// Drops the oldest rounds until the gap is covered. Returns whether a shorter request exists.
     fn drop_rounds(&mut self, cx: &JobContext<'_>, gap: Option<Tokens>) -> bool {
-        let share = cx.settings.too_long_drop;
+        let share = TOO_LONG_DROP;
         let next = Rounds::of(cx.conversation.view()).drop(self.dropped, gap, share, cx.measure);
         self.dropped = next.unwrap_or(self.dropped);
         next.is_some()
@@ -340,7 +341,7 @@ impl CompactionJob {
             Err(reason) => return self.nothing_goes(&reason),
         };
         // At most a quarter of what it replaces, so that even an extract makes clear progress.
-        let budget = cx.settings.offline.min(Tokens(kept.replaced.get() / 4));
+        let budget = OFFLINE.min(Tokens(kept.replaced.get() / 4));
         let earlier = frame::summaries_in(kept.going()).join("\n\n");
         let extract = offline::extract(kept.going(), Some(&earlier), budget, bytes);
         let summary = format!(

@@ -40,10 +40,10 @@ mod text_tests;
 
 pub use directive::{Part, REQUIRED_SECTIONS, compact_instructions, directive};
 pub use frame::{Parts, summaries_in};
-pub use gate::{GateError, summary_of};
+pub use gate::GateError;
 pub use job::CompactionJob;
 pub use kept::{Kept, NothingGoes};
-pub use offline::{condensed, extract};
+pub use offline::extract;
 pub use protocol::{
     Ask, AskFailure, AskForm, CompactionOutcome, Effect, Event, JobContext, Request, Scope,
     SummaryAnswer,
@@ -57,31 +57,31 @@ use crate::notes;
 use dormouse_core::settings::{Percent, Settings, keys};
 use dormouse_core::units::Tokens;
 
+/// Number of times that a summary is requested again after a broken stream. The driver has already
+/// waited between its own attempts; what fails three times fails for longer than a user waits.
+pub const STREAM_RETRIES: u64 = 2;
+/// Number of times that a request for a summary is shortened after "prompt too long". Three drops
+/// of [`TOO_LONG_DROP`] halve the conversation; if that is not enough, the extract is better.
+pub const TOO_LONG_TRIES: u64 = 3;
+/// Share of the rounds dropped each time, if the provider does not report the excess: large enough
+/// to end within [`TOO_LONG_TRIES`], small enough to lose little to an estimate that is just off.
+const TOO_LONG_DROP: Percent = Percent::whole(20);
+/// Most tokens of an extract without a model: as long as a summary by a model usually is.
+const OFFLINE: Tokens = Tokens(4_000);
+
 /// Settings of a compaction, read once per change of the settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompactSettings {
-    /// Number of times that a summary is requested again after a broken stream.
-    pub stream_retries: u64,
     /// Most tokens of the user's messages beside a summary.
     pub user_messages: Tokens,
     /// Most tokens of the evidence ledger beside a summary.
     pub evidence: Tokens,
-    /// Most tokens of an extract without a model.
-    pub offline: Tokens,
-    /// Number of times that a request for a summary is shortened after "prompt too long".
-    pub too_long_tries: u64,
-    /// Share of the rounds dropped each time, if the provider does not report the excess.
-    pub too_long_drop: Percent,
     /// Size of the tail that stays beside notes used as the summary.
     pub notes_tail: NotesTail,
     /// Lengths to which notes are cut when they serve as the summary.
     pub notes: notes::Limits,
     /// Limits for files, skills and other restored parts.
     pub restore: RestoreLimits,
-    /// Most tokens of the newest rounds that stay under the economic policy.
-    pub economic_tail: Tokens,
-    /// Limits of restored files under the economic policy: number, tokens of one, tokens of all.
-    pub economic_restore: (usize, Tokens, Tokens),
     /// Consecutive failures after which automatic compaction no longer asks the model.
     pub breaker: u64,
 }
@@ -91,12 +91,8 @@ impl CompactSettings {
     pub fn new(settings: &Settings) -> Self {
         let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         Self {
-            stream_retries: settings.get(keys::COMPACT_STREAM_RETRIES),
             user_messages: settings.get(keys::COMPACT_USER_MESSAGES_LIMIT),
             evidence: settings.get(keys::COMPACT_EVIDENCE_LIMIT),
-            offline: settings.get(keys::COMPACT_OFFLINE_LIMIT),
-            too_long_tries: settings.get(keys::COMPACT_TOO_LONG_TRIES),
-            too_long_drop: settings.get(keys::COMPACT_TOO_LONG_DROP),
             notes_tail: NotesTail {
                 tokens: settings.get(keys::NOTES_KEEP_TOKENS),
                 messages: count(settings.get(keys::NOTES_KEEP_MESSAGES)),
@@ -110,15 +106,7 @@ impl CompactSettings {
                 files: count(settings.get(keys::COMPACT_RESTORE_FILES)),
                 file: settings.get(keys::COMPACT_RESTORE_FILE_LIMIT),
                 all_files: settings.get(keys::COMPACT_RESTORE_FILES_LIMIT),
-                skill: settings.get(keys::COMPACT_RESTORE_SKILL_LIMIT),
-                all_skills: settings.get(keys::COMPACT_RESTORE_SKILLS_LIMIT),
             },
-            economic_tail: settings.get(keys::ECONOMIC_TAIL),
-            economic_restore: (
-                count(settings.get(keys::ECONOMIC_RESTORE_FILES)),
-                settings.get(keys::ECONOMIC_RESTORE_FILE_LIMIT),
-                settings.get(keys::ECONOMIC_RESTORE_FILES_LIMIT),
-            ),
             breaker: settings.get(keys::COMPACT_BREAKER),
         }
     }

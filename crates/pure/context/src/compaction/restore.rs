@@ -49,7 +49,14 @@ pub struct RestoredPart {
     pub text: String,
 }
 
-/// Limits of restored parts, from the settings.
+/// Most tokens of one restored skill; every other kind of part but a file is held to it too. Skills
+/// are instructions of a few pages; one that is longer names files for the details.
+pub(super) const SKILL: Tokens = Tokens(5_000);
+/// Most tokens of all restored skills together: five of full length, about an eighth of the usual
+/// window.
+pub(super) const ALL_SKILLS: Tokens = Tokens(25_000);
+
+/// Limits of restored files, from the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestoreLimits {
     /// Number of files (`compact.restore.files`).
@@ -58,10 +65,6 @@ pub struct RestoreLimits {
     pub file: Tokens,
     /// Most tokens of all files together.
     pub all_files: Tokens,
-    /// Most tokens of one skill; every other kind of part is held to this too.
-    pub skill: Tokens,
-    /// Most tokens of all skills together.
-    pub all_skills: Tokens,
 }
 
 impl RestoreLimits {
@@ -92,16 +95,16 @@ pub(super) fn blocks(
     bytes: BytesPerToken,
 ) -> Vec<Block> {
     let mut files = 0;
-    let (mut file_room, mut skill_room) = (limits.all_files, limits.all_skills);
+    let (mut file_room, mut skill_room) = (limits.all_files, ALL_SKILLS);
     let mut blocks = Vec::new();
     for part in parts {
         let (room, each) = match part.kind {
             RestoredKind::File if files >= limits.files => continue,
             RestoredKind::File => (&mut file_room, limits.file),
-            RestoredKind::Skill => (&mut skill_room, limits.skill),
+            RestoredKind::Skill => (&mut skill_room, SKILL),
             // Plan, to-dos and listings are few: each has room of its own and takes none from the
             // skills.
-            _ => (&mut Tokens(limits.skill.get()), limits.skill),
+            _ => (&mut Tokens(SKILL.get()), SKILL),
         };
         let block = fitting(part, each.min(*room), bytes);
         let size = tokens::estimate(block.weight(), bytes);

@@ -5,7 +5,7 @@ use super::{
     NotesState, Outlook, Prices, Rates, Reason, Situation, clearing_worth, decide,
     keep_alive_worth, notes_worth,
 };
-use dormouse_core::settings::{CacheTtl, EconomySettings};
+use dormouse_core::settings::CacheTtl;
 use dormouse_core::units::Tokens;
 use pretty_assertions::assert_eq;
 
@@ -40,7 +40,7 @@ fn figures() -> Figures {
 }
 
 fn outlook_with(figures: &Figures) -> Outlook {
-    Outlook::new(&known(), &rates(), figures, &EconomySettings::default())
+    Outlook::new(&known(), &rates(), figures)
 }
 
 fn outlook() -> Outlook {
@@ -104,7 +104,7 @@ fn a_step_to_dearer_prompts_is_a_ceiling_if_it_leaves_room() {
             dearer_over: Some(Tokens(step)),
             ..rates()
         };
-        Outlook::new(&known(), &rates, &figures(), &EconomySettings::default())
+        Outlook::new(&known(), &rates, &figures())
     };
     assert_eq!(with_step(60_000).between_rounds, Tokens(60_000));
     assert_eq!(with_step(30_000).target, outlook().target);
@@ -133,7 +133,7 @@ fn a_compaction_that_leaves_much_is_not_repeated_at_once() {
         static_prefix: Tokens(8_300),
         summary: None,
     });
-    let outlook = Outlook::new(&known, &rates(), &figures(), &EconomySettings::default());
+    let outlook = Outlook::new(&known, &rates(), &figures());
     assert!(!at(&outlook, 95_000, Moment::TurnEnd).act);
     assert!(!at(&outlook, 95_000, Moment::BetweenRounds).act);
 }
@@ -142,7 +142,7 @@ fn a_compaction_that_leaves_much_is_not_repeated_at_once() {
 fn a_session_that_has_hardly_begun_need_not_pay_for_forgetting() {
     let mut young = Estimators::starting_from(&super::Prior::of(&known()));
     let act = |known: &Estimators| {
-        let outlook = Outlook::new(known, &rates(), &figures(), &EconomySettings::default());
+        let outlook = Outlook::new(known, &rates(), &figures());
         let decision = at(&outlook, outlook.turn_end.get(), Moment::TurnEnd);
         let Reason::Warm(figures) = decision.reason else {
             panic!("{decision}");
@@ -169,12 +169,7 @@ fn rereading_makes_the_best_size_grow() {
             summary: Some(Tokens(2_000)),
         });
     }
-    let grown = Outlook::new(
-        &forgetful,
-        &rates(),
-        &figures(),
-        &EconomySettings::default(),
-    );
+    let grown = Outlook::new(&forgetful, &rates(), &figures());
     assert!(grown.best > 1.1 * outlook().best);
 }
 

@@ -7,6 +7,7 @@
 //!
 //! Not here: whether thinking or open calls forbid a rewrite at this moment, and how it is made.
 
+use super::outlook::HYSTERESIS;
 use super::{ColdFigures, Decision, Outlook, Reason, WarmFigures, figure};
 use dormouse_core::units::Tokens;
 use std::fmt;
@@ -149,7 +150,7 @@ fn cold(outlook: &Outlook, now: &Situation) -> (bool, Reason) {
     let read_less = outlook.horizon * order.read * (prompt - order.base).max(0.0);
     let later = order.gain(prompt, outlook.best).min(read_less);
     // Without a margin, rounding and noise would trigger compactions that gain nothing.
-    let margin = outlook.settings.hysteresis * order.compaction(prompt);
+    let margin = HYSTERESIS * order.compaction(prompt);
     let act = prompt > order.base && carry_on + later - compact >= margin;
     let reason = Reason::Cold(ColdFigures {
         moment: now.moment,

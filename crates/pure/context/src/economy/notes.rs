@@ -11,6 +11,10 @@
 use super::{Decision, Means, Moment, NotesFigures, Order, Outlook, Reason, figure, tokens};
 use dormouse_core::units::Tokens;
 
+/// Share of the target below which a turn's end writes no notes. Earlier ones would be out of date
+/// when the compaction comes, and a second update would cost more than the notes save.
+const NOTES_FROM: f64 = 0.5;
+
 /// State of the notes since the last compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NotesState {
@@ -28,14 +32,14 @@ pub struct NotesState {
 
 /// Whether to update the notes now. The threshold is the prompt size from which this moment calls
 /// for an update.
-pub fn notes_worth(
+pub(crate) fn notes_worth(
     outlook: &Outlook,
     used: Tokens,
     moment: Moment,
     state: &NotesState,
 ) -> Decision {
     let from = match moment {
-        Moment::TurnEnd => tokens(outlook.settings.notes_from * figure(outlook.target)),
+        Moment::TurnEnd => tokens(NOTES_FROM * figure(outlook.target)),
         Moment::BetweenRounds => outlook.turn_end,
         // A call without a cache costs as much as a compaction and saves none.
         Moment::ColdCache | Moment::ModelSwitch | Moment::Resume => Tokens(u64::MAX),

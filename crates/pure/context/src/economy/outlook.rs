@@ -15,7 +15,6 @@
 
 use super::order::notes_update;
 use super::{Estimators, Kilo, Means, Order, Rates, figure, tokens};
-use dormouse_core::settings::EconomySettings;
 use dormouse_core::units::Tokens;
 use std::fmt;
 
@@ -23,6 +22,26 @@ use std::fmt;
 /// best room makes the room 25 % dearer; beyond that the higher price per token is accepted
 /// instead.
 const LEAST_ROOM: f64 = 0.5;
+
+/// Share of the size in use from which a compaction is taken at a turn's end. Nothing is under way
+/// then, so being early costs no work; a room that is a tenth smaller is only 0.6 % dearer.
+const TURN_END: f64 = 0.9;
+/// Share of the size in use from which a compaction interrupts a turn. A room that is a quarter
+/// larger is 2.5 % dearer, and most turns end before they have grown that far.
+const BETWEEN_ROUNDS: f64 = 1.25;
+/// Share of the room by which the best size must differ before the size in use follows, and share
+/// of a compaction's price that it must gain on a cold cache. Within a tenth the costs differ by
+/// less than the estimates do.
+pub(super) const HYSTERESIS: f64 = 0.1;
+/// Part by which the thresholds around the best size may make the room dearer: it then lies between
+/// 0.7 and 1.4 times the best one.
+const TOLERANCE: f64 = 0.06;
+/// Part of the expected requests within which a compaction has to pay for itself. Half the sessions
+/// end before their expected length; at 0.4 short sessions are no dearer than under `classic`.
+const PAYBACK: f64 = 0.4;
+/// Share of the target that the kept tail and restored files may take. More would bring the next
+/// compaction closer than what they save in reading again.
+const KEEP: f64 = 0.2;
 
 /// Figures of the session that are measured or set, not estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,27 +85,21 @@ pub struct Outlook {
     /// Number of requests within which a compaction has to pay back: a part of `remaining`, because
     /// a session ends without notice and an unfinished pay-back is lost.
     pub horizon: f64,
-    pub(super) settings: EconomySettings,
 }
 
 impl Outlook {
     /// Computes everything; a few dozen operations.
-    pub fn new(
-        known: &Estimators,
-        rates: &Rates,
-        figures: &Figures,
-        settings: &EconomySettings,
-    ) -> Self {
+    pub fn new(known: &Estimators, rates: &Rates, figures: &Figures) -> Self {
         let order = Order::new(figures.means, known, rates, figures.static_prefix);
         let best = order.best();
-        let in_use = held(best, order.base, figures.in_use, settings.hysteresis);
+        let in_use = held(best, order.base, figures.in_use);
         let size = figure(in_use);
         let room = (size - order.base).max(0.0);
-        let (least, most) = tolerated(settings.tolerance);
+        let (least, most) = tolerated(TOLERANCE);
         // A compaction may leave more than usual; without this the next one would follow at once.
         let start = order.base.max(figure(known.left));
-        let turn_end = (settings.turn_end * size).max(start + least * room);
-        let between = (settings.between_rounds * size)
+        let turn_end = (TURN_END * size).max(start + least * room);
+        let between = (BETWEEN_ROUNDS * size)
             // A prompt that grows in lumps overshoots; aim lower, so that it ends up at the
             // threshold.
             .min(order.base + most * room - known.overshoot.value())
@@ -109,25 +122,24 @@ impl Outlook {
             rates: *rates,
             known: *known,
             remaining,
-            horizon: settings.payback * remaining,
-            settings: *settings,
+            horizon: PAYBACK * remaining,
         }
     }
 
     /// Number of requests until the next compaction, or until the expected end if that comes first.
-    pub fn requests_ahead(&self, used: Tokens) -> f64 {
+    pub(crate) fn requests_ahead(&self, used: Tokens) -> f64 {
         let room = figure(self.target.saturating_sub(used));
         (room / self.order.growth).min(self.remaining)
     }
 
     /// Budget of kept tail and restored files together: a share of the target, minus the summary.
-    pub fn keep_budget(&self) -> Tokens {
-        let share = tokens(self.settings.keep * figure(self.target));
+    pub(crate) fn keep_budget(&self) -> Tokens {
+        let share = tokens(KEEP * figure(self.target));
         share.saturating_sub(self.known.summary.tokens())
     }
 
     /// Cost of one update of the notes at this prompt size.
-    pub fn notes_update(&self, used: Tokens) -> f64 {
+    pub(crate) fn notes_update(&self, used: Tokens) -> f64 {
         self.rates.read * figure(used) + notes_update(&self.known, &self.rates)
     }
 
@@ -138,9 +150,9 @@ impl Outlook {
 }
 
 /// Hysteresis: the previous size, unless it is off by too large a share of the room.
-fn held(best: f64, base: f64, before: Option<Tokens>, hysteresis: f64) -> Tokens {
+fn held(best: f64, base: f64, before: Option<Tokens>) -> Tokens {
     before
-        .filter(|size| (figure(*size) - best).abs() <= hysteresis * (best - base))
+        .filter(|size| (figure(*size) - best).abs() <= HYSTERESIS * (best - base))
         .unwrap_or_else(|| tokens(best))
 }
 

@@ -2,7 +2,6 @@
 
 use super::simulator::{Session, Step};
 use super::{Order, Rates};
-use dormouse_core::settings::EconomySettings;
 use dormouse_core::units::Tokens;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -63,12 +62,11 @@ fn the_simulated_session_comes_out() {
 
 #[test]
 fn the_measured_session_is_cheaper_than_classic_in_both_windows() {
-    let settings = EconomySettings::default();
     for (classic, share) in [(167_000, 0.9), (967_000, 0.5)] {
         let mut session = measured_session(Tokens(classic));
         // Long enough to fill a window of a million tokens.
         session.steps = vec![session.steps[0]; 400];
-        let online = session.online(&settings).cost;
+        let online = session.online().cost;
         let fixed = session
             .fixed(f64::from(u32::try_from(classic).expect("small")))
             .cost;
@@ -147,7 +145,7 @@ proptest! {
     fn deciding_online_is_within_a_tenth_of_hindsight(session in sessions(12.0..30.0)) {
         let (size, hindsight) = session.best_fixed();
         prop_assume!(hindsight.compactions >= 10);
-        let ratio = session.online(&EconomySettings::default()).cost / hindsight.cost;
+        let ratio = session.online().cost / hindsight.cost;
         prop_assert!(ratio <= 1.10, "{ratio} of what compacting at {size} costs");
     }
 }
@@ -162,7 +160,7 @@ fn short_sessions_are_not_dearer_than_classic_in_the_mean() {
         let tree = sessions(0.3..6.0).new_tree(&mut runner);
         let session = tree.expect("no rejects").current();
         let classic = session.fixed(super::figure(session.classic)).cost;
-        sum += session.online(&EconomySettings::default()).cost / classic;
+        sum += session.online().cost / classic;
     }
     let mean = sum / f64::from(count);
     assert!(mean < 0.97, "{mean}");

@@ -7,7 +7,6 @@
 use super::{
     Compacted, Estimators, Figures, Means, Moment, Outlook, Rates, Situation, decide, tokens,
 };
-use dormouse_core::settings::EconomySettings;
 use dormouse_core::units::Tokens;
 use std::cell::{Cell, RefCell};
 
@@ -63,7 +62,7 @@ impl Session {
     }
 
     /// Decides online, from what it has observed so far.
-    pub(super) fn online(&self, settings: &EconomySettings) -> Bill {
+    pub(super) fn online(&self) -> Bill {
         let known = RefCell::new(Estimators::default());
         let before = Cell::new(tokens(self.static_prefix));
         let mut in_use = None;
@@ -78,7 +77,7 @@ impl Session {
                     in_use,
                     means: Means::Full,
                 };
-                let outlook = Outlook::new(&known, &self.rates, &figures, settings);
+                let outlook = Outlook::new(&known, &self.rates, &figures);
                 in_use = Some(outlook.in_use);
                 let moment = if step.ends_turn {
                     Moment::TurnEnd

@@ -6,11 +6,13 @@
 use super::note::{At, seen};
 use super::{EvidenceLimits, clean, mine};
 use dormouse_core::block::Block;
+use dormouse_core::fragment::{EXIT_CODE, open};
 use dormouse_core::id::Seq;
 use dormouse_core::json::Text;
 use dormouse_core::record::{
     Act, CallOutcome, Chronicle, CommandFact, Mention, OpenCall, Shelf, Source, Speaker,
 };
+use dormouse_core::show;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -158,18 +160,14 @@ fn exit_code(text: &str) -> Option<i32> {
     let last = text.lines().next_back()?;
     [first, last].into_iter().find_map(|line| {
         // In a long line, or with other words in front, the output itself talks about exit codes.
-        let line = clean::head(line, 80);
+        let line = show::head(line, 80);
         let mut parts = line.as_bytes().windows(4);
         if !parts.any(|part| part.eq_ignore_ascii_case(b"exit")) {
             return None;
         }
         let line = line.to_ascii_lowercase();
-        let starts = [
-            "exit code",
-            "exit status",
-            "exited with code",
-            "<exit_code>",
-        ];
+        let tag = open(&EXIT_CODE);
+        let starts = ["exit code", "exit status", "exited with code", &tag];
         let spoken = starts.iter().find_map(|start| {
             let (before, behind) = line.split_once(start)?;
             let framed = before.trim().is_empty()

@@ -168,27 +168,9 @@ fn is_tag(rest: &str) -> bool {
             .is_none_or(|next| matches!(next, '>' | '/' | '…') || next.is_whitespace())
 }
 
-/// First `most` characters of a text.
-pub(super) fn head(text: &str, most: usize) -> &str {
-    let end = text
-        .char_indices()
-        .nth(most)
-        .map_or(text.len(), |(at, _)| at);
-    &text[..end]
-}
-
-/// Last `most` characters of a text.
-pub(super) fn tail(text: &str, most: usize) -> &str {
-    let start = match most.checked_sub(1) {
-        Some(back) => text.char_indices().rev().nth(back).map_or(0, |(at, _)| at),
-        None => text.len(),
-    };
-    &text[start..]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{command, head, line, tail};
+    use super::{command, line};
 
     #[test]
     fn nothing_that_acts_is_left() {
@@ -219,12 +201,5 @@ mod tests {
     fn a_command_keeps_its_blanks_and_shows_its_line_ends() {
         assert_eq!(command("a  b\n  c\n", 100), "a  b ⏎   c");
         assert_eq!(command("ab\ncd", 4), "ab …");
-    }
-
-    #[test]
-    fn ends_are_cut_between_characters() {
-        assert_eq!((head("äöü", 2), tail("äöü", 2)), ("äö", "öü"));
-        assert_eq!((head("äöü", 9), tail("äöü", 9)), ("äöü", "äöü"));
-        assert_eq!((head("äöü", 0), tail("äöü", 0)), ("", ""));
     }
 }

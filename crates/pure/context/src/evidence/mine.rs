@@ -10,8 +10,10 @@ use super::note::{At, seen};
 use super::words::Words;
 use super::{EvidenceLimits, clean};
 use dormouse_core::block::Block;
+use dormouse_core::fragment::{TOOL_ERROR, close, open};
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Chronicle, Decision, Mention, Source, Speaker};
+use dormouse_core::show;
 use dormouse_text::atoms::{Shape, atoms};
 use dormouse_text::segment::{Kind, segment};
 use std::borrow::Cow;
@@ -132,20 +134,26 @@ const WORDS_AROUND: usize = 5;
 /// Longest value in bytes that is repeated among the words around it.
 const LONG_VALUE: usize = 24;
 
-/// Records values and rules from a user message.
+/// Records values from a user message: figures that were pasted are as good as typed ones.
 pub(super) fn user(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimits) {
-    // In pasted bulk the user's own words are at the ends.
+    for part in ends(text, limits) {
+        values(chronicle, seq, part, limits);
+    }
+}
+
+/// Records rules and decisions from the words that the user typed.
+pub(super) fn rules(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimits) {
+    for part in ends(text, limits) {
+        decisions(chronicle, seq, part, Speaker::User, limits);
+    }
+}
+
+/// The text, or of pasted bulk the ends: the user's own words are there.
+fn ends<'a>(text: &'a str, limits: &EvidenceLimits) -> Vec<&'a str> {
     if text.len() > limits.bulk {
-        for part in [
-            clean::head(text, limits.head),
-            clean::tail(text, limits.tail),
-        ] {
-            values(chronicle, seq, part, limits);
-            decisions(chronicle, seq, part, Speaker::User, limits);
-        }
+        vec![show::head(text, limits.head), show::tail(text, limits.tail)]
     } else {
-        values(chronicle, seq, text, limits);
-        decisions(chronicle, seq, text, Speaker::User, limits);
+        vec![text]
     }
 }
 
@@ -368,8 +376,8 @@ pub(super) fn error(
 fn error_line<'t>(text: &'t str, failed: bool, limits: &EvidenceLimits) -> Option<&'t str> {
     let text = text
         .trim()
-        .trim_start_matches("<tool_use_error>")
-        .trim_end_matches("</tool_use_error>");
+        .trim_start_matches(&open(&TOOL_ERROR))
+        .trim_end_matches(&close(&TOOL_ERROR));
     // The first letter rules out most lines before the list is searched.
     let begins = |line: &&str| {
         let first = line.bytes().next().map(|byte| byte.to_ascii_lowercase());
@@ -390,7 +398,7 @@ fn error_line<'t>(text: &'t str, failed: bool, limits: &EvidenceLimits) -> Optio
         let around = line_at(text, &place);
         let line = text[around.clone()].trim();
         let indent = text[around.clone()].len() - text[around.clone()].trim_start().len();
-        let shown = clean::head(line, limits.line_chars).len();
+        let shown = show::head(line, limits.line_chars).len();
         // The word must lie in the part of the line that will be shown.
         (place.end <= around.start + indent + shown && !is_code(line)).then_some(line)
     };

@@ -85,7 +85,7 @@ fn error_line_by_line<'t>(text: &'t str, failed: bool, limits: &EvidenceLimits) 
         starts.any(|start| starts_ignoring_case(line, start))
     };
     let telling = |line: &&str| {
-        let start = clean::head(line, limits.line_chars);
+        let start = show::head(line, limits.line_chars);
         let mut words = ERROR_WORDS.iter();
         words.any(|word| contains_ignoring_case(start, word))
     };

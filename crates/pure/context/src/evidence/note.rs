@@ -1,12 +1,12 @@
 //! Insertion into the shelves of the chronicle, within their limits.
 
 use super::EvidenceLimits;
-use super::clean;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::Seq;
 use dormouse_core::record::{
     EarlierMessages, MessageText, Record, Shelf, ShelfEntry, Sighting, UserMessage, UserMessages,
 };
+use dormouse_core::show;
 
 /// Time and record of a sighting.
 #[derive(Clone, Copy, Debug)]
@@ -125,8 +125,8 @@ fn next_to_cut<'a>(
 
 fn cut(text: &str, limits: &EvidenceLimits) -> MessageText {
     MessageText::Cut {
-        head: clean::head(text, limits.head).to_owned(),
-        tail: clean::tail(text, limits.tail).to_owned(),
+        head: show::head(text, limits.head).to_owned(),
+        tail: show::tail(text, limits.tail).to_owned(),
     }
 }
 

@@ -10,12 +10,13 @@
 //! Sanitising, which happens when an entry is recorded. Paths are shortened only by the project's
 //! own directory, which the log names: removing any other common root could make them ambiguous.
 
-use super::{clean, cost};
+use super::cost;
 use dormouse_core::id::Seq;
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{
     CallOutcome, Chronicle, CommandFact, FileFact, Shelf, ShelfEntry, Sighting, Speaker,
 };
+use dormouse_core::show;
 use dormouse_core::units::Tokens;
 
 /// Text above the list. Part of the prompt.
@@ -31,7 +32,7 @@ pub fn render(chronicle: &Chronicle, budget: Tokens, bytes: BytesPerToken) -> St
 
 /// Renders the evidence beside user messages that stand in the prompt word for word (`quoted`):
 /// their values and rules are left out, which leaves room for the rest.
-pub fn render_beside(
+pub(crate) fn render_beside(
     chronicle: &Chronicle,
     budget: Tokens,
     bytes: BytesPerToken,
@@ -323,10 +324,7 @@ impl Section {
 }
 
 fn shortened(line: &str) -> String {
-    if line.chars().nth(SHORT).is_none() {
-        return line.to_owned();
-    }
-    format!("{}…", clean::head(line, SHORT - 1))
+    show::shortened(line, SHORT).into_owned()
 }
 
 /// Tokens of a line, with one more for its end.

@@ -14,6 +14,7 @@ use super::{clean, cost};
 use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{Chronicle, MessageText, UserMessage, UserMessages};
+use dormouse_core::show;
 use dormouse_core::units::Tokens;
 
 /// Characters that a shortened message keeps of its beginning; half of what the chronicle stores of
@@ -216,8 +217,8 @@ fn shortened(user: &UserMessages, index: usize) -> String {
         MessageText::Whole(text) => (text, text),
         MessageText::Cut { head, tail } => (head, tail),
     };
-    let head = fenced(clean::head(head, SHORT_HEAD));
-    let tail = fenced(clean::tail(tail, SHORT_TAIL));
+    let head = fenced(show::head(head, SHORT_HEAD));
+    let tail = fenced(show::tail(tail, SHORT_TAIL));
     format!(
         "{}{head}and at the end\n{tail}",
         shortened_line(user, index)

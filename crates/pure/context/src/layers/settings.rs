@@ -3,7 +3,7 @@
 use crate::clear::{ClearSettings, server::ServerSettings};
 use crate::compaction::CompactSettings;
 use crate::notes;
-use dormouse_core::settings::{EconomySettings, Settings, Switch, WindowSettings, keys};
+use dormouse_core::settings::{Settings, Switch, WindowSettings, keys};
 
 /// Settings and switches of all layers.
 #[derive(Clone, Debug)]
@@ -20,8 +20,6 @@ pub struct LayerSettings {
     pub compact: CompactSettings,
     /// Whether compaction of any kind is allowed, manual ones included (`compact`).
     pub compaction: bool,
-    /// Figures of the economic policy (`economic.*`).
-    pub economy: EconomySettings,
     /// Reserves and margins of the window (`context.*`).
     pub window: WindowSettings,
 }
@@ -64,8 +62,55 @@ impl LayerSettings {
             },
             compact,
             compaction: settings.switch(keys::COMPACT).is_on(),
-            economy: settings.economy_settings(),
             window: settings.window_settings(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compaction::cut::NotesTail;
+    use dormouse_core::settings::{Trust, flags_layer, resolve};
+    use dormouse_core::units::Tokens;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_figures_of_the_notes_come_each_from_its_key() {
+        let (flags, issues) = flags_layer([
+            "compact.auto=false",
+            "notes.start=1",
+            "notes.growth=2",
+            "notes.tool_calls=3",
+            "notes.section_limit=4",
+            "notes.total_limit=5",
+            "notes.keep_tokens=6",
+            "notes.keep_messages=7",
+            "notes.keep_limit=8",
+        ]);
+        assert_eq!(issues, []);
+        let settings = LayerSettings::new(&resolve(&[flags], Trust::Trusted));
+        let expected = NotesSettings {
+            off: Some("compact.auto"),
+            compact: false,
+            rule: notes::Rule {
+                start: Tokens(1),
+                growth: Tokens(2),
+                calls: 3,
+            },
+            limits: notes::Limits {
+                section: Tokens(4),
+                total: Tokens(5),
+            },
+        };
+        assert_eq!(settings.notes, expected);
+        assert_eq!(
+            settings.compact.notes_tail,
+            NotesTail {
+                tokens: Tokens(6),
+                messages: 7,
+                limit: Tokens(8),
+            }
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Causes of a cache break: the first difference between two requests.
 
 use super::Shape;
-use crate::figures::Grouped;
 use crate::prefix::Part;
+use dormouse_core::show::Grouped;
 use std::fmt;
 
 /// First difference between two requests, in cache order.

@@ -5,11 +5,9 @@
 //! the middle of a step, and without growth there is nothing new to write.
 //!
 //! Checked after every round of tool results, so that a long tool loop has notes before it fills
-//! the window. Not here: whether notes are switched on, and whether an update is running
-//! ([`super::queue`]).
+//! the window. Not here: whether notes are switched on, and whether an update is running.
 
-use crate::figures::Grouped;
-use dormouse_core::settings::NotesSettings;
+use dormouse_core::show::Grouped;
 use dormouse_core::units::Tokens;
 
 /// Progress of the conversation since the last update.
@@ -38,16 +36,6 @@ pub struct Rule {
     pub calls: u64,
 }
 
-impl From<&NotesSettings> for Rule {
-    fn from(settings: &NotesSettings) -> Self {
-        Self {
-            start: settings.start,
-            growth: settings.growth,
-            calls: settings.tool_calls,
-        }
-    }
-}
-
 /// Answer to whether an update is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotesVerdict {
@@ -65,7 +53,7 @@ pub enum NotesVerdict {
 
 impl NotesVerdict {
     /// Whether an update is due.
-    pub fn is_yes(&self) -> bool {
+    pub(crate) fn is_yes(&self) -> bool {
         matches!(self, Self::Yes { .. })
     }
 
@@ -117,6 +105,8 @@ fn of(have: u64, need: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::LayerSettings;
+    use dormouse_core::settings::Settings;
     use pretty_assertions::assert_eq;
 
     /// Defaults of the settings.
@@ -208,6 +198,7 @@ mod tests {
 
     #[test]
     fn a_rule_comes_from_the_settings() {
-        assert_eq!(Rule::from(&NotesSettings::default()), RULE);
+        let settings = LayerSettings::new(&Settings::default());
+        assert_eq!(settings.notes.rule, RULE);
     }
 }

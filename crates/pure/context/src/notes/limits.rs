@@ -10,7 +10,6 @@ use super::document::Notes;
 use crate::tokens::estimate;
 use dormouse_core::block::Block;
 use dormouse_core::models::BytesPerToken;
-use dormouse_core::settings::NotesSettings;
 use dormouse_core::units::Tokens;
 
 /// Length limits of the notes, from the settings.
@@ -20,15 +19,6 @@ pub struct Limits {
     pub section: Tokens,
     /// Most tokens of the whole file (`notes.total_limit`).
     pub total: Tokens,
-}
-
-impl From<&NotesSettings> for Limits {
-    fn from(settings: &NotesSettings) -> Self {
-        Self {
-            section: settings.section_limit,
-            total: settings.total_limit,
-        }
-    }
 }
 
 /// A section that exceeds its limit.

@@ -7,7 +7,6 @@
 //! - [`template`]: the sections, built in or the user's.
 //! - [`document`]: the notes, with an intact frame by construction.
 //! - [`due`](mod@due): when they are updated.
-//! - [`queue`]: one update at a time.
 //! - [`limits`]: sections that are too long.
 //! - [`directive`](mod@directive): the prompt of the fork that writes them.
 //! - [`answer`]: the edits in its answer.
@@ -22,7 +21,6 @@ pub mod directive;
 pub mod document;
 pub mod due;
 pub mod limits;
-pub mod queue;
 pub mod summary;
 mod tags;
 pub mod template;
@@ -36,7 +34,6 @@ pub use directive::{Directive, directive, unknown_placeholders};
 pub use document::{Notes, NotesError};
 pub use due::{NotesVerdict, Progress, Rule, due};
 pub use limits::{Excess, Limits, over_limit};
-pub use queue::Updates;
-pub use summary::as_summary;
+pub(crate) use summary::as_summary;
 pub use template::{Section, Template, TemplateError};
 pub use update::{EditError, Rejected, apply};

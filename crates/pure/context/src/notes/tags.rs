@@ -6,6 +6,7 @@
 //! error, because guessing where a body ends could lose notes.
 
 use super::answer::{AnswerError, Edit};
+use dormouse_core::show;
 
 /// The two kinds of tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,8 +138,5 @@ fn ends_block(behind: &str) -> bool {
 fn short(line: &str) -> String {
     /// Characters shown: enough to find the line, short enough for one line of a terminal.
     const CHARS: usize = 60;
-    match line.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line.to_owned(),
-    }
+    show::shortened(line, CHARS).into_owned()
 }

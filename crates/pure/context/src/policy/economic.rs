@@ -13,6 +13,17 @@ use dormouse_core::record::Trigger;
 use dormouse_core::units::Tokens;
 use std::sync::Arc;
 
+/// Most tokens of the newest rounds that stay beside a summary: one or two rounds of usual length,
+/// enough to go on in the middle of a step. More is carried by every later request.
+const TAIL: Tokens = Tokens(4_000);
+/// Most files restored after a compaction. The model reads the few it needs again for less than
+/// carrying all of them costs.
+const FILES: usize = 3;
+/// Most tokens of one restored file: a module of usual length, about 150 lines.
+const FILE: Tokens = Tokens(1_500);
+/// Most tokens of all restored files: two of full length, or three that are shorter.
+const ALL_FILES: Tokens = Tokens(3_000);
+
 /// Forgets when that is cheaper than carrying the context on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Economic;
@@ -102,11 +113,9 @@ impl Policy for Economic {
     }
 
     fn compaction(&self, settings: &CompactSettings, keep: Option<Tokens>) -> CompactRule {
-        let tail = settings.economic_tail;
-        let (files, each, all) = settings.economic_restore;
         CompactRule {
-            keep: Arc::new(NewestRounds(keep.map_or(tail, |budget| tail.min(budget)))),
-            restore: settings.restore.narrowed(files, each, all),
+            keep: Arc::new(NewestRounds(keep.map_or(TAIL, |budget| TAIL.min(budget)))),
+            restore: settings.restore.narrowed(FILES, FILE, ALL_FILES),
             ..CompactRule::new(settings)
         }
     }
@@ -128,7 +137,7 @@ fn outlook(facts: &Facts<'_>) -> Outlook {
         in_use: facts.in_use,
         means: if notes { Means::Notes } else { Means::Full },
     };
-    Outlook::new(known, facts.rates, &figures, &facts.settings.economy)
+    Outlook::new(known, facts.rates, &figures)
 }
 
 /// Moment for the cost model: a cold cache counts more than the position within a turn.

@@ -1,7 +1,7 @@
 //! Real transcripts, record by record: a prompt sent once is rebuilt byte for byte, after a resume
 //! and in a fork too. Skipped where the transcripts are absent.
 
-use crate::material::{jsonl_below, read, transcripts};
+use crate::material::read;
 use crate::view_properties::wire;
 use dormouse_context::conversation::Conversation;
 use dormouse_context::fork::Fork;
@@ -17,22 +17,12 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::record::{Body, Checkpoint, Record, Role, Ttl};
 use dormouse_core::settings::WindowSettings;
 use dormouse_core::units::{Millis, Tokens};
+use dormouse_testkit::material::transcripts;
 use serde_json::json;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Positions at which each transcript is resumed and forked; each costs a fold of the whole file.
 const PLACES: usize = 4;
-
-fn files() -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    if let Some(root) = transcripts() {
-        jsonl_below(&root, &mut files);
-        assert!(!files.is_empty(), "transcripts without a file");
-    }
-    files.sort();
-    files
-}
 
 fn target() -> Target {
     let models = Arc::new(ModelTable::builtin().clone());
@@ -41,7 +31,7 @@ fn target() -> Target {
 
 #[test]
 fn what_was_sent_stays_in_front() {
-    for file in files() {
+    for file in transcripts() {
         let records = read(&file);
         let mut conversation = Conversation::new(target());
         let mut sent = 0;
@@ -66,7 +56,7 @@ fn what_was_sent_stays_in_front() {
 
 #[test]
 fn a_resumed_transcript_goes_on_with_the_same_bytes() {
-    for file in files() {
+    for file in transcripts() {
         let records = read(&file);
         let path = path(&records, Leaf::Newest);
         for place in 1..=PLACES {
@@ -124,7 +114,7 @@ fn a_fork_of_a_transcript_begins_with_the_same_bytes() {
         Tokens(64_000),
         &WindowSettings::default(),
     );
-    for file in files() {
+    for file in transcripts() {
         let records = read(&file);
         let path = path(&records, Leaf::Newest);
         for place in 1..=PLACES {

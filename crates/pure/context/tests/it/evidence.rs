@@ -1,6 +1,6 @@
 //! The chronicle over whole logs: real ones, and random ones with hostile text.
 
-use crate::material::{jsonl_below, read, transcripts};
+use crate::material::read;
 use crate::random_log::{Session, ops, targets};
 use dormouse_context::evidence::{
     EvidenceLimits, Form, accounts_for_all, observe, render, spoken, user_messages,
@@ -15,6 +15,7 @@ use dormouse_core::record::{
 use dormouse_core::units::Tokens;
 use dormouse_testkit::LogBuilder;
 use dormouse_testkit::blocks::{call, result};
+use dormouse_testkit::material::{material, transcripts};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -66,7 +67,7 @@ impl Facts {
         }
         let said = message.role == Role::User && message.origin == MessageOrigin::Conversation;
         if said && block.kind() == BlockKind::Text {
-            let text = spoken(&block.readable_text().unwrap());
+            let text = spoken(&block.readable_text().unwrap()).sent;
             // Pasted bulk is output of tools, not values given by the user.
             if text.len() < 4_000 {
                 let words = text.split(|letter: char| !letter.is_alphanumeric());
@@ -98,11 +99,8 @@ fn directory(file: &Path) -> String {
 
 #[test]
 fn the_evidence_of_long_sessions_is_kept() {
-    let Some(root) = transcripts() else { return };
-    let mut files = Vec::new();
-    jsonl_below(&root, &mut files);
     let mut measured = 0;
-    for file in files {
+    for file in transcripts() {
         let records = read(&file);
         let main: Vec<&Record> = records.iter().filter(|record| !record.side_chain).collect();
         let facts = Facts::of(&main, &directory(&file));
@@ -135,16 +133,18 @@ fn the_evidence_of_long_sessions_is_kept() {
             }
         }
     }
-    assert!(measured >= 2, "the two longest sessions must be among them");
+    let least = if material("transcripts").is_some() {
+        3
+    } else {
+        1
+    };
+    assert!(measured >= least, "the longest sessions must be among them");
 }
 
 #[test]
 fn the_user_is_accounted_for_in_every_transcript() {
-    let Some(root) = transcripts() else { return };
-    let mut files = Vec::new();
-    jsonl_below(&root, &mut files);
     let mut messages = 0;
-    for file in files {
+    for file in transcripts() {
         let chronicle = fold(&read(&file), &EvidenceLimits::default());
         for limit in [100, 2_000, 20_000] {
             let section =
@@ -158,7 +158,7 @@ fn the_user_is_accounted_for_in_every_transcript() {
         }
         messages += chronicle.user.count();
     }
-    assert!(messages > 100, "{messages}");
+    assert!(messages >= 3, "{messages}");
 }
 
 /// Text that imitates markers, tags and fences.

@@ -5,9 +5,8 @@ use crate::random_log::{Op, targets};
 use crate::view_properties::{resume, wire};
 use bytes::Bytes;
 use dormouse_context::category::Category;
-use dormouse_context::compaction::{cut, summaries_in};
+use dormouse_context::compaction::{STREAM_RETRIES, TOO_LONG_TRIES, cut, summaries_in};
 use dormouse_context::evidence;
-use dormouse_context::layers::LayerSettings;
 use dormouse_context::segment::SegmentList;
 use dormouse_context::target::Target;
 use dormouse_context::validate;
@@ -16,16 +15,14 @@ use dormouse_core::hash::Hash;
 use dormouse_core::id::{BlockKey, CallId, Seq};
 use dormouse_core::models::ThinkingBinding;
 use dormouse_core::record::{Body, Role};
-use dormouse_core::settings::Settings;
 use dormouse_core::weight::Weight;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 
 /// Most requests for a summary in one compaction: the first, one per broken stream and per "too
 /// long", and a cold one.
-fn most_asked(settings: &LayerSettings) -> usize {
-    let retries = settings.compact.stream_retries + settings.compact.too_long_tries;
-    usize::try_from(retries).expect("a small number") + 2
+fn most_asked() -> usize {
+    usize::try_from(STREAM_RETRIES + TOO_LONG_TRIES).expect("a small number") + 2
 }
 
 proptest! {
@@ -39,7 +36,7 @@ proptest! {
             let view = layered.session.view();
             let list = view.segments();
             prop_assert_eq!(validate::consistent(list.iter()), Ok(()), "after {:?}: {:#?}", step, wire(&list));
-            prop_assert!(layered.asked <= most_asked(&layered.settings), "{} questions", layered.asked);
+            prop_assert!(layered.asked <= most_asked(), "{} questions", layered.asked);
         }
     }
 
@@ -196,5 +193,5 @@ fn pairs(list: &SegmentList) -> HashMap<usize, usize> {
 #[test]
 fn the_settings_of_the_project_are_the_ones_tested() {
     // The bound on requests follows from two settings; both are small.
-    assert_eq!(most_asked(&LayerSettings::new(&Settings::default())), 7);
+    assert_eq!(most_asked(), 7);
 }

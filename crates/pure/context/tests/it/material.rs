@@ -12,20 +12,10 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::record::{Body, Record, Role, Trigger};
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
+use dormouse_testkit::material::{material, sample, transcripts};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-
-#[expect(clippy::print_stdout, reason = "a skipped test says so")]
-pub(crate) fn transcripts() -> Option<PathBuf> {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
-    if !root.is_dir() {
-        println!("skipped: no material at {}", root.display());
-        return None;
-    }
-    Some(root)
-}
 
 #[expect(clippy::disallowed_methods, reason = "a test reads material by path")]
 pub(crate) fn read(file: &Path) -> Vec<Record> {
@@ -39,21 +29,6 @@ pub(crate) fn read(file: &Path) -> Vec<Record> {
         offset += line.len() as u64 + 1;
     }
     records
-}
-
-#[expect(clippy::disallowed_methods, reason = "a test lists material by path")]
-pub(crate) fn jsonl_below(dir: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            jsonl_below(&path, found);
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "jsonl")
-        {
-            found.push(path);
-        }
-    }
 }
 
 fn target() -> Target {
@@ -93,7 +68,9 @@ fn calls<'a>(
 
 #[test]
 fn no_result_of_a_parallel_call_is_lost() {
-    let Some(root) = transcripts() else { return };
+    let Some(root) = material("transcripts") else {
+        return;
+    };
     let (mut found, mut asked) = (0, 0);
     for file in [
         "spotter-mit/ae4a77f8-aedd-4bc1-888f-c94edc91af04.jsonl",
@@ -124,8 +101,31 @@ fn no_result_of_a_parallel_call_is_lost() {
 }
 
 #[test]
+fn the_sample_loses_no_result_and_shows_its_compaction() {
+    let session = "transcripts/nest-box/0b7d1c52-4f0e-4c7e-9a39-6d2f0c5e8a11.jsonl";
+    let records = read(&sample(session));
+    let mut seen = BTreeSet::new();
+    for leaf in leaves(&records) {
+        let path = path(&records, Leaf::Record(&leaf)).into_iter();
+        seen.extend(calls(path, Role::User, BlockKind::ToolResult));
+    }
+    let all = calls(records.iter(), Role::User, BlockKind::ToolResult);
+    assert_eq!((all.len(), seen), (30, all));
+    let boundaries: Vec<_> = records
+        .iter()
+        .filter_map(|record| match &record.body {
+            Body::Boundary(boundary) => Some((boundary.trigger, boundary.pre_tokens)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(boundaries, [(Trigger::Auto, Some(Tokens(25_041)))]);
+}
+
+#[test]
 fn compactions_are_found_with_their_figures() {
-    let Some(root) = transcripts() else { return };
+    let Some(root) = material("transcripts") else {
+        return;
+    };
     let cases = [
         (
             "spotter-mit/ae4a77f8-aedd-4bc1-888f-c94edc91af04.jsonl",
@@ -163,11 +163,7 @@ fn compactions_are_found_with_their_figures() {
 
 #[test]
 fn every_transcript_gives_an_acceptable_view() {
-    let Some(root) = transcripts() else { return };
-    let mut files = Vec::new();
-    jsonl_below(&root, &mut files);
-    assert!(files.len() > 50);
-    for file in files {
+    for file in transcripts() {
         let records = read(&file);
         for leaf in leaves(&records) {
             let conversation = Conversation::fold(&path(&records, Leaf::Record(&leaf)), target());

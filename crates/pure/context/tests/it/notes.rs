@@ -3,10 +3,11 @@
 //! The files beside this one are the rendered prompts. After an intended change, compare the text
 //! that the failing test prints and copy it into the file.
 
+use dormouse_context::layers::LayerSettings;
 use dormouse_context::notes::{
-    Directive, Edit, Excess, Limits, Notes, Template, apply, directive, unknown_placeholders,
+    Directive, Edit, Excess, Notes, Template, apply, directive, unknown_placeholders,
 };
-use dormouse_core::settings::NotesSettings;
+use dormouse_core::settings::Settings;
 use dormouse_core::units::Tokens;
 use pretty_assertions::assert_eq;
 
@@ -38,7 +39,7 @@ fn told(custom: Option<&str>, notes: &Notes, excess: &[Excess]) -> String {
         notes,
         path: PATH,
         excess,
-        limits: Limits::from(&NotesSettings::default()),
+        limits: LayerSettings::new(&Settings::default()).notes.limits,
         custom,
     })
 }

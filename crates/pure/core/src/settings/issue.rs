@@ -1,6 +1,7 @@
 //! What is wrong with a layer. Nothing here stops the program: the rest of the layer still counts.
 
 use super::origin::Origin;
+use std::fmt;
 
 /// Something in a layer that could not be used. Never contains the value of a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +28,16 @@ pub enum SettingsIssue {
         key: String,
         /// The key that was probably meant.
         nearest: Option<&'static str>,
+    },
+    /// An earlier version had this setting, or a later one will; the value changes nothing.
+    #[error("{origin}: `{key}` has no effect: {why}")]
+    NoEffect {
+        /// Place of the value.
+        origin: Origin,
+        /// Key as it was written.
+        key: String,
+        /// Reason that the value is not used.
+        why: NoEffect,
     },
     /// The value is not of the setting's kind.
     #[error("{origin}: `{key}` must be {expected}, not {found}")]
@@ -62,6 +73,24 @@ pub enum SettingsIssue {
         /// The key that was probably meant.
         nearest: Option<&'static str>,
     },
+}
+
+/// Reason that a setting with a known name is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoEffect {
+    /// It was removed; its figure is a constant of the program now, or the feature is gone.
+    Removed,
+    /// Its name is reserved for a feature that this version lacks.
+    NotYet,
+}
+
+impl fmt::Display for NoEffect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Removed => "the setting was removed",
+            Self::NotYet => "this version does not use the setting yet",
+        })
+    }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {

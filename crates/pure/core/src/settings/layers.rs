@@ -4,13 +4,14 @@
 //! as a whole. Nothing here decides who may set what; that is for resolving, so that what was
 //! ignored can be shown beside what was used.
 
-use super::issue::SettingsIssue;
+use super::issue::{NoEffect, SettingsIssue};
 use super::kind::{Kind, parse_flag};
 use super::origin::{Given, LayerKind, Origin};
 use super::setting::Setting;
-use super::table::{all_settings, find_setting, is_group, nearest_key};
+use super::table::{all_settings, find_setting, is_group, is_removed, nearest_key, rows};
 use super::value::Value;
 use crate::place::line_column;
+use crate::show;
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
@@ -185,6 +186,9 @@ impl FileReader<'_> {
         value: &toml::Value,
         line: Option<usize>,
     ) {
+        if setting.hidden {
+            self.report(line, |origin| no_effect(origin, key, NoEffect::NotYet));
+        }
         if let Some(value) = setting.kind.read_toml(value) {
             let origin = self.origin(line);
             self.layer
@@ -215,7 +219,7 @@ impl FileReader<'_> {
             return;
         }
         let Some(Value::List(patterns)) = Kind::List.read_toml(value) else {
-            let found = shortened(&value.to_string());
+            let found = quoted(&value.to_string());
             self.report(line, |origin| SettingsIssue::WrongValue {
                 origin,
                 key: LOCKED.to_owned(),
@@ -230,9 +234,7 @@ impl FileReader<'_> {
                 pattern: pattern.clone(),
                 origin,
             };
-            if find_setting(&pattern).is_none()
-                && !all_settings().any(|setting| lock.holds(setting.key))
-            {
+            if find_setting(&pattern).is_none() && !rows().any(|setting| lock.holds(setting.key)) {
                 let nearest = nearest_key(&pattern);
                 self.report(line, |origin| SettingsIssue::UnknownLock {
                     origin,
@@ -303,9 +305,7 @@ pub fn flags_layer<'a>(pairs: impl IntoIterator<Item = &'a str>) -> (Layer, Vec<
     let mut issues = Vec::new();
     for pair in pairs {
         let Some((key, text)) = pair.split_once('=') else {
-            issues.push(SettingsIssue::NotAPair {
-                text: shortened(pair),
-            });
+            issues.push(SettingsIssue::NotAPair { text: quoted(pair) });
             continue;
         };
         let key = key.trim();
@@ -316,6 +316,9 @@ pub fn flags_layer<'a>(pairs: impl IntoIterator<Item = &'a str>) -> (Layer, Vec<
             issues.push(unknown_key(Origin::Flag, key));
             continue;
         };
+        if setting.hidden {
+            issues.push(no_effect(Origin::Flag, key, NoEffect::NotYet));
+        }
         match setting.kind.read_text(text) {
             Some(value) => {
                 layer.values.insert(
@@ -344,7 +347,15 @@ fn switch_of(key: &str) -> Option<(&str, &'static Setting)> {
     Some((group, setting))
 }
 
+fn no_effect(origin: Origin, key: &str, why: NoEffect) -> SettingsIssue {
+    let key = key.to_owned();
+    SettingsIssue::NoEffect { origin, key, why }
+}
+
 fn unknown_key(origin: Origin, key: &str) -> SettingsIssue {
+    if is_removed(key) {
+        return no_effect(origin, key, NoEffect::Removed);
+    }
     SettingsIssue::UnknownKey {
         origin,
         key: key.to_owned(),
@@ -365,14 +376,10 @@ fn found(setting: &Setting, text: &str) -> String {
     if setting.kind == Kind::Secret {
         "what it is (hidden)".to_owned()
     } else {
-        shortened(text)
+        quoted(text)
     }
 }
 
-fn shortened(text: &str) -> String {
-    let text = text.trim();
-    if text.chars().count() <= FOUND_CHARS {
-        return format!("`{text}`");
-    }
-    format!("`{}…`", text.chars().take(FOUND_CHARS).collect::<String>())
+fn quoted(text: &str) -> String {
+    format!("`{}`", show::shortened(text.trim(), FOUND_CHARS))
 }

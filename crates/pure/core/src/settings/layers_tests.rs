@@ -67,10 +67,10 @@ fn a_switch_with_members_is_called_enabled_inside_its_group() {
 #[test]
 fn what_is_wrong_is_reported_and_the_rest_counts() {
     let (layer, issues) = user(
-        "recall.fils = 1\nnotes.start = \"many\"\nmodle = \"x\"\n[compact]\npercent = 0\nbreaker = 0\nwait = \"30s\"\n\
+        "recall.fils = 1\nnotes.start = \"many\"\nmodle = \"x\"\n[compact]\npercent = 0\nbreaker = 0\nevidence_limit = 300\n\
          enabled = \"yes\"\n[nonsense]\na = 1\n[context]\nwindow = 10\npolicy = \"cheap\"\n",
     );
-    assert_eq!(values(&layer), ["compact.wait = 30s"]);
+    assert_eq!(values(&layer), ["compact.evidence_limit = 300"]);
     assert_eq!(
         issues,
         [
@@ -206,6 +206,57 @@ fn secrets_are_never_shown() {
 }
 
 #[test]
+fn a_removed_setting_is_named_and_the_rest_of_the_file_counts() {
+    let (layer, issues) = user(
+        "notes.start = 7\ncollapse.prepare = 60\n[economic]\ntail = 1\nrestore.files = 2\nnever = 3\n\
+         [compact.restore]\nskill_limit = 4\nfiles = 5\n",
+    );
+    assert_eq!(
+        values(&layer),
+        ["compact.restore.files = 5", "notes.start = 7"]
+    );
+    assert_eq!(
+        issues,
+        [
+            "u.toml:2: `collapse.prepare` has no effect: the setting was removed",
+            "u.toml:4: `economic.tail` has no effect: the setting was removed",
+            "u.toml:5: `economic.restore.files` has no effect: the setting was removed",
+            "u.toml:6: unknown setting `economic.never`",
+            "u.toml:8: `compact.restore.skill_limit` has no effect: the setting was removed",
+        ]
+    );
+    let (layer, issues) = flags_layer(["economic.tail=1"]);
+    assert_eq!(values(&layer), [""; 0]);
+    assert_eq!(
+        issues[0].to_string(),
+        "command-line flag: `economic.tail` has no effect: the setting was removed"
+    );
+}
+
+#[test]
+fn a_reserved_setting_is_checked_and_not_offered() {
+    let (layer, issues) = user("snip = true\n[agents]\ndepth = 99\n");
+    assert_eq!(values(&layer), ["snip = true"]);
+    let not_yet = "has no effect: this version does not use the setting yet";
+    assert_eq!(
+        issues,
+        [
+            format!("u.toml:1: `snip` {not_yet}"),
+            format!("u.toml:3: `agents.depth` {not_yet}"),
+            "u.toml:3: `agents.depth` must be a whole number from 0 to 16, not `99`".to_owned(),
+        ]
+    );
+    let settings = resolve(&[layer], Trust::Untrusted);
+    assert!(settings.iter().all(|entry| entry.key != "snip"));
+    assert_eq!(nearest_key("snipp"), None);
+    assert!(!reference_markdown().contains("`snip`"));
+    // The environment of every machine behind a proxy has this variable; it is no mistake there.
+    let proxy = |name: &str| (name == "HTTPS_PROXY").then(|| "http://p".to_owned());
+    let (layer, issues) = env_layer(proxy);
+    assert_eq!((values(&layer), issues), (Vec::new(), Vec::new()));
+}
+
+#[test]
 fn flags_are_pairs() {
     let (layer, issues) = flags_layer([
         "compact.enabled=false",
@@ -232,6 +283,8 @@ fn flags_are_pairs() {
     assert_eq!(
         issues,
         [
+            "command-line flag: `permissions.deny` has no effect: this version does not use the setting yet",
+            "command-line flag: `hooks` has no effect: this version does not use the setting yet",
             "command-line flag: `budget.background_day` must be an amount of dollars such as 1.50, not `-1`",
             "`compact` is not of the form key=value",
             "command-line flag: unknown setting `modell`; did you mean `model`?",

@@ -40,7 +40,7 @@ mod resolve_tests;
 mod table_tests;
 
 pub use choice::{CacheTtl, Consent, MemoryLayout, MessageTtl, Policy, Review};
-pub use issue::SettingsIssue;
+pub use issue::{NoEffect, SettingsIssue};
 pub use kind::Kind;
 pub use layers::{FileLayer, Layer, Lock, env_layer, flags_layer, parse_layer};
 pub use origin::{Given, LayerKind, Origin};
@@ -49,4 +49,4 @@ pub use resolve::{IgnoreReason, Ignored, ResolvedSetting, Settings, Trust, chang
 pub use setting::{EnvName, Key, Merge, Need, Scope, Setting, SettingType, Unit};
 pub use table::{all_settings, find_setting, keys, nearest_key};
 pub use value::{Percent, Secret, Value};
-pub use views::{EconomySettings, NotesSettings, Switch, WindowSettings};
+pub use views::{Switch, WindowSettings};

@@ -3,6 +3,7 @@
 use super::setting::{EnvName, Setting};
 use super::table::all_settings;
 use super::value::Value;
+use crate::show::Grouped;
 use std::fmt::Write as _;
 
 /// A Markdown table of all settings.
@@ -29,7 +30,7 @@ pub fn reference_markdown() -> String {
 fn default_cell(setting: &Setting) -> String {
     match setting.default_value() {
         None => "–".to_owned(),
-        Some(Value::Count(count)) => format!("`{}`", grouped(count)),
+        Some(Value::Count(count)) => format!("`{}`", Grouped(count).to_string().replace(',', "_")),
         Some(value) => format!("`{}`", cell(&value.to_string())),
     }
 }
@@ -57,17 +58,4 @@ fn env_cell(names: &[EnvName]) -> String {
 /// Text that cannot end a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
-}
-
-/// A number with its thousands apart, as a settings file takes it.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut result = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            result.push('_');
-        }
-        result.push(digit);
-    }
-    result
 }

@@ -7,7 +7,7 @@
 use super::layers::{Layer, Lock};
 use super::origin::{Given, LayerKind, Origin};
 use super::setting::{Key, Merge, Scope, Setting, SettingType};
-use super::table::{all_settings, find_setting};
+use super::table::{find_setting, rows};
 use super::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -112,7 +112,7 @@ pub fn resolve(layers: &[Layer], trust: Trust) -> Settings {
     let mut ordered: Vec<&Layer> = layers.iter().collect();
     ordered.sort_by_key(|layer| layer.kind);
 
-    let literal = all_settings().filter(|setting| setting.pattern_prefix().is_none());
+    let literal = rows().filter(|setting| setting.pattern_prefix().is_none());
     let given = ordered
         .iter()
         .flat_map(|layer| layer.values.keys().map(String::as_str));
@@ -267,9 +267,10 @@ impl Settings {
         self.entries.get(key)
     }
 
-    /// All settings in the order of their keys; under a pattern, the keys that somebody gave.
+    /// All settings that something reads, in the order of their keys; under a pattern, the keys
+    /// that were given.
     pub fn iter(&self) -> impl Iterator<Item = &ResolvedSetting> {
-        self.entries.values()
+        self.entries.values().filter(|entry| !entry.setting.hidden)
     }
 }
 

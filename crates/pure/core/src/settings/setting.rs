@@ -28,6 +28,9 @@ pub struct Setting {
     pub env: &'static [EnvName],
     /// For switches: what else must hold for it to have an effect.
     pub needs: &'static [Need],
+    /// Nothing reads it yet: its name is taken and its value is checked, but no list, page or
+    /// suggestion offers it, and a file that sets it is told so.
+    pub hidden: bool,
 }
 
 impl Setting {
@@ -281,6 +284,7 @@ impl<T> Def<T> {
             merge: Merge::Replace,
             env: &[],
             needs: &[],
+            hidden: false,
         };
         Self {
             row,
@@ -308,6 +312,12 @@ impl<T> Def<T> {
 
     pub(super) const fn needs(mut self, needs: &'static [Need]) -> Self {
         self.row.needs = needs;
+        self
+    }
+
+    /// Reserved: see [`Setting::hidden`].
+    pub(super) const fn hidden(mut self) -> Self {
+        self.row.hidden = true;
         self
     }
 

@@ -6,6 +6,7 @@ mod agent;
 mod context;
 mod layers;
 mod memory;
+mod removed;
 
 use super::setting::Setting;
 use std::collections::BTreeMap;
@@ -38,18 +39,22 @@ macro_rules! settings {
 }
 use settings;
 
-/// Every row, in the order of the documentation.
+pub(super) use removed::is_removed;
+
+/// Settings that something reads, in the order of the documentation.
 pub fn all_settings() -> impl Iterator<Item = &'static Setting> {
+    rows().filter(|setting| !setting.hidden)
+}
+
+/// Every row, the reserved ones included: these can be parsed, but are not offered.
+pub(super) fn rows() -> impl Iterator<Item = &'static Setting> {
     [agent::ROWS, context::ROWS, layers::ROWS, memory::ROWS]
         .into_iter()
         .flatten()
 }
 
-static BY_KEY: LazyLock<BTreeMap<&str, &Setting>> = LazyLock::new(|| {
-    all_settings()
-        .map(|setting| (setting.key, setting))
-        .collect()
-});
+static BY_KEY: LazyLock<BTreeMap<&str, &Setting>> =
+    LazyLock::new(|| rows().map(|setting| (setting.key, setting)).collect());
 
 /// The row of a key as a user may write it: its own row, or the pattern it falls under.
 pub fn find_setting(key: &str) -> Option<&'static Setting> {
@@ -58,7 +63,7 @@ pub fn find_setting(key: &str) -> Option<&'static Setting> {
         .copied()
         .filter(|setting| setting.pattern_prefix().is_none());
     literal.or_else(|| {
-        all_settings().find(|setting| {
+        rows().find(|setting| {
             let rest = setting
                 .pattern_prefix()
                 .and_then(|prefix| key.strip_prefix(prefix));
@@ -67,12 +72,11 @@ pub fn find_setting(key: &str) -> Option<&'static Setting> {
     })
 }
 
-/// Some key lies below this name.
+/// Some key lies below this name, or did in an earlier version.
 pub(super) fn is_group(name: &str) -> bool {
-    all_settings().any(|setting| {
-        setting
-            .key
-            .strip_prefix(name)
+    let known = rows().map(|setting| setting.key);
+    known.chain(removed::REMOVED.iter().copied()).any(|key| {
+        key.strip_prefix(name)
             .is_some_and(|rest| rest.starts_with('.'))
     })
 }

@@ -97,9 +97,8 @@ fn needs_name_switches_and_end() {
 fn kill_switches_have_their_documented_defaults() {
     let settings = Settings::default();
     let on = "memory offload microcompact.idle microcompact.pressure notes notes.compact compact recall instructions \
-        search_past extract dream team agents.summary cache.break_detection compact.auto";
-    let off =
-        "microcompact.cache_edits microcompact.api snip collapse daily_log extract.one_shot simple";
+        extract dream team cache.break_detection compact.auto";
+    let off = "microcompact.cache_edits microcompact.api daily_log extract.one_shot simple";
     for (keys, expected) in [(on, true), (off, false)] {
         for key in keys.split_whitespace() {
             assert_eq!(
@@ -124,25 +123,11 @@ fn figures_have_their_documented_defaults() {
             compact_reserve: Tokens(13_000),
             warning_margin: Tokens(20_000),
             error_margin: Tokens(20_000),
-            blocking_reserve: Tokens(3_000),
-            small_window: Tokens(100_000),
             auto_compact: true,
             compact_percent: None,
         }
     );
     assert_eq!(window, WindowSettings::default());
-    assert_eq!(
-        EconomySettings::default(),
-        EconomySettings {
-            turn_end: 0.9,
-            between_rounds: 1.25,
-            hysteresis: 0.1,
-            tolerance: 0.06,
-            payback: 0.4,
-            notes_from: 0.5,
-            keep: 0.2,
-        }
-    );
     assert_eq!(settings.get(keys::NOTES_WAIT), Duration::from_secs(15));
     assert_eq!(settings.get(keys::CACHE_TTL_PREFIX), CacheTtl::OneHour);
     assert_eq!(settings.get(keys::CACHE_TTL_MESSAGES), MessageTtl::Auto);

@@ -99,6 +99,12 @@ impl Secret {
     }
 }
 
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(hidden)")
@@ -116,7 +122,7 @@ impl Percent {
     const STEPS_MAX: u32 = 100 * Self::STEPS_PER_PERCENT;
 
     /// All of it.
-    pub const FULL: Self = Self {
+    pub(crate) const FULL: Self = Self {
         steps: Self::STEPS_MAX,
     };
 

@@ -2,6 +2,10 @@
 //!
 //! The syntax tree is taken apart by exhaustive matches, so that a new kind of command or
 //! redirection in a later version of the parser is a compile error and not a gap.
+//!
+//! The parser's crate keeps process-wide caches of the last lines behind `tokenize_str`,
+//! `word::parse` and `arithmetic::parse`. A line may hold a secret, so none of them is called:
+//! [`Parser`] tokenises by itself and keeps nothing. A law test refuses the cached names.
 
 use super::MOST_COMMANDS;
 use super::lexer;

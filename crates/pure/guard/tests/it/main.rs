@@ -4,7 +4,6 @@
 
 #[cfg(unix)]
 mod against_bash;
-mod material;
 mod naughty;
 mod random;
 mod secret_formats;

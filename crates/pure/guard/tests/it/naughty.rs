@@ -1,9 +1,9 @@
 //! Strings that break parsers: no judge panics, hangs or is misled by them.
 
-use crate::material;
 use dormouse_guard::paths::SafePath;
 use dormouse_guard::secrets::{redact, scan};
 use dormouse_guard::shell::classify;
+use dormouse_testkit::material;
 use std::path::{Component, Path};
 
 #[test]

@@ -18,6 +18,7 @@ use crate::snapshot::Snapshot;
 use crate::topic::{self, Field, Kind, Topic};
 use crate::trust::{Origin, Speaker, Trust};
 use crate::write::{NewMemory, render};
+use dormouse_core::show;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use dormouse_guard::secrets;
@@ -100,7 +101,7 @@ fn worth_keeping(snapshot: &Snapshot, text: &str, day: Date) -> Vec<String> {
         // As a project's plan: a log is about the work of its day.
         let dated = absolute(sentence, stated, Some(Kind::Project));
         let sentence = dated.unwrap_or_else(|| sentence.to_owned());
-        let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+        let sentence = show::flat(&sentence);
         let read = reader.sentence(&sentence);
         if !known.iter().any(|old| read.repeats(old)) && kept.len() < MOST_SENTENCES {
             kept.push(sentence);

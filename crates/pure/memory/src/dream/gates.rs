@@ -15,7 +15,11 @@ use std::time::Duration;
 
 /// Tolerated clock skew: a last dream dated further in the future is ignored. Machines that share a
 /// directory differ by seconds; without a limit, one wrong clock would stop dreams for years.
-pub const CLOCK_SLACK: Duration = Duration::from_mins(5);
+pub(crate) const CLOCK_SLACK: Duration = Duration::from_mins(5);
+
+/// Least time between two looks for sessions: a look reads the folder of every project's sessions,
+/// and only finished sessions count, which do not come by the minute.
+const SCAN_INTERVAL: Duration = Duration::from_mins(10);
 
 /// Limits of the gates, from the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +37,7 @@ impl GateLimits {
     pub fn from_settings(settings: &Settings) -> Self {
         Self {
             interval: settings.get(keys::DREAM_INTERVAL),
-            scan_interval: settings.get(keys::DREAM_SCAN_INTERVAL),
+            scan_interval: SCAN_INTERVAL,
             sessions: settings.get(keys::DREAM_SESSIONS),
         }
     }

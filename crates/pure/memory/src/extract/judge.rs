@@ -21,6 +21,7 @@ use crate::topic::{self, Field, Kind, Topic, Triggers};
 use crate::transaction::{Author, Refusal, Transaction};
 use crate::trust::{Origin, Trust};
 use crate::write::{self, NewMemory, Placement};
+use dormouse_core::show;
 use dormouse_guard::paths::SafePath;
 use serde::Serialize;
 
@@ -243,7 +244,7 @@ fn memory_of(content: &str, found: &Attribution) -> NewMemory {
         let first = body.lines().find(|line| !line.trim().is_empty());
         description.push_str(first.unwrap_or_default());
     }
-    let description = cut_to(&description, LONGEST_DESCRIPTION);
+    let description = show::one_line(&description, LONGEST_DESCRIPTION);
     let told = format!("{description} {body}").to_lowercase();
     let own_words = Phrases::of(&topic.name);
     // A name is a claim as well: one with words from nowhere is replaced.
@@ -252,9 +253,9 @@ fn memory_of(content: &str, found: &Attribution) -> NewMemory {
         .filter(|word| word.len() > 3)
         .all(|word| told.contains(word));
     let name = if topic.name.is_empty() || !supported {
-        cut_to(&description, LONGEST_NAME)
+        show::one_line(&description, LONGEST_NAME)
     } else {
-        cut_to(&topic.name, LONGEST_NAME)
+        show::one_line(&topic.name, LONGEST_NAME)
     };
     let kind = topic.kind;
     let triggers = super::offline::triggers_for(kind, &format!("{description}\n{body}"));
@@ -299,20 +300,6 @@ fn supported_triggers(claimed: Triggers, told: &str, derived: Triggers) -> Trigg
         languages: join(claimed.languages, derived.languages),
         commands: join(claimed.commands, derived.commands),
     }
-}
-
-fn cut_to(text: &str, most: usize) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.chars().count() <= most {
-        return text;
-    }
-    // One less, for the ellipsis that marks the cut.
-    let mut cut: String = text.chars().take(most.saturating_sub(1)).collect();
-    if let Some(space) = cut.rfind(' ') {
-        cut.truncate(space);
-    }
-    cut.push('…');
-    cut
 }
 
 /// Body without the unsupported sentences; labels without a text behind them go too.

@@ -52,18 +52,13 @@ impl<T> Queue<T> {
     }
 
     /// Drops the waiting context: the session is over, and the next start goes on from the cursor.
-    pub fn forget_waiting(&mut self) {
+    pub(crate) fn forget_waiting(&mut self) {
         self.waiting = None;
     }
 
     /// True while the caller has a context that it has not reported as ended.
     pub const fn is_running(&self) -> bool {
         self.running
-    }
-
-    /// True if a context waits for the end of the current run.
-    pub const fn is_waiting(&self) -> bool {
-        self.waiting.is_some()
     }
 }
 

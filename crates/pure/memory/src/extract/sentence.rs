@@ -84,6 +84,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
             continue;
         }
         let line = text[piece.trimmed(text)].trim_start_matches(['-', '*', '•', '#', ' ']);
+        let line = without_number(line);
         if line.is_empty() {
             continue;
         }
@@ -101,6 +102,13 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
         });
     }
     found
+}
+
+/// A list item without its number.
+fn without_number(line: &str) -> &str {
+    let bare = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = bare.strip_prefix(". ").or_else(|| bare.strip_prefix(") "));
+    item.filter(|_| bare.len() < line.len()).unwrap_or(line)
 }
 
 fn sense(line: &str, words: &Phrases) -> Sense {

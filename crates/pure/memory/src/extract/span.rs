@@ -11,6 +11,7 @@
 use super::cut::{Part, cut, without_private};
 use crate::trust::{Origin, Speaker, Trust};
 use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::fragment::{COMMAND_NAME, How, recognise};
 use dormouse_core::id::{CallId, Seq};
 use dormouse_core::record::{Body, Message, MessageOrigin, Record, Role, StateChange};
 use dormouse_core::units::Millis;
@@ -290,7 +291,10 @@ pub fn wrote_memory(
 /// True for the command that saves at once, typed or as a client records it.
 fn asks_to_remember(text: &str) -> bool {
     text.trim_start().starts_with("/remember")
-        || text.contains("<command-name>/remember</command-name>")
+        || recognise(text).iter().any(|span| {
+            span.how == How::Wrapped(&COMMAND_NAME)
+                && text[span.content.clone()].trim() == "/remember"
+        })
 }
 
 #[cfg(test)]

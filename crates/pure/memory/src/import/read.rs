@@ -10,6 +10,7 @@ use crate::snapshot::INDEX;
 use crate::topic::{Kind, Topic};
 use crate::transaction::MOST_BYTES;
 use crate::write::NewMemory;
+use dormouse_core::show;
 use dormouse_guard::paths::SafePath;
 use dormouse_text::segment::{Kind as Part, segment};
 
@@ -216,7 +217,7 @@ fn first_words(body: &str) -> String {
             }
             break;
         }
-        let piece = piece.split_whitespace().collect::<Vec<_>>().join(" ");
+        let piece = show::flat(piece);
         if words.is_empty() {
             words = piece;
         } else if words.chars().count() + piece.chars().count() < LONGEST_DESCRIPTION {
@@ -226,11 +227,5 @@ fn first_words(body: &str) -> String {
             break;
         }
     }
-    if words.chars().count() <= LONGEST_DESCRIPTION {
-        return words;
-    }
-    // One less, for the ellipsis.
-    let cut: String = words.chars().take(LONGEST_DESCRIPTION - 1).collect();
-    let end = cut.rfind(' ').unwrap_or(cut.len());
-    format!("{}…", &cut[..end])
+    show::one_line(&words, LONGEST_DESCRIPTION)
 }

@@ -18,6 +18,7 @@ mod tests;
 pub use drift::{Drift, Listed, drift, generated, listed, reconciled};
 pub use load::{Cut, Limits, Loaded, load, nearness};
 
+use dormouse_core::show;
 use std::ops::Range;
 
 /// Most characters of a line. Every session pays for every line of the index in its prompt; detail
@@ -81,9 +82,9 @@ fn parse(line: &str) -> Option<(String, String, String)> {
 /// out, and so is a title at its beginning.
 pub fn line(title: &str, target: &str, hook: &str) -> String {
     // A bracket in the title would end the link early.
-    let title = flat(title).replace(['[', ']'], "");
+    let title = show::flat(title).replace(['[', ']'], "");
     let mut line = format!("- [{title}]({target})");
-    let hook = flat(hook);
+    let hook = show::flat(hook);
     let hook = without_title(&hook, &title);
     if !hook.is_empty() {
         line.push_str(" — ");
@@ -140,10 +141,6 @@ fn shortened(line: &str, target: &str) -> String {
         cut.push('…');
     }
     cut
-}
-
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Index with a memory's line put in: in place of the line it had, otherwise at the end.

@@ -1,20 +1,12 @@
 //! Text of the instructions in a prompt.
 
 use super::parts::{File, Loaded, Scope};
+use dormouse_core::fragment::{self, CONVERSATION_SUMMARY, INSTRUCTIONS_HEAD, REMINDER, defuse};
 use std::fmt::Write as _;
 use std::path::Path;
 
 const FRAME: &str = include_str!("frame.md");
 const LATER: &str = include_str!("later.md");
-
-/// Beginning of every heading of ours; lines of files that begin like it are escaped.
-const HEADING: &str = "# Instructions from ";
-
-/// Tag around text that the client adds to a conversation.
-const TAG: &str = "system-reminder";
-
-/// Names of all tags that bound text of the client itself.
-const BOUNDARIES: [&str; 2] = [TAG, "conversation-summary"];
 
 /// Fragment that a prompt begins with; `None` without files.
 pub fn render(loaded: &Loaded) -> Option<String> {
@@ -35,7 +27,7 @@ fn sections(frame: &str, files: &[&File]) -> String {
         // Writing to a string cannot fail.
         write!(
             out,
-            "\n\n{HEADING}{} ({})",
+            "\n\n{INSTRUCTIONS_HEAD}{} ({})",
             shown(&file.path),
             whose(file.scope)
         )
@@ -50,7 +42,7 @@ fn sections(frame: &str, files: &[&File]) -> String {
 
 /// Puts a text into the tags of a reminder.
 pub(super) fn wrap(text: &str) -> String {
-    format!("<{TAG}>\n{text}\n</{TAG}>")
+    fragment::render(&REMINDER, text)
 }
 
 fn whose(scope: Scope) -> &'static str {
@@ -97,7 +89,7 @@ fn harmless(text: &str) -> String {
             out.push('\n');
         }
         // Otherwise a project's file could speak with the heading of the administrator's.
-        if line.trim_start().starts_with(HEADING.trim_end()) {
+        if line.trim_start().starts_with(INSTRUCTIONS_HEAD.trim_end()) {
             out.push('\\');
         }
         out.push_str(line);
@@ -105,20 +97,7 @@ fn harmless(text: &str) -> String {
     out
 }
 
-/// Text with the client's tags broken, in any case and with any blanks.
+/// Breaks the tags around the fragments that a file could end or forge.
 fn untagged(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (at, letter) in text.char_indices() {
-        let is_tag = letter == '<' && {
-            let rest = text[at + 1..].trim_start();
-            let rest = rest.strip_prefix('/').unwrap_or(rest).trim_start();
-            BOUNDARIES.iter().any(|tag| {
-                rest.get(..tag.len())
-                    .is_some_and(|name| name.eq_ignore_ascii_case(tag))
-            })
-        };
-        // A similar character keeps the text readable, for people and for the model.
-        out.push(if is_tag { '‹' } else { letter });
-    }
-    out
+    defuse(&CONVERSATION_SUMMARY, &defuse(&REMINDER, text))
 }

@@ -5,7 +5,7 @@
 //! Paths (`place`); carrying a command out (`view`, `edit`, `remove`).
 
 use super::place::Place;
-use super::text::shorten;
+use dormouse_core::show;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -169,7 +169,9 @@ impl Command {
                     new_path: fields.place("new_path")?,
                 })
             }
-            other => Err(InputError::UnknownCommand(shorten(other, SHOWN))),
+            other => Err(InputError::UnknownCommand(
+                show::shortened(other, SHOWN).into_owned(),
+            )),
         }
     }
 
@@ -197,7 +199,7 @@ impl<'a> Fields<'a> {
         match unknown {
             None => Ok(()),
             Some(field) => Err(InputError::UnknownField {
-                field: shorten(field, SHOWN),
+                field: show::shortened(field, SHOWN).into_owned(),
                 command,
                 takes: known.join(", "),
             }),

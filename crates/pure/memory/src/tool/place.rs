@@ -1,6 +1,6 @@
 //! Path as the model writes it.
 
-use super::text::shorten;
+use dormouse_core::show;
 use dormouse_guard::paths::SafePath;
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl Place {
         let refused = |why: &str| {
             format!(
                 "Error: The path {} is not allowed: {why}. Paths start with {ROOT}, as in {ROOT}/notes.md",
-                shorten(text, SHOWN)
+                show::shortened(text, SHOWN)
             )
         };
         let below = match text.strip_prefix(ROOT) {

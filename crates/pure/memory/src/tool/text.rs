@@ -77,27 +77,6 @@ pub(super) fn human_size(bytes: u64) -> String {
     bytes.to_string()
 }
 
-/// Beginning of a text, with a mark at the cut.
-pub(super) fn shorten(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
-}
-
-/// Number with commas, as in `16,000`.
-pub(super) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// Adds a remark of ours below foreign text, in brackets so that the two can be told apart.
 pub(super) fn remark(text: &mut String, remark: &str) {
     // Writing to a string cannot fail.
@@ -106,7 +85,7 @@ pub(super) fn remark(text: &mut String, remark: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, human_size, lines, number, shorten};
+    use super::{human_size, lines, number};
 
     #[test]
     fn a_line_end_closes_a_line() {
@@ -157,14 +136,5 @@ mod tests {
             ("     1\täö", 1, true)
         );
         assert_eq!(number(&[], 1, 9).shown, 0);
-    }
-
-    #[test]
-    fn small_helpers() {
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(16_000), "16,000");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(shorten("äöü", 2), "äö…");
-        assert_eq!(shorten("äöü", 3), "äöü");
     }
 }

@@ -6,9 +6,10 @@
 use super::answer::Answer;
 use super::command::LineRange;
 use super::place::Place;
-use super::text::{grouped, human_size, lines, number, remark};
+use super::text::{human_size, lines, number, remark};
 use super::tree::{Entry, Tree};
 use bytes::Bytes;
+use dormouse_core::show::Grouped;
 use dormouse_guard::paths::SafePath;
 use std::path::Path;
 
@@ -143,7 +144,7 @@ fn file(
             &mut text,
             &format!(
                 "Line {first} is cut: an answer holds at most {} characters.",
-                grouped(MOST_CHARS)
+                Grouped(MOST_CHARS as u64)
             ),
         );
     }
@@ -154,7 +155,7 @@ fn file(
                 "Shown up to line {} of {}: an answer holds at most {} characters. View the rest with view_range [{end}, {last}].",
                 end - 1,
                 lines.len(),
-                grouped(MOST_CHARS)
+                Grouped(MOST_CHARS as u64)
             ),
         );
     }

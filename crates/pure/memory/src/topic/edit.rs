@@ -10,6 +10,7 @@
 use super::front::split;
 use super::{Kind, Triggers};
 use crate::trust::{Origin, Trust};
+use dormouse_core::show;
 use dormouse_core::units::Millis;
 use std::fmt::Write as _;
 
@@ -135,7 +136,7 @@ fn push_line(out: &mut String, field: &Field, newline: &str) {
 
 /// Text as YAML: bare if nothing in it could mean anything else, otherwise in double quotes.
 fn plain(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = show::flat(text);
     let first = text.chars().next();
     // A leading digit, quote, dash or bracket would make it a number, a string or a list.
     let safe_start = first.is_some_and(char::is_alphabetic);

@@ -21,6 +21,7 @@ pub use edit::{Field, edit};
 pub use front::{FrontMatter, split};
 
 use crate::trust::{Origin, Speaker, Trust};
+use dormouse_core::show;
 use dormouse_core::units::Millis;
 use serde_json::Value;
 use std::fmt;
@@ -141,7 +142,7 @@ impl Topic {
         Self {
             name: string("name").unwrap_or_default(),
             // Lists show it on one line; a folded YAML text would break them.
-            description: one_line(&string("description").unwrap_or_default()),
+            description: show::flat(&string("description").unwrap_or_default()),
             kind: string("type").and_then(|name| Kind::parse(&name)),
             origin: find("origin").and_then(origin),
             trust: string("trust").and_then(|name| Trust::parse(&name)),
@@ -179,10 +180,6 @@ pub(crate) fn is_over(
 /// Day of a date or of a timestamp.
 fn last_day(text: &str) -> Option<jiff::civil::Date> {
     text.get(..10).unwrap_or(text).parse().ok()
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Text of a scalar. YAML reads `name: 42` and `name: true` as no text, though people mean one.

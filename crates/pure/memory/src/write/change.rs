@@ -14,7 +14,7 @@ use dormouse_guard::paths::{PathRefusal, SafePath};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     /// There is no such memory.
-    #[error("there is no memory `{0}`; `dormouse memory list` shows what there is")]
+    #[error("there is no memory `{0}`")]
     Missing(SafePath),
     /// Index, log or other file that is no memory.
     #[error("`{0}` is not a memory; only topic files can be changed this way")]
@@ -93,22 +93,6 @@ pub fn forget(
         &format!("{path} was forgotten"),
     );
     let index_text = index::without(&snapshot.index(), path.as_str());
-    put_index(&mut transaction, snapshot, index_text);
-    Ok(transaction)
-}
-
-/// Marks a memory as overtaken by another. Both files stay, so that the history can be read.
-pub fn supersede(
-    snapshot: &Snapshot,
-    old: &SafePath,
-    new: &SafePath,
-    author: Author,
-    reason: &str,
-) -> Result<Transaction, WriteError> {
-    text_of(snapshot, old)?;
-    text_of(snapshot, new)?;
-    let mut transaction = Transaction::by(author, reason);
-    let index_text = supersede_in(&mut transaction, snapshot, old, new, &snapshot.index());
     put_index(&mut transaction, snapshot, index_text);
     Ok(transaction)
 }

@@ -22,7 +22,7 @@ mod tests;
 
 pub use add::{Added, NewMemory, Placement, add, free_path, place, render};
 pub(crate) use change::supersede_in;
-pub use change::{WriteError, dependents, edit, forget, pin, retext, supersede, unpin};
+pub use change::{WriteError, dependents, edit, forget, pin, retext, unpin};
 
 use crate::index;
 use crate::snapshot::{INDEX, Snapshot};

@@ -8,6 +8,7 @@ use dormouse_memory::dream::{CheckLimits, Draft, OfflineFacts, Writing, check, o
 use dormouse_memory::index::{self, Limits};
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::trust::{Origin, Speaker};
+use dormouse_testkit::material::{material as find, sample};
 use jiff::civil::date;
 use pretty_assertions::assert_eq;
 
@@ -46,16 +47,17 @@ fn targets(snapshot: &Snapshot) -> Vec<String> {
 
 #[test]
 fn memories_of_agents_keep_their_bytes_and_only_bloated_lines_are_cut() {
-    for name in [
+    let real = [
         "recommendarr-mit/.claude/memory",
         "compose-envkit-mit/.claude/agent-memory/code-reviewer",
         "compose-envkit-mit/.claude/agent-memory/go-engineer",
         "compose-envkit-mit/.claude/agent-memory/architect",
         "compose-envkit-mit/.claude/agent-memory/qa-engineer",
-    ] {
-        let Some(folder) = material::folder(&format!("memories/{name}")) else {
-            return;
-        };
+    ];
+    let real = real.map(|name| find(&format!("memories/{name}")));
+    let folders = std::iter::once(sample("memories/agent")).chain(real.into_iter().flatten());
+    for folder in folders {
+        let name = folder.display();
         let before = material::snapshot(&folder);
         let draft = dream(&before);
         for (path, file) in before.topics() {
@@ -82,7 +84,7 @@ fn memories_of_agents_keep_their_bytes_and_only_bloated_lines_are_cut() {
 /// The agents of one project wrote down some of the same things.
 #[test]
 fn a_folder_of_several_agents_is_one_directory_too() {
-    let Some(folder) = material::folder("memories/compose-envkit-mit/.claude/agent-memory") else {
+    let Some(folder) = find("memories/compose-envkit-mit/.claude/agent-memory") else {
         return;
     };
     let before = material::snapshot(&folder);
@@ -94,7 +96,7 @@ fn a_folder_of_several_agents_is_one_directory_too() {
 
 #[test]
 fn a_large_folder_of_notes_gets_an_index_that_fits() {
-    let Some(folder) = material::folder("memories/notes-jbranchaud-til-mit") else {
+    let Some(folder) = find("memories/notes-jbranchaud-til-mit") else {
         return;
     };
     let before = material::snapshot(&folder);
@@ -113,8 +115,21 @@ fn a_large_folder_of_notes_gets_an_index_that_fits() {
 }
 
 #[test]
+fn a_small_folder_of_notes_gets_a_line_for_each() {
+    let before = material::snapshot(&sample("memories/notes"));
+    let draft = dream(&before);
+    for (path, file) in before.files() {
+        assert_eq!(draft.after.get(path), Some(file), "{path}");
+    }
+    let mut listed = targets(&draft.after);
+    listed.sort();
+    let all: Vec<String> = before.topics().map(|(path, _)| path.to_string()).collect();
+    assert_eq!((listed.len(), listed), (12, all));
+}
+
+#[test]
 fn a_copy_among_many_notes_is_found_and_its_own_words_are_kept() {
-    let Some(folder) = material::folder("memories/notes-jbranchaud-til-mit") else {
+    let Some(folder) = find("memories/notes-jbranchaud-til-mit") else {
         return;
     };
     let mut before = material::snapshot(&folder);

@@ -1,6 +1,5 @@
 //! Extraction on strings that break things.
 
-use crate::material::naughty_strings;
 use dormouse_core::block::Block;
 use dormouse_core::record::{Body, Message};
 use dormouse_guard::paths::SafePath;
@@ -10,6 +9,7 @@ use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::transaction::Author;
 use dormouse_testkit::LogBuilder;
 use dormouse_testkit::blocks::result;
+use dormouse_testkit::material::naughty_strings;
 
 /// As messages, as tool results, as files, as quotes and as recalled texts.
 #[test]

@@ -6,7 +6,9 @@ use dormouse_memory::import::{Foreign, Format, Import, Why, import, plan};
 use dormouse_memory::index;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::topic::Topic;
+use dormouse_testkit::material::{material as find, sample};
 use pretty_assertions::assert_eq;
+use std::path::Path;
 
 fn read(format: Format, from: &Snapshot) -> Import {
     let files: Vec<Foreign<'_>> = from
@@ -21,18 +23,22 @@ fn read(format: Format, from: &Snapshot) -> Import {
 
 #[test]
 fn a_memory_folder_arrives_whole() {
-    let Some(folder) = material::folder("memories/recommendarr-mit/.claude/memory") else {
-        return;
-    };
-    let from = material::snapshot(&folder);
+    arrives_whole(&sample("memories/agent"), &[]);
+    if let Some(folder) = find("memories/recommendarr-mit/.claude/memory") {
+        // Its index has a section of its own, about documents elsewhere.
+        arrives_whole(&folder, &["References"]);
+    }
+}
+
+fn arrives_whole(folder: &Path, sections: &[&str]) {
+    let from = material::snapshot(folder);
     let found = read(Format::ClaudeCode, &from);
-    // Its index has a section of its own, about documents elsewhere.
     let extra = found
         .memories
         .iter()
         .filter(|found| found.from == "MEMORY.md");
     let extra: Vec<&str> = extra.map(|found| found.memory.name.as_str()).collect();
-    assert_eq!(extra, ["References"]);
+    assert_eq!(extra, sections);
     assert_eq!(found.memories.len(), from.topics().count() + extra.len());
     let empty = Snapshot::new();
     let change = plan(&empty, &found.memories, "import");
@@ -48,8 +54,17 @@ fn a_memory_folder_arrives_whole() {
 }
 
 #[test]
+fn a_small_folder_of_notes_arrives() {
+    let from = material::snapshot(&sample("memories/notes"));
+    let found = read(Format::Markdown, &from);
+    assert_eq!((found.memories.len(), found.skipped.len()), (12, 0));
+    let names = found.memories.iter().map(|found| &*found.memory.name);
+    assert!(names.clone().any(|name| name == "Undo The Last Commit"));
+}
+
+#[test]
 fn a_large_folder_of_notes_arrives_without_what_is_no_note() {
-    let Some(folder) = material::folder("memories/notes-jbranchaud-til-mit") else {
+    let Some(folder) = find("memories/notes-jbranchaud-til-mit") else {
         return;
     };
     let from = material::snapshot(&folder);

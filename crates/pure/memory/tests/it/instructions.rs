@@ -1,11 +1,11 @@
 //! Instruction files of real projects, and naughty ones.
 
 use crate::disk::Disk;
-use crate::material::{folder, naughty_strings};
 use dormouse_memory::instructions::{
     Approvals, Limits, Loaded, Loader, Outcome, Places, load, render, render_later,
 };
 use dormouse_system::{Access, System};
+use dormouse_testkit::material::{material, naughty_strings};
 use pretty_assertions::assert_eq;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ fn names(root: &Path, paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
 
 /// Loads a project of the material; what always holds, in order.
 fn project(name: &str) -> Option<(PathBuf, Disk, Loaded)> {
-    let folder = folder(&format!("memories/{name}"))?;
+    let folder = material(&format!("memories/{name}"))?;
     let disk = Disk(System::real().files);
     let root = disk.0.real_path(&folder).unwrap();
     let loaded = load(&places(&root), &LIMITS, &Approvals::default(), &disk);
@@ -128,7 +128,9 @@ fn naughty_contents_and_includes_do_no_harm() {
             .replace(&path, text.as_bytes(), Access::Shared)
             .unwrap();
     };
-    for text in naughty_strings() {
+    // A file with a zero byte is no text and is passed over as a whole.
+    let texts = naughty_strings().into_iter();
+    for text in texts.filter(|text| !text.contains('\0')) {
         put("AGENTS.md", &text);
         put("CLAUDE.md", &format!("Say hello. @{text} (@./{text})"));
         let loaded = load(&places(&root), &LIMITS, &Approvals::default(), &disk);

@@ -1,26 +1,11 @@
 //! Real memory folders beside the workspace, where there are any.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    reason = "the material lies on the disk, and a skipped test says so"
-)]
+#![expect(clippy::disallowed_methods, reason = "the folders are read by path")]
 
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::snapshot::{Snapshot, StoredFile};
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// A folder of the material. `None`, with a message, if it is not there.
-pub(crate) fn folder(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3)?;
-    let path = root.join("../shared/material").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: no material at ../shared/material/{name}");
-    None
-}
+use std::path::Path;
 
 /// All Markdown files below a folder.
 pub(crate) fn snapshot(folder: &Path) -> Snapshot {
@@ -47,12 +32,4 @@ pub(crate) fn snapshot(folder: &Path) -> Snapshot {
         }
     }
     snapshot
-}
-
-/// Strings that break parsers.
-pub(crate) fn naughty_strings() -> Vec<String> {
-    let Some(path) = folder("security/blns-mit/blns.json") else {
-        return Vec::new();
-    };
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }

@@ -1,9 +1,9 @@
 //! Tests of the memory tool with hostile and broken arguments.
 
-use crate::material::naughty_strings;
 use bytes::Bytes;
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::tool::{Change, Overwrite, answer};
+use dormouse_testkit::material::naughty_strings;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

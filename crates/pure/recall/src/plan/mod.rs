@@ -50,6 +50,10 @@ pub struct Seen {
     pub read: BTreeSet<SafePath>,
 }
 
+/// Memories that the ranker hands to the small model: their names and descriptions are a page or two,
+/// and a memory that ranks lower is hardly ever the one that is meant.
+pub const CANDIDATES: usize = 50;
+
 /// Limits of showing, from the settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budgets {

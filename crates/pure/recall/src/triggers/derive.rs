@@ -8,8 +8,8 @@ use super::languages;
 use super::programs::{
     ACTIVITIES, AGENT_TOOLS, ALONE, IN_CODE, TEST_FILES, TESTING, WITH_SUBCOMMANDS,
 };
+use crate::fences::without_fences;
 use crate::files::{is_file, is_folder};
-use crate::neutral;
 use dormouse_memory::topic::Triggers;
 use dormouse_text::atoms::{Shape, atoms};
 
@@ -19,7 +19,7 @@ const MOST: usize = 8;
 /// Triggers of a text, as far as it states them beyond doubt. Fenced code is an example and tells
 /// nothing.
 pub fn derive(text: &str) -> Triggers {
-    let prose = neutral::without_fences(text);
+    let prose = without_fences(text);
     let lower = prose
         .to_lowercase()
         .split_whitespace()

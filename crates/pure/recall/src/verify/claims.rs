@@ -7,8 +7,8 @@
 //! # Not here
 //! Shapes of words (`dormouse_text::atoms`); looking claims up ([`super::Facts`]).
 
+use crate::fences::Fences;
 use crate::files::{is_file, is_folder};
-use crate::neutral::Fences;
 use dormouse_text::atoms::{Shape, atoms};
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -2,13 +2,12 @@
 
 use crate::material;
 use dormouse_recall::evaluation::{Group, Tally};
+use dormouse_testkit::material::notes;
 use std::time::Duration;
 
 #[test]
 fn titles_find_their_notes() {
-    let Some((entries, titles)) = material::notes() else {
-        return;
-    };
+    let (entries, titles) = material::notes(&notes());
     let mut group = Group::new(&entries).unwrap();
     let mut tally = Tally::default();
     for (place, title) in titles.iter().enumerate() {
@@ -24,9 +23,12 @@ fn titles_find_their_notes() {
 /// ranker.
 #[test]
 fn paraphrases_find_their_notes() {
-    let Some((entries, _)) = material::notes() else {
+    // The queries were written for the real notes.
+    let folder = notes();
+    if !folder.is_material() {
         return;
-    };
+    }
+    let (entries, _) = material::notes(&folder);
     let mut group = Group::new(&entries).unwrap();
     let mut tally = Tally::default();
     for line in include_str!("../data/paraphrases.tsv").lines() {
@@ -56,9 +58,7 @@ fn paraphrases_find_their_notes() {
 
 #[test]
 fn small_talk_finds_nothing_to_be_sure_of() {
-    let Some((entries, titles)) = material::notes() else {
-        return;
-    };
+    let (entries, titles) = material::notes(&notes());
     let mut group = Group::new(&entries).unwrap();
     let talk = [
         "ok",
@@ -82,8 +82,9 @@ fn small_talk_finds_nothing_to_be_sure_of() {
         group.ask(title, || Duration::ZERO).confidence >= dormouse_recall::CONFIDENT
     });
     let sure = sure.count();
+    // Every twentieth of a dozen is one, which says nothing.
     assert!(
-        sure * 20 * 10 >= titles.len() * 6,
+        sure * 20 * 10 >= titles.len() * 6 || titles.len() < 100,
         "six in ten titles: {sure}"
     );
 }

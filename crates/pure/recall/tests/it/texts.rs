@@ -1,8 +1,8 @@
 //! Tests of texts and the words that find them.
 
-use crate::material;
 use bytes::Bytes;
 use dormouse_recall::{CONFIDENT, Document, Query, Ranked, Scratch, Searcher, Segment, confident};
+use dormouse_testkit::material::naughty_strings;
 use dormouse_text::words::Language;
 use pretty_assertions::assert_eq;
 
@@ -199,7 +199,7 @@ fn nothing_is_better_than_noise() {
 
 #[test]
 fn naughty_strings_are_texts_like_others() {
-    let strings = material::naughty_strings();
+    let strings = naughty_strings();
     let texts: Vec<&str> = strings.iter().map(String::as_str).collect();
     let searcher = bodies(&texts);
     for text in &texts {

@@ -39,9 +39,6 @@ fn edited(text: &str, nth: usize, dice: &mut Dice) -> String {
 #[test]
 fn edited_copies_of_notes_are_found_and_other_notes_are_not() {
     let notes = notes();
-    if notes.is_empty() {
-        return;
-    }
     let mut index = Index::new(NEAR);
     for note in &notes {
         index.insert(Sketch::new(note));

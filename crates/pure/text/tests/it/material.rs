@@ -1,54 +1,19 @@
-//! Access to real material beside the workspace; tests skip with a message where it is absent.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    reason = "the material lies on the disk, and a skipped test says so"
-)]
+//! Notes and sessions for tests; see `dormouse_testkit::material`.
+#![expect(clippy::disallowed_methods, reason = "transcripts are read by path")]
 
+use dormouse_testkit::material;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Folder of the material. `None`, with a message, if it is absent.
-pub(crate) fn folder(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3)?;
-    let path = root.join("../shared/material").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: no material at ../shared/material/{name}");
-    None
-}
-
-/// Strings that break parsers.
-pub(crate) fn naughty_strings() -> Vec<String> {
-    let Some(path) = folder("security/blns-mit/blns.json") else {
-        return Vec::new();
-    };
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
-
-/// Short technical notes, by path.
+/// Texts of short technical notes, by path. Files at the top of the folder are about the folder.
 pub(crate) fn notes() -> Vec<String> {
-    let Some(folder) = folder("memories/notes-jbranchaud-til-mit") else {
-        return Vec::new();
-    };
-    let mut paths = Vec::new();
-    for topic in fs::read_dir(folder).unwrap() {
-        let topic = topic.unwrap().path();
-        if topic.is_dir() {
-            paths.extend(
-                fs::read_dir(topic)
-                    .unwrap()
-                    .map(|note| note.unwrap().path()),
-            );
-        }
-    }
-    paths.retain(|path| path.extension().is_some_and(|end| end == "md"));
-    paths.sort();
-    paths
-        .iter()
-        .map(|path| fs::read_to_string(path).unwrap())
+    let notes = material::texts_below(material::notes().path());
+    let in_topic = |name: &str| Path::new(name).components().count() == 2;
+    notes
+        .into_iter()
+        .filter(|(name, _)| in_topic(name))
+        .map(|(_, text)| text)
         .collect()
 }
 
@@ -66,10 +31,7 @@ pub(crate) enum Role {
 }
 
 /// Utterances of a Claude Code session, in the order of its lines.
-pub(crate) fn session(name: &str) -> Vec<Said> {
-    let Some(path) = folder(name) else {
-        return Vec::new();
-    };
+pub(crate) fn session(path: &Path) -> Vec<Said> {
     let text = fs::read_to_string(path).unwrap();
     let lines = text
         .lines()

@@ -1,10 +1,9 @@
 //! Properties that hold for any text.
 
-use crate::material::naughty_strings;
+use dormouse_testkit::material::naughty_strings;
 use dormouse_text::atoms::atoms;
 use dormouse_text::dates::dates;
 use dormouse_text::duplicates::{Index, NEAR, Sketch, clusters};
-use dormouse_text::keyphrases::keyphrases;
 use dormouse_text::segment::segment;
 use dormouse_text::summary::{Budget, Passage, Summary, Voice, summarise};
 use dormouse_text::words::Tokeniser;
@@ -106,12 +105,6 @@ fn everything(text: &str) {
             .iter()
             .all(|mention| mention.days.first <= mention.days.last)
     );
-    let phrases = keyphrases(text, 10);
-    assert!(phrases.len() <= 10);
-    for phrase in &phrases {
-        assert!(text.get(phrase.first.clone()).is_some() && phrase.score.is_finite());
-    }
-    assert_eq!(keyphrases(text, 10), phrases);
     summary_holds(
         &[Passage {
             text,
@@ -218,7 +211,6 @@ fn long_and_odd_inputs_end() {
     for text in cases {
         lossless(&text);
         assert!(dates(&text, date(2026, 3, 11)).len() <= text.len());
-        assert!(keyphrases(&text, 5).len() <= 5);
         let passages = [Passage {
             text: &text,
             voice: Voice::Tool,

@@ -14,9 +14,6 @@ const EVERY: usize = 10;
 #[test]
 fn notes_are_found_by_their_titles() {
     let notes = notes();
-    if notes.is_empty() {
-        return;
-    }
     let notes: Vec<(&str, &str)> = notes
         .iter()
         .filter_map(|note| note.split_once('\n'))

@@ -231,7 +231,7 @@ fn models_come_from_the_file_in_force() {
 #[test]
 fn what_breaks_later_stays_as_it_was() {
     let machine = machine(&[
-        (MANAGED, "locked = [\"snip\"]"),
+        (MANAGED, "locked = [\"microcompact.api\"]"),
         (USER, "compact = false\nmodel = \"u\""),
         (PROJECT, "anthropic.base_url = \"http://p\""),
         (TRUST, "trusted = [\"/project\"]"),
@@ -264,9 +264,12 @@ fn what_breaks_later_stays_as_it_was() {
     );
     assert_eq!(second.models, first.models);
 
-    machine.files.put(USER, "snip = true");
+    machine.files.put(USER, "microcompact.api = true");
     let third = loader.reload(&second);
-    assert!(!third.settings.get(keys::SNIP), "the lock still holds");
+    assert!(
+        !third.settings.get(keys::MICROCOMPACT_API),
+        "the lock still holds"
+    );
     assert!(
         third.settings.get(keys::COMPACT),
         "a value taken out is gone"

@@ -88,9 +88,9 @@ fn a_change_of_any_layer_is_published_with_its_keys() {
     let update = until(&updates, |update| !update.changed.is_empty());
     assert_eq!(update.changed, ["notes"]);
 
-    place.write("etc/dormouse/settings.toml", "snip = true");
+    place.write("etc/dormouse/settings.toml", "microcompact.api = true");
     let update = until(&updates, |update| !update.changed.is_empty());
-    assert_eq!(update.changed, ["snip"]);
+    assert_eq!(update.changed, ["microcompact.api"]);
 }
 
 #[test]

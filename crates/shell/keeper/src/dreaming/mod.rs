@@ -19,13 +19,14 @@ mod staging;
 
 use crate::client::ConfiguredModel;
 use crate::extraction::By;
-use crate::keeper::{Keeper, chain};
+use crate::keeper::Keeper;
 use crate::side::SideTask;
 use dormouse_core::settings::{Consent, Settings, keys};
+use dormouse_core::show::chain;
 use dormouse_core::units::Millis;
 use dormouse_core::usage::TokenUsage;
 use dormouse_engine::Notice;
-use dormouse_memdir::{MemdirError, ReleaseError, TakeError, Taken};
+use dormouse_memdir::{LOCK_AGE, MemdirError, ReleaseError, TakeError, Taken};
 use dormouse_memory::dream::{
     Brief, CheckLimits, Declared, Draft, Dropped, Effect, Ending, Event, GateLimits, Gates,
     LastDream, Objection, OfflineFacts, Reason, Report, Stated, Task, TaskEvent, Writing, check,
@@ -42,6 +43,10 @@ use staging::Staging;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const SYSTEM_PROMPT: &str = include_str!("system.md");
+
+/// Turns of a dream whose text is kept while it runs: a screen or two for the user who looks in, and
+/// little to hold.
+const TURNS_SHOWN: usize = 30;
 
 /// Options of a dream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,7 +139,7 @@ impl Keeper {
         };
         loop {
             event = match gates.handle(event) {
-                Effect::StatLock => Event::LastDream(self.last_dream(&settings)),
+                Effect::StatLock => Event::LastDream(self.last_dream()),
                 Effect::CountSessions { since } => {
                     let touched = sessions::touched(self, since, session).len() as u64;
                     Event::Sessions(touched)
@@ -146,10 +151,8 @@ impl Keeper {
         }
     }
 
-    fn last_dream(&self, settings: &Settings) -> LastDream {
-        let lock = self
-            .memory
-            .consolidation_lock(settings.get(keys::DREAM_LOCK_AGE));
+    fn last_dream(&self) -> LastDream {
+        let lock = self.memory.consolidation_lock(LOCK_AGE);
         // An unreadable lock counts as never: the dream itself then reports the error.
         let last = lock
             .status()
@@ -182,9 +185,7 @@ impl Keeper {
 
     async fn dream_locked(&self, wish: DreamWish, task: &SharedTask) -> Result<Dreamt, DreamError> {
         let settings = self.settings();
-        let lock = self
-            .memory
-            .consolidation_lock(settings.get(keys::DREAM_LOCK_AGE));
+        let lock = self.memory.consolidation_lock(LOCK_AGE);
         // Without success the lock falls back to its earlier state when this is dropped.
         let taken = if wish.dry_run {
             None
@@ -386,7 +387,7 @@ impl Keeper {
         Arc::new(Mutex::new(Task::new(
             self.system.ids.fresh(),
             self.now(),
-            size(self.settings().get(keys::DREAM_TURNS_SHOWN)),
+            TURNS_SHOWN,
         )))
     }
 }

@@ -174,7 +174,7 @@ impl Extractor {
             // Nothing is lost: the next one begins at the same place. The failure is no error of
             // the turn; the log names it for a user who misses a memory.
             Ok(Err(error)) => {
-                let why = crate::keeper::chain(&error);
+                let why = dormouse_core::show::chain(&error);
                 session.note(failure(&why)).await?;
                 return Ok(None);
             }

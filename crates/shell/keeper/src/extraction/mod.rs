@@ -20,6 +20,7 @@ use crate::keeper::Keeper;
 use crate::meter::Tally;
 use crate::side::{NoAnswer, SideFault, SideTask};
 use crate::writes::{Evidence, JudgedWrites, Written};
+use dormouse_core::fragment::{MESSAGES, neutralise, render};
 use dormouse_core::id::Seq;
 use dormouse_core::record::UsageReport;
 use dormouse_core::settings::{Settings, keys};
@@ -31,7 +32,6 @@ use dormouse_memory::card::Card;
 use dormouse_memory::extract::judge::Proposed;
 use dormouse_memory::extract::{Span, SpanKind, directive, offline};
 use dormouse_memory::manifest;
-use dormouse_recall::neutral::neutralise;
 use dormouse_tools::{ForkTools, Roots, definitions};
 use extractor::Job;
 use serde::Serialize;
@@ -94,10 +94,8 @@ impl Extracted {
         let saved = (!names.is_empty()).then(|| format!("Memory saved: {}", names.join(", ")));
         let waiting = match self.written.waiting.len() {
             0 => None,
-            1 => Some("1 memory waits for approval (`dormouse memory inbox`)".to_owned()),
-            many => Some(format!(
-                "{many} memories wait for approval (`dormouse memory inbox`)"
-            )),
+            1 => Some("1 memory waits for approval".to_owned()),
+            many => Some(format!("{many} memories wait for approval")),
         };
         match (saved, waiting) {
             (Some(saved), Some(waiting)) => Some(format!("{saved}; {waiting}")),
@@ -316,5 +314,5 @@ fn transcript(spans: &[Span]) -> String {
         lines.push(text);
     }
     lines.reverse();
-    format!("<messages>\n{}\n</messages>", lines.join("\n\n"))
+    render(&MESSAGES, &lines.join("\n\n"))
 }

@@ -12,22 +12,25 @@
 //! # Not here
 //! Ranking, and the plan with its reasons: `dormouse-recall`.
 
+mod library;
 mod select;
 mod shelf;
+
+pub use library::{Brought, Library, Question, Recollection, Shown};
+pub use shelf::Owner;
 
 use crate::keeper::Keeper;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_engine::{Companion, HookFuture, Injection, Seen, ToolCall};
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::card::Card;
 use dormouse_recall::usage::{Aftermath, Event, detect, encode_event};
 use dormouse_recall::{
-    Budgets, CONFIDENT, Hit, Request, Surfacing, Work, plan, plan_selected, plan_work,
+    Budgets, CANDIDATES, CONFIDENT, Request, Surfacing, Work, plan_selected, plan_work,
 };
 use dormouse_system::Access;
 use select::Selection;
 use serde_json::Value;
-use shelf::Shelf;
+use shelf::{Shelf, USAGE};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,9 +46,6 @@ static NOTHING_SEEN: dormouse_recall::Seen = dormouse_recall::Seen {
     read: BTreeSet::new(),
 };
 
-/// Usage records, in the private directory's own folder.
-const USAGE: &str = ".cache/usage.jsonl";
-
 /// Companion of a session that shows memories.
 #[derive(Clone, Debug)]
 pub struct Recaller {
@@ -55,8 +55,7 @@ pub struct Recaller {
 #[derive(Debug)]
 struct Inner {
     keeper: Arc<Keeper>,
-    /// Directories that are recalled from: the team's only if its folder is trusted.
-    shelves: Vec<Shelf>,
+    library: Library,
     turn: Mutex<Turn>,
 }
 
@@ -76,34 +75,15 @@ struct Turn {
     calls: Vec<String>,
 }
 
-/// Memory to be shown, with its text.
-struct Shown {
-    injection: Injection,
-    path: SafePath,
-    text: String,
-    /// True if it lies in the directory whose usage is counted.
-    counted: bool,
-}
-
-/// Hits for a prompt in one directory.
-struct Found {
-    shelf: Shelf,
-    hits: Vec<Hit>,
-    cards: Vec<Card>,
-}
-
 impl Recaller {
     /// Companion of one session.
     pub fn new(keeper: Arc<Keeper>) -> Self {
-        let team = keeper.team.as_ref().filter(|team| team.trusted);
-        let team = team.map(|team| Shelf::new(team.dir.clone()));
-        let own = Shelf::new(keeper.memory.clone());
-        let shelves = std::iter::once(own).chain(team).collect();
+        let library = Library::of_session(&keeper);
         let turn = Mutex::default();
         Self {
             inner: Arc::new(Inner {
                 keeper,
-                shelves,
+                library,
                 turn,
             }),
         }
@@ -182,7 +162,7 @@ impl Companion for Recaller {
         turn.selections.clear();
         let inner = Arc::clone(&self.inner);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn_blocking(move || inner.shelves.iter().for_each(Shelf::refresh));
+            runtime.spawn_blocking(move || inner.library.shelves.iter().for_each(Shelf::refresh));
         }
     }
 }
@@ -207,7 +187,7 @@ fn beside(
         }
         let mut injections = Vec::with_capacity(shown.len());
         for memory in shown {
-            if memory.counted {
+            if memory.owner == Owner::Person {
                 turn.shown.push((memory.path, memory.text));
             }
             injections.push(memory.injection);
@@ -230,30 +210,23 @@ impl Inner {
     /// Memories to show with the prompt; the small model is asked about the others.
     fn prompted(&self, number: u64, seen: &Seen) -> Vec<Shown> {
         let settings = self.keeper.settings();
-        if !settings.switch(keys::RECALL).is_on() {
-            return Vec::new();
-        }
         let (prompt, work) = {
             let turn = self.turn();
             (turn.prompt.clone(), turn.work.clone())
         };
+        // A directory that cannot be read has nothing to say; the commands tell why.
+        let recalled = self.library.recall(&Question {
+            prompt: &prompt,
+            work: &work,
+            seen,
+            most: None,
+            settings: &settings,
+        });
         let mut shown = Vec::new();
-        for found in self.find(&prompt, &settings) {
-            // With the memories of the directories before: they share one budget.
-            let before = found.shelf.seen(seen, &shown);
-            let request = Request {
-                prompt: &prompt,
-                hits: &found.hits,
-                cards: &found.cards,
-                work: &work,
-                seen: &before,
-                budgets: budgets(&settings, shown.len()),
-                today: self.keeper.today(),
-            };
-            let surfacing = plan(&request);
-            shown.extend(self.show(&found.shelf, &surfacing, &settings));
-            let room = budgets(&settings, shown.len()).files;
-            if let Some(selection) = self.ask_selector(found, surfacing, &prompt, room) {
+        for mut found in recalled.brought {
+            self.note(&found.surfacing);
+            shown.append(&mut found.shown);
+            if let Some(selection) = self.ask_selector(found, &prompt) {
                 let mut turn = self.turn();
                 // Asked for a prompt that is no longer the present one.
                 if turn.number == number {
@@ -300,7 +273,7 @@ impl Inner {
         }
         // Rules were matched against the same work before; matching again would find the same.
         let shelves = if moved {
-            self.shelves.clone()
+            self.library.shelves.clone()
         } else {
             Vec::new()
         };
@@ -319,40 +292,28 @@ impl Inner {
         shown
     }
 
-    fn find(&self, prompt: &str, settings: &Settings) -> Vec<Found> {
-        let candidates = size(settings.get(keys::RECALL_CANDIDATES));
-        let now = self.keeper.now();
-        let found = self.shelves.clone().into_iter().filter_map(|shelf| {
-            // A directory that cannot be read has nothing to say; the commands tell why.
-            let (hits, cards) = shelf.find(prompt, candidates, now).ok()?;
-            Some(Found { shelf, hits, cards })
-        });
-        found.collect()
-    }
-
     /// Checks and renders the picked memories, and records the decision.
     fn show(&self, shelf: &Shelf, surfacing: &Surfacing, settings: &Settings) -> Vec<Shown> {
-        let shown = shelf.show(&self.keeper, surfacing, settings);
+        let Library { system, tree, .. } = &self.library;
+        let (shown, _) = shelf.show(system, tree, surfacing, settings);
+        self.note(surfacing);
+        shown
+    }
+
+    fn note(&self, surfacing: &Surfacing) {
         let mut turn = self.turn();
         let last = turn.last.get_or_insert_default();
         last.skipped = surfacing.skipped;
         last.now.extend(surfacing.now.iter().cloned());
         last.candidates.clone_from(&surfacing.candidates);
         last.left_out.extend(surfacing.left_out.iter().cloned());
-        shown
     }
 
-    fn ask_selector(
-        &self,
-        found: Found,
-        surfacing: Surfacing,
-        prompt: &str,
-        most: usize,
-    ) -> Option<Selection> {
-        if surfacing.candidates.is_empty() {
+    fn ask_selector(&self, found: Brought, prompt: &str) -> Option<Selection> {
+        if found.surfacing.candidates.is_empty() {
             return None;
         }
-        select::ask(&self.keeper, found, surfacing.candidates, prompt, most)
+        select::ask(&self.keeper, found, prompt)
     }
 
     fn note_usage(&self, lines: &str) {
@@ -378,7 +339,7 @@ fn size(number: u64) -> usize {
 fn budgets(settings: &Settings, taken: usize) -> Budgets {
     Budgets {
         files: size(settings.get(keys::RECALL_FILES)).saturating_sub(taken),
-        candidates: size(settings.get(keys::RECALL_CANDIDATES)),
+        candidates: CANDIDATES,
         file_lines: size(settings.get(keys::RECALL_FILE_LINES)),
         file_bytes: size(settings.get(keys::RECALL_FILE_BYTES)),
         session_bytes: settings.get(keys::RECALL_SESSION_BYTES),

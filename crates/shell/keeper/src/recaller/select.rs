@@ -1,12 +1,12 @@
 //! Choice of the small model, made beside the conversation.
 
-use super::Found;
+use super::Brought;
 use super::shelf::Shelf;
 use crate::keeper::Keeper;
 use crate::once;
 use dormouse_context::question;
 use dormouse_core::block::Block;
-use dormouse_core::settings::keys;
+use dormouse_core::units::Tokens;
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::card::Card;
 use dormouse_model::{Params, Request, features};
@@ -14,6 +14,11 @@ use dormouse_recall::selector::{self, SelectorRequest};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
+
+/// Time for the small model to choose; a later choice finds no tool results to go in with.
+const TIME: Duration = Duration::from_secs(10);
+/// Longest answer of the small model: the names of as many memories as ever go in at once.
+const ANSWER: Tokens = Tokens(256);
 
 /// Choice that is being made, or was.
 #[derive(Debug)]
@@ -38,16 +43,10 @@ impl Selection {
     }
 }
 
-/// Asks the small model, if there is one and the day's budget allows it. Dropping the selection
-/// drops the answer; a fault of the model is no choice, and the ranker's own picks are shown
-/// already.
-pub(super) fn ask(
-    keeper: &Arc<Keeper>,
-    found: Found,
-    candidates: Vec<SafePath>,
-    prompt: &str,
-    most: usize,
-) -> Option<Selection> {
+/// Asks the small model, if there is one and the day's budget allows it. Dropping the selection drops
+/// the answer; a fault of the model is no choice, and the ranker's own picks are shown already.
+pub(super) fn ask(keeper: &Arc<Keeper>, found: Brought, prompt: &str) -> Option<Selection> {
+    let (most, candidates) = (found.room, found.surfacing.candidates);
     // Without a runtime no answer could arrive.
     let runtime = tokio::runtime::Handle::try_current().ok()?;
     if most == 0 || keeper.background_model().is_err() {
@@ -84,8 +83,7 @@ async fn choose(
     candidates: &[SafePath],
     most: usize,
 ) -> Vec<SafePath> {
-    let limit = keeper.settings().get(keys::RECALL_SELECTOR_TIME);
-    let answered = tokio::time::timeout(limit, answer(keeper, &request, limit)).await;
+    let answered = tokio::time::timeout(TIME, answer(keeper, &request, TIME)).await;
     let Ok(Some(text)) = answered else {
         return Vec::new();
     };
@@ -97,8 +95,7 @@ async fn choose(
 
 async fn answer(keeper: &Keeper, request: &SelectorRequest, limit: Duration) -> Option<String> {
     let model = keeper.background_model().ok()?;
-    let most = keeper.settings().get(keys::RECALL_SELECTOR_TOKENS);
-    let mut params = Params::new(&model.small, most).ok()?;
+    let mut params = Params::new(&model.small, ANSWER).ok()?;
     let capabilities = model.model.capabilities(&model.small);
     // If the provider cannot enforce a schema, the answer is read leniently.
     if let Ok(schema) = features::json_schema(&request.schema, &capabilities) {

@@ -8,23 +8,22 @@
 //! # Not here
 //! The cache on disk (`dormouse-memdir`); the choice of memories (`dormouse-recall`).
 
-use super::Shown;
-use crate::keeper::Keeper;
+use super::library::Shown;
 use crate::tree::TreeFacts;
 use dormouse_core::record::FragmentKind;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Millis;
 use dormouse_engine::{Injection, Seen as SeenByModel};
 use dormouse_guard::paths::SafePath;
-use dormouse_memdir::{MemdirError, MemoryDir, Scan};
+use dormouse_memdir::{MemdirError, MemoryDir, Scan, Skipped};
 use dormouse_memory::card::Card;
 use dormouse_memory::snapshot::StoredFile;
 use dormouse_memory::topic::Topic;
 use dormouse_recall::render::{Caps, render};
 use dormouse_recall::usage::Book;
-use dormouse_recall::verify::{Showing, claims, mark};
+use dormouse_recall::verify::{Claim, Showing, claims, mark};
 use dormouse_recall::{Hit, Query, Scratch, Seen, Surfacing};
-use dormouse_system::OptionalFile as _;
+use dormouse_system::{OptionalFile as _, System};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,10 +33,33 @@ const USE_BONUS: f32 = 0.05;
 /// Most bytes of usage records that are read; twice what a full book has.
 const MOST_USAGE: u64 = 4 * 1024 * 1024;
 
+/// Happenings to memories, in the private directory's own folder.
+pub(super) const USAGE: &str = ".cache/usage.jsonl";
+
+/// How long a reader stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Visit {
+    /// A session: it comes again, so that an index is worth writing.
+    Lasting,
+    /// A question: it leaves every file as it is.
+    Once,
+}
+
+/// Owner of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// One person: use of its memories is counted.
+    Person,
+    /// The people of a project: use by one of them says nothing about it.
+    Team,
+}
+
 /// Memory directory with its last scan. Clones share the scan.
 #[derive(Clone, Debug)]
 pub(super) struct Shelf {
     dir: MemoryDir,
+    pub(super) owner: Owner,
+    visit: Visit,
     kept: Arc<Mutex<Option<Kept>>>,
 }
 
@@ -86,8 +108,12 @@ impl Kept {
             });
             cards.push(card);
         }
-        // The bonus may have changed the order; the plan takes the best first.
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        // The bonus may have changed the order. Of equals by path: a process with an index and one
+        // without know the files by other numbers.
+        hits.sort_by(|a, b| {
+            let better = b.score.total_cmp(&a.score);
+            better.then_with(|| a.path.cmp(&b.path))
+        });
         for card in &self.triggered {
             if cards.iter().all(|known| known.path != card.path) {
                 cards.push(card.clone());
@@ -98,10 +124,19 @@ impl Kept {
 }
 
 impl Shelf {
-    pub(super) fn new(dir: MemoryDir) -> Self {
+    pub(super) fn new(dir: MemoryDir, owner: Owner, visit: Visit) -> Self {
         Self {
             dir,
+            owner,
+            visit,
             kept: Arc::default(),
+        }
+    }
+
+    fn scan(&self) -> Result<Scan, MemdirError> {
+        match self.visit {
+            Visit::Lasting => self.dir.scan(),
+            Visit::Once => self.dir.peek(),
         }
     }
 
@@ -114,7 +149,7 @@ impl Shelf {
                 let unchanged = scan.read == 0 && scan.outdated == 0;
                 Kept::new(self.dir.rescan(scan)?, Some((triggered, unchanged)))
             }
-            None => Kept::new(self.dir.scan()?, None),
+            None => Kept::new(self.scan()?, None),
         };
         Ok(look(kept.insert(now)))
     }
@@ -132,11 +167,6 @@ impl Shelf {
         if refreshed {
             *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
-    }
-
-    /// True if it is this directory.
-    pub(super) fn is(&self, dir: &MemoryDir) -> bool {
-        self.dir.root() == dir.root()
     }
 
     fn name(&self, path: &SafePath) -> String {
@@ -186,21 +216,30 @@ impl Shelf {
         self.look(|kept| kept.triggered.clone())
     }
 
+    /// Files that are no part of the last scan.
+    pub(super) fn skipped(&self) -> Vec<Skipped> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = kept.as_ref();
+        kept.map(|kept| kept.scan.skipped.clone())
+            .unwrap_or_default()
+    }
+
     fn usage(&self) -> Book {
         let handle = self.dir.handle();
-        let bytes = handle.read(Path::new(super::USAGE), MOST_USAGE).optional();
+        let bytes = handle.read(Path::new(USAGE), MOST_USAGE).optional();
         let bytes = bytes.ok().flatten().unwrap_or_default();
         Book::decode(&String::from_utf8_lossy(&bytes))
     }
 
-    /// Picked memories, as they are shown. One that is gone meanwhile is left out, and one whose
-    /// claims all fail is held back.
+    /// The memories that were picked, as they are shown, and the paths of those that are held back
+    /// because all their claims fail. One that is gone meanwhile is in neither.
     pub(super) fn show(
         &self,
-        keeper: &Keeper,
+        system: &System,
+        tree: &Path,
         surfacing: &Surfacing,
         settings: &Settings,
-    ) -> Vec<Shown> {
+    ) -> (Vec<Shown>, Vec<SafePath>) {
         let read = surfacing
             .now
             .iter()
@@ -209,22 +248,24 @@ impl Shelf {
         // One walk over the tree for all of them.
         let all: Vec<_> = read
             .iter()
-            .flat_map(|(_, file)| claims(&file.text()))
+            .flat_map(|(_, file)| claims_of(&file.text()))
             .collect();
-        let facts = TreeFacts::look(&keeper.system.files, &keeper.places.project_root, &all);
+        let facts = TreeFacts::look(&system.files, tree, &all);
         let caps = Caps {
             lines: super::size(settings.get(keys::RECALL_FILE_LINES)),
             bytes: super::size(settings.get(keys::RECALL_FILE_BYTES)),
         };
-        let shown = read.into_iter().filter_map(|(path, file)| {
+        let (mut shown, mut held_back) = (Vec::new(), Vec::new());
+        for (path, file) in read {
             let text = file.text().into_owned();
-            let mark = mark(&claims(&text), &facts);
+            let mark = mark(&claims_of(&text), &facts);
             if mark.showing(Topic::read(&text).kind) == Showing::HeldBack {
-                return None;
+                held_back.push(path);
+                continue;
             }
             let name = self.name(&path);
-            let fragment = render(&name, &file, &mark, keeper.now(), caps);
-            Some(Shown {
+            let fragment = render(&name, &file, &mark, system.clock.now(), caps);
+            shown.push(Shown {
                 injection: Injection {
                     kind: FragmentKind::Memory,
                     text: fragment.text,
@@ -232,10 +273,23 @@ impl Shelf {
                 },
                 path,
                 text,
-                // Use by one person says nothing about a directory that many share.
-                counted: self.is(&keeper.memory),
-            })
-        });
-        shown.collect()
+                mark,
+                owner: self.owner,
+            });
+        }
+        (shown, held_back)
     }
+
+    /// One memory's file as it is now.
+    pub(super) fn text_of(&self, path: &SafePath) -> Result<Option<String>, MemdirError> {
+        let file = self.dir.read(path)?;
+        Ok(file.map(|file| file.text().into_owned()))
+    }
+}
+
+/// Claims of a memory's body: the keys and values of its front matter are no statements about the
+/// working tree.
+pub(super) fn claims_of(text: &str) -> Vec<Claim> {
+    let body = Topic::read(text).body;
+    claims(text.get(body..).unwrap_or_default())
 }

@@ -165,7 +165,7 @@ async fn what_a_tool_said_waits_for_approval() {
     assert_eq!(extracted.written.waiting, [safe("staging.md")]);
     assert_eq!(
         extracted.notice().as_deref(),
-        Some("1 memory waits for approval (`dormouse memory inbox`)")
+        Some("1 memory waits for approval")
     );
     assert_eq!(kit.text("memory/staging.md"), "");
     assert_eq!(inbox(&kit), ["staging.md"]);

@@ -23,7 +23,7 @@ async fn simulator(config: SimConfig) -> Server {
 }
 
 fn options(server: &Server) -> ClientOptions {
-    let key = Credential::Key("not-a-secret".to_owned().into());
+    let key = Credential::Key("not-a-secret".into());
     ClientOptions {
         timeouts: Timeouts {
             idle: Duration::from_millis(250),

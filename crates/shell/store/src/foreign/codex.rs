@@ -13,10 +13,11 @@
 
 use super::Translator;
 use super::codex_tools::{self as tools, OpenCalls};
-use super::injected::divide_blocks;
+use super::divide::{divide_blocks, origin};
 use super::scribe::{Scribe, boundary, user_side, without_effect};
 use super::value::{number, parts, readable, text, time};
 use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::fragment::record::RecordFields;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{MessageId, RecordId, SessionId};
 use dormouse_core::record::{Body, Message, MessageOrigin, Purpose, Role, UsageReport};
@@ -114,7 +115,12 @@ impl Codex {
         if kind == "agent_message" {
             // Another agent's words, not the user's.
             let blocks = parts(item.get("content").unwrap_or(&Value::Null));
-            return self.user(blocks, MessageOrigin::Meta, scribe);
+            let fields = RecordFields {
+                role: "user",
+                kind,
+                ..RecordFields::default()
+            };
+            return self.user(blocks, origin(&fields), scribe);
         }
         if tools::is_call(kind) {
             if let Some(block) = self.calls.call(kind, item, &scribe.place()) {
@@ -133,12 +139,20 @@ impl Codex {
         let content = ["content", "message", "text"];
         let content = content.iter().find_map(|name| item.get(name));
         let blocks = parts(content.unwrap_or(&Value::Null));
-        match text(item, "role") {
-            Some("user") => self.said(blocks, Role::User, Teller::Item, scribe),
-            Some("assistant") => self.said(blocks, Role::Assistant, Teller::Item, scribe),
+        let Some(role) = text(item, "role") else {
+            return;
+        };
+        let fields = RecordFields {
+            role,
+            kind: "message",
+            origin: text(item, "kind").or_else(|| text(item, "origin")),
+            ..RecordFields::default()
+        };
+        match origin(&fields) {
+            MessageOrigin::Conversation => self.said(blocks, Role::User, Teller::Item, scribe),
+            _ if role == "assistant" => self.said(blocks, Role::Assistant, Teller::Item, scribe),
             // `developer` and `system`: the host's instructions.
-            Some(_) => self.user(blocks, MessageOrigin::Meta, scribe),
-            None => {}
+            meta => self.user(blocks, meta, scribe),
         }
     }
 
@@ -149,11 +163,20 @@ impl Codex {
             "user_message" => {
                 let blocks = blocks(event, "message");
                 // Early versions also reported the host's additions, and named their kind.
-                let kind = text(event, "kind");
-                if kind.is_none_or(|kind| kind == "plain") {
-                    self.said(blocks, Role::User, Teller::Event, scribe);
-                } else if self.is_news(&blocks, "meta", Teller::Event) {
-                    self.user(blocks, MessageOrigin::Meta, scribe);
+                let fields = RecordFields {
+                    role: "user",
+                    kind: "user_message",
+                    origin: text(event, "kind"),
+                    ..RecordFields::default()
+                };
+                match origin(&fields) {
+                    MessageOrigin::Conversation => {
+                        self.said(blocks, Role::User, Teller::Event, scribe);
+                    }
+                    meta if self.is_news(&blocks, "meta", Teller::Event) => {
+                        self.user(blocks, meta, scribe);
+                    }
+                    _ => {}
                 }
             }
             "agent_message" => {

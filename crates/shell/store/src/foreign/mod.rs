@@ -18,8 +18,8 @@
 mod codex;
 mod codex_tools;
 mod detect;
+mod divide;
 mod import;
-mod injected;
 mod pi;
 mod scribe;
 mod value;

@@ -10,10 +10,11 @@
 //! message is taken for it.
 
 use super::Translator;
-use super::injected::divide_blocks;
+use super::divide::{divide_blocks, origin};
 use super::scribe::{Scribe, boundary, user_side, without_effect};
 use super::value::{call, number, parts, readable, result, text, time};
 use dormouse_core::block::Block;
+use dormouse_core::fragment::record::RecordFields;
 use dormouse_core::id::{MessageId, RecordId, SessionId};
 use dormouse_core::record::{Body, Message, MessageOrigin, Preserved, Purpose, Role, UsageReport};
 use dormouse_core::units::Tokens;
@@ -151,8 +152,15 @@ fn told(entry: &Value, name: &str, origin: MessageOrigin) -> Vec<Body> {
 
 fn message(message: &Value, scribe: &Scribe) -> Vec<Body> {
     let content = message.get("content").unwrap_or(&Value::Null);
-    match text(message, "role").unwrap_or_default() {
-        "user" => user(parts(content)),
+    let role = text(message, "role").unwrap_or_default();
+    let fields = RecordFields {
+        role,
+        kind: "message",
+        origin: text(message, "origin"),
+        ..RecordFields::default()
+    };
+    match role {
+        "user" if origin(&fields) == MessageOrigin::Conversation => user(parts(content)),
         "assistant" => assistant(message, scribe),
         "toolResult" => {
             let failed = message.get("isError") == Some(&Value::Bool(true));

@@ -8,6 +8,8 @@
 //! Translating a line into records: [`crate::foreign`] and `dormouse_core::record`.
 
 use super::Said;
+use dormouse_core::fragment::Speaker;
+use dormouse_core::fragment::record::{self, RecordFields, origin_of};
 use dormouse_core::units::Millis;
 use serde_json::Value;
 
@@ -84,6 +86,11 @@ pub(super) fn spoken(line: &Value) -> Spoken<'_> {
     };
     let mut texts = Vec::new();
     collect(line, speaker(line, Said::Other), 0, &mut texts);
+    if !by_user(line) {
+        for (said, _) in texts.iter_mut().filter(|(said, _)| *said == Said::User) {
+            *said = Said::Other;
+        }
+    }
     Spoken {
         record: first_string(&["uuid", "id"]),
         time: ["timestamp", "ts", "time", "created_at"]
@@ -92,6 +99,27 @@ pub(super) fn spoken(line: &Value) -> Spoken<'_> {
             .or_else(|| time(inner?.get("timestamp")?)),
         texts,
     }
+}
+
+/// Whether the fields of a line leave its words to the user.
+fn by_user(line: &Value) -> bool {
+    let flag = |name: &str| line.get(name) == Some(&Value::Bool(true));
+    let has = |name: &str| line.get(name).is_some_and(|value| !value.is_null());
+    let origin = line
+        .get("origin")
+        .and_then(|value| origin_of(&value.to_string()));
+    let fields = RecordFields {
+        role: "user",
+        is_meta: flag("isMeta"),
+        is_aside: flag("isSidechain"),
+        is_summary: flag("isCompactSummary"),
+        is_transcript_only: flag("isVisibleInTranscriptOnly"),
+        is_api_error: flag("isApiErrorMessage"),
+        is_from_tool: has("toolUseResult") || has("sourceToolUseID"),
+        origin: origin.as_deref(),
+        ..RecordFields::default()
+    };
+    record::speaker(&fields) == Speaker::User
 }
 
 /// RFC 3339, or a number of seconds or milliseconds.

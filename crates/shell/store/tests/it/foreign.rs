@@ -11,7 +11,6 @@ use dormouse_store::{ConvertError, ForeignFormat, ForeignLog, LogFile, NewLog, i
 use dormouse_system::{Files as _, MemorySystem, RealFiles};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
-use std::path::Path;
 use std::sync::Arc;
 
 const CODEX: &str = include_str!("../data/codex.jsonl");
@@ -81,17 +80,10 @@ fn check(log: &ForeignLog) {
     fold(&read.records);
 }
 
-/// A file of the material; nothing, with a word about it, if it is not there.
+/// A file of the material.
 fn material(name: &str) -> Option<Vec<u8>> {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
-    match RealFiles.read(&root.join(name), u64::MAX) {
-        Ok(bytes) => Some(bytes.to_vec()),
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
+    let path = dormouse_testkit::material::material(&format!("transcripts/{name}"))?;
+    Some(RealFiles.read(&path, u64::MAX).unwrap().to_vec())
 }
 
 /// Real transcripts with their format and the number of messages their users spoke.

@@ -5,25 +5,12 @@ use dormouse_core::id::RecordId;
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::Body;
 use dormouse_core::usage_book::{SYNTHETIC_MODEL, UsageBook};
-use dormouse_store::{LogFile, ReadError, discover, scan_usage, summarise};
+use dormouse_store::{LogFile, ReadError, scan_usage, summarise};
 use dormouse_system::{Files as _, RealFiles};
+use dormouse_testkit::material::transcripts;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
-
-/// All transcripts, or none with a word about it.
-fn transcripts() -> Vec<PathBuf> {
-    let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/material/transcripts");
-    match discover(&RealFiles, &folder) {
-        Ok(found) => found.logs.into_iter().map(|log| log.path).collect(),
-        Err(error) => {
-            println!("skipped: {error}");
-            Vec::new()
-        }
-    }
-}
 
 #[test]
 fn every_transcript_is_read_and_summarised() {

@@ -1,27 +1,10 @@
 //! Strings that break programs, as every text argument of every tool.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the material lies on the disk, and a skipped test says so"
-)]
 
 use crate::kit::Kit;
 use dormouse_system::{ScriptedSandbox, System};
+use dormouse_testkit::material::naughty_strings;
 use serde_json::{Value, json};
-use std::path::Path;
 use std::sync::Arc;
-
-fn strings() -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(3)
-        .unwrap();
-    let path = root.join("../shared/material/security/blns-mit/blns.json");
-    let Ok(text) = std::fs::read_to_string(path) else {
-        eprintln!("skipped: no material at ../shared/material/security/blns-mit");
-        return Vec::new();
-    };
-    serde_json::from_str(&text).unwrap()
-}
 
 /// Each tool with a sound input, and the names of its text arguments.
 fn tools(kit: &Kit) -> Vec<(&'static str, Value, &'static [&'static str])> {
@@ -63,7 +46,7 @@ fn no_string_breaks_a_tool_or_leaves_a_trace() {
     kit.put("project/a", "some text\n");
     kit.put("project/src/b", "some more\n");
     let before = kit.disk();
-    for string in strings() {
+    for string in naughty_strings() {
         for (tool, input, arguments) in tools(&kit) {
             for argument in arguments {
                 kit.notes.put("a.md", "x");
@@ -95,7 +78,7 @@ fn no_string_breaks_a_tool_or_leaves_a_trace() {
 #[test]
 fn no_string_as_a_tool_name_is_a_tool() {
     let kit = Kit::new();
-    for string in strings() {
+    for string in naughty_strings() {
         let output = kit.call(&string, &json!({ "file_path": "a", "content": "x" }));
         assert!(output.is_error, "{string:?}");
     }

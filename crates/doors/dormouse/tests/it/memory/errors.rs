@@ -43,7 +43,7 @@ fn a_memory_that_does_not_exist() {
     );
     assert_eq!(
         run(&machine, &["diff", "nothing"]).stderr,
-        "error: the journal has no entry `nothing`; `dormouse memory log` lists them\n"
+        "error: the journal has no entry `nothing`\nhint: `dormouse memory log` lists the entries\n"
     );
 }
 
@@ -116,7 +116,7 @@ fn programs_get_errors_as_json() {
             &["approve", "x", "--json"],
             3,
             "unreadable",
-            "nothing in the inbox is called `x`; `dormouse memory inbox` lists what waits",
+            "nothing in the inbox is called `x`",
         ),
         (
             &["edit", "a_one", "--until", "soon", "--json"],

@@ -1,7 +1,8 @@
 //! Limits and cuts.
 
 use super::*;
-use dormouse_core::settings::NotesSettings;
+use crate::layers::LayerSettings;
+use dormouse_core::settings::Settings;
 use pretty_assertions::assert_eq;
 
 #[test]
@@ -20,7 +21,7 @@ fn long_sections_are_named_with_their_limit() {
     assert_eq!(excess(&long, limits(100, 118)), Vec::<String>::new());
     assert_eq!(excess(&long, limits(100, 101)), ["Log 100/83"]);
     assert_eq!(
-        Limits::from(&NotesSettings::default()),
+        LayerSettings::new(&Settings::default()).notes.limits,
         limits(2_000, 12_000)
     );
 }

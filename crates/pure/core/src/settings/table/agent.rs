@@ -3,12 +3,11 @@
 use super::settings;
 use crate::settings::setting::{
     Def, Key, Need, Scope, Setting, Unit, count, flag, list, money, optional_count,
-    optional_tokens, seconds, secret, structure, text, tokens, var,
+    optional_tokens, secret, structure, text, var,
 };
 use crate::settings::value::Secret;
 use crate::units::Tokens;
 use crate::usage::Usd;
-use std::time::Duration;
 
 settings! {
     /// Directory of everything Dormouse keeps; `~/.dormouse` if unset.
@@ -51,10 +50,10 @@ settings! {
 
     /// Proxy for requests to a model.
     PROXY: Option<String> = "proxy",
-        text().scope(Scope::TrustedProject).env(&[var("DORMOUSE_PROXY"), var("HTTPS_PROXY"), var("https_proxy")]);
+        text().scope(Scope::TrustedProject).env(&[var("DORMOUSE_PROXY"), var("HTTPS_PROXY"), var("https_proxy")]).hidden();
 
     /// Command that prints a key for the API.
-    KEY_HELPER: Option<String> = "key_helper", text().scope(Scope::TrustedProject);
+    KEY_HELPER: Option<String> = "key_helper", text().scope(Scope::TrustedProject).hidden();
 
     /// Money that background work (notes, extraction, dreams, summaries) may spend in a day; the
     /// offline engines take over when it is spent.
@@ -67,39 +66,33 @@ settings! {
 
     /// Rules for tool calls that need no question.
     PERMISSIONS_ALLOW: Vec<String> = "permissions.allow",
-        list(&[]).scope(Scope::TrustedProject).combined();
+        list(&[]).scope(Scope::TrustedProject).combined().hidden();
 
     /// Rules for tool calls that are always asked about.
-    PERMISSIONS_ASK: Vec<String> = "permissions.ask", list(&[]).combined();
+    PERMISSIONS_ASK: Vec<String> = "permissions.ask", list(&[]).combined().hidden();
 
     /// Rules for tool calls that are refused, whatever else allows them.
-    PERMISSIONS_DENY: Vec<String> = "permissions.deny", list(&[]).combined();
+    PERMISSIONS_DENY: Vec<String> = "permissions.deny", list(&[]).combined().hidden();
 
     /// Commands run at certain events.
-    HOOKS: Option<toml::Value> = "hooks", structure().scope(Scope::TrustedProject).combined();
+    HOOKS: Option<toml::Value> = "hooks", structure().scope(Scope::TrustedProject).combined().hidden();
 
     /// MCP servers to connect to, by name.
     MCP_SERVERS: Option<toml::Value> = "mcp_servers",
-        structure().scope(Scope::TrustedProject).combined();
+        structure().scope(Scope::TrustedProject).combined().hidden();
 
     /// Agents defined here instead of in files, by name.
     AGENTS_DEFINITIONS: Option<toml::Value> = "agents.definitions",
-        structure().scope(Scope::TrustedProject).combined();
+        structure().scope(Scope::TrustedProject).combined().hidden();
 
     /// How deep agents may start agents.
-    AGENTS_DEPTH: u64 = "agents.depth", count(3).range(0, 16).scope(Scope::TrustedProject);
+    AGENTS_DEPTH: u64 = "agents.depth", count(3).range(0, 16).scope(Scope::TrustedProject).hidden();
 
     /// How many agents may run at once.
-    AGENTS_CONCURRENT: u64 = "agents.concurrent", count(20).range(0, 1_000).scope(Scope::TrustedProject);
+    AGENTS_CONCURRENT: u64 = "agents.concurrent", count(20).range(0, 1_000).scope(Scope::TrustedProject).hidden();
 
     /// A few words on what each background agent is doing.
-    AGENTS_SUMMARY: bool = "agents.summary", flag(true).needs(&[Need::Off("simple")]);
-
-    /// How often the words on what an agent is doing are renewed.
-    AGENTS_SUMMARY_INTERVAL: Duration = "agents.summary.interval", seconds(30);
-
-    /// How much of an agent's latest work the words on what it is doing are made from.
-    AGENTS_SUMMARY_SOURCE: Tokens = "agents.summary.source", tokens(2_000);
+    AGENTS_SUMMARY: bool = "agents.summary", flag(true).needs(&[Need::Off("simple")]).hidden();
 
     /// Logs and offloaded results older than this are removed; kept for ever if unset.
     RETENTION_DAYS: Option<u64> = "retention_days", optional_count(Unit::Days).scope(Scope::User);

@@ -1,9 +1,9 @@
-//! Settings of layers 1 to 4: offload, micro-compaction, session notes, compaction.
+//! Settings of layers 1 to 4: offload, clearing, session notes, compaction.
 
 use super::settings;
 use crate::settings::setting::{
     Def, Key, Need, Setting, Unit, count, disables, flag, list, measured, optional_count,
-    optional_percent, percent, seconds, tokens, var,
+    optional_percent, seconds, tokens, var,
 };
 use crate::settings::value::Percent;
 use crate::units::Tokens;
@@ -59,9 +59,6 @@ settings! {
     /// Clearing in a tight window happens only if it frees at least this much.
     MICROCOMPACT_PRESSURE_MIN_FREED: Tokens = "microcompact.pressure.min_freed", tokens(20_000);
 
-    /// Under the economic policy, clearing stops once the results left hold no more than this.
-    MICROCOMPACT_PRESSURE_LEAVE: Tokens = "microcompact.pressure.leave", tokens(20_000);
-
     /// Old tool results are deleted from the provider's cache, where it can do that.
     MICROCOMPACT_CACHE_EDITS: bool = "microcompact.cache_edits", flag(false);
 
@@ -80,10 +77,6 @@ settings! {
 
     /// The least the provider is asked to clear at once.
     MICROCOMPACT_API_CLEAR_AT_LEAST: Tokens = "microcompact.api.clear_at_least", tokens(140_000);
-
-    /// Turns whose thinking the provider keeps after an idle gap.
-    MICROCOMPACT_API_IDLE_THINKING: u64 = "microcompact.api.idle_thinking",
-        count(1).range(1, u64::MAX);
 
     /// Session notes are kept while working. Off when automatic compaction is off.
     NOTES: bool = "notes", flag(true).needs(&[Need::On("compact.auto"), Need::Off("simple")]);
@@ -131,20 +124,11 @@ settings! {
     COMPACT_PERCENT: Option<Percent> = "compact.percent", optional_percent()
         .env(&[var("DORMOUSE_AUTOCOMPACT_PCT"), var("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")]);
 
-    /// How long a second compaction waits for one that is under way.
-    COMPACT_WAIT: Duration = "compact.wait", seconds(60);
-
-    /// How often the summary is asked for again after a broken stream.
-    COMPACT_STREAM_RETRIES: u64 = "compact.stream_retries", count(2).range(0, 10);
-
     /// Most that the user's own messages take in a summary before the oldest are shortened.
     COMPACT_USER_MESSAGES_LIMIT: Tokens = "compact.user_messages_limit", tokens(20_000);
 
     /// Longest list of files, commands, results and figures that stands beside a summary.
     COMPACT_EVIDENCE_LIMIT: Tokens = "compact.evidence_limit", tokens(8_000);
-
-    /// Most that an extract made without a model takes.
-    COMPACT_OFFLINE_LIMIT: Tokens = "compact.offline_limit", tokens(4_000);
 
     /// How many of the files read last are restored after a compaction.
     COMPACT_RESTORE_FILES: u64 = "compact.restore.files", count(5);
@@ -155,28 +139,12 @@ settings! {
     /// Most of all files restored after a compaction.
     COMPACT_RESTORE_FILES_LIMIT: Tokens = "compact.restore.files_limit", tokens(50_000);
 
-    /// Most of one skill restored after a compaction.
-    COMPACT_RESTORE_SKILL_LIMIT: Tokens = "compact.restore.skill_limit", tokens(5_000);
-
-    /// Most of all skills restored after a compaction.
-    COMPACT_RESTORE_SKILLS_LIMIT: Tokens = "compact.restore.skills_limit", tokens(25_000);
-
-    /// How often a request that is too long is shortened and tried again.
-    COMPACT_TOO_LONG_TRIES: u64 = "compact.too_long.tries", count(3).range(0, 20);
-
-    /// Share of the oldest rounds dropped each time, where the provider does not say how much is
-    /// too much.
-    COMPACT_TOO_LONG_DROP: Percent = "compact.too_long.drop", percent(20);
-
     /// Failures in a row after which automatic compaction by a model stops for the session.
     COMPACT_BREAKER: u64 = "compact.breaker", count(3).range(1, 100);
 
     /// Ranges of messages can be taken out of the view.
-    SNIP: bool = "snip", flag(false);
+    SNIP: bool = "snip", flag(false).hidden();
 
     /// Finished spans are folded one by one instead of one big summary.
-    COLLAPSE: bool = "collapse", flag(false);
-
-    /// Share of the target from which folds are prepared.
-    COLLAPSE_PREPARE: Percent = "collapse.prepare", percent(70);
+    COLLAPSE: bool = "collapse", flag(false).hidden();
 }

@@ -4,10 +4,9 @@ use super::settings;
 use crate::settings::choice::{Consent, MemoryLayout, Review};
 use crate::settings::setting::{
     Def, Key, Need, Scope, Setting, Unit, choice, count, disables, flag, measured, percent,
-    seconds, text, tokens, var,
+    seconds, text, var,
 };
 use crate::settings::value::Percent;
-use crate::units::Tokens;
 use std::time::Duration;
 
 settings! {
@@ -59,15 +58,6 @@ settings! {
     /// Most memories brought in at once.
     RECALL_FILES: u64 = "recall.files", count(5);
 
-    /// Candidates that the ranker hands to the small model.
-    RECALL_CANDIDATES: u64 = "recall.candidates", count(50);
-
-    /// Longest answer of the small model that chooses memories.
-    RECALL_SELECTOR_TOKENS: Tokens = "recall.selector_tokens", tokens(256);
-
-    /// How long the small model may take to choose; a later choice is of no use.
-    RECALL_SELECTOR_TIME: Duration = "recall.selector_time", seconds(10);
-
     /// Most lines of one memory that are brought in.
     RECALL_FILE_LINES: u64 = "recall.file_lines", measured(200, Unit::Lines);
 
@@ -88,7 +78,7 @@ settings! {
 
     /// The agent may search memory and earlier sessions.
     SEARCH_PAST: bool = "search_past",
-        flag(true).scope(Scope::ProjectOff).needs(&[Need::Off("simple")]);
+        flag(true).scope(Scope::ProjectOff).needs(&[Need::Off("simple")]).hidden();
 
     /// Memories are drawn from the conversation after each answer.
     EXTRACT: bool = "extract", flag(true).scope(Scope::ProjectOff).needs(&[Need::On("memory")]);
@@ -106,31 +96,22 @@ settings! {
     /// How long leaving the program waits for memories to be saved.
     EXTRACT_EXIT_WAIT: Duration = "extract.exit_wait", seconds(60).scope(Scope::User);
 
-    /// Memory is consolidated from time to time.
+    /// Dreams: from time to time memories are merged, corrected and sorted.
     DREAM: bool = "dream", flag(true).scope(Scope::ProjectOff).needs(&[Need::On("memory")]);
 
-    /// Least time between two consolidations.
+    /// Least time between two dreams.
     DREAM_INTERVAL: Duration = "dream.interval", seconds(24 * 3_600).scope(Scope::User);
 
-    /// Least time between two looks for sessions to consolidate.
-    DREAM_SCAN_INTERVAL: Duration = "dream.scan_interval", seconds(10 * 60).scope(Scope::User);
-
-    /// Other sessions that must have happened since the last consolidation.
+    /// Other sessions that must have happened since the last dream.
     DREAM_SESSIONS: u64 = "dream.sessions", count(5).scope(Scope::User);
 
-    /// A consolidation is ended after this time.
+    /// A dream is ended after this time.
     DREAM_TIME_LIMIT: Duration = "dream.time_limit", seconds(50 * 60).scope(Scope::User);
 
-    /// Requests to a model that a consolidation may make.
+    /// Requests to a model that a dream may make.
     DREAM_REQUESTS: u64 = "dream.requests", count(60).range(1, 1_000).scope(Scope::User);
 
-    /// Turns of a consolidation whose text can be looked at while it runs.
-    DREAM_TURNS_SHOWN: u64 = "dream.turns_shown", count(30).range(1, 1_000).scope(Scope::User);
-
-    /// A consolidation lock older than this no longer counts.
-    DREAM_LOCK_AGE: Duration = "dream.lock_age", seconds(60 * 60).scope(Scope::User);
-
-    /// Most of the memories that a consolidation may drop without a stated reason.
+    /// Most of the memories that a dream may drop without a stated reason.
     DREAM_LOSS: Percent = "dream.loss", percent(25).scope(Scope::User);
 
     /// Memory shared by the people of a project.

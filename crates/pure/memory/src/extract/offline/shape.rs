@@ -16,6 +16,7 @@ use crate::extract::span::Span;
 use crate::topic::Kind;
 use crate::trust::Trust;
 use crate::write::NewMemory;
+use dormouse_core::show;
 use dormouse_text::dates::{Form, dates};
 use jiff::civil::Date;
 use std::fmt::Write as _;
@@ -73,7 +74,7 @@ pub(super) fn memory(hit: &Hit, next: Option<&str>, span: &Span) -> NewMemory {
     NewMemory {
         kind: Some(hit.kind),
         name: name(&statement),
-        description: cut(statement.trim_end_matches('.')),
+        description: show::one_line(statement.trim_end_matches('.'), LONGEST),
         body,
         origin: Some(span.origin()),
         trust: Some(Trust::User),
@@ -184,19 +185,6 @@ fn name(statement: &str) -> String {
         .take(NAME_WORDS)
         .collect();
     words.join(" ")
-}
-
-fn cut(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.chars().count() <= LONGEST {
-        return text;
-    }
-    let mut cut: String = text.chars().take(LONGEST - 1).collect();
-    if let Some(space) = cut.rfind(' ') {
-        cut.truncate(space);
-    }
-    cut.push('…');
-    cut
 }
 
 fn with_stop(text: &str) -> String {
