@@ -3,15 +3,17 @@
 use crate::cli::{Cli, Early};
 use crate::commands;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Format, Line, Out, Role, Terminal};
+use crate::output::{Format, Out, Report, Terminal};
+use crate::remark::words;
 use clap::{CommandFactory as _, FromArgMatches as _};
-use dormouse_config::{Loaded, Loader, MANAGED_FILE};
+use dormouse_core::models::ModelTable;
+use dormouse_host::{Host, Remark, Transcripts};
 use dormouse_system::System;
-use serde_json::json;
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// What every command gets.
 #[derive(Debug)]
@@ -22,53 +24,55 @@ pub struct App {
     pub out: Out,
     /// Settings given on the command line, as `key=value`.
     settings: Vec<String>,
-}
-
-/// The settings in force, and where they come from.
-#[derive(Debug)]
-pub struct Config {
-    /// What loads them, and knows the places.
-    pub loader: Loader,
-    /// The settings, the model table, trust and issues.
-    pub loaded: Loaded,
+    /// The host, once a command has asked for it.
+    host: Option<Arc<Host>>,
 }
 
 impl App {
-    /// The settings in force. That something could not be used is said beside the result.
-    pub fn config(&mut self) -> Result<Config, Failure> {
-        let config = self.config_without_aside()?;
-        let count = config.loaded.issues.len();
-        if count > 0 {
-            let what = if count == 1 {
-                "1 problem".to_owned()
-            } else {
-                format!("{count} problems")
-            };
-            self.note(&format!(
-                "{what} with the settings; see `dormouse config show`"
-            ));
+    /// Everything that commands work with, opened once.
+    ///
+    /// # Errors
+    /// When a setting on the command line is wrong, or nothing says where the home is.
+    pub fn host(&mut self) -> Result<Arc<Host>, Failure> {
+        if let Some(host) = &self.host {
+            return Ok(Arc::clone(host));
         }
-        Ok(config)
+        let host = Arc::new(Host::open(&self.system, self.settings.clone())?);
+        self.host = Some(Arc::clone(&host));
+        Ok(host)
     }
 
-    /// The settings in force, for a command that shows what is wrong with them itself.
-    pub fn config_without_aside(&self) -> Result<Config, Failure> {
-        let loader = Loader::new(&self.system, MANAGED_FILE, self.settings.clone())?;
-        let loaded = loader.load();
-        Ok(Config { loader, loaded })
+    /// Transcripts, without the settings: reading one needs no home.
+    pub fn transcripts(&self) -> Transcripts {
+        let models = Arc::new(ModelTable::builtin().clone());
+        Transcripts::new(&self.system, models)
+    }
+
+    /// Prints a result, and beside it what the host has to remark.
+    ///
+    /// # Errors
+    /// When the output cannot be written, or the result says that something is wrong.
+    pub fn tell(&mut self, report: &impl Report) -> Outcome {
+        self.remarks();
+        self.out.tell(report)
+    }
+
+    /// Says what the host has to remark, on stderr.
+    pub fn remarks(&mut self) {
+        let remarks = self.host.as_ref().map(|host| host.take_remarks());
+        self.note_all(&remarks.unwrap_or_default());
+    }
+
+    /// Says remarks on stderr.
+    pub fn note_all(&mut self, remarks: &[Remark]) {
+        for remark in remarks {
+            self.note(&words(remark));
+        }
     }
 
     /// Says something beside the result, on stderr: a line, or with `--json` an object `{"note"}`.
     pub fn note(&mut self, text: &str) {
-        match self.out.format() {
-            Format::Text => self.out.aside(
-                Line::new()
-                    .role(Role::Warning, "note")
-                    .text(": ")
-                    .text(text),
-            ),
-            Format::Json => self.out.raw_aside(&format!("{}\n", json!({"note": text}))),
-        }
+        self.out.note(text);
     }
 }
 
@@ -81,7 +85,7 @@ pub fn main() -> ExitCode {
     panic::set_hook(Box::new(move |info| {
         report_panic(info, terminal, early.format);
     }));
-    let out = Out::of_process(terminal, early.format);
+    let out = Out::of_process(terminal, early.format).at(system.clock.now());
     // The hook has told the user already.
     let exit = panic::catch_unwind(AssertUnwindSafe(|| run(system, out, arguments)));
     exit.unwrap_or(Exit::Unexpected).into()
@@ -103,11 +107,13 @@ fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
         system,
         out,
         settings: cli.globals.settings(),
+        host: None,
     };
     if let Err(why) = crate::trace::start(&app.system) {
         app.note(&why);
     }
     let outcome: Outcome = commands::run(&cli, &mut app).and_then(|()| Ok(app.out.flush()?));
+    app.remarks();
     match outcome {
         Ok(()) => Exit::Ok,
         Err(failure) => {

@@ -11,11 +11,12 @@
 //! # Not here
 //! Usage errors of the command line parser, which words them itself; only their JSON form is here.
 
+mod services;
+
 use crate::output::{Format, Line, Out, OutError, Role};
 use dormouse_config::{ConfigIssue, LoaderError, TrustError};
 use dormouse_core::settings::SettingsIssue;
-use dormouse_memdir::MemdirError;
-use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError};
+use dormouse_host::{ConvertError, LayoutError, MemdirError, OpenError, ReadError};
 use dormouse_system::{FileError, Operation};
 use serde::Serialize;
 use serde_json::json;

@@ -1,17 +1,18 @@
 //! The command line of Dormouse.
 //!
 //! # Model
-//! [`cli`] is what the user typed. [`commands`] has one file per command: its arguments and a `run`
-//! that takes an [`App`] and prints through [`output::Out`]. [`error`] is the one edge where errors
-//! become text, a hint and an exit code.
+//! [`cli`] is what the user typed. [`commands`] has one file per command: its arguments, a `run` that
+//! asks the host, and the answer's [`output::Report`]. [`App::tell`] prints it, as text or as JSON.
+//! [`error`] is the one edge where errors become text, a hint and an exit code.
 //!
 //! # Adding a command
 //! Write `commands/<name>.rs` with `Args` (clap) and `run(&Args, &mut App) -> Outcome`; add a variant
 //! to [`cli::Command`] and an arm to `commands::run`. Help, completions and the list that a bare
-//! `dormouse` shows follow from that. Print JSON if `app.out.format()` asks for it.
+//! `dormouse` shows follow from that. The result implements [`output::Report`] and goes through
+//! [`App::tell`]: `Serialize` is its JSON.
 //!
 //! # Not here
-//! Anything another door might want too: that belongs in the library crates.
+//! Anything another door might want too: that is a service of `dormouse-host`.
 
 pub mod app;
 pub mod cli;
@@ -19,7 +20,7 @@ pub mod commands;
 pub mod describe;
 pub mod error;
 pub mod output;
+pub mod remark;
 pub mod trace;
-pub mod transcript;
 
 pub use app::App;

@@ -6,43 +6,33 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use dormouse_embed::drive::{
-    self, Command, CommandId, Config, Driver, Effect, EffectOutcome, Input, Millis, Work,
-};
+use dormouse_embed::drive::EffectOutcome::{Answered, Appended};
+use dormouse_embed::drive::{self, Command, CommandId, Driver, Effect, Input, Millis, TokenUsage};
 use dormouse_embed::{Block, Response};
 use std::{error::Error, sync::Arc};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let model = "claude-sonnet-4-5";
-    let config = Config::new(
-        "s".into(),
-        drive::Params::new(model, drive::Tokens(1_000))?,
-        model,
-    );
+    let params = drive::Params::new(model, drive::Tokens(1_000))?;
+    let config = drive::Config::new("s".into(), params, model);
     let settings = Arc::new(drive::resolve(&[], drive::Trust::Trusted));
     let mut now = Millis(1_800_000_000_000);
     let (mut driver, _) = Driver::open(config, settings, drive::LogStart::default(), now)?;
-    let content = vec![Block::text("What is a dormouse?")];
-    let prompt = Command::Prompt {
-        content,
-        when: drive::When::Queue,
-    };
+    let (content, when) = (vec![Block::text("What is a dormouse?")], drive::When::Queue);
+    let prompt = Command::Prompt { content, when };
     driver.handle(now, Input::Command(CommandId(1), Box::new(prompt)));
     while let Some(effect) = driver.poll() {
         now.0 += 1;
-        let outcome = match effect {
-            Effect::Do(id, Work::Append(batch)) => (
-                id,
-                EffectOutcome::Appended(Ok(println!("append {} records", batch.records.len()))),
-            ),
-            Effect::Do(id, Work::Ask(ask)) => {
+        let (id, outcome) = match effect {
+            Effect::Do(id, drive::Work::Append(batch)) => {
+                println!("append {} records", batch.records.len());
+                (id, Appended(Ok(())))
+            }
+            Effect::Do(id, drive::Work::Ask(ask)) => {
                 println!("ask with {} bytes", ask.request.body.len());
-                let answer = vec![Block::text(
-                    "A small animal that sleeps through the winter.",
-                )];
-                let response =
-                    Response::new("msg_1".into(), model, answer, drive::TokenUsage::default());
-                (id, EffectOutcome::Answered(Ok(Box::new(response))))
+                let answer = vec![Block::text("It sleeps all winter.")];
+                let response = Response::new("msg_1".into(), model, answer, TokenUsage::default());
+                (id, Answered(Ok(Box::new(response))))
             }
             Effect::Reply(_, reply) => {
                 println!("{:?}", reply.is_ok());
@@ -50,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             _ => continue,
         };
-        driver.handle(now, Input::Ended(outcome.0, Box::new(outcome.1)));
+        driver.handle(now, Input::Ended(id, Box::new(outcome)));
     }
     Ok(())
 }

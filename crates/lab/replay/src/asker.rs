@@ -1,4 +1,7 @@
 //! The model of a replay: the simulator bills, the recording answers.
+//!
+//! # Not here
+//! The loop around it: [`crate::interpreter`].
 
 use dormouse_core::block::Block;
 use dormouse_core::id::MessageId;
@@ -12,24 +15,24 @@ use dormouse_system::Clock;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What one request cost.
+/// Cost of one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bill {
-    /// What it was for.
+    /// Purpose of the request.
     pub purpose: Purpose,
-    /// The step it belongs to.
+    /// Number of the step it belongs to, from one.
     pub step: usize,
-    /// Its tokens.
+    /// Its tokens by price; zero if it was refused.
     pub usage: TokenUsage,
     /// Its price, where known.
     pub cost: Option<Usd>,
-    /// The provider's refusal.
+    /// The provider's refusal, in its words.
     pub rejected: Option<String>,
-    /// The prompt of the conversation's last request before it.
+    /// Prompt of the conversation's last request before it; forks are compared with it.
     pub parent: Tokens,
 }
 
-/// What the recording has to say to the next request of the conversation.
+/// The recording's answer to the next request of the conversation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Said {
     pub(crate) step: usize,
@@ -42,7 +45,7 @@ pub(crate) struct Said {
 pub(crate) struct ReplayAsker {
     state: Mutex<State>,
     models: Arc<ModelTable>,
-    /// Forks get no answer at all: everything must do without a model.
+    /// True if forks get no answer: everything must do without a model.
     offline: bool,
     ticks: Arc<dyn Clock>,
 }
@@ -79,7 +82,7 @@ impl ReplayAsker {
         }
     }
 
-    /// What the model of this name can do.
+    /// Capabilities of the model of this name, by the table.
     pub(crate) fn capabilities(&self, model: &str) -> Capabilities {
         Capabilities::of_messages(&self.models, model)
     }
@@ -101,7 +104,7 @@ impl ReplayAsker {
         self.state().simulating
     }
 
-    /// Asks the simulator what the request costs, and the recording what the answer is.
+    /// Bills the request through the simulator and answers it from the recording.
     pub(crate) fn answer(
         &self,
         purpose: Purpose,
@@ -109,6 +112,7 @@ impl ReplayAsker {
         now: Millis,
     ) -> Result<Response, ModelError> {
         let mut state = self.state();
+        // Overloaded is what makes the engine do without a model, as in an outage.
         if self.offline && purpose != Purpose::Turn {
             return Err(ModelError::Overloaded(Box::default()));
         }
@@ -134,21 +138,25 @@ impl ReplayAsker {
             return Err(refusal(response.status, message));
         };
         let model = body["model"].as_str().unwrap_or_default().to_owned();
+        // Only the conversation has a recorded answer; forks exist under this policy alone.
         let (blocks, output) = if purpose == Purpose::Turn {
             (state.next.blocks.clone(), state.next.output)
         } else {
+            // The persona wrote it: a summary or notes in the form that was asked for.
             let content = body["content"].as_array().cloned().unwrap_or_default();
             let blocks = content
                 .iter()
                 .filter_map(|block| Block::from_value(block).ok());
             (blocks.collect(), report.usage.output)
         };
+        // The recorded length: the simulator's own answer is another text.
         let usage = TokenUsage {
             output,
             ..report.usage
         };
         bill.usage = usage;
         bill.cost = self.models.lookup(&model).info.cost(&usage);
+        // Forks are compared with the conversation's last prompt, not with each other's.
         if purpose == Purpose::Turn {
             state.last_prompt = usage.prompt();
         }
@@ -172,6 +180,7 @@ fn refusal(status: u16, message: &str) -> ModelError {
     let mut figures = message
         .split(|c: char| !c.is_ascii_digit())
         .filter_map(|part| part.parse::<u64>().ok())
+        // Smaller figures belong to the words, not to sizes of prompts.
         .filter(|figure| *figure >= 1_000)
         .map(Tokens);
     ModelError::PromptTooLong {

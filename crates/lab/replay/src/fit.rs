@@ -1,31 +1,35 @@
-//! How many tokens the recorded provider made of a byte: fitted on the first part of a session.
+//! Tokens per byte of the recorded provider, fitted on the first part of a session.
+//!
+//! # Not here
+//! The score on the rest: [`crate::Comparison`].
 
 use crate::recording::Turn;
 use dormouse_context::tokens;
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::Tokens;
 
-/// The part of a session that is used for fitting.
+/// One over this part of a session is used for fitting: a fifth has enough requests, and leaves
+/// four fifths to be judged on.
 const FITTED_PART: usize = 5;
 
-/// Growth that is too small to say anything about the factor.
+/// Least growth in tokens between two prompts: below it, a few unlogged words outweigh the factor.
 const LEAST_GROWTH: Tokens = Tokens(4_000);
 
-/// What was fitted.
+/// Factor and prefix fitted to one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fit {
     /// Thousandths by which estimates are multiplied.
     pub permille: u32,
     /// Turns it was fitted on; the rest is scored.
     pub turns: usize,
-    /// Length of what every prompt of the session begins with and no transcript holds (system,
-    /// tools, instructions): what the first prompt has beyond its logged messages.
+    /// Tokens that every prompt of the session begins with and no transcript holds (system, tools,
+    /// instructions): the part of the first prompt beyond its logged messages.
     pub prefix: Tokens,
 }
 
 impl Fit {
-    /// Fits on the first fifth: the largest factor with which the logged messages never grow
-    /// faster than the prompts did. What is left of a prompt was sent and not logged.
+    /// Fits on the first fifth: the largest factor with which the logged messages never grow faster
+    /// than the prompts did. The rest of a prompt was sent and not logged.
     pub fn new(turns: &[Turn], models: &ModelTable) -> Self {
         let count = turns.len().div_ceil(FITTED_PART);
         let first = &turns[..count];
@@ -44,6 +48,8 @@ impl Fit {
                 }
             }
         }
+        // A factor outside of this range comes from a damaged recording; no tokenizer is that far
+        // off.
         let permille = permille.unwrap_or(1_000).clamp(500, 3_000);
         let prefix = turns.first().map_or(Tokens::ZERO, |turn| {
             let said = logged(turn, models).get() * permille / 1_000;
@@ -57,7 +63,7 @@ impl Fit {
     }
 }
 
-/// The uncorrected estimate of what was logged of a prompt.
+/// The uncorrected estimate of the logged part of a prompt.
 fn logged(turn: &Turn, models: &ModelTable) -> Tokens {
     let bytes = models.lookup(&turn.model).info.bytes_per_token;
     tokens::estimate(&turn.segments.weight(turn.segments.len()), bytes)

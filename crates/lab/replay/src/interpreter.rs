@@ -2,6 +2,9 @@
 //!
 //! Effects are carried out one after the other, in the order in which the driver hands them out;
 //! their outcomes are handled in the same order. So a replay is a function of its script.
+//!
+//! # Not here
+//! The engine on tokio (`dormouse-engine`), with which this shares the driver only.
 
 use crate::asker::ReplayAsker;
 use crate::recorded_world::LastRead;
@@ -57,6 +60,7 @@ impl Interpreter {
     pub(crate) fn command(&mut self, command: Command) -> Result<Reply, DriveError> {
         self.commands += 1;
         let id = CommandId(self.commands);
+        // A refusal of an earlier command must not explain this one.
         self.error = None;
         self.inputs.push_back(Input::Command(id, Box::new(command)));
         self.run();
@@ -65,7 +69,7 @@ impl Interpreter {
         reply.unwrap_or(Err(DriveError::Cancelled))
     }
 
-    /// The words of the provider, where a command failed for them.
+    /// The provider's words, if a command failed for them.
     pub(crate) fn refusal(&self) -> Option<String> {
         self.error.as_ref().map(ToString::to_string)
     }
@@ -77,6 +81,7 @@ impl Interpreter {
                     Effect::Do(id, work) => self.carry_out(id, work),
                     Effect::Reply(id, reply) => drop(self.replies.insert(id, reply)),
                     Effect::Tell(notice) => self.notices.push(notice),
+                    // Nothing runs in the background, so there is nothing to stop.
                     Effect::Stop(_) | Effect::TurnOver => {}
                 }
             }
@@ -91,6 +96,8 @@ impl Interpreter {
         let outcome = match work {
             Work::Append(batch) => {
                 let expected = self.records.last().map(|record| &record.id);
+                // Checked as a store would: a driver that lost track of its head must not pass
+                // unnoticed.
                 let fits = expected == batch.expected.as_ref();
                 self.records.extend(batch.records);
                 EffectOutcome::Appended(if fits {
@@ -101,6 +108,7 @@ impl Interpreter {
             }
             Work::Save(files) => {
                 for SaveFile { place, bytes } in files {
+                    // Blobs are never read back in a replay.
                     if let SavePlace::File(path) = place {
                         let text = String::from_utf8_lossy(&bytes).into_owned();
                         self.files.insert(path, text);
@@ -124,7 +132,7 @@ impl Interpreter {
                 answer: Err(DriveError::Cancelled),
                 usage: Vec::new(),
             })),
-            // The script answers calls itself.
+            // The script answers calls itself, by commands.
             Work::RunTool(_) | Work::AskPerson { .. } => EffectOutcome::Cancelled,
         };
         self.inputs.push_back(Input::Ended(id, Box::new(outcome)));
@@ -133,6 +141,7 @@ impl Interpreter {
     fn ask(&mut self, id: EffectId, ask: Ask) -> EffectOutcome {
         match self.asker.answer(ask.purpose, ask.request, self.now) {
             Ok(response) => {
+                // The driver counts a response from its beginning, as with a real stream.
                 let began = StreamEvent::Began {
                     id: response.id.clone(),
                     model: Arc::clone(&response.model),

@@ -1,16 +1,14 @@
 //! Recorded sessions, fed to the provider simulator turn by turn.
 //!
 //! # Model
-//! A [`Recording`] is what a transcript tells of its requests: when each was made, to which model,
-//! what it contained as far as that was written down, and what the provider reported. [`replay`]
-//! sends every prompt to the simulator at its original time and compares what the simulator bills
-//! with what the recording says.
+//! A [`Recording`] holds the requests of a transcript: the time of each, its model, its content as
+//! far as that was written down, and the usage the provider reported. [`replay`] sends every prompt
+//! to the simulator at its original time and compares the simulator's bill with the recording.
 //!
-//! What a recording may lend: times, models, the tier of the cache markers, and *lengths*. Clients
-//! send more than they log (system prompt, tools, reminders, restored files), so what the logged
-//! messages cannot explain of a prompt's recorded length is sent as padding, in the place where
-//! it appeared. What a recording may not lend: hits, misses and positions. Those are the
-//! simulator's.
+//! A recording lends times, models, the tier of the cache markers, and *lengths*. Clients send more
+//! than they log (system prompt, tools, reminders, restored files), so the part of a prompt's
+//! recorded length that the logged messages cannot explain is sent as padding, in the place where
+//! it appeared. A recording does not lend hits, misses and positions. Those are the simulator's.
 //!
 //! A [`Script`] is the same session without its policy; [`run_policy`] plays it through the real
 //! engine under any policy: Dormouse's own, or one of the [`peers`].

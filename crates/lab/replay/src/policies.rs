@@ -1,4 +1,7 @@
 //! All policies by name, and those that only measurements use.
+//!
+//! # Not here
+//! The policies themselves: `dormouse_context::policy` and [`crate::peers`].
 
 use crate::peers::{Codex, Gemini, OpenHands, Opencode, Qwen};
 use dormouse_context::compaction::CompactSettings;
@@ -57,7 +60,7 @@ impl Policy for Never {
     }
 }
 
-/// Another policy's offload and compactions, with nothing that happens by itself.
+/// Another policy's offload and compactions, without any trigger of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct ByHand(pub(crate) Arc<dyn Policy>);
 
@@ -75,6 +78,7 @@ impl Policy for ByHand {
     }
 
     fn recovers(&self) -> bool {
+        // A measurement compacts at fixed points; a recovery would add one that others do not have.
         false
     }
 }

@@ -7,7 +7,7 @@
 //! with everything else. The clock is the script's.
 //!
 //! # Not here
-//! Comparing runs and showing them.
+//! Comparing runs and showing them: the `replay` command.
 
 use crate::asker::{Bill, ReplayAsker, Said};
 use crate::interpreter::Interpreter;
@@ -33,10 +33,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest answer asked for: room enough for a summary.
+/// Longest answer asked for, in tokens: room enough for a summary.
 const MOST_OUTPUT: Tokens = Tokens(8_192);
 
-/// Why a script could not be run.
+/// Reason that a script could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The simulator does not start.
@@ -45,9 +45,9 @@ pub enum RunError {
     /// The engine failed on its own account.
     #[error("the engine could not go on at step {step}")]
     Engine {
-        /// The step, from one.
+        /// Number of the step, from one; zero while opening.
         step: usize,
-        /// Why.
+        /// The error of the driver.
         #[source]
         source: Box<DriveError>,
     },
@@ -56,18 +56,18 @@ pub enum RunError {
     Params(#[source] serde_json::Error),
 }
 
-/// How a script is run.
+/// Policy and conditions of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// The policy.
+    /// The policy that decides on forgetting.
     pub policy: Arc<dyn Policy>,
     /// A window that replaces the model's.
     pub window: Option<Tokens>,
-    /// Tell what the layers think at every step.
+    /// True to report the layers' considerations at every step.
     pub explain: bool,
-    /// No fork gets an answer.
+    /// True if no fork gets an answer.
     pub offline: bool,
-    /// Compactions at the end of these steps, counted from one, whatever the policy's trigger.
+    /// Steps, counted from one, at whose end the run compacts, beside the policy's triggers.
     pub compact_after: Vec<usize>,
     /// Settings of the session.
     pub settings: Arc<Settings>,
@@ -87,37 +87,37 @@ impl RunOptions {
     }
 }
 
-/// What one step cost.
+/// Cost of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepBill {
-    /// The prompt of its request.
+    /// Tokens of its request's prompt.
     pub prompt: Tokens,
-    /// What its request cost.
+    /// Cost of its request.
     pub cost: Usd,
-    /// What forks cost that belong to it.
+    /// Cost of the forks that belong to it.
     pub forks: Usd,
 }
 
 /// A script under a policy.
 #[derive(Debug)]
 pub struct PolicyRun {
-    /// The policy.
+    /// Name of the policy.
     pub policy: &'static str,
-    /// All requests together.
+    /// Sums over all requests, forks included.
     pub total: Sums,
     /// The same by purpose.
     pub by_purpose: BTreeMap<Purpose, Sums>,
-    /// Step by step.
+    /// Cost by step, in the order of the script.
     pub steps: Vec<StepBill>,
-    /// Every request.
+    /// Bills of all requests, in order.
     pub bills: Vec<Bill>,
-    /// What happened, with the step (from one) it happened in.
+    /// Notices with the step (from one) they were told in.
     pub notices: Vec<(usize, Notice)>,
-    /// Steps the script has.
+    /// Number of steps the script has.
     pub wanted: usize,
-    /// Why it ended early, if it did.
+    /// Reason that the run ended early, if it did.
     pub lost: Option<String>,
-    /// Time in the engine, the simulator's not counted.
+    /// Time spent in the engine, the simulator's not counted.
     pub engine: Duration,
     /// The driver at its end.
     pub driver: Driver,
@@ -126,12 +126,12 @@ pub struct PolicyRun {
 }
 
 impl PolicyRun {
-    /// Whether every step was made.
+    /// True if every step was made.
     pub fn finished(&self) -> bool {
         self.lost.is_none()
     }
 
-    /// Compactions by kind.
+    /// Number of compactions by kind.
     pub fn compactions(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();
         for (_, notice) in &self.notices {
@@ -142,7 +142,7 @@ impl PolicyRun {
         kinds
     }
 
-    /// Batches of results cleared, and updates of the notes.
+    /// Batches of results that were cleared.
     pub fn clearings(&self) -> usize {
         self.count(|notice| matches!(notice, Notice::Cleared { .. }))
     }
@@ -236,6 +236,7 @@ impl<'a> Runner<'a> {
         models: &Arc<ModelTable>,
         ticks: &Arc<dyn Clock>,
     ) -> Result<Self, RunError> {
+        // No overheads per block or for tools: recorded ones are in the fitted factor.
         let simulator = Simulator::new(SimConfig {
             window: options.window.map(Tokens::get),
             tokenizer: TokenizerConfig {
@@ -272,6 +273,8 @@ impl<'a> Runner<'a> {
             self.notices.extend(told);
             match made {
                 Ok(()) => {}
+                // A refusal ends the session, as it would for the user; it is a result, not an
+                // error.
                 Err(DriveError::Model(failure)) => {
                     lost = Some(self.world.refusal().unwrap_or(failure.why));
                     break;
@@ -292,11 +295,13 @@ impl<'a> Runner<'a> {
             .ticks
             .ticks()
             .since(start)
+            // Saturating, because two readings of a coarse clock may overlap.
             .saturating_sub(self.world.asker.simulating());
         Ok(self.result(lost, engine))
     }
 
     fn step(&mut self, at: usize, step: &Step) -> Result<(), DriveError> {
+        // The script's clock: cache lifetimes must expire as they did in the recording.
         self.world.now = step.at;
         for input in &step.inputs {
             match input {
@@ -307,6 +312,7 @@ impl<'a> Runner<'a> {
                 }
             };
         }
+        // Remembered by call: the results of the next step name only the call.
         self.world.disk.calls(&step.answer);
         self.world.asker.says(Said {
             step: at,
@@ -335,6 +341,7 @@ impl<'a> Runner<'a> {
                 sums.add(&bill.usage, bill.cost);
                 sums.rejected += u64::from(bill.rejected.is_some());
             }
+            // Bills before the first step belong to the opening and to no step.
             let Some(step) = bill.step.checked_sub(1).and_then(|at| steps.get_mut(at)) else {
                 continue;
             };
@@ -394,7 +401,7 @@ fn open(
         role: Role::Main,
         most_requests: usize::MAX,
         continuations: 0,
-        // The recording's failures are its own: a refusal is the last word.
+        // The recording's failures are its own: a refusal is final, and a retry would bill twice.
         retry: RetryPolicy::NEVER,
         fallback: None,
         hooks: false,

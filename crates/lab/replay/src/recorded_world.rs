@@ -1,4 +1,7 @@
 //! The tools and files of a replayed session: as the recording last showed them.
+//!
+//! # Not here
+//! Running tools: the script has their results.
 
 use dormouse_context::compaction::{RestoredKind, RestoredPart};
 use dormouse_context::offload::ToolOutput;
@@ -7,7 +10,7 @@ use dormouse_drive::{ToolCatalog, ToolTraits};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Tools whose results the script has: only what the engine must know of them is asked.
+/// Tools whose results the script has: only their traits are asked for.
 #[derive(Debug)]
 pub(crate) struct RecordedTools;
 
@@ -22,7 +25,7 @@ impl ToolCatalog for RecordedTools {
     }
 }
 
-/// The files of the session as the script last showed them.
+/// Files of the session as the script last showed them; stands in for a disk.
 #[derive(Debug, Default)]
 pub(crate) struct LastRead(Mutex<Shown>);
 

@@ -1,4 +1,7 @@
-//! What a transcript tells of its requests.
+//! Requests of a session, as its transcript records them.
+//!
+//! # Not here
+//! Sending them again ([`crate::replay`]) and the session without its policy ([`crate::Script`]).
 
 use dormouse_context::path::{Leaf, path};
 use dormouse_context::segment::{Segment, SegmentList};
@@ -12,37 +15,37 @@ use dormouse_core::usage::TokenUsage;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The model of answers that a client made up.
+/// Model name of answers that a client made up; no provider billed them.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Why a transcript cannot be replayed.
+/// Reason that a transcript cannot be replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    /// No response says what it used.
+    /// No response reports its usage.
     #[error("no response in it says what it used, so there is nothing to replay")]
     NothingMeasured,
 }
 
-/// One recorded request.
+/// One recorded request and its usage.
 #[derive(Clone, Debug)]
 pub struct Turn {
-    /// The response.
+    /// Id of the response, which names the request.
     pub message: MessageId,
-    /// When its first line was written; the request left shortly before.
+    /// Time of its first line; the request left shortly before.
     pub at: Millis,
-    /// The model.
+    /// The model that answered.
     pub model: Arc<str>,
     /// The messages, as far as they were logged.
     pub segments: SegmentList,
-    /// Whether a compaction lies between this request and the one before.
+    /// True if a compaction lies between this request and the one before.
     pub compacted: bool,
-    /// How long the entries it wrote were meant to live.
+    /// Lifetime of the cache entries it wrote.
     pub ttl: Ttl,
-    /// What the provider reported.
+    /// Usage that the provider reported.
     pub usage: TokenUsage,
 }
 
-/// A recorded session.
+/// A recorded session with at least one request.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// Its requests in order.
@@ -55,7 +58,7 @@ impl Recording {
     /// Reads the main conversation of a transcript.
     ///
     /// # Errors
-    /// When no response says what it used.
+    /// When no response reports its usage.
     pub fn new(records: &[Record], models: &Arc<ModelTable>) -> Result<Self, RecordingError> {
         let figures = figures(records);
         let mut turns: Vec<Turn> = Vec::new();
@@ -70,6 +73,8 @@ impl Recording {
                     compacted = true;
                 }
                 if let Some(found) = response(record, &figures)
+                    // A response is several lines, and the paths to two leaves share their
+                    // beginning.
                     && seen.insert(found.id)
                 {
                     turns.push(Turn {
@@ -82,6 +87,7 @@ impl Recording {
                         usage: found.usage,
                     });
                 }
+                // Only now: the view before the response is what the request contained.
                 view.apply(record);
             }
         }
@@ -92,10 +98,11 @@ impl Recording {
     }
 }
 
-/// What was sent: a response arrives while its first line is not applied yet, and a prompt ends
-/// with the user's side.
+/// Segments that were sent: a response arrives while its first line is not applied yet, and a
+/// prompt ends with the user's side.
 fn sent(view: &View) -> SegmentList {
     let mut segments = view.segments();
+    // Lines of the same response may be applied already; they were not part of its prompt.
     let user_side = |segment: &Segment| segment.role != Role::Assistant;
     let last = segments
         .iter()
@@ -106,8 +113,9 @@ fn sent(view: &View) -> SegmentList {
     segments
 }
 
-/// The tier a request's markers asked for, read from where its writes went.
+/// The tier that a request's markers asked for, read off its writes.
 fn tier(usage: &TokenUsage) -> Ttl {
+    // Reads tell nothing about the marker; only writes carry a tier.
     if usage.cache_write_1h > usage.cache_write_5m {
         Ttl::OneHour
     } else {
@@ -143,7 +151,7 @@ fn response<'a>(
     })
 }
 
-/// The last figures of every response.
+/// The last figures of every response; earlier ones of a stream are preliminary.
 pub(crate) fn figures(records: &[Record]) -> HashMap<&MessageId, TokenUsage> {
     let told = records.iter().filter_map(|record| match &record.body {
         Body::Message(message) => Some((message.id.as_ref()?, message.usage?)),
@@ -153,7 +161,8 @@ pub(crate) fn figures(records: &[Record]) -> HashMap<&MessageId, TokenUsage> {
     told.collect()
 }
 
-/// Ends of the main conversation: what each compaction of another tool cut off, and the newest.
+/// Ends of the main conversation: the record before each compaction of another tool, and the
+/// newest.
 pub(crate) fn leaves(records: &[Record]) -> Vec<&RecordId> {
     let mut leaves = Vec::new();
     let mut last: Option<&Record> = None;
@@ -163,6 +172,7 @@ pub(crate) fn leaves(records: &[Record]) -> Vec<&RecordId> {
             Body::Boundary(_) if record.parent.is_none() => {
                 leaves.extend(last.map(|record| &record.id));
             }
+            // Only messages can end a conversation; other records may follow the last one.
             Body::Message(_) => last = Some(record),
             _ => {}
         }

@@ -1,4 +1,7 @@
 //! Sending a recording to the simulator.
+//!
+//! # Not here
+//! Reading the recording ([`crate::Recording`]) and judging the result ([`crate::Comparison`]).
 
 use crate::fit::Fit;
 use crate::recording::{Recording, Turn};
@@ -15,10 +18,10 @@ use dormouse_sim::{ConfigError, SimConfig, SimRequest, Simulator, TokenizerConfi
 use serde_json::json;
 use std::time::Duration;
 
-/// Measures the engine; the crate itself reads no clock.
+/// Clock that measures the engine; the crate itself reads none.
 pub type Clock<'a> = &'a dyn Fn() -> Duration;
 
-/// Why a replay could not be made.
+/// Reason that a replay could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The simulator does not start.
@@ -29,38 +32,38 @@ pub enum ReplayError {
 /// One request as the simulator billed it.
 #[derive(Clone, Debug)]
 pub struct ReplayTurn {
-    /// What the simulator counted; the answer's length is the recorded one.
+    /// Tokens the simulator counted; the answer's length is the recorded one.
     pub usage: TokenUsage,
-    /// What it costs, where the price is known.
+    /// Its cost, where the price is known.
     pub cost: Option<Usd>,
     /// The provider's refusal, if it refused.
     pub rejected: Option<String>,
-    /// What the recording says.
+    /// Tokens the recording reports.
     pub recorded: TokenUsage,
     /// Milliseconds since the request before.
     pub gap: u64,
-    /// Whether a compaction lies between.
+    /// True if a compaction lies between.
     pub compacted: bool,
-    /// Whether the model is another than before.
+    /// True if the model is another than before.
     pub switched: bool,
-    /// Tokens of padding: what the client sent and did not log.
+    /// Tokens of padding: content the client sent and did not log.
     pub unlogged: Tokens,
 }
 
 /// Sums over a replay, or over a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Requests.
+    /// Number of requests, refused ones included.
     pub requests: u64,
-    /// Their tokens.
+    /// Tokens of all requests, by price.
     pub usage: TokenUsage,
-    /// What those with a known price cost.
+    /// Cost of the requests with a known price.
     pub cost: Usd,
     /// Requests without a known price.
     pub unpriced: u64,
     /// Requests the provider refused.
     pub rejected: u64,
-    /// The longest prompt.
+    /// Tokens of the longest prompt.
     pub peak: Tokens,
 }
 
@@ -69,6 +72,7 @@ impl Sums {
     #[expect(clippy::cast_precision_loss, reason = "a share for people and scripts")]
     pub fn hit_rate(&self) -> f64 {
         let prompt = self.usage.prompt().get();
+        // A recording of refusals alone has no prompt to share.
         if prompt == 0 {
             0.0
         } else {
@@ -95,20 +99,20 @@ impl Sums {
     }
 }
 
-/// A replayed session.
+/// A session that was replayed as it was.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// What was fitted.
+    /// Factor and prefix that were fitted.
     pub fit: Fit,
-    /// The turns.
+    /// Requests in the order of the recording.
     pub turns: Vec<ReplayTurn>,
-    /// What the simulator billed.
+    /// Sums of the simulator's bills.
     pub simulated: Sums,
-    /// What the provider billed.
+    /// Sums of the provider's bills.
     pub recorded: Sums,
     /// Compactions on the way.
     pub compactions: usize,
-    /// Where the two differ, and why.
+    /// Differences between the two, with reasons.
     pub comparison: Comparison,
     /// Time spent building requests.
     pub engine: Duration,
@@ -127,6 +131,7 @@ pub fn replay(
     let config = SimConfig {
         tokenizer: TokenizerConfig {
             factor_permille: fit.permille,
+            // The fit already contains the overhead per block and the hidden prompt of tools.
             block_tokens: 0,
             hidden_tool_tokens: false,
             ..TokenizerConfig::default()
@@ -154,6 +159,7 @@ pub fn replay(
                 },
                 None,
             ),
+            // A refused request costs nothing, and the recording goes on with the next one.
             Err(refusal) => (TokenUsage::default(), Some(refusal)),
         };
         let cost = info.cost(&usage);
@@ -201,8 +207,9 @@ impl<'a> Padder<'a> {
         }
     }
 
-    /// The request's body, and how much of it is padding that was new in it.
+    /// The request's body, and the tokens of padding that are new in it.
     fn request(&mut self, turn: &Turn) -> (Vec<u8>, Tokens) {
+        // Rebuilt for every request, since another model counts the same bytes differently.
         let system = Block::text(&self.filler(self.prefix_tokens, turn, 0));
         let missing = self.pad(turn, &system);
         let prefix =
@@ -211,8 +218,9 @@ impl<'a> Padder<'a> {
         (self.body(turn, &prefix, &params), missing)
     }
 
-    /// Adds padding for what the logged messages cannot explain; returns how much.
+    /// Adds padding for tokens the logged messages cannot explain; returns how many.
     fn pad(&mut self, turn: &Turn, system: &Block) -> Tokens {
+        // A compaction rewrote the prompt: earlier unlogged content went with the messages.
         if turn.compacted {
             self.padding.clear();
         }
@@ -230,6 +238,7 @@ impl<'a> Padder<'a> {
             .map(|(_, b)| self.tokens_of(b, turn))
             .sum();
         let prefix = self.tokens_of(system, turn);
+        // Saturating: a prompt shorter than its estimate needs no padding.
         let missing = turn.usage.prompt() - Tokens(prefix + logged + padded);
         if missing > Tokens::ZERO {
             let text = self.filler(missing, turn, self.padding.len() + 1);
@@ -244,12 +253,14 @@ impl<'a> Padder<'a> {
         let mut padding = self.padding.iter().peekable();
         for (at, segment) in turn.segments.iter().enumerate() {
             blocks.push(segment.clone());
+            // Behind the segment it was found with, so that a later prompt repeats the same bytes.
             while let Some((_, pad)) = padding.next_if(|(behind, _)| *behind == at + 1) {
                 let mut filler = segment.clone();
                 filler.block = pad.clone();
                 blocks.push(filler);
             }
         }
+        // Thinking takes no marker, so the last block that does gets it.
         let last = blocks
             .iter()
             .rposition(|segment| segment.block.takes_marker());
@@ -308,15 +319,17 @@ fn send(simulator: &mut Simulator, turn: &Turn, body: Vec<u8>) -> Result<TokenUs
 pub(crate) fn filler(tokens: Tokens, ratio: Ratio, permille: u64, number: usize) -> String {
     let per_token = ratio.as_f64() * 1_000.0 / permille.max(1) as f64;
     let bytes = (tokens.get() as f64 * per_token) as usize;
+    // The number makes each filler a text of its own; equal ones would hit the cache by chance.
     let mut text = format!("unlogged {number} ");
     while text.len() < bytes {
+        // Only the length counts; plain words are estimated like prose.
         text.push_str("xyzw ");
     }
     text.truncate(bytes.max(1));
     text
 }
 
-/// What each prompt held that no transcript has, the static prefix aside.
+/// Unlogged tokens of each prompt, the static prefix aside.
 pub(crate) fn unlogged(recording: &Recording, models: &ModelTable, fit: &Fit) -> Vec<Tokens> {
     let mut padder = Padder::new(models, fit);
     let pad = |turn: &Turn| {

@@ -1,8 +1,11 @@
-//! Generated sessions: as long as one wants, and the same every time.
+//! Generated sessions: of any length, and the same every time.
 //!
-//! A scenario imitates the measured ones: a user who asks for something every so many steps, and
-//! an agent that reads, searches, runs and edits, with tool output of a given length. The texts
-//! name files, commands, exit codes and numbers, so that fidelity can be measured on them too.
+//! A scenario imitates the measured ones: a user who asks for something every so many steps, and an
+//! agent that reads, searches, runs and edits, with tool output of a given length. The texts name
+//! files, commands, exit codes and numbers, so that fidelity can be measured on them too.
+//!
+//! # Not here
+//! Running one: [`crate::run_policy`].
 
 use crate::script::{Input, Script, Step};
 use dormouse_context::offload::ToolOutput;
@@ -15,10 +18,10 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What a generated session looks like.
+/// Size and rhythm of a generated session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
-    /// Requests.
+    /// Number of requests to the model.
     pub steps: usize,
     /// Bytes of tool output in all.
     pub tool_bytes: usize,
@@ -28,7 +31,7 @@ pub struct Scenario {
     pub prefix_bytes: usize,
     /// Seconds between two requests.
     pub pause: u64,
-    /// The model.
+    /// Name of the model, for prices and window.
     pub model: String,
 }
 
@@ -46,20 +49,22 @@ impl Default for Scenario {
     }
 }
 
-/// Words that tool output is made of.
+/// Words that tool output is made of: plain ASCII, so that bytes per token are those of code.
 const WORDS: [&str; 16] = [
     "entry", "parser", "index", "buffer", "handle", "token", "stream", "cursor", "record",
     "offset", "branch", "module", "config", "result", "signal", "vector",
 ];
 
 impl Scenario {
-    /// The script.
+    /// The script of this scenario; the same every time.
     pub fn script(&self) -> Script {
+        // Any seed but zero would do; zero stays zero in this generator.
         let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
         let calls = self
             .steps
             .saturating_sub(self.steps / self.steps_per_turn.max(1))
             .max(1);
+        // Spread evenly, so that the total is met whatever the number of steps.
         let per_result = self.tool_bytes / calls;
         let mut steps: Vec<Step> = Vec::with_capacity(self.steps);
         let mut open: Option<Call> = None;
@@ -69,6 +74,7 @@ impl Scenario {
                 inputs.push(Input::Results(vec![call.result(&mut dice, per_result)]));
             }
             let begins = at % self.steps_per_turn == 0;
+            // The last step ends its turn, or the session would stop with an open call.
             let ends = (at + 1) % self.steps_per_turn == 0 || at + 1 == self.steps;
             if begins {
                 let words = request(at / self.steps_per_turn, &mut dice);
@@ -82,6 +88,7 @@ impl Scenario {
                 open = Some(call);
                 blocks
             };
+            // In milliseconds, from an arbitrary moment in 2026.
             let pause = i64::try_from(self.pause).unwrap_or(0) * 1_000;
             steps.push(Step {
                 at: Millis(1_790_000_000_000 + i64::try_from(at).unwrap_or(0) * pause),
@@ -105,7 +112,7 @@ impl Scenario {
     }
 }
 
-/// A small generator; quality does not matter, sameness does.
+/// A small generator (xorshift); quality does not matter, sameness does.
 struct Dice(u64);
 
 impl Dice {
@@ -137,6 +144,7 @@ impl Call {
     fn new(at: usize, dice: &mut Dice) -> Self {
         let path = dice.path();
         let (tool, input) = match dice.roll(4) {
+            // Half of the calls read files, as in the sessions it imitates.
             0 | 1 => (
                 "Read",
                 json!({ "file_path": format!("/home/project/{path}") }),
@@ -171,6 +179,7 @@ impl Call {
     fn result(self, dice: &mut Dice, bytes: usize) -> (String, ToolOutput) {
         let mut text = String::with_capacity(bytes + 64);
         let mut line = 0;
+        // One command in four fails, so that exit codes and errors are there to be remembered.
         let failed = self.tool == "Bash" && dice.roll(4) == 0;
         if failed {
             let code = 1 + dice.roll(3);
@@ -194,6 +203,7 @@ impl Call {
                 dice.word()
             );
         }
+        // Every word is ASCII, so any byte is a boundary.
         text.truncate(bytes.max(1));
         let mut output = ToolOutput::text(self.id, text);
         output.is_error = failed;

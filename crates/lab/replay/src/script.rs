@@ -1,10 +1,10 @@
-//! A session without its policy: what was said, when, and what came back.
+//! A session without its policy: messages, times and answers.
 //!
 //! # Model
-//! A [`Script`] is a list of steps. Each has what the user's side said before a request, and the
-//! answer that came. What a recorded client did about its context (compactions, summaries) is left
-//! out: that is what policies are compared on. What the client sent and did not log is padding, in
-//! the place where it appeared.
+//! A [`Script`] is a list of steps. Each has the user's side before a request, and the answer that
+//! came. A recorded client's own context management (compactions, summaries) is left out: policies
+//! are compared on exactly that. Content the client sent and did not log is padding, in the place
+//! where it appeared.
 //!
 //! # Not here
 //! Sending anything: see [`crate::PolicyRun`].
@@ -23,7 +23,7 @@ use dormouse_core::units::{Millis, Tokens};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Something the user's side says.
+/// One item of the user's side.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// Words, or anything else that is no result.
@@ -35,18 +35,18 @@ pub enum Input {
 /// One request and its answer.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// When it is sent.
+    /// Time at which it is sent.
     pub at: Millis,
-    /// What is new on the user's side.
+    /// New items on the user's side.
     pub inputs: Vec<Input>,
-    /// What the model answered.
+    /// The model's answer, as recorded.
     pub answer: Vec<Block>,
     /// Tokens of the answer.
     pub output: Tokens,
 }
 
 impl Step {
-    /// Whether the answer leaves nothing to be done.
+    /// True if the answer calls no tool, so that the turn is over.
     pub fn ends_turn(&self) -> bool {
         !self
             .answer
@@ -58,15 +58,15 @@ impl Step {
 /// A session without its policy.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// Its steps.
+    /// Requests with their answers, oldest first.
     pub steps: Vec<Step>,
-    /// The model.
+    /// The model most requests went to.
     pub model: Arc<str>,
     /// System prompt and tools.
     pub prefix: Arc<RenderedPrefix>,
     /// Thousandths by which the provider's counts differ from estimates.
     pub permille: u32,
-    /// The folder the session works in.
+    /// Folder the session works in; empty if the recording does not name it.
     pub project: String,
 }
 
@@ -86,7 +86,7 @@ impl Script {
             let Some(at) = turns.get(id).copied() else {
                 continue;
             };
-            // What appeared with a compaction of the client is a consequence of its policy.
+            // Padding that appeared with a compaction of the client is a consequence of its policy.
             let tokens = padding[at];
             if tokens > Tokens::ZERO && !recording.turns[at].compacted {
                 let text = filler(tokens, ratio, u64::from(fit.permille), at + 1);
@@ -110,7 +110,7 @@ impl Script {
         }
     }
 
-    /// Tokens of all tool output, about.
+    /// Bytes of all tool output.
     pub fn tool_bytes(&self) -> u64 {
         let results = self.steps.iter().flat_map(|step| &step.inputs);
         results
@@ -130,6 +130,7 @@ fn most_used(recording: &Recording) -> Arc<str> {
     for turn in &recording.turns {
         *uses.entry(&turn.model).or_default() += 1;
     }
+    // One model for the whole script: a switch would blur the comparison of policies.
     let most = uses.into_iter().max_by_key(|(_, uses)| *uses);
     most.map_or_else(|| "".into(), |(model, _)| Arc::clone(model))
 }
@@ -144,6 +145,7 @@ fn steps(records: &[Record]) -> Vec<(MessageId, Step)> {
             let Body::Message(message) = &record.body else {
                 continue;
             };
+            // A summary belongs to the client's policy, not to the session.
             let counts = message.reaches_the_model() && message.origin != MessageOrigin::Summary;
             if !counts || !seen.insert(&record.id) {
                 continue;
@@ -153,6 +155,7 @@ fn steps(records: &[Record]) -> Vec<(MessageId, Step)> {
                     let output = figures.get(id).map(|usage| usage.output);
                     builder.answer(id, at, output.unwrap_or_default(), &message.content);
                 }
+                // Without usage the answer is the client's own, such as an error message.
                 (Role::Assistant, ..) => {}
                 _ => builder.said(message),
             }
@@ -175,13 +178,15 @@ impl Builder {
                 self.tools.insert(call.clone(), tool.to_owned());
             }
         }
+        // Later lines of the same response carry its further blocks.
         if let Some((_, step)) = self.steps.iter_mut().find(|(known, _)| known == id) {
             step.answer.extend_from_slice(blocks);
             return;
         }
         let mut inputs = std::mem::take(&mut self.waiting);
         if inputs.is_empty() {
-            // The client said something that it did not log; a model is not asked without words.
+            // The client sent something it did not log; the API refuses a request without a user
+            // message.
             inputs.push(Input::Message(Message {
                 origin: MessageOrigin::Meta,
                 ..Message::user(vec![Block::text("[not logged]")])
@@ -207,6 +212,7 @@ impl Builder {
         if !results.is_empty() {
             let results = results.into_iter().filter_map(|block| {
                 let call = block.call()?.clone();
+                // A result names only its call; limits and restored files depend on the tool.
                 let tool = self.tools.get(&call).cloned().unwrap_or_default();
                 Some((tool, ToolOutput::of_block(call, block)))
             });

@@ -1,21 +1,24 @@
-//! What the recording and the simulator say of the same requests.
+//! Comparison of recording and simulator on the same requests.
+//!
+//! # Not here
+//! Sending the requests: [`crate::replay`].
 
 use crate::recording::Turn;
 use crate::run::ReplayTurn;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 
-/// What became of the prefix that the request before had left in the cache.
+/// Use of the prefix that the request before had left in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was read.
+    /// It was read, within five per cent.
     Hit,
     /// It was not, or only a small part of it.
     Miss,
 }
 
 impl Outcome {
-    /// Within five per cent of what was cached.
+    /// A hit if the tokens read are within five per cent of the cached ones.
     fn of(read: Tokens, cached: Tokens) -> Self {
         if within(read, cached) {
             Self::Hit
@@ -25,7 +28,8 @@ impl Outcome {
     }
 }
 
-/// Whether a figure is within five per cent of another.
+/// True if a figure is within five per cent of another: estimates of a block's tokens are no
+/// better.
 fn within(figure: Tokens, of: Tokens) -> bool {
     figure.get().abs_diff(of.get()) * 20 <= of.get()
 }
@@ -33,33 +37,33 @@ fn within(figure: Tokens, of: Tokens) -> bool {
 /// A request on which the two differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which request, counted from one.
+    /// Number of the request, from one.
     pub turn: usize,
     /// Read according to the recording.
     pub recorded: Tokens,
     /// Read according to the simulator.
     pub simulated: Tokens,
-    /// Why, as far as it can be told.
+    /// The reason, as far as the figures tell.
     pub why: &'static str,
 }
 
-/// How well the simulator does on the part that was not used for fitting.
+/// Accuracy of the simulator on the part that was not used for fitting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
     /// Requests that the recording shows as ordinary hits.
     pub hits: usize,
-    /// Of these, how many the simulator reads within five per cent.
+    /// Of these, the requests the simulator reads within five per cent.
     pub matched: usize,
     /// Pauses beyond the entries' life, and compactions.
     pub breaks: usize,
-    /// Of these, how many are a miss in the simulator too.
+    /// Of these, the requests that are a miss in the simulator too.
     pub reproduced: usize,
 }
 
-/// Score and differences.
+/// Score and differences of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// The score.
+    /// Score over the part that was not fitted.
     pub score: Score,
     /// Every request on which the two differ by more than five per cent.
     pub differences: Vec<Difference>,
@@ -78,6 +82,7 @@ impl Comparison {
             let recorded = Outcome::of(turn.recorded.cache_read, left_recorded);
             let simulated = Outcome::of(turn.usage.cache_read, left_simulated);
             let expired = before.is_some_and(|(_, before)| turn.gap > before.ttl.millis());
+            // The first request has no predecessor, and the fitted ones would score themselves.
             if at >= fitted.max(1) {
                 let broken = expired || turn.compacted;
                 let matched = within(turn.usage.cache_read, turn.recorded.cache_read);
@@ -99,6 +104,8 @@ impl Comparison {
 impl Score {
     fn count(&mut self, broken: bool, recorded: Outcome, simulated: Outcome, matched: bool) {
         match (broken, recorded) {
+            // Only breaks that the recording shows as a miss count: some entries outlive their
+            // time.
             (true, Outcome::Miss) => {
                 self.breaks += 1;
                 self.reproduced += usize::from(simulated == Outcome::Miss);
@@ -107,6 +114,7 @@ impl Score {
                 self.hits += 1;
                 self.matched += usize::from(matched);
             }
+            // The client broke its cache by something it did not log; the simulator cannot know.
             (false, Outcome::Miss) => {}
         }
     }
@@ -114,6 +122,7 @@ impl Score {
 
 fn explain(turn: &ReplayTurn, first: bool, recorded: Outcome, expired: bool) -> &'static str {
     let read_more = turn.recorded.cache_read > turn.usage.cache_read;
+    // Each of these makes a miss certain, so the two can differ only in what survived it.
     let broken = turn.compacted || turn.switched || expired;
     match (first, broken, recorded, read_more) {
         (true, ..) => "the system prompt was still cached from before",

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
+/// Rounds of the pipelined run; the median of an odd number is one of them.
 const PIPELINE_ROUNDS: usize = 15;
 
 fn main() {

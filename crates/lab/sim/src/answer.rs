@@ -1,4 +1,7 @@
-//! What the model "says".
+//! Answers of the model, scripted or recorded.
+//!
+//! # Not here
+//! The persona that speaks without a script ([`crate::persona`]) and the wire ([`crate::spoken`]).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +12,7 @@ use serde_json::Value;
 pub struct Answer {
     /// Its blocks in order.
     pub content: Vec<AnswerBlock>,
-    /// Why it ends; follows from the content if absent.
+    /// Reason of its end; follows from the content if absent.
     pub stop_reason: Option<StopReason>,
     /// Tokens to report as written; counted if absent.
     pub output_tokens: Option<u64>,
@@ -19,21 +22,21 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AnswerBlock {
-    /// `{"text": …}`: text.
+    /// `{"text": …}`: a text block of the answer.
     Text {
-        /// The text.
+        /// Text, cut off at the request's limit.
         text: String,
     },
     /// `{"thinking": …}`: reasoning, which the simulator signs.
     Thinking {
-        /// The reasoning.
+        /// Reasoning, signed by the simulator.
         thinking: String,
     },
     /// `{"tool": …, "input": …}`: a tool call, which the simulator gives an id unless it has one.
     Tool {
         /// Name of the tool.
         tool: String,
-        /// Its input.
+        /// Input of the call, sent as it is.
         input: Value,
         /// Id of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,27 +44,27 @@ pub enum AnswerBlock {
     },
     /// `{"block": …}`: a recorded block, sent as it is.
     Recorded {
-        /// The block.
+        /// The block as recorded, with its own ids and signatures.
         block: Value,
     },
 }
 
 impl AnswerBlock {
-    /// Text.
+    /// A text block of an answer.
     pub fn text(text: &str) -> Self {
         Self::Text {
             text: text.to_owned(),
         }
     }
 
-    /// Reasoning.
+    /// A thinking block of an answer.
     pub fn thinking(thinking: &str) -> Self {
         Self::Thinking {
             thinking: thinking.to_owned(),
         }
     }
 
-    /// A tool call.
+    /// A tool call without an id of its own.
     pub fn tool(tool: &str, input: Value) -> Self {
         Self::Tool {
             tool: tool.to_owned(),
@@ -73,13 +76,14 @@ impl AnswerBlock {
     pub(crate) fn is_tool_call(&self) -> bool {
         match self {
             Self::Tool { .. } => true,
+            // Recorded answers end as their content says, like written ones.
             Self::Recorded { block } => block["type"] == "tool_use",
             Self::Text { .. } | Self::Thinking { .. } => false,
         }
     }
 }
 
-/// Why an answer ended.
+/// Reason that an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -93,7 +97,7 @@ pub enum StopReason {
     ToolUse,
     /// A server-tool turn was paused.
     PauseTurn,
-    /// The model refused.
+    /// The model refused to answer.
     Refusal,
     /// The window was full.
     ModelContextWindowExceeded,

@@ -1,12 +1,15 @@
 //! Thinking bound to its conversation.
 //!
-//! Model: the simulator signs each thinking block with a seal that says which model family and
-//! account made it, what stood before it (without thinking), and which thinking block came just
-//! before. A seal can be checked without remembering anything. Leaving out thinking at the start
-//! of the history breaks no seal, for the first block that is left is not asked for its
-//! predecessor; leaving some out in the middle does, and so does any edit before a block.
+//! Model: the simulator signs each thinking block with a seal that names the model family and
+//! account that made it, the content before it (without thinking), and the thinking block just
+//! before. A seal can be checked without remembering anything. Leaving out thinking at the start of
+//! the history breaks no seal, for the first block that is left is not asked for its predecessor;
+//! leaving some out in the middle does, and so does any edit before a block.
 //!
 //! A compaction block carries the state at its cut, so that the turns kept after it stay valid.
+//!
+//! # Not here
+//! Writing the seals: [`crate::spoken`].
 
 use crate::blocks::{Kind, Place};
 use crate::compaction::CompactionSeal;
@@ -19,9 +22,10 @@ use dormouse_core::models::{ModelInfo, ThinkingBinding};
 use serde::Serialize;
 use std::fmt;
 
+/// First field of a seal, so that a signature of another kind is not taken for one.
 const NAME: &str = "simthink";
 
-/// What a signature says.
+/// Content of a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ThinkingSeal {
     pub(crate) family: String,
@@ -71,7 +75,7 @@ impl fmt::Display for ThinkingSeal {
 pub(crate) struct Bond {
     /// System and tools alone.
     pub(crate) base: Digest,
-    /// Everything but thinking.
+    /// Everything but thinking, which may be left out.
     pub(crate) prefix: Digest,
     /// The last thinking block.
     pub(crate) previous: Digest,
@@ -84,7 +88,7 @@ impl Bond {
     }
 }
 
-/// Why a block was dropped.
+/// Reason that a block was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Reason {
     #[serde(rename = "model_binding_mismatch")]
@@ -103,7 +107,7 @@ pub(crate) struct Dropped {
     path: String,
 }
 
-/// What to do about a block that is not where it belongs.
+/// Reaction to a block that is not where it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnMismatch {
     Ignore,
@@ -138,6 +142,7 @@ pub(crate) fn check(
                 let seal = item.signature.as_deref().and_then(ThinkingSeal::parse);
                 let wrong = mismatch(seal.as_ref(), model, account, &bond, first);
                 match (wrong, on_mismatch) {
+                    // The first one only: the provider names no second.
                     (Some(_), OnMismatch::Refuse) => return Err(refusal(item.place)),
                     (Some(reason), OnMismatch::Drop) => {
                         gone.push(at);
@@ -151,19 +156,24 @@ pub(crate) fn check(
                     _ => {}
                 }
                 first = false;
+                // An unsigned block still has a place in the chain, so that removing it is noticed.
                 bond.previous = seal.map_or_else(|| item.digest, |seal| seal.id());
             }
             Kind::Compaction => match compaction.filter(|seal| seal.base == bond.base) {
+                // The block stands for the conversation it replaced, so the chain goes on as if
+                // that were there.
                 Some(seal) => bond.prefix = seal.cut,
                 None => bond.follow(item.tag, item.digest),
             },
             _ => bond.follow(item.tag, item.digest),
         }
     }
+    // A request without messages ends with its base.
     if !inside {
         bond.base = bond.prefix;
     }
     let mut at = 0;
+    // After the walk, so that indices in reports are those the client sent.
     items.retain(|_| {
         at += 1;
         !gone.contains(&(at - 1))
@@ -188,18 +198,21 @@ fn mismatch(
     if model.thinking_binding == ThinkingBinding::None {
         return None;
     }
+    // Thinking of another provider, or a signature that was cut, belongs nowhere.
     let Some(seal) = seal else {
         return Some(Reason::Prefix);
     };
     if seal.account != account.digest() {
         return Some(Reason::Organization);
     }
+    // Models of this kind accept their thinking anywhere within the account.
     if model.thinking_binding == ThinkingBinding::Account {
         return None;
     }
     if seal.family != model.thinking_family {
         return Some(Reason::Model);
     }
+    // Thinking may be left out from the front, so the first one left has no known predecessor.
     let follows = first || seal.previous == bond.previous;
     (seal.prefix != bond.prefix || !follows).then_some(Reason::Prefix)
 }

@@ -1,7 +1,10 @@
 //! One content block, tool or system block: kind, marker, digest and tokens, read in one pass.
 //!
-//! Members are borrowed from the body; nothing is copied that is not needed. What a block *means*
-//! for the conversation (pairs of calls and results, placement) is the validator's business.
+//! Members are borrowed from the body; nothing is copied that is not needed.
+//!
+//! # Not here
+//! The meaning of a block for the conversation (pairs of calls and results, placement):
+//! [`crate::validate`].
 
 use crate::binding::ThinkingSeal;
 use crate::digest::{self, Digest};
@@ -24,9 +27,11 @@ pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 impl<'a> RawObject<'a> {
     pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
+        // The last one of a name counts, as with most parsers.
         let found = self.0.iter().rev().find(|(known, _)| known == name);
         found
             .map(|(_, value)| *value)
+            // Clients send null for absent; the provider treats both alike.
             .filter(|value| value.get() != "null")
     }
 
@@ -65,7 +70,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     }
 }
 
-/// Where in a request something stands, as error texts name it.
+/// Position in a request, as error texts name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Tool(usize),
@@ -91,7 +96,7 @@ pub(crate) enum Ttl {
 }
 
 impl Ttl {
-    /// When an entry used at that moment dies.
+    /// Time at which an entry used at that moment dies.
     pub(crate) const fn after(self, now: Millis) -> Millis {
         Millis(now.0.saturating_add(match self {
             Self::FiveMinutes => 5 * 60 * 1_000,
@@ -99,7 +104,7 @@ impl Ttl {
         }))
     }
 
-    /// Reads a `cache_control`.
+    /// Reads the lifetime from a `cache_control`.
     pub(crate) fn read(raw: &RawValue, path: &dyn fmt::Display) -> Result<Self, ApiError> {
         let wrong = |text: &str| Err(ApiError::invalid(format!("{path}.cache_control{text}")));
         let Ok(members) = serde_json::from_str::<RawObject<'_>>(raw.get()) else {
@@ -116,7 +121,7 @@ impl Ttl {
     }
 }
 
-/// What a block is, as far as it is treated differently.
+/// Kind of a block, as far as it is treated differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -135,6 +140,7 @@ pub(crate) enum Kind {
 impl Kind {
     fn of(name: &str, members: &RawObject<'_>) -> Self {
         match name {
+            // Empty texts take no marker and are told apart for that.
             "text" if members.get("text").is_none_or(|text| text.get() == "\"\"") => {
                 Self::EmptyText
             }
@@ -146,6 +152,7 @@ impl Kind {
             "document" => Self::Document,
             "search_result" => Self::SearchResult,
             "compaction" => Self::Compaction,
+            // Results of the provider's own tools have names of their own.
             name if name.ends_with("_tool_result") => Self::ServerToolResult,
             _ => Self::Other,
         }
@@ -172,7 +179,7 @@ pub(crate) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The text block that a plain string stands for; `text` is what stands between its quotes.
+    /// The text block that a plain string stands for; `text` is the string between its quotes.
     pub(crate) fn of_string(text: Cow<'a, str>, counter: &Counter) -> Self {
         Self {
             kind: if text.is_empty() {
@@ -201,6 +208,7 @@ impl<'a> Block<'a> {
         let kind = Kind::of(&name, &members);
         let mut marker = match members.get("cache_control") {
             None => None,
+            // By the provider's rule thinking takes no marker.
             Some(_) if kind == Kind::Thinking => {
                 return Err(ApiError::extra(&format!("{place}.{name}.cache_control")));
             }
@@ -214,7 +222,9 @@ impl<'a> Block<'a> {
         let mut seen = Seen::default();
         let mut weight = weigh(kind, &members, counter, &mut seen);
         let (digest, saved) = digest::of_members(&members.0);
+        // Escapes that were not needed do not count: the model reads the characters.
         weight.text_bytes = weight.text_bytes.saturating_sub(saved as u64);
+        // A marker on a part of a result counts for the whole block, the longer lifetime winning.
         if let Some(raw) = seen.inner_marker {
             let inner = Ttl::read(raw, &place)?;
             marker = Some(marker.map_or(inner, |outer| outer.max(inner)));
@@ -250,13 +260,13 @@ impl<'a> Block<'a> {
         self.members.text(name)
     }
 
-    /// What a text block says, with its escapes.
+    /// Text of a text block, with its escapes.
     pub(crate) fn raw_words(&self) -> &str {
         let member = || self.members.get("text").map_or("", RawValue::get);
         self.plain.as_deref().unwrap_or_else(member)
     }
 
-    /// What a text block says.
+    /// Text of a text block, without escapes.
     pub(crate) fn words(&self) -> Option<Cow<'_, str>> {
         match &self.plain {
             None => self.text("text"),
@@ -266,7 +276,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// What weighing a block came across.
+/// Facts found while weighing a block.
 #[derive(Default)]
 struct Seen<'a> {
     image: bool,
@@ -305,6 +315,7 @@ fn weigh<'a>(
             seen.citations |= enables_citations(members);
             content(members.get("content"), counter, seen)
         }
+        // The encrypted part is the same text again and is not counted.
         Kind::Compaction => Weight::text(quoted_len(members.get("content"))),
         Kind::ServerToolResult | Kind::Other => Weight::json(
             members
@@ -317,7 +328,7 @@ fn weigh<'a>(
     }
 }
 
-/// Reasoning counts in full: what the seal says, or the text, or what is hidden in it.
+/// Reasoning counts in full: by the seal, or the text, or the hidden part.
 fn thinking(members: &RawObject<'_>) -> Weight {
     let signature = members.get("signature").or_else(|| members.get("data"));
     if let Some(seal) = signature
@@ -341,6 +352,7 @@ fn content<'a>(raw: Option<&'a RawValue>, counter: &Counter, seen: &mut Seen<'a>
         return Weight::text(quoted_len(Some(raw)));
     }
     let Ok(parts) = serde_json::from_str::<Vec<RawObject<'a>>>(raw.get()) else {
+        // A shape that is not known is counted by its bytes; the validator judges it.
         return Weight::json(raw.get().len());
     };
     let mut sum = Weight::default();

@@ -8,7 +8,7 @@
 //!
 //! Looking up and committing are two steps: a request that is refused in between leaves no trace.
 //!
-//! Not here: what a prefix is (see [`crate::prompt`]), and prices.
+//! Not here: the digest of a prefix (see [`crate::prompt`]), and prices.
 
 use crate::blocks::Ttl;
 use crate::digest::Digest;
@@ -17,10 +17,11 @@ use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage::TokenUsage;
 use std::collections::HashMap;
 
-/// Positions looked at from a marker, the marker's own included.
+/// Positions looked at from a marker, the marker's own included: the provider's documented figure.
 const LOOKBACK: usize = 20;
 
-/// Commits between two sweeps of dead entries.
+/// Commits between two sweeps of dead entries: often enough to bound memory, seldom enough not to
+/// be felt.
 const SWEEP_EVERY: u64 = 4_096;
 
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +37,10 @@ impl Entry {
     }
 }
 
-/// How the prompt of one request was billed.
+/// Split of a request's prompt tokens by price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Billing {
-    /// Tokens read.
+    /// Tokens read from the cache.
     pub read: u64,
     /// Tokens written for an hour.
     pub write_1h: u64,
@@ -71,12 +72,13 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// What a request would read and write.
+    /// The billing of a request, without changing anything.
     pub(crate) fn look(&self, prompt: &Prompt, minimum: u64, now: Millis) -> Billing {
         let positions = &prompt.positions;
         let is_breakpoint =
             |at: &usize| positions[*at].marker.is_some() && positions[*at].tokens >= minimum;
         let breakpoints: Vec<usize> = (0..positions.len()).filter(is_breakpoint).collect();
+        // The last marker first: the provider takes the longest prefix it can find.
         let hit = breakpoints
             .iter()
             .rev()
@@ -92,6 +94,7 @@ impl Cache {
             .rev()
             .find(hour)
             .map_or(a, |at| tokens_at(*at).max(a));
+        // A marker below the minimum writes nothing, and its tokens are plain input.
         let c = breakpoints.last().map_or(a, |at| tokens_at(*at).max(b));
         Billing {
             read: a,
@@ -105,6 +108,7 @@ impl Cache {
     fn walk_back(&self, positions: &[Position], from: usize, now: Millis) -> Option<usize> {
         let mut looked = 0;
         for at in (0..=from).rev() {
+            // Tools may be set not to count, see `Switches::tools_take_positions`.
             looked += usize::from(positions[at].counts);
             if looked > LOOKBACK {
                 return None;
@@ -117,7 +121,7 @@ impl Cache {
         None
     }
 
-    /// Writes what [`Self::look`] billed, and keeps warm what was read through.
+    /// Writes the entries that [`Self::look`] billed, and keeps those warm that were read through.
     pub(crate) fn commit(
         &mut self,
         prompt: &Prompt,
@@ -126,12 +130,15 @@ impl Cache {
         now: Millis,
         first_byte: Millis,
     ) {
+        // Entries inside the read prefix are used too, and live on.
         let read = billing.hit.map_or(0, |at| at + 1);
         let (warm, cold) = prompt.positions.split_at(read);
         for position in warm {
             if let Some(entry) = self.entries.get_mut(&position.digest)
                 && entry.is_readable(now)
             {
+                // Never shortened: an entry written for an hour stays so when read through a short
+                // marker.
                 entry.expires = entry.expires.max(entry.ttl.after(now));
             }
         }
@@ -141,6 +148,7 @@ impl Cache {
             }
         }
         self.commits += 1;
+        // Dead entries are never read, so a sweep changes no answer.
         if self.commits.is_multiple_of(SWEEP_EVERY) {
             self.entries.retain(|_, entry| now < entry.expires);
         }

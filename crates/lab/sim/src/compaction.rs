@@ -1,9 +1,12 @@
 //! Server-side compaction: the block that stands for a conversation.
 //!
 //! On demand, a request asks for a summary and gets one signed block back; the client puts it in
-//! place of what was summarised, unchanged. In the older form, a request names a threshold; a
-//! prompt that is longer is summed up on the way, the answer starts with the summary, and what
-//! precedes the last summary of a history is not read.
+//! place of the summarised messages, unchanged. In the older form, a request names a threshold; a
+//! prompt that is longer is summed up on the way, the answer starts with the summary, and messages
+//! before the last summary of a history are not read.
+//!
+//! # Not here
+//! Summaries that a user orders in words: [`crate::scribe`].
 
 use crate::binding::Bond;
 use crate::blocks::{Kind, Place};
@@ -17,9 +20,10 @@ use crate::tokens::Counter;
 use serde_json::{Value, json};
 use std::fmt;
 
+/// First field of a seal, so that a signature of another kind is not taken for one.
 const NAME: &str = "simcompact";
 
-/// What a compaction block's signature says.
+/// Content of a compaction block's signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CompactionSeal {
     /// The summary, open and encrypted.
@@ -63,7 +67,7 @@ fn refuse(place: Place, code: &str, text: &str) -> ApiError {
     ApiError::invalid(format!("{place}: {text}")).code(code)
 }
 
-/// Leaves only what the model reads: nothing before the last compaction block.
+/// Leaves only the part the model reads: nothing before the last compaction block.
 ///
 /// With `signed`, the rules of the on-demand form are checked.
 pub(crate) fn cut(
@@ -74,11 +78,12 @@ pub(crate) fn cut(
     if !items.iter().any(|item| item.kind == Kind::Compaction) {
         return Ok(None);
     }
-    // A block without content is a compaction that failed; it is not there.
+    // A block without content is a failed compaction; the model does not see it.
     items.retain(|item| item.kind != Kind::Compaction || content(request, item.place).is_some());
     let blocks = || items.iter().filter(|item| item.kind == Kind::Compaction);
     let mut seal = None;
     if signed {
+        // Which of two stands for the conversation cannot be told.
         if let Some(second) = blocks().nth(1) {
             return Err(refuse(
                 second.place,
@@ -90,6 +95,7 @@ pub(crate) fn cut(
             seal = Some(check(block, request)?);
         }
     }
+    // The older form may leave several; only the last one counts.
     let last = items.iter().rposition(|item| item.kind == Kind::Compaction);
     if let Some(last) = last {
         let mut at = 0;
@@ -121,6 +127,7 @@ fn check(item: &Item<'_>, request: &Request<'_>) -> Result<CompactionSeal, ApiEr
             "the signature of the compaction block is not valid",
         ));
     };
+    // A client that edits the summary would change what the signature vouches for.
     if content(request, item.place) != Some(seal.content) {
         return Err(refuse(
             item.place,
@@ -141,7 +148,7 @@ fn content(request: &Request<'_>, place: Place) -> Option<Digest> {
     Some(content_digest(&content, &encrypted))
 }
 
-/// Checks that there is something to summarise.
+/// Checks that there are messages to summarise.
 pub(crate) fn check_request(request: &Request<'_>, items: &[Item<'_>]) -> Result<(), ApiError> {
     let Some(asked) = &request.compaction else {
         return Ok(());
@@ -164,11 +171,14 @@ pub(crate) fn check_request(request: &Request<'_>, items: &[Item<'_>]) -> Result
     }
 }
 
+/// Name of the threshold form among the edits.
 const THRESHOLD_EDIT: &str = "compact_20260112";
+/// Tokens of the threshold unless the edit names another: the documented default.
 const DEFAULT_THRESHOLD: u64 = 150_000;
+/// Least threshold in tokens that the provider accepts.
 const LEAST_THRESHOLD: u64 = 50_000;
 
-/// When to sum up without being asked.
+/// Condition for a summary without a request for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Threshold {
     pub(crate) tokens: u64,
@@ -191,6 +201,7 @@ pub(crate) fn threshold(asked: Option<&Value>) -> Result<Option<Threshold>, ApiE
         Value::Null => Some(DEFAULT_THRESHOLD),
         _ => trigger["value"]
             .as_u64()
+            // A lower one would compact again at once.
             .filter(|value| trigger["type"] == "input_tokens" && *value >= LEAST_THRESHOLD),
     };
     match tokens {
@@ -230,6 +241,7 @@ impl Compacted {
             "encrypted_content": Digest::of(summary.as_bytes()).to_string(),
         });
         let (tokens, digest) = measure(&block, counter);
+        // Tools and system stay: the answer is made from them and the summary.
         items.retain(|item| item.level < Level::Messages);
         items.push(Item {
             place: Place::Block {
@@ -257,7 +269,7 @@ impl Compacted {
     }
 }
 
-/// What a summary says: enough to tell two apart, and what it was asked to keep.
+/// Text of a summary: enough to tell two apart, and the instructions it was asked to follow.
 pub(crate) fn summary(request: &Request<'_>, tokens: u64) -> String {
     let instructions = request
         .compaction
@@ -276,7 +288,7 @@ pub(crate) fn summary(request: &Request<'_>, tokens: u64) -> String {
     text
 }
 
-/// The signed block.
+/// The signed block of a summary; without one, the block of a failed compaction.
 pub(crate) fn block(summary: Option<&str>, bond: &Bond) -> Value {
     let Some(summary) = summary else {
         return json!({"type": "compaction", "content": null});

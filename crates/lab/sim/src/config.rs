@@ -1,7 +1,10 @@
-//! What a simulator is told before it starts.
+//! Configuration of a simulator.
 //!
-//! Everything has a default, so an empty file is a valid configuration. Files are TOML; answers
-//! may also come as JSON lines, one [`Answer`] per line.
+//! Everything has a default, so an empty file is a valid configuration. Files are TOML; answers may
+//! also come as JSON lines, one [`Answer`] per line.
+//!
+//! # Not here
+//! Reading files: the caller hands in their text.
 
 use crate::answer::Answer;
 use crate::fault::Fault;
@@ -9,7 +12,7 @@ use crate::tokens::UsageOverride;
 use dormouse_core::models::{ModelTable, ModelTableError};
 use serde::{Deserialize, Serialize};
 
-/// The whole configuration.
+/// The whole configuration, as a file holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SimConfig {
@@ -17,10 +20,10 @@ pub struct SimConfig {
     pub listen: String,
     /// Seed of everything that looks random: ids, the persona's choices, chaos.
     pub seed: u64,
-    /// Whether time comes from the header `x-sim-now-ms` instead of the machine's clock.
+    /// True if time comes from the header `x-sim-now-ms` instead of the machine's clock.
     pub virtual_time: bool,
-    /// Milliseconds from the start of a request to the first byte of its answer. What the request
-    /// wrote to the cache can be read from then on.
+    /// Milliseconds from the start of a request to the first byte of its answer. Entries that the
+    /// request wrote to the cache can be read from then on.
     pub first_byte_ms: u64,
     /// Milliseconds between two pieces of a stream.
     pub piece_ms: u64,
@@ -34,7 +37,7 @@ pub struct SimConfig {
     pub cache_minimum: Option<u64>,
     /// Tokens per byte and the like.
     pub tokenizer: TokenizerConfig,
-    /// Where answers come from.
+    /// Source and length of answers.
     pub answers: AnswerConfig,
     /// Figures that replace the counted ones in every answer's usage.
     pub usage: Option<UsageOverride>,
@@ -44,13 +47,13 @@ pub struct SimConfig {
     pub faults: Vec<FaultRule>,
     /// Random faults: how many requests in a thousand, and which.
     pub chaos_permille: u32,
-    /// What chaos picks from.
+    /// Faults that chaos picks from.
     pub chaos: Vec<Fault>,
     /// Behaviour that differs between accounts or is not documented.
     pub switches: Switches,
-    /// The OpenAI face.
+    /// Settings of the OpenAI face.
     pub openai: OpenAiConfig,
-    /// Largest body accepted.
+    /// Largest body accepted, in bytes; the provider's 32 MB by default.
     pub max_body_bytes: usize,
 }
 
@@ -98,7 +101,7 @@ impl SimConfig {
     }
 }
 
-/// Why a configuration was refused.
+/// Reason that a configuration was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// Not TOML of the expected shape.
@@ -110,9 +113,9 @@ pub enum ConfigError {
     /// A line of a script of answers is not an answer.
     #[error("line {line} of the script is not an answer")]
     Script {
-        /// Line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What the parser says.
+        /// The parser's error, with its column.
         #[source]
         source: serde_json::Error,
     },
@@ -130,7 +133,7 @@ pub struct TokenizerConfig {
     pub json_hundredths: Option<u32>,
     /// Tokens that frame each block of a message.
     pub block_tokens: u64,
-    /// Whether the documented hidden tokens of tools are added.
+    /// True to add the documented hidden tokens of tools.
     pub hidden_tool_tokens: bool,
 }
 
@@ -146,7 +149,7 @@ impl Default for TokenizerConfig {
     }
 }
 
-/// Where answers come from.
+/// Source and length of answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AnswerConfig {
@@ -193,11 +196,11 @@ impl AnswerConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Requests.
+    /// Requests for messages, of all models together.
     pub requests: Option<u64>,
     /// Prompt tokens that were not read from the cache.
     pub input_tokens: Option<u64>,
-    /// Tokens of answers.
+    /// Tokens of answers, charged when written.
     pub output_tokens: Option<u64>,
     /// Requests to count tokens, which are limited apart.
     pub count_requests: Option<u64>,
@@ -212,12 +215,13 @@ pub struct FaultRule {
     /// Distance to the next one.
     #[serde(default)]
     pub every: Option<u64>,
-    /// What goes wrong.
+    /// The fault that strikes.
     pub fault: Fault,
 }
 
 impl FaultRule {
     pub(crate) fn applies(&self, number: u64) -> bool {
+        // A distance of zero would divide by zero; it counts as no repetition.
         match self.every.filter(|every| *every > 0) {
             Some(every) => number >= self.at && (number - self.at).is_multiple_of(every),
             None => number == self.at,
@@ -237,9 +241,9 @@ pub struct Switches {
     pub tools_take_positions: bool,
     /// Thinking and effort are rendered ahead of tools and system: changing them misses those too.
     pub parameters_first: bool,
-    /// Whether the binding of thinking to its conversation is enforced.
+    /// Enforcement of the binding of thinking to its conversation.
     pub thinking_binding: BindingMode,
-    /// How threads are refused.
+    /// Way in which threads are refused.
     pub threads: ThreadRefusal,
     /// A key or token must be sent.
     pub require_auth: bool,
@@ -260,7 +264,7 @@ impl Default for Switches {
     }
 }
 
-/// Whether bound thinking is checked.
+/// Enforcement of bound thinking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BindingMode {
@@ -282,13 +286,13 @@ pub enum ThreadRefusal {
     NotFound,
 }
 
-/// The OpenAI face.
+/// Settings of the OpenAI face, the same for every model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OpenAiConfig {
     /// Window of every model.
     pub window: u64,
-    /// Longest answer.
+    /// Longest answer in tokens, if the request names none.
     pub max_output: u64,
     /// Idle milliseconds after which a cached prefix is gone.
     pub idle_ms: u64,

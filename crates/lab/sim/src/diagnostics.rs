@@ -1,4 +1,7 @@
-//! Why the cache was missed: what changed since an earlier response.
+//! Reasons for a missed cache: the first change since an earlier response.
+//!
+//! # Not here
+//! The lookup itself: [`crate::cache`].
 
 use crate::digest::Digest;
 use crate::keys::Level;
@@ -7,10 +10,10 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Responses remembered.
+/// Responses remembered, oldest dropped first: a bound on memory, more than any test compares with.
 const REMEMBERED: usize = 1_000;
 
-/// What a response's request looked like.
+/// Request behind a response, as far as it is compared.
 #[derive(Debug)]
 struct Remembered {
     account: Digest,
@@ -33,7 +36,7 @@ pub(crate) struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Keeps what a later request may be compared with.
+    /// Keeps the facts that a later request may be compared with.
     pub(crate) fn remember(
         &mut self,
         id: &str,
@@ -43,6 +46,7 @@ impl Diagnostics {
     ) {
         let before = |level: Level| {
             let earlier = prompt.positions.iter().rev();
+            // From the end: the last position before the level has the tokens up to it.
             let mut earlier = earlier.skip_while(|position| position.level >= level);
             earlier.next().map_or(0, |position| position.tokens)
         };
@@ -82,6 +86,7 @@ impl Diagnostics {
         let known = self
             .by_message
             .get(previous)
+            // Another account's message is unknown here, as it is at the provider.
             .filter(|known| known.account == account);
         let Some(known) = known else {
             return json!({"cache_miss_reason": {"type": "previous_message_not_found"}});
@@ -92,6 +97,7 @@ impl Diagnostics {
                 "cache_missed_input_tokens": known.tokens.saturating_sub(common),
             }})
         };
+        // In the order of rendering: the first change explains everything behind it.
         if *known.model != *model {
             return miss("model_changed", 0);
         }
@@ -111,6 +117,7 @@ impl Diagnostics {
             .zip(now)
             .take_while(|((digest, _), position)| *digest == position.digest)
             .count();
+        // Growth alone is no change: the new prompt may be longer.
         if same < known.messages.len() {
             let common = same
                 .checked_sub(1)

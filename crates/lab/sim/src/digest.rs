@@ -1,14 +1,17 @@
 //! Hashes of canonical content, and chains of them.
 //!
 //! Model: a block's digest covers its members sorted by name, values as they were sent but without
-//! insignificant white space, without any cache marker. What the model reads is the same however a
-//! client orders `type` and `text`, or spaces its JSON; inside values (a tool call's input, a
+//! insignificant white space, without any cache marker. The model reads the same in any order of
+//! `type` and `text` and with any spacing of the JSON; inside values (a tool call's input, a
 //! schema) order counts, as it does at the provider.
 //!
-//! Strings count as what they say: `\u00e9` and `é` are the same text.
+//! Strings count by their text: `\u00e9` and `é` are the same.
 //!
 //! A chain's link depends on everything before it. Digests are 128 bits of XXH3: no accidents, and
 //! hashing a prompt costs less than reading it. Nothing here keeps an adversary out.
+//!
+//! # Not here
+//! Positions and levels of a prompt: [`crate::prompt`].
 
 use crate::blocks::RawObject;
 use dormouse_core::json::without_space;
@@ -62,11 +65,12 @@ pub(crate) type Members<'a> = [(Cow<'a, str>, &'a RawValue)];
 
 /// Digests an object's members, without cache markers.
 ///
-/// Also counts the bytes that canonical strings save against what was sent: whoever measures the
-/// strings by their length can take them off, and no string is looked at twice.
+/// Also counts the bytes that canonical strings save against the sent ones: a caller that measures
+/// strings by their length can subtract them, and no string is looked at twice.
 pub(crate) fn of_members(members: &Members<'_>) -> (Digest, usize) {
     let mut saved = 0;
     let mut digest = START;
+    // Clients that write members in order, as ours does, pay for no sort.
     if members.is_sorted_by(|a, b| a.0 <= b.0) {
         for (name, value) in members {
             digest = member(digest, name, value, &mut saved);
@@ -91,10 +95,11 @@ pub(crate) fn of_members(members: &Members<'_>) -> (Digest, usize) {
     (digest, saved)
 }
 
-/// Objects with at most so many members are sorted without an allocation.
+/// Members up to which an object is sorted without an allocation; blocks have fewer.
 const SMALL: usize = 12;
-/// Strings shorter than this are searched byte by byte.
+/// Bytes below which a string is searched byte by byte: preparing a search costs more.
 const SHORT: usize = 512;
+/// Beginning of every chain; any fixed value would do.
 const START: Digest = Digest(0);
 
 /// Digest of the text block that says this, given as it stands between the quotes.
@@ -106,19 +111,21 @@ pub(crate) fn of_text(canonical: &str) -> Digest {
 }
 
 fn member(digest: Digest, name: &str, value: &RawValue, saved: &mut usize) -> Digest {
+    // A marker moves from request to request and must not change the prefix.
     if name == "cache_control" {
         return digest;
     }
     let text = value.get();
     let value = match text.as_bytes().first() {
         Some(b'[') if name == "content" => of_parts(text, saved),
+        // Order inside counts: the model reads a tool's input as it was written.
         Some(b'{' | b'[') => Digest::of(&without_space(text.as_bytes())),
         Some(b'"') => of_long_plain(text).unwrap_or_else(|| {
             let canonical = canonical(text);
             *saved += text.len() - 2 - canonical.len();
             Digest::of(canonical.as_bytes())
         }),
-        // Not a string: numbers and the like must not look like one.
+        // Tagged, so that the number 1 and the string "1" have different digests.
         _ => Digest::of(text.as_bytes()).then(b'n', START),
     };
     digest
@@ -129,13 +136,16 @@ fn member(digest: Digest, name: &str, value: &RawValue, saved: &mut usize) -> Di
 /// Digest of a long string without any escape: searched and hashed piece by piece, so that memory
 /// is read once and not twice.
 fn of_long_plain(quoted: &str) -> Option<Digest> {
+    /// Bytes of a piece: it stays in the first-level cache between search and hash.
     const PIECE: usize = 32 * 1024;
     let inner = quoted.as_bytes().get(1..quoted.len().checked_sub(1)?)?;
+    // Short strings are in the cache anyway; one pass for each purpose is faster.
     if inner.len() < 4 * PIECE {
         return None;
     }
     let mut hasher = XxHash3_128::new();
     for piece in inner.chunks(PIECE) {
+        // An escape may be one that JSON does not ask for; the slow way looks closer.
         if memchr::memchr(b'\\', piece).is_some() {
             return None;
         }
@@ -156,8 +166,8 @@ fn of_parts(text: &str, saved: &mut usize) -> Digest {
     }
 }
 
-/// What stands between the quotes of a JSON string, escaped only where it must be. Never longer
-/// than what was sent.
+/// The characters between the quotes of a JSON string, escaped only where they must be. Never
+/// longer than they were sent.
 fn canonical(quoted: &str) -> Cow<'_, str> {
     let inner = quoted
         .get(1..quoted.len().saturating_sub(1))
@@ -171,8 +181,8 @@ fn canonical(quoted: &str) -> Cow<'_, str> {
     Cow::Owned(again[1..again.len() - 1].to_owned())
 }
 
-/// Whether there may be an escape that JSON does not ask for. Says yes too often where an escaped
-/// backslash is followed by the wrong letter, which costs time but changes nothing.
+/// True if there may be an escape that JSON does not ask for. Errs on the side of true after an
+/// escaped backslash, which costs time but changes nothing.
 fn is_escaped_too_much(text: &[u8]) -> bool {
     static UNICODE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\\u"));
     static SLASH: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\\/"));

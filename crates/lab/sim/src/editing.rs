@@ -1,7 +1,10 @@
 //! Context editing: the provider clears old tool results or thinking before the model reads.
 //!
 //! The client keeps sending its whole history. Edits work on the items of one request, oldest
-//! first, and report what they took.
+//! first, and report the tokens they took.
+//!
+//! # Not here
+//! The compaction edit: [`crate::compaction`].
 
 use crate::blocks::Kind;
 use crate::digest::Digest;
@@ -12,14 +15,21 @@ use crate::tokens::{Counter, Weight};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Name of the edit that clears tool results, as the wire spells it.
 const CLEAR_TOOL_USES: &str = "clear_tool_uses_20250919";
+/// Name of the edit that clears thinking, as the wire spells it.
 const CLEAR_THINKING: &str = "clear_thinking_20251015";
+/// Name of the edit that compacts at a threshold; handled elsewhere, known here.
 const COMPACT: &str = "compact_20260112";
+/// Input tokens above which tool uses are cleared, unless the edit names another trigger: the
+/// documented default.
 const DEFAULT_TRIGGER: u64 = 100_000;
+/// Newest tool uses that stay, unless the edit names another number: the documented default.
 const DEFAULT_KEEP: u64 = 3;
+/// Text in place of a cleared result; its length is counted, so it must be fixed.
 const PLACEHOLDER: &str = "[cleared]";
 
-/// How much thinking stays.
+/// Amount of thinking that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KeepThinking {
     /// No edit: the model does as it always does.
@@ -30,7 +40,7 @@ enum KeepThinking {
     Turns(u64),
 }
 
-/// What the edits of a request amount to.
+/// Result of the edits of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Edited {
     /// Records for the response; `None` if no edits were asked for.
@@ -40,7 +50,7 @@ pub(crate) struct Edited {
 }
 
 /// Applies the edits. Thinking that the model would strip anyway is stripped here, unless an edit
-/// says what to keep.
+/// names the turns to keep.
 pub(crate) fn apply(
     items: &mut Vec<Item<'_>>,
     context_management: Option<&Value>,
@@ -66,6 +76,7 @@ pub(crate) fn apply(
         crate::prompt::strip_prior_thinking(items);
     }
     let mut edited = Edited {
+        // An empty list tells the client that its edits were seen and not due.
         applied: context_management.map(|_| Vec::new()),
         original_tokens: total(items),
     };
@@ -92,7 +103,7 @@ fn total(items: &[Item<'_>]) -> u64 {
     items.iter().map(|item| item.tokens).sum()
 }
 
-/// What the edits say about thinking.
+/// The edit about thinking among all edits.
 fn thinking_edit(edits: &[Value]) -> Result<KeepThinking, ApiError> {
     let mut found = KeepThinking::Unasked;
     for (at, edit) in edits.iter().enumerate() {
@@ -142,6 +153,7 @@ fn clear_thinking(items: &mut Vec<Item<'_>>, keep: u64) -> Option<Value> {
         .map(|item| item.turn)
         .collect();
     let keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    // Turns, not blocks: a turn's thinking stays or goes as a whole.
     let cleared = turns.len().saturating_sub(keep);
     let gone: BTreeSet<u32> = turns.into_iter().take(cleared).collect();
     let before = total(items);
@@ -203,6 +215,7 @@ fn clear_tool_uses(
         "tool_uses" => tools.len() as u64,
         _ => total(items),
     };
+    // At the limit nothing happens yet: the trigger must be exceeded.
     if size <= limit {
         return Ok(None);
     }
@@ -210,6 +223,7 @@ fn clear_tool_uses(
         .filter(|at| items[*at].kind == Kind::ToolResult && items[*at].level == Level::Messages)
         .filter(|at| {
             let name = items[*at].call.as_deref().and_then(|call| tools.get(call));
+            // A result without a known call cannot be excluded by name.
             name.is_none_or(|name| !excluded.contains(name))
         })
         .collect();
@@ -247,6 +261,7 @@ fn clear_tool_uses(
     for at in &inputs {
         freed += items[*at].tokens.saturating_sub(empty_input);
     }
+    // A small clearing breaks the cache for little; the client set the least it accepts.
     if cleared.is_empty() || at_least.is_some_and(|(_, least)| freed < least) {
         return Ok(None);
     }
@@ -257,7 +272,9 @@ fn clear_tool_uses(
         for at in list {
             let item = &mut items[*at];
             let call = item.call.as_deref().unwrap_or_default();
+            // The call is part of the digest, so that two cleared results are not the same content.
             item.digest = Digest::of(format!("{call}\n{text}").as_bytes());
+            // A result shorter than the placeholder does not grow by being cleared.
             item.tokens = item.tokens.min(tokens);
         }
     }

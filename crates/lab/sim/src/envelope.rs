@@ -2,8 +2,10 @@
 //!
 //! One scan finds the members, the messages and the members of each content block. Strings are not
 //! copied, unless a message's content is a plain string with escapes in it. When the scan fails,
-//! the body is read once more in the slow and talkative way, to say what is wrong and where (see
-//! [`crate::explain`]).
+//! the body is read once more, slowly, to name the fault and its place (see [`crate::explain`]).
+//!
+//! # Not here
+//! The meaning of members: [`crate::request`].
 
 use crate::blocks::{RawObject, Text, text_of};
 use crate::error::ApiError;
@@ -25,8 +27,10 @@ const BETA_FIELDS: [(&str, &[&str]); 3] = [
     ("thread", &["message-threads-2026-08-12"]),
 ];
 
+/// Fields that the version of October 2026 refuses.
 const SAMPLING_FIELDS: [&str; 3] = ["temperature", "top_p", "top_k"];
 
+/// Fields of every version; any other is refused, as at the provider, so that typing errors show.
 const FIELDS: [&str; 22] = [
     "model",
     "max_tokens",
@@ -83,6 +87,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
                 Ok(Content::Text(Cow::Borrowed(text)))
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                // Escaped again, so that lengths are those of canonical JSON.
                 let quoted = serde_json::to_string(text).map_err(E::custom)?;
                 let inner = quoted[1..quoted.len() - 1].to_owned();
                 Ok(Content::Text(Cow::Owned(inner)))
@@ -117,6 +122,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawMessage<'a> {
                         "role" => message.role = Some(map.next_value::<Text<'de>>()?.0),
                         "content" => message.content = Some(map.next_value()?),
                         _ => {
+                            // Unknown members of a message cost nothing and are not refused.
                             map.next_value::<IgnoredAny>()?;
                         }
                     }
@@ -142,6 +148,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
                     messages: None,
                 };
                 while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+                    // Taken apart in the same scan; everything else stays raw until it is needed.
                     if key == "messages" {
                         envelope.messages = Some(map.next_value()?);
                     } else {
@@ -181,6 +188,7 @@ impl<'a> Envelope<'a> {
             let known = match beta {
                 Some((_, headers)) => headers.iter().any(|header| has_beta(header)),
                 None if SAMPLING_FIELDS.contains(&&**name) => version == Version::Classic,
+                // Counting refuses it, as the provider does.
                 None if name == "max_tokens" => purpose == Purpose::Message,
                 None => FIELDS.contains(&&**name),
             };

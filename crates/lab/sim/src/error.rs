@@ -2,6 +2,9 @@
 //!
 //! Clients match on some of these words, so those that have been seen in public are given as they
 //! are; the rest are our own.
+//!
+//! # Not here
+//! The client's reading of them: `dormouse-model`.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -9,32 +12,32 @@ use serde_json::{Map, Value, json};
 /// Kind of an error, with its HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// 400.
+    /// 400: the request is at fault.
     InvalidRequest,
-    /// 401.
+    /// 401: no key, or a wrong one.
     Authentication,
-    /// 402.
+    /// 402: a problem with payment.
     Billing,
-    /// 403.
+    /// 403: the key may not do this.
     Permission,
-    /// 404.
+    /// 404: no such path or model.
     NotFound,
-    /// 409.
+    /// 409: in conflict with another request.
     Conflict,
-    /// 413.
+    /// 413: the body is too large.
     TooLarge,
-    /// 429.
+    /// 429: too much in too short a time.
     RateLimit,
-    /// 500.
+    /// 500: a fault of the provider.
     Api,
-    /// 504.
+    /// 504: the provider gave up.
     Timeout,
-    /// 529.
+    /// 529: no capacity at the moment.
     Overloaded,
 }
 
 impl ErrorKind {
-    /// HTTP status.
+    /// HTTP status of the reply.
     pub const fn status(self) -> u16 {
         match self {
             Self::InvalidRequest => 400,
@@ -51,7 +54,7 @@ impl ErrorKind {
         }
     }
 
-    /// The name on the wire.
+    /// The name of the kind on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Self::InvalidRequest => "invalid_request_error",
@@ -73,9 +76,9 @@ impl ErrorKind {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}: {message}", kind.name())]
 pub struct ApiError {
-    /// Its kind.
+    /// Kind, which decides the status.
     pub kind: ErrorKind,
-    /// Its text.
+    /// Text on which clients may match.
     pub message: String,
     /// Members of `details`; `error_code` above all.
     pub details: Map<String, Value>,
@@ -97,7 +100,7 @@ impl ApiError {
         }
     }
 
-    /// A 400.
+    /// A 400 with only a text.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidRequest, message)
     }
@@ -109,7 +112,7 @@ impl ApiError {
         self
     }
 
-    /// The JSON body.
+    /// The JSON body of the reply.
     pub fn body(&self, request_id: &str) -> Vec<u8> {
         #[derive(Serialize)]
         struct Inner<'a> {
@@ -128,6 +131,7 @@ impl ApiError {
         }
         let inside = !self.at_the_edge;
         let outer = Outer {
+            // Replies of the edge have another shape, which clients must survive.
             r#type: inside.then_some("error"),
             error: Inner {
                 r#type: self.kind.name(),

@@ -1,7 +1,10 @@
-//! Says what is wrong with a body that could not be read.
+//! Names the fault of a body that could not be read.
 //!
 //! The fast reader only knows *that* a body has the wrong shape. Here the body is read again as a
 //! tree, slowly, to name the first place that is wrong. Only bad requests pay for it.
+//!
+//! # Not here
+//! Faults between well-formed parts: [`crate::validate`].
 
 use crate::error::ApiError;
 use serde_json::Value;
@@ -29,6 +32,7 @@ pub(crate) fn body(text: &str, error: &serde_json::Error) -> ApiError {
             return ApiError::invalid(format!("{path}: Input should be an object"));
         }
         match message.get("role") {
+            // A missing role is named by the reader of messages, with its own text.
             None | Some(Value::String(_)) => {}
             Some(_) => {
                 return ApiError::invalid(format!("{path}.role: Input should be a valid string"));
@@ -40,6 +44,7 @@ pub(crate) fn body(text: &str, error: &serde_json::Error) -> ApiError {
             Some(content) => return wrong_content(content, &format!("{path}.content")),
         }
     }
+    // The tree reads well, so the fault is one only the fast reader sees, such as a doubled member.
     ApiError::invalid(format!("The request body cannot be read: {error}"))
 }
 
@@ -52,6 +57,7 @@ fn wrong_content(content: &Value, path: &str) -> ApiError {
     match content {
         Value::Array(blocks) => {
             let at = blocks.iter().position(|block| !block.is_object());
+            // One is wrong, or this would not be called.
             let at = at.unwrap_or_default();
             ApiError::invalid(format!("{path}.{at}: Input should be an object"))
         }

@@ -1,7 +1,10 @@
-//! Bad days on demand.
+//! Faults on demand.
 //!
-//! A fault is written as a name and parameters, in a header or a configuration:
-//! `429; retry-after=3`, `cut; bytes=200`, `slow; ms=50`.
+//! A fault is written as a name and parameters, in a header or a configuration: `429;
+//! retry-after=3`, `cut; bytes=200`, `slow; ms=50`.
+//!
+//! # Not here
+//! The schedule of faults: [`crate::SimConfig`].
 
 use crate::error::{ApiError, ErrorKind};
 use crate::http::{Body, Frame, Piece, SimResponse};
@@ -10,14 +13,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
 
-/// Something that goes wrong.
+/// One way in which a request or its answer goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// An error instead of an answer, by HTTP status; a 429 may say when to come back.
     Status {
         /// HTTP status of the documented list.
         status: u16,
-        /// Seconds for `retry-after`.
+        /// Seconds for the header `retry-after`.
         retry_after: Option<u64>,
     },
     /// The spending limit is reached: a 429 without `retry-after`.
@@ -31,17 +34,17 @@ pub enum Fault {
     },
     /// Nothing comes after so many bytes, and the connection stays open.
     Stall {
-        /// Bytes sent before.
+        /// Good bytes sent before it.
         bytes: usize,
     },
     /// The connection breaks after so many bytes.
     Cut {
-        /// Bytes sent before.
+        /// Good bytes sent before it.
         bytes: usize,
     },
     /// Bytes that mean nothing appear after so many good ones.
     Garbage {
-        /// Bytes sent before.
+        /// Good bytes sent before it.
         bytes: usize,
     },
     /// A pause before every piece.
@@ -51,7 +54,7 @@ pub enum Fault {
     },
     /// An `error` event in the middle of the stream, after so many pieces.
     ErrorEvent {
-        /// Pieces sent before.
+        /// Good pieces sent before it.
         pieces: usize,
     },
     /// The summary of a compaction fails: its content is null.
@@ -67,7 +70,7 @@ pub enum Fault {
      error-event, null-compaction and compaction-unavailable"
 )]
 pub struct FaultParseError {
-    /// What was given.
+    /// The text as it was given.
     pub text: String,
 }
 
@@ -120,6 +123,7 @@ impl FromStr for Fault {
                 status: status
                     .parse()
                     .ok()
+                    // A status the provider never sends would test nothing real.
                     .filter(|status| kind_of(*status).is_some())
                     .ok_or_else(wrong)?,
                 retry_after: get("retry-after"),
@@ -191,6 +195,7 @@ impl Fault {
     /// The error this fault answers with, if it is one that prevents an answer.
     pub(crate) fn refusal(&self) -> Option<ApiError> {
         match self {
+            // This one is refused at the edge and has a body of its own.
             Self::Status { status: 413, .. } => Some(ApiError::too_large()),
             Self::Status {
                 status,
@@ -198,6 +203,8 @@ impl Fault {
             } => {
                 let (kind, text) = kind_of(*status)?;
                 Some(ApiError {
+                    // A 429 without the header means a spending limit to clients, so a plain one
+                    // always has it.
                     retry_after: retry_after.or((*status == 429).then_some(1)),
                     ..ApiError::new(kind, text)
                 })
@@ -216,6 +223,7 @@ impl Fault {
 
     /// Spoils a good response.
     pub(crate) fn spoil(&self, response: &mut SimResponse) {
+        // A body that came whole is cut too: a connection does not care.
         let frames = match &mut response.body {
             Body::Stream(frames) => std::mem::take(frames),
             Body::Whole { after, bytes } => vec![Frame {
@@ -237,6 +245,7 @@ impl Fault {
             Self::Garbage { bytes } => {
                 let (mut head, tail) = first_bytes(frames, *bytes);
                 head.push(now(Piece::Bytes(Bytes::from_static(GARBAGE))));
+                // The good bytes go on: a decoder that resynchronises must be tested too.
                 head.extend(tail);
                 head
             }
@@ -253,13 +262,16 @@ impl Fault {
                 frames.push(now(Piece::Bytes(Bytes::from_static(OVERLOADED_EVENT))));
                 frames
             }
+            // Refusals and compaction faults were handled before there was a body.
             _ => frames,
         };
         response.body = Body::Stream(frames);
     }
 }
 
+/// Bytes that are neither UTF-8 nor events, with line ends that would frame some.
 const GARBAGE: &[u8] = b"\xff\xfe\x00data: {\"type\": \x80\x81\n\nevent\n: \xc3(\n\n";
+/// An `error` event as the provider sends it in the middle of a stream.
 const OVERLOADED_EVENT: &[u8] = b"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\
 \"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
 

@@ -1,7 +1,10 @@
 //! Requests and responses as values.
 //!
 //! Headers are few and looked up rarely, so they are a plain list. A streamed body is a list of
-//! pieces with the pause before each: whoever has a clock plays it, a test just reads it.
+//! pieces with the pause before each: the server plays it in time, a test just reads it.
+//!
+//! # Not here
+//! Sockets: the server (feature `server`).
 
 use crate::simulator::Report;
 use bytes::Bytes;
@@ -10,13 +13,13 @@ use std::borrow::Cow;
 /// A request as it arrived.
 #[derive(Clone, Debug, Default)]
 pub struct SimRequest {
-    /// `GET`, `POST`, …
+    /// HTTP method in capitals, such as `POST`.
     pub method: String,
     /// Path; a query string is ignored.
     pub path: String,
     /// Header names in any case, with their values.
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The body, not decoded.
     pub body: Bytes,
 }
 
@@ -47,6 +50,7 @@ impl SimRequest {
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.headers
+            // Replaced, so that a test can override a default header.
             .retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -75,8 +79,9 @@ impl SimRequest {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Whether a beta header names this feature, alone or in a list.
+    /// True if a beta header names this feature, alone or in a list.
     pub(crate) fn has_beta(&self, name: &str) -> bool {
+        // Clients send one header with a list, several headers, or both.
         self.values("anthropic-beta")
             .flat_map(|value| value.split(','))
             .any(|beta| beta.trim() == name)
@@ -88,6 +93,7 @@ impl SimRequest {
             .path
             .split_once('?')
             .map_or(self.path.as_str(), |(path, _)| path);
+        // Clients that join paths carelessly end in a slash; the root is one.
         if path.len() > 1 {
             path.trim_end_matches('/')
         } else {
@@ -95,7 +101,7 @@ impl SimRequest {
         }
     }
 
-    /// Who is asking: the key wins over the bearer token, as it does at the provider.
+    /// The account that asks: the key wins over the bearer token, as it does at the provider.
     pub(crate) fn account(&self) -> Option<&str> {
         let bearer = || {
             let value = self.header("authorization")?;
@@ -109,16 +115,16 @@ impl SimRequest {
     }
 }
 
-/// A response.
+/// A response, whole or as a timed stream.
 #[derive(Clone, Debug)]
 pub struct SimResponse {
-    /// HTTP status.
+    /// HTTP status of the reply.
     pub status: u16,
     /// Header names in lower case, with their values.
     pub headers: Vec<(Cow<'static, str>, String)>,
-    /// The body.
+    /// The body, whole or in pieces.
     pub body: Body,
-    /// What was counted and billed, where the request got that far.
+    /// Counts and bill, if the request got that far.
     pub report: Option<Box<Report>>,
 }
 
@@ -129,10 +135,10 @@ pub enum Body {
     Whole {
         /// Pause before the first byte.
         after: u64,
-        /// The bytes.
+        /// All bytes of the body.
         bytes: Bytes,
     },
-    /// Piece by piece.
+    /// Pieces with their pauses, in order.
     Stream(Vec<Frame>),
 }
 
@@ -141,16 +147,16 @@ pub enum Body {
 pub struct Frame {
     /// Pause before it, in milliseconds.
     pub after: u64,
-    /// What happens then.
+    /// The step that follows the pause.
     pub piece: Piece,
 }
 
-/// What one step of a stream does.
+/// One step of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Sends bytes.
+    /// Sends these bytes at once.
     Bytes(Bytes),
-    /// Breaks the connection.
+    /// Breaks the connection without an end.
     Cut,
     /// Sends nothing more, and does not end.
     Stall,
@@ -198,6 +204,7 @@ impl SimResponse {
                 for frame in frames {
                     match &frame.piece {
                         Piece::Bytes(bytes) => all.extend_from_slice(bytes),
+                        // Nothing behind either reaches a client.
                         Piece::Cut | Piece::Stall => break,
                     }
                 }

@@ -1,7 +1,10 @@
-//! What besides content decides whether a prefix is the same: the keyed parameters, by level.
+//! Parameters that decide, besides content, whether a prefix is the same: the keys, by level.
 //!
-//! A parameter of a level spoils everything from that level on: what stands in the key of the
+//! A parameter of a level invalidates everything from that level on: a change in the key of the
 //! system level leaves the tools readable.
+//!
+//! # Not here
+//! The chain itself: [`crate::prompt`].
 
 use crate::digest::Digest;
 use crate::request::{Request, Thinking, ToolChoice};
@@ -36,12 +39,12 @@ pub(crate) fn effort<'a>(request: &'a Request<'_>, model: &ModelInfo) -> &'a str
     request.effort.as_deref().unwrap_or(default)
 }
 
-/// Whether a model thinks when nothing is said: those that have an effort to default to do.
+/// True if a model thinks when the request does not say: one with a default effort does.
 pub(crate) fn thinks_by_default(model: &ModelInfo) -> bool {
     model.default_effort.is_some() || model.id.starts_with("claude-mythos-5")
 }
 
-/// Whether this request makes the model think.
+/// True if this request makes the model think.
 pub(crate) fn thinks(request: &Request<'_>, model: &ModelInfo) -> bool {
     match request.thinking {
         Thinking::Unset => thinks_by_default(model),
@@ -55,6 +58,7 @@ fn thinking(request: &Request<'_>, model: &ModelInfo) -> String {
         Thinking::Enabled { budget } => format!("enabled {budget}"),
         Thinking::BetweenTools => "between_tools".to_owned(),
         Thinking::Adaptive => "adaptive".to_owned(),
+        // Saying the default aloud must hit the same entry as saying nothing.
         Thinking::Unset if thinks_by_default(model) => "adaptive".to_owned(),
         Thinking::Unset | Thinking::Disabled => "disabled".to_owned(),
     }
@@ -68,13 +72,17 @@ impl Keys {
         parameters_first: bool,
     ) -> Self {
         let sampling = format!("{}\n{}", thinking(request, model), effort(request, model));
+        // Some accounts render these parameters before the tools, and lose that level with them
+        // too.
         let early = if parameters_first { &*sampling } else { "" };
+        // Caches are not shared between organisations, workspaces or models.
         let tools = format!(
             "{}\n{}\n{}\n{early}",
             account.organisation, account.workspace, model.id
         );
         let cites = request.blocks().any(|(_, block)| block.has_citations);
         let system = format!("{}\n{cites}", request.fast);
+        // A first image anywhere invalidates the messages, by the provider's rules.
         let images = request.blocks().any(|(_, block)| block.has_image);
         let choice = match &request.tool_choice {
             ToolChoice::Auto => "auto",

@@ -1,23 +1,4 @@
-//! A provider simulator exact enough to study money.
-//!
-//! # Model
-//! [`Simulator::handle`] takes one HTTP request as a value and the time, and returns one response
-//! as a value: a body, or a list of timed pieces of a stream. It has three steps: *read* (parse,
-//! validate, count and hash; needs no state and is the dear part), *settle* (cache, limits, script;
-//! needs the state and is short) and *write* (the bytes of the answer; no state again). The server
-//! holds its lock only for the second.
-//!
-//! # Responsibilities
-//! - Two faces: Anthropic messages (with caching, editing, compaction, bound thinking) and
-//!   OpenAI chat completions (with automatic prefix caching).
-//! - What a request costs, to the token: the cache of the simulator is written from the provider's
-//!   rules alone and shares no code with the engine's ledger. Each is the other's test.
-//! - The provider's error texts, limits and bad days.
-//!
-//! # Not here
-//! - No clock: `now` is an argument. No sockets either, except in the server (feature `server`).
-//! - No real tokenizer: bytes per token come from the model table.
-//! - No persistence: a simulator forgets when it is dropped.
+#![doc = include_str!("../README.md")]
 
 mod answer;
 mod binding;

@@ -1,4 +1,7 @@
 //! Rate limits: buckets that refill evenly over a minute of the caller's time.
+//!
+//! # Not here
+//! The figures: [`crate::Limits`].
 
 use crate::config::Limits;
 use crate::digest::Digest;
@@ -8,6 +11,7 @@ use dormouse_core::units::Millis;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+/// Milliseconds of a minute, the period of every limit.
 const MINUTE: u64 = 60_000;
 
 /// One bucket; its level is kept in sixty-thousandths, which refill one `limit` per millisecond.
@@ -31,6 +35,7 @@ impl Bucket {
         let full = self.limit.saturating_mul(MINUTE);
         let gained = now.since(self.at).saturating_mul(self.limit);
         self.level = self.level.saturating_add(gained).min(full);
+        // Never back: a clock set back must not refill the same minute twice.
         self.at = self.at.max(now);
     }
 
@@ -41,6 +46,7 @@ impl Bucket {
     /// Milliseconds until `amount` is there; a full minute if it never is.
     fn wait(&self, amount: u64) -> Option<u64> {
         let missing = amount.saturating_mul(MINUTE).saturating_sub(self.level);
+        // More than a full bucket never fits; a minute is the longest useful wait.
         (missing > 0).then(|| missing.div_ceil(self.limit.max(1)).min(MINUTE))
     }
 
@@ -55,7 +61,7 @@ impl Bucket {
     }
 }
 
-/// What is limited.
+/// Quantity that an account is limited in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Requests,
@@ -113,7 +119,7 @@ impl LimitStore {
         }
     }
 
-    /// Takes all amounts, or none and says which limit is in the way.
+    /// Takes all amounts, or none and names the limit in the way.
     pub(crate) fn take(
         &mut self,
         account: Digest,
@@ -134,14 +140,16 @@ impl LimitStore {
                 return Err(refusal(*kind, limit, wait, names));
             }
         }
+        // Only after all checks: a request that is refused must not cost anything.
         for (kind, amount) in amounts {
             self.charge(account, *kind, *amount);
         }
         Ok(())
     }
 
-    /// Takes what has been used already, even if that empties the bucket.
+    /// Takes an amount that has been used already, even if that empties the bucket.
     pub(crate) fn charge(&mut self, account: Digest, kind: Kind, amount: u64) {
+        // Without a limit there is no bucket, and nothing to charge.
         if let Some(bucket) = self.buckets.get_mut(&(account, kind)) {
             bucket.take(amount);
         }
@@ -173,6 +181,7 @@ fn refusal(kind: Kind, limit: u64, wait: u64, names: Names<'_>) -> ApiError {
         names.model
     );
     ApiError {
+        // Rounded up: a client that waits exactly as long must succeed.
         retry_after: Some(wait.div_ceil(1_000)),
         ..ApiError::new(ErrorKind::RateLimit, message)
     }

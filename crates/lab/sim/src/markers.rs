@@ -1,9 +1,13 @@
-//! Cache markers of a request: how many, in which order, and where the automatic one goes.
+//! Cache markers of a request: number, order, and position of the automatic one.
+//!
+//! # Not here
+//! Reading a marker: [`crate::blocks::Ttl`].
 
 use crate::blocks::Ttl;
 use crate::error::ApiError;
 use crate::prompt::Item;
 
+/// Markers of one request, by the provider's rule.
 const MOST_MARKERS: usize = 4;
 
 /// Checks the markers and places the automatic one, if asked for.
@@ -19,6 +23,8 @@ pub(crate) fn settle(items: &mut [Item<'_>], auto: Option<Ttl>) -> Result<(), Ap
     for item in items.iter() {
         match item.marker {
             Some(Ttl::FiveMinutes) => short_seen = true,
+            // A longer lifetime after a shorter one is refused by the provider, and billed by
+            // position.
             Some(Ttl::OneHour) if short_seen => {
                 return Err(ApiError::ttl_order(&item.place.to_string()));
             }
@@ -29,16 +35,19 @@ pub(crate) fn settle(items: &mut [Item<'_>], auto: Option<Ttl>) -> Result<(), Ap
 }
 
 fn place_automatic(items: &mut [Item<'_>], ttl: Ttl, explicit: usize) -> Result<(), ApiError> {
+    // Thinking and empty texts take no marker; the provider looks further back.
     let Some(last) = items.iter_mut().rev().find(|item| item.kind.takes_marker()) else {
         return Ok(());
     };
     match last.marker {
+        // The block is marked already; a second marker would count twice.
         Some(own) if own == ttl => Ok(()),
         Some(_) => Err(ApiError::invalid(format!(
             "cache_control.ttl: the ttl differs from that of the cache_control at {}, the last \
              block that can be cached",
             last.place
         ))),
+        // The automatic marker counts among the four.
         None if explicit >= MOST_MARKERS => Err(ApiError::too_many_markers(explicit + 1)),
         None => {
             last.marker = Some(ttl);

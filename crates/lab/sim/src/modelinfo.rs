@@ -1,12 +1,16 @@
 //! The models endpoints.
+//!
+//! # Not here
+//! The table itself: `dormouse_core::models`.
 
 use crate::validate;
 use dormouse_core::models::{ModelInfo, ModelTable, Tokenizer};
 use serde_json::{Value, json};
 
+/// Models of one page unless the query names another number, as at the provider.
 const PAGE: usize = 20;
 
-/// One model.
+/// One model in the provider's shape.
 pub(crate) fn one(model: &ModelInfo) -> Value {
     let line = ["haiku", "sonnet", "opus", "fable", "mythos"]
         .into_iter()
@@ -71,6 +75,7 @@ pub(crate) fn list(table: &ModelTable, query: &str) -> Value {
         pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
     };
     let mut models: Vec<&ModelInfo> = table.iter().filter(|model| !model.retired).collect();
+    // The table lists oldest first; the provider newest first.
     models.reverse();
     let index = |id: &str| models.iter().position(|model| model.id == id);
     let start = parameter("after_id").and_then(index).map_or(0, |at| at + 1);
@@ -80,6 +85,7 @@ pub(crate) fn list(table: &ModelTable, query: &str) -> Value {
     let limit = parameter("limit")
         .and_then(|limit| limit.parse().ok())
         .unwrap_or(PAGE);
+    // Ids in the wrong order give an empty page, not a panic.
     let range = models.get(start..end.max(start)).unwrap_or_default();
     let page = &range[..range.len().min(limit)];
     json!({

@@ -3,6 +3,9 @@
 //! Model: a prompt is one run of bytes (tools, then messages). It is cut into steps of 128 tokens;
 //! each step's digest stands for everything up to it. A later prompt reads as many leading steps as
 //! are still warm, once it is long enough. Nothing is marked and writing costs nothing.
+//!
+//! # Not here
+//! The bytes of the answer: [`crate::openai_write`].
 
 use crate::answer::{Answer, AnswerBlock};
 use crate::config::SimConfig;
@@ -21,6 +24,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+/// Milliseconds of a day, the long retention a request may ask for.
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// A chat to be answered.
@@ -40,7 +44,7 @@ pub(crate) struct ChatJob {
     step_tokens: u64,
 }
 
-/// An answered chat.
+/// A chat with its answer, ready to be written.
 #[derive(Debug)]
 pub(crate) struct SettledChat {
     pub(crate) job: ChatJob,
@@ -53,7 +57,7 @@ pub(crate) struct SettledChat {
     pub(crate) cut: bool,
 }
 
-/// Steps that are warm, and until when.
+/// Steps that are warm, each with the time it stays so.
 #[derive(Debug, Default)]
 pub(crate) struct ChatCache {
     warm: HashMap<Digest, Millis>,
@@ -114,11 +118,13 @@ fn chat(rules: &Rules, http: &SimRequest) -> Result<ChatJob, ApiError> {
     let asked = ["max_completion_tokens", "max_tokens"]
         .iter()
         .find_map(|name| body[*name].as_u64());
+    // At least one token of answer must fit, also where none was asked for.
     let over = prompt_tokens.saturating_add(asked.unwrap_or(1).max(1)) > window;
     if over {
         return Err(too_long(prompt_tokens, asked, window));
     }
     let step_tokens = options.cache_step.max(1);
+    // Shorter prompts are never cached, as documented.
     let steps = if prompt_tokens >= options.cache_minimum {
         steps(http, model, &bytes, (prompt_tokens, step_tokens), &counter)
     } else {
@@ -165,7 +171,7 @@ fn chat(rules: &Rules, http: &SimRequest) -> Result<ChatJob, ApiError> {
     })
 }
 
-/// What users and assistants said, and the text that ends it, if a user said that.
+/// Texts of users and assistants, and the last one if it is the user's.
 fn talk(messages: &[Value]) -> (Vec<Cow<'_, str>>, Option<&str>) {
     let talks = |message: &&Value| message["role"] == "user" || message["role"] == "assistant";
     let mut texts: Vec<&str> = messages.iter().filter(talks).flat_map(texts).collect();
@@ -205,6 +211,7 @@ fn check_messages(messages: &[Value]) -> Result<(), ApiError> {
                 };
                 open.remove(found);
             }
+            // Only when every call is answered may another message follow.
             "system" | "developer" | "user" | "assistant" if open.is_empty() => {
                 let calls = message["tool_calls"].as_array().map(Vec::as_slice);
                 let calls = calls.unwrap_or_default().iter();
@@ -258,6 +265,7 @@ fn steps(
     let mut digest = Digest::of(format!("{}\n{model}", account.organisation).as_bytes());
     let count = usize::try_from(prompt_tokens / step_tokens).unwrap_or(0);
     let per_step = counter.text_bytes_in(step_tokens).max(1);
+    // A step that is not full is not cached, so the end of a prompt never hits.
     let chunks = bytes.chunks_exact(per_step).take(count);
     chunks
         .map(|chunk| {
@@ -302,9 +310,11 @@ impl ChatCache {
         for step in &job.steps {
             let until = Millis(now.0.saturating_add(keep));
             let entry = self.warm.entry(*step).or_insert(until);
+            // A request with the short retention must not shorten the long one.
             *entry = (*entry).max(until);
         }
         self.chats += 1;
+        // A sweep now and then bounds the memory; the figure does not matter.
         if self.chats.is_multiple_of(1_024) {
             self.warm.retain(|_, until| now < *until);
         }
@@ -346,6 +356,7 @@ impl SettledChat {
             AnswerBlock::Tool { tool, input, id } if !self.cut => {
                 let arguments = input.to_string();
                 let tokens = self.job.counter.block(Weight::json(arguments.len()));
+                // Said whole or not at all: half of the arguments would be no JSON.
                 if tokens > left {
                     self.cut = true;
                     return;
@@ -359,7 +370,7 @@ impl SettledChat {
                 let id = id.unwrap_or_else(made);
                 self.calls.push((id, tool, arguments));
             }
-            // This face has no place for reasoning or for blocks of another face.
+            // This face has no place for reasoning or for blocks of the other one.
             _ => {}
         }
     }

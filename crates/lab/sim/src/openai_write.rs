@@ -1,4 +1,7 @@
 //! The bytes of chat completions, whole and streamed.
+//!
+//! # Not here
+//! Reading and settling a chat: [`crate::openai`].
 
 use crate::error::ApiError;
 use crate::http::{Body, Frame, Piece, SimResponse};
@@ -30,6 +33,7 @@ pub(crate) fn response(rules: &Rules, chat: &SettledChat, now: Millis) -> SimRes
     }
     let calls: Vec<Value> = chat.calls.iter().map(call).collect();
     let mut message = json!({"role": "assistant", "content": chat.text, "refusal": null});
+    // An empty list would be refused when the client sends the message back.
     if !calls.is_empty() {
         message["tool_calls"] = Value::Array(calls);
     }
@@ -70,6 +74,7 @@ fn finish_reason(chat: &SettledChat) -> &'static str {
 
 fn usage(chat: &SettledChat) -> Value {
     let mut usage = TokenUsage {
+        // Bounded by the prompt, so that the subtraction can never wrap.
         input: Tokens(chat.job.prompt_tokens - chat.cached_tokens.min(chat.job.prompt_tokens)),
         cache_read: Tokens(chat.cached_tokens.min(chat.job.prompt_tokens)),
         output: Tokens(chat.output_tokens),
@@ -99,6 +104,7 @@ fn frames(rules: &Rules, chat: &SettledChat, created: i64) -> Vec<Frame> {
             "usage": usage,
         })
     };
+    // `usage` is null in every chunk but the last, as OpenAI sends it.
     let delta = |delta: Value| {
         let choice = json!([{"index": 0, "delta": delta, "finish_reason": null}]);
         chunk(choice, Value::Null)
@@ -122,6 +128,7 @@ fn frames(rules: &Rules, chat: &SettledChat, created: i64) -> Vec<Frame> {
     }
     let last = json!([{"index": 0, "delta": {}, "finish_reason": finish_reason(chat)}]);
     chunks.push(chunk(last, Value::Null));
+    // In a chunk of its own without choices, and only on demand, as OpenAI sends it.
     if chat.job.include_usage {
         chunks.push(chunk(json!([]), usage(chat)));
     }

@@ -1,8 +1,11 @@
-//! The built-in persona: does some work with the tools it is offered, then says so. Where the user
+//! The built-in persona: does some work with the tools it is offered, then says so. If the user
 //! asks for a summary or for notes, it writes them (see [`crate::scribe`]).
 //!
 //! It is a function of the seed and the prompt. The same conversation gets the same answer on every
 //! machine, and a conversation that went on gets a different one.
+//!
+//! # Not here
+//! Scripted answers ([`crate::answer`]) and the wire ([`crate::spoken`]).
 
 use crate::answer::AnswerBlock;
 use crate::config::AnswerConfig;
@@ -14,8 +17,11 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
+/// Tool calls of a turn before the persona ends it: enough for a loop, few enough to end.
 const TOOL_ROUNDS: u64 = 3;
+/// Characters of a text: two or three lines, as agents write between calls.
 const TEXT_CHARS: usize = 160;
+/// Characters of thinking: longer than the text, as with the models.
 const THINKING_CHARS: usize = 240;
 
 /// A tool the persona may call.
@@ -26,7 +32,7 @@ pub(crate) struct Offer {
     pub(crate) definition: Bytes,
 }
 
-/// What the persona knows of a request.
+/// Facts of a request that the persona acts on.
 #[derive(Clone, Debug)]
 pub(crate) struct Scene {
     pub(crate) offers: Vec<Offer>,
@@ -34,17 +40,17 @@ pub(crate) struct Scene {
     /// Tool results since the user last said something.
     pub(crate) rounds: u64,
     pub(crate) thinks: bool,
-    /// The whole prompt.
+    /// Digest of the whole prompt.
     pub(crate) prompt: Digest,
-    /// What the user wants written, and has to get instead of work.
+    /// Text the user ordered, which takes the place of work.
     pub(crate) written: Option<String>,
 }
 
 impl Scene {
-    /// Writes what the user's last text orders, from what was said before it. Both are asked for
-    /// only when they are needed: there is seldom an order, and a conversation may be long.
+    /// Writes the text that the user's last words order, from the conversation before them. Both
+    /// are asked for only when they are needed: an order is rare, and a conversation may be long.
     ///
-    /// A request that forces a tool gets a call, whatever its text says.
+    /// A request that forces a tool gets a call in any case.
     pub(crate) fn with_order<'a>(
         self,
         seed: u64,
@@ -52,6 +58,7 @@ impl Scene {
         last_words: Option<&str>,
         said: impl FnOnce() -> Vec<Cow<'a, str>>,
     ) -> Self {
+        // A forced tool must be called, or the client would wait for it.
         let forced = matches!(self.choice, ToolChoice::Any | ToolChoice::Tool(_));
         let order = last_words.filter(|_| !forced).and_then(Order::read);
         let written = order.map(|order| {
@@ -62,7 +69,7 @@ impl Scene {
     }
 }
 
-/// Speaks.
+/// Blocks of the persona's answer to a scene.
 pub(crate) fn answer(seed: u64, scene: &Scene, config: &AnswerConfig) -> Vec<AnswerBlock> {
     let mut dice = Dice::new(seed, scene.prompt, b'p');
     let mut blocks = Vec::new();
@@ -70,6 +77,7 @@ pub(crate) fn answer(seed: u64, scene: &Scene, config: &AnswerConfig) -> Vec<Ans
         let chars = config.thinking_chars.unwrap_or(THINKING_CHARS);
         blocks.push(AnswerBlock::thinking(&dice.prose(chars)));
     }
+    // Nothing beside it: clients parse the whole text.
     if let Some(written) = &scene.written {
         blocks.push(AnswerBlock::text(written));
         return blocks;
@@ -80,6 +88,7 @@ pub(crate) fn answer(seed: u64, scene: &Scene, config: &AnswerConfig) -> Vec<Ans
     };
     match choose(&mut dice, scene, config) {
         Some(offer) => {
+            // Not with a forced choice: there the model speaks no text before its call.
             if dice.roll(2) == 0 && scene.choice == ToolChoice::Auto {
                 blocks.push(text(&mut dice));
             }
@@ -105,11 +114,13 @@ fn choose<'a>(dice: &mut Dice, scene: &'a Scene, config: &AnswerConfig) -> Optio
 /// An input that fits the tool's schema, as far as its required members go.
 fn input_for(dice: &mut Dice, definition: &[u8]) -> Value {
     let definition: Value = serde_json::from_slice(definition).unwrap_or_default();
+    // The two faces name it differently.
     let schema = if definition["input_schema"].is_object() {
         &definition["input_schema"]
     } else {
         &definition["function"]["parameters"]
     };
+    // A provider's own tool has no schema; most of them run commands.
     if !schema.is_object() {
         return json!({"command": "ls -la"});
     }
@@ -131,14 +142,16 @@ fn object_for(dice: &mut Dice, schema: &Value, depth: usize) -> Value {
 }
 
 fn value_for(dice: &mut Dice, name: &str, schema: &Value, depth: usize) -> Value {
+    // Any other value would be refused by the tool.
     if let Some(choices) = schema["enum"].as_array().filter(|list| !list.is_empty()) {
         return choices[dice.roll(choices.len())].clone();
     }
     match schema["type"].as_str() {
         Some("integer" | "number") => json!(1 + dice.roll(100)),
         Some("boolean") => json!(dice.roll(2) == 0),
+        // Empty is valid for every kind of item.
         Some("array") => json!([]),
-        // Schemas may refer to themselves; nobody needs more than a few levels.
+        // Schemas may refer to themselves; a few levels are enough for any tool.
         Some("object") if depth < 4 => object_for(dice, schema, depth + 1),
         Some("object") => json!({}),
         _ if name.contains("path") || name.contains("file") => {

@@ -6,6 +6,9 @@
 //!
 //! Tools that are deferred are not there; the web tools stand with the system prompt, since
 //! switching them leaves the tools' cache alone.
+//!
+//! # Not here
+//! Lookups and billing: [`crate::cache`].
 
 use crate::blocks::{Kind, Place, Ttl};
 use crate::digest::Digest;
@@ -36,11 +39,17 @@ pub(crate) struct Item<'a> {
     pub(crate) signature: Option<Cow<'a, str>>,
 }
 
+/// Tag of a user's block in the chain; with another tag the same bytes are another prefix.
 pub(crate) const USER: u8 = b'u';
+/// Tag of an assistant's block in the chain.
 pub(crate) const ASSISTANT: u8 = b'a';
+/// Tag of a system message between turns.
 const MIDDLE_SYSTEM: u8 = b'm';
+/// Tag of the system prompt.
 const SYSTEM: u8 = b's';
+/// Tag of a tool definition.
 const TOOL: u8 = b't';
+/// Tag of a level's key, mixed in where the level begins.
 const LEVEL: u8 = b'=';
 
 /// All items of a request, as sent.
@@ -51,6 +60,7 @@ pub(crate) fn items<'a>(
 ) -> Vec<Item<'a>> {
     let blocks: usize = request.messages.iter().map(|each| each.content.len()).sum();
     let mut items = Vec::with_capacity(request.tools.len() + request.system.len() + blocks);
+    // Two passes, because web tools are rendered behind all others.
     for web in [false, true] {
         for (at, tool) in request.tools.iter().enumerate() {
             if tool.deferred || tool.web != web {
@@ -63,6 +73,7 @@ pub(crate) fn items<'a>(
             });
         }
     }
+    // The hidden prompt for tools stands before them all, so the first one carries it.
     if let Some(first) = items.first_mut() {
         first.tokens += hidden_tool_tokens;
     }
@@ -76,6 +87,7 @@ pub(crate) fn items<'a>(
             Role::Assistant => ASSISTANT,
             Role::System => MIDDLE_SYSTEM,
         };
+        // Results belong to the turn that called for them.
         let own_words = message.role == Role::User
             && message
                 .content
@@ -136,11 +148,11 @@ pub(crate) struct Position {
     pub(crate) place: Place,
 }
 
-/// A rendered prompt.
+/// A rendered prompt, ready for the cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
     pub(crate) positions: Vec<Position>,
-    /// The whole prompt.
+    /// Tokens of the whole prompt.
     pub(crate) tokens: u64,
     /// The chain at the end of the tools, even if there are none.
     pub(crate) tools_end: Digest,
@@ -156,6 +168,7 @@ pub(crate) fn chain(items: &[Item<'_>], keys: &Keys) -> Prompt {
     let mut tokens = 0;
     let mut positions = Vec::with_capacity(items.len());
     let mut enter = |digest: &mut Digest, from: &mut Level, to: Level| {
+        // Also when a level is empty: its key must still be part of the chain.
         if *from < Level::System && to >= Level::System {
             tools_end = *digest;
             *digest = digest.then(LEVEL, keys.system);
@@ -179,6 +192,7 @@ pub(crate) fn chain(items: &[Item<'_>], keys: &Keys) -> Prompt {
             place: item.place,
         });
     }
+    // Also without messages: the ends of tools and system are compared by diagnostics.
     enter(&mut digest, &mut level, Level::Messages);
     Prompt {
         positions,
@@ -191,5 +205,6 @@ pub(crate) fn chain(items: &[Item<'_>], keys: &Keys) -> Prompt {
 /// Takes out the thinking of earlier turns, as some models do.
 pub(crate) fn strip_prior_thinking(items: &mut Vec<Item<'_>>) {
     let last = items.last().map_or(0, |item| item.turn);
+    // The current turn keeps its thinking: its calls refer to it.
     items.retain(|item| item.kind != Kind::Thinking || item.turn == last);
 }

@@ -24,14 +24,14 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What never changes while a simulator runs.
+/// Rules of a simulator that never change while it runs.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) config: SimConfig,
     pub(crate) table: ModelTable,
 }
 
-/// What a request turned out to be.
+/// Kind of a request, with everything needed to answer it.
 #[derive(Debug)]
 pub(crate) enum Job {
     Message(Box<MessageJob>),
@@ -50,7 +50,7 @@ pub(crate) enum Face {
     OpenAi,
 }
 
-/// A request that was read, or why it could not be.
+/// A request that was read, or the error that refuses it.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) face: Face,
@@ -68,7 +68,7 @@ pub(crate) struct MessageJob {
     pub(crate) family: String,
     pub(crate) prices: Option<Prices>,
     pub(crate) service: Service,
-    /// What the price is multiplied by, in tenths.
+    /// Factor of the price, in tenths.
     pub(crate) price_tenths: i128,
     pub(crate) minimum: u64,
     /// Tokens the window has left for the answer.
@@ -101,7 +101,7 @@ pub(crate) struct CountJob {
 }
 
 impl Rules {
-    /// Reads a request.
+    /// Reads a request of either face.
     pub(crate) fn read(&self, request: &SimRequest) -> Reading {
         let face = face(request);
         let fault = request.header("x-sim-fault").map(str::parse::<Fault>);
@@ -126,6 +126,7 @@ impl Rules {
         if request.method == "HEAD" {
             return Ok(Job::Head);
         }
+        // Before anything is parsed, as the provider's edge does.
         if request.body.len() > self.config.max_body_bytes {
             return Err(ApiError::too_large());
         }
@@ -133,6 +134,7 @@ impl Rules {
         if face == Face::OpenAi {
             return openai::read(self, request, route);
         }
+        // Tests of clients without a key can switch this off.
         if self.config.switches.require_auth && request.account().is_none() {
             return Err(ApiError::new(
                 ErrorKind::Authentication,
@@ -184,6 +186,7 @@ impl Rules {
             .and_then(|text| text.parse().ok());
         let counter = Counter::new(model, &self.config.tokenizer, permille);
         let request = Request::read(envelope, purpose, &counter)?;
+        // No face of this simulator keeps threads; clients must fall back.
         if request.thread.is_some() {
             return Err(validate::thread(self.config.switches.threads));
         }
@@ -192,6 +195,7 @@ impl Rules {
         let account = Account::of(http);
         let mut items = self.items(&request, model, &counter);
         let signed = http.has_beta("compact-2026-09-04");
+        // Before binding: thinking in front of the cut is not read and need not fit.
         let seal = compaction::cut(&mut items, &request, signed)?;
         if purpose == Purpose::Message {
             compaction::check_request(&request, &items)?;
@@ -205,6 +209,7 @@ impl Rules {
             model.strips_prior_thinking,
             &counter,
         )?;
+        // After editing: the automatic marker goes on the last block that is left.
         markers::settle(&mut items, request.auto_marker)?;
         let keys = Keys::of(
             &request,
@@ -213,6 +218,7 @@ impl Rules {
             self.config.switches.parameters_first,
         );
         let prompt = prompt::chain(&items, &keys);
+        // Counting ends here: it needs neither room nor an answer.
         if purpose == Purpose::Count {
             return Ok(Job::Count(CountJob {
                 model: Arc::from(model.id.as_str()),
@@ -230,6 +236,7 @@ impl Rules {
                 Compacted::new(&threshold, &summary, &mut items, &keys, &counter)
             });
         if let Some(compacted) = &compacted {
+            // The summary is shorter than the conversation, so the answer may be longer.
             room = room + prompt.tokens - compacted.prompt.tokens;
         }
         Ok(Job::Message(Box::new(MessageJob {
@@ -277,6 +284,7 @@ impl Rules {
         let may_drop = http.has_beta("thinking-binding-controls-2026-08-01");
         match self.config.switches.thinking_binding {
             BindingMode::Off => OnMismatch::Ignore,
+            // Without the beta header the member has no effect, as at the provider.
             BindingMode::Enforce if request.drop_moved_thinking && may_drop => OnMismatch::Drop,
             BindingMode::Enforce => OnMismatch::Refuse,
         }
@@ -302,7 +310,7 @@ impl Rules {
         )
     }
 
-    /// What the window leaves for the answer, or the error that it leaves nothing.
+    /// Tokens the window leaves for the answer, or the error that it leaves none.
     fn room(
         &self,
         request: &Request<'_>,
@@ -314,6 +322,7 @@ impl Rules {
             return Err(ApiError::prompt_too_long(prompt.tokens, window));
         }
         let fits = prompt.tokens.saturating_add(request.max_tokens) <= window;
+        // Only old models refuse here; newer ones cut the answer off when the window is full.
         if model.retired && !fits {
             return Err(ApiError::over_context_limit(
                 prompt.tokens,
@@ -336,11 +345,13 @@ impl Rules {
             let mut kinds = message.content.iter().map(|block| block.kind);
             message.role == Role::User && kinds.any(|kind| kind != Kind::ToolResult)
         });
+        // A turn begins with the user's own words; results alone continue it.
         let since = &request.messages[own_words.map_or(0, |at| at + 1)..];
         let answers = since.iter().filter(|message| message.role == Role::User);
         let offers = request
             .tools
             .iter()
+            // The provider runs web tools itself; a toolset has no name to call.
             .filter(|tool| !tool.web && !tool.name.is_empty())
             .map(|tool| Offer {
                 name: tool.name.clone().into_owned(),
@@ -381,6 +392,7 @@ fn face(request: &SimRequest) -> Face {
         request.header("anthropic-version").is_some() || request.header("x-api-key").is_some();
     match route {
         "/v1/chat/completions" => Face::OpenAi,
+        // Both faces have this path; only headers tell the clients apart.
         _ if route.starts_with("/v1/models") && !anthropic => Face::OpenAi,
         _ => Face::Anthropic,
     }
@@ -400,6 +412,7 @@ fn version(request: &SimRequest) -> Result<Version, ApiError> {
 /// The text that ends the conversation, if a user said it and it may order something.
 fn last_words<'a, 'b>(request: &'b Request<'a>) -> Option<(Place, &'b Block<'a>)> {
     let mut messages = request.messages.iter().enumerate().rev();
+    // System messages in between are the host's, not the user's order.
     let (at, last) = messages.find(|(_, message)| message.role != Role::System)?;
     let mut blocks = last.content.iter().enumerate().rev();
     let (index, block) = blocks.find(|(_, block)| block.kind == Kind::Text)?;
@@ -411,7 +424,7 @@ fn last_words<'a, 'b>(request: &'b Request<'a>) -> Option<(Place, &'b Block<'a>)
     may.then_some((place, block))
 }
 
-/// What users and assistants said, as far as the model gets to read it, but for one block.
+/// Texts of users and assistants, as far as the model gets to read them, but for one block.
 fn said<'a>(
     request: &'a Request<'_>,
     items: &[Item<'_>],

@@ -1,6 +1,6 @@
 //! A messages request, taken apart: roles, blocks, tools and options, each of the right type.
 //!
-//! How the parts go together is checked later (see [`crate::validate`]).
+//! Rules between the parts are checked later (see [`crate::validate`]).
 
 use crate::blocks::{Block, Place, RawObject, Ttl};
 use crate::envelope::{Content, Envelope, RawMessage};
@@ -18,14 +18,14 @@ pub(crate) enum Version {
     October2026,
 }
 
-/// What a request is for.
+/// Purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Message,
     Count,
 }
 
-/// Who speaks.
+/// Speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     User,
@@ -40,7 +40,7 @@ pub(crate) struct Message<'a> {
     pub(crate) content: Vec<Block<'a>>,
 }
 
-/// A tool definition.
+/// A tool definition with its cost and its marker.
 #[derive(Debug)]
 pub(crate) struct Tool<'a> {
     pub(crate) name: Cow<'a, str>,
@@ -52,7 +52,7 @@ pub(crate) struct Tool<'a> {
     pub(crate) web: bool,
 }
 
-/// How the model may choose among tools.
+/// Freedom of the model in choosing tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ToolChoice {
     #[default]
@@ -62,10 +62,10 @@ pub(crate) enum ToolChoice {
     Tool(String),
 }
 
-/// Whether and how the model thinks.
+/// Thinking that a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Thinking {
-    /// Nothing said.
+    /// The request does not say.
     Unset,
     Disabled,
     Enabled {
@@ -75,7 +75,7 @@ pub(crate) enum Thinking {
     BetweenTools,
 }
 
-/// What cache diagnostics are asked for.
+/// Cache diagnostics that are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Unasked,
@@ -138,16 +138,19 @@ impl<'a> Request<'a> {
                 "messages: at least one message is required",
             ));
         }
+        // The provider's limit; a list that long would also take the validator's time.
         if messages.len() > 100_000 {
             return Err(ApiError::invalid(
                 "messages: List should have at most 100000 items",
             ));
         }
         let max_tokens = match (members.get("max_tokens"), purpose) {
+            // Counting takes no answer, so the field is refused there and any value does.
             (_, Purpose::Count) => 1,
             (None, Purpose::Message) => {
                 return Err(ApiError::invalid("max_tokens: Field required"));
             }
+            // Parsed from its text: `1.0` and `"1"` are refused, as at the provider.
             (Some(raw), Purpose::Message) => raw
                 .get()
                 .parse()
@@ -351,6 +354,7 @@ fn read_tools<'a>(raw: Option<&'a RawValue>, counter: &Counter) -> Result<Vec<To
             None => return Err(ApiError::invalid(format!("{place}.name: Field required"))),
         };
         if kind == "custom"
+            // Only tools of the client have a schema; the provider knows its own.
             && !members
                 .get("input_schema")
                 .is_some_and(|schema| schema.get().starts_with('{'))

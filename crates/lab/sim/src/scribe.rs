@@ -1,9 +1,9 @@
-//! The persona as a writer: summaries and notes of the conversation, where the user asks for them.
+//! The persona as a writer: summaries and notes of the conversation, if the user asks for them.
 //!
-//! Model: the last thing the user says may be an [`Order`], known by the form it asks the answer to
-//! have. The scribe keeps the form to the letter and fills it with whole sentences that users and
-//! assistants said, taken blindly; what tools returned is never quoted. It invents nothing and
-//! understands nothing, so what a summary loses can be measured without a model.
+//! Model: the user's last text may be an [`Order`], known by the form it asks the answer to have.
+//! The scribe keeps the form to the letter and fills it with whole sentences that users and
+//! assistants said, taken blindly; tool results are never quoted. It invents nothing and
+//! understands nothing, so the loss of a summary can be measured without a model.
 //!
 //! Not here: summaries the provider makes on its own (see [`crate::compaction`]).
 
@@ -14,21 +14,25 @@ use memchr::memmem;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+/// Characters of a summary unless configured: about 2,000 tokens, as agents write them.
 const SUMMARY_CHARS: usize = 8_000;
+/// Characters of notes unless configured: a few lines for each of three sections.
 const NOTES_CHARS: usize = 1_600;
-/// Most sections that one answer writes notes for.
+/// Sections that one answer writes notes for at most, as an update touches few.
 const MOST_NOTES: usize = 3;
-/// Notes are taken from the end of a conversation, so many times as long as they are.
+/// Length of the conversation's end that notes are taken from, as a multiple of their own.
 const NOTES_REACH: usize = 4;
 
 /// Bytes of the longest text that may be an order. Longer ones are pasted, and looking through them
 /// would cost as much as reading the request.
 const LONGEST_ORDER: usize = 256 * 1_024;
 
+/// Element that replaces a section of the notes.
 const SECTION: &str = "section";
+/// Element that adds to a section of the notes.
 const APPEND: &str = "append";
 
-/// Something the user wants written.
+/// Text that the user wants written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// A summary with these sections: number with its dot, and heading.
@@ -40,7 +44,7 @@ pub(crate) enum Order {
     },
 }
 
-/// Whether a text may hold an order, seen from its JSON without taking out the escapes.
+/// True if a text may hold an order, seen from its JSON without taking out the escapes.
 pub(crate) fn may_order(raw: &str) -> bool {
     let has = |words: &str| memmem::find(raw.as_bytes(), words.as_bytes()).is_some();
     raw.len() <= LONGEST_ORDER
@@ -48,11 +52,12 @@ pub(crate) fn may_order(raw: &str) -> bool {
 }
 
 impl Order {
-    /// Reads what a text asks for, if it is one of the forms known here.
+    /// The order in a text, if it has one of the forms known here.
     pub(crate) fn read(text: &str) -> Option<Self> {
         if text.len() > LONGEST_ORDER {
             return None;
         }
+        // First: a summary's order may quote notes and their elements.
         if text.contains("<analysis>") && text.contains("<summary>") {
             return Some(Self::Summary(numbered(text)));
         }
@@ -64,7 +69,7 @@ impl Order {
         })
     }
 
-    /// Writes it from what was said before.
+    /// Writes the ordered text from the conversation before it.
     pub(crate) fn carry_out(
         &self,
         said: &[Cow<'_, str>],
@@ -111,7 +116,7 @@ fn numbered(text: &str) -> Vec<(String, String)> {
 /// The headings of the notes that the text shows, or the titles of its examples.
 fn titles(text: &str) -> Vec<String> {
     let count = |mark: &str| text.lines().filter(|line| line.starts_with(mark)).count();
-    // One heading above others is the name of the notes, not a part of them.
+    // A single top heading above others is the name of the notes, not a part of them.
     let has_name = count("# ") == 1 && count("## ") > 0;
     let heading = |line: &str| {
         let top = line.strip_prefix("# ").filter(|_| !has_name);
@@ -119,6 +124,7 @@ fn titles(text: &str) -> Vec<String> {
         Some(title.trim().to_owned())
     };
     let mut titles: Vec<String> = text.lines().filter_map(heading).collect();
+    // An order without headings still shows titles in its examples.
     if titles.is_empty() {
         let examples = text.split(" title=\"").skip(1);
         titles = examples
@@ -126,6 +132,7 @@ fn titles(text: &str) -> Vec<String> {
             .map(|(title, _)| title.to_owned())
             .collect();
     }
+    // A title with such signs would break the element it is put into.
     titles.retain(|title| !title.is_empty() && !title.contains(['"', '<', '>']));
     let mut distinct = Vec::new();
     for title in titles {
@@ -133,6 +140,7 @@ fn titles(text: &str) -> Vec<String> {
             distinct.push(title);
         }
     }
+    // Some title is needed, or the answer would have no form at all.
     if distinct.is_empty() {
         distinct.push("Notes".to_owned());
     }
@@ -158,6 +166,7 @@ fn summary(
         .iter()
         .map(|(number, heading)| number.len() + heading.chars().count() + 4)
         .sum();
+    // The form counts too, so that the whole answer has the configured length.
     let left = chars.saturating_sub(frame + taken_by_headings);
     let taken = sentences::sample(sentences, left, dice);
     let mut text = format!("<analysis>\n{analysis}\n</analysis>\n\n<summary>\n");
@@ -183,6 +192,7 @@ fn notes(
 ) -> String {
     let count = (1 + dice.roll(MOST_NOTES)).min(titles.len());
     let mut chosen: Vec<usize> = (0..titles.len()).collect();
+    // Removing at random keeps the order of the rest.
     while chosen.len() > count {
         chosen.remove(dice.roll(chosen.len()));
     }

@@ -1,17 +1,20 @@
 //! Whole sentences out of running text, and an even sample of them.
 //!
-//! The sample is blind: it does not know what matters. What survives does so by its share of the
-//! text, which is what makes a summary of such sentences mediocre, and honest.
+//! The sample is blind: it does not know which sentences matter. They survive by their share of the
+//! text, which makes a summary of such sentences mediocre, and honest.
+//!
+//! # Not here
+//! The form of summaries and notes: [`crate::scribe`].
 
 use crate::dice::Dice;
 use std::collections::HashSet;
 
-/// Bytes after which a sentence that does not end is cut at a space.
+/// Bytes after which a sentence that does not end is cut at a space: longer ones are lists or logs.
 pub(crate) const LONGEST: usize = 300;
-/// Shorter pieces (`Yes.`) say nothing without what stands around them.
+/// Bytes below which a piece (`Yes.`) says nothing without its surroundings.
 const SHORTEST: usize = 8;
-/// Marks of the answers that are written from sentences; a sentence that holds one would break
-/// the answer's form.
+/// Marks of the answers that are written from sentences; a sentence that holds one would break the
+/// answer's form.
 const TAGS: [&str; 8] = [
     "<analysis",
     "</analysis",
@@ -43,7 +46,7 @@ pub(crate) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
 
 fn is_worth_keeping(sentence: &str) -> bool {
     sentence.len() >= SHORTEST
-        // What announces a list is not the list; and fences mark code, they are none.
+        // An announcement is not the list it announces, and a fence marks code but is none.
         && !sentence.ends_with(':')
         && !sentence.starts_with("```")
         && !TAGS.iter().any(|tag| sentence.contains(tag))
@@ -56,6 +59,7 @@ fn paragraphs(text: &str) -> Vec<&str> {
     for line in text.split_inclusive('\n') {
         let words = line.trim_start();
         let is_fence = words.starts_with("```");
+        // A small letter goes on where an editor wrapped the line; code in fences does not.
         let goes_on = !fenced && !is_fence && words.starts_with(char::is_lowercase);
         if !goes_on {
             found.push(&text[start..at]);
@@ -83,7 +87,7 @@ fn unmarked(paragraph: &str) -> &str {
     rest
 }
 
-/// Where the first sentence ends.
+/// Byte at which the first sentence ends.
 fn end(text: &str) -> usize {
     let mut space = None;
     for (at, char) in text.char_indices() {
@@ -92,7 +96,7 @@ fn end(text: &str) -> usize {
         let ends = match char {
             '.' | '!' | '?' => {
                 let next = rest.trim_start();
-                // A small letter means that the dot was an abbreviation's.
+                // A small letter behind it means that the dot belongs to an abbreviation.
                 next.len() < rest.len() && !next.starts_with(char::is_lowercase)
             }
             '。' | '！' | '？' => true,
@@ -101,6 +105,7 @@ fn end(text: &str) -> usize {
         if ends {
             return after;
         }
+        // Without a space the cut falls anywhere; such text is data, not prose.
         if at >= LONGEST {
             return space.unwrap_or(at);
         }
@@ -115,6 +120,7 @@ fn end(text: &str) -> usize {
 pub(crate) fn sample<'a>(sentences: &[&'a str], chars: usize, dice: &mut Dice) -> Vec<&'a str> {
     let length = |sentence: &str| sentence.chars().count() + LINE_CHARS;
     let total: usize = sentences.iter().map(|sentence| length(sentence)).sum();
+    // Everything fits: a sample would lose sentences for nothing.
     if total <= chars {
         return sentences.to_vec();
     }
@@ -126,7 +132,7 @@ pub(crate) fn sample<'a>(sentences: &[&'a str], chars: usize, dice: &mut Dice) -
         let until = (part + 1) * sentences.len() / count;
         let sentence = sentences[from + dice.roll(until - from)];
         let due = chars * (part + 1) / count;
-        // Long ones in a row must not use up what the end is due.
+        // A run of long ones must not use up the share of the end.
         if spent + length(sentence) <= due + LONGEST {
             spent += length(sentence);
             taken.push(sentence);
@@ -135,7 +141,7 @@ pub(crate) fn sample<'a>(sentences: &[&'a str], chars: usize, dice: &mut Dice) -
     taken
 }
 
-/// What a sentence's line has besides the sentence.
+/// Characters of a sentence's line besides the sentence.
 const LINE_CHARS: usize = "- \n".len();
 
 /// Sentences as lines of a list.
@@ -149,6 +155,7 @@ pub(crate) fn lines(sentences: &[&str]) -> String {
         }
         text.push('\n');
     }
+    // A list without an entry would look like a broken answer.
     if text.is_empty() {
         text.push_str("- None.\n");
     }

@@ -13,7 +13,7 @@
 //! - Limits on what a slow client can hold: a time for the head, one for the body.
 //!
 //! # Not here
-//! What is answered: that is the library's part.
+//! The content of answers: [`crate::Simulator`].
 
 use crate::config::{ConfigError, SimConfig};
 use crate::error::{ApiError, ErrorKind};
@@ -44,23 +44,23 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Sleep;
 
-/// Time a client has to send the head of a request.
+/// Time a client has to send the head of a request: a slow one must not hold a connection for ever.
 const HEAD_TIME: Duration = Duration::from_secs(30);
-/// Time a client has to send a body.
+/// Time a client has to send a body: 32 MiB over a slow line.
 const BODY_TIME: Duration = Duration::from_mins(2);
 /// Bytes a pipe holds before its writer waits: as much as a socket's buffer commonly holds.
 const PIPE: usize = 64 * 1024;
-/// A stalled stream is given up after this.
+/// Time after which a stalled stream is given up: beyond any client's timeout.
 const STALL_TIME: Duration = Duration::from_mins(10);
-/// A cut waits until what comes before it has left: a broken body takes what is buffered with it.
+/// Wait before a cut: a broken body takes buffered bytes with it, and those must have left.
 const CUT_PAUSE: Duration = Duration::from_millis(2);
-/// Time open connections have to finish when the server stops.
+/// Time open connections have to finish when the server stops; longer answers are cut off.
 const GRACE: Duration = Duration::from_secs(5);
-/// How much of a body that is too large is read before the connection is given up, as a multiple
-/// of what is allowed.
+/// Multiple of the allowed length that is read of a body that is too large before the connection is
+/// given up.
 const DRAIN_FACTOR: usize = 16;
 
-/// Why a server could not start.
+/// Reason that a server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The configuration is not sound.
@@ -80,7 +80,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Where it listens.
+    /// The address it listens on, with the real port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -97,7 +97,7 @@ impl Server {
     }
 }
 
-/// What all connections share.
+/// State that all connections share.
 #[derive(Debug)]
 struct Shared {
     rules: Arc<Rules>,
@@ -140,8 +140,8 @@ impl InProcess {
         Shared::new(config, clock).map(Self)
     }
 
-    /// The client's end of a new connection. Must be called within a tokio runtime, which serves the
-    /// other end until the client drops this one.
+    /// The client's end of a new connection. Must be called within a tokio runtime, which serves
+    /// the other end until the client drops this one.
     pub fn connect(&self) -> DuplexStream {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         // A pipe ends with its client; there is nothing to stop.
@@ -159,7 +159,7 @@ async fn accept(shared: Arc<Shared>, listener: TcpListener, mut stopped: watch::
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    // Small answers should not wait for more of them; failing that costs only speed.
+                    // Small answers should not wait for more of them; an error costs only speed.
                     drop(stream.set_nodelay(true));
                     connections.spawn(connection(Arc::clone(&shared), stream, stopped.clone()));
                 }
@@ -252,6 +252,7 @@ impl Shared {
         let now = self.now(&simple, started);
         let mut reading = self.rules.read(&simple);
         if let Some(problem) = problem {
+            // Head and account still count, so that limits and ids are those of the request.
             reading.job = Err(problem);
         }
         let outcome = {
@@ -279,6 +280,7 @@ impl Shared {
             .virtual_now
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
+        // A request without the header happens at the last time given.
         if let Some(given) = given {
             *now = Millis(given);
         }
@@ -298,6 +300,7 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, ApiError> {
             continue;
         };
         seen += data.len();
+        // Emptied, but read on: a client that is still sending would not see an early answer.
         if seen > limit {
             (first, rest) = (None, BytesMut::new());
             if seen > limit.saturating_mul(DRAIN_FACTOR) {
@@ -378,7 +381,7 @@ impl Playback {
         }
     }
 
-    /// How long nothing at all is sent. A cut is a broken answer, so it comes after the head.
+    /// Time in which nothing at all is sent. A cut is a broken answer, so it comes after the head.
     fn take_first_pause(&mut self) -> Duration {
         let Some(first) = self.frames.front() else {
             return Duration::ZERO;

@@ -1,7 +1,10 @@
 //! The simulator: the three steps put together, and the state between requests.
 //!
 //! Model: *read* and *write* are functions of a request and the configuration; only *settle* knows
-//! what came before. See the crate documentation.
+//! earlier requests. See the crate documentation.
+//!
+//! # Not here
+//! The cache ([`crate::cache`]), limits ([`crate::limits`]) and sockets (feature `server`).
 
 use crate::answer::{Answer, AnswerBlock, StopReason};
 use crate::blocks::Place;
@@ -25,7 +28,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Who is asking: caches, limits and bound thinking belong to an account.
+/// The account that asks: caches, limits and bound thinking belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) organisation: String,
@@ -47,15 +50,15 @@ impl Account {
     }
 }
 
-/// What was counted and billed for one request.
+/// Counts and bill of one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Tokens by price, as counted, all iterations together; a usage that was set by the caller
     /// does not change it.
     pub usage: TokenUsage,
-    /// What that costs; `None` if the model has no price.
+    /// Cost of that; `None` if the model has no price.
     pub cost: Option<Usd>,
-    /// How the prompt was billed.
+    /// Split of the prompt by price.
     pub billing: Billing,
     /// The prompt, position by position.
     pub positions: Vec<PositionReport>,
@@ -70,7 +73,7 @@ pub struct PositionReport {
     pub block: usize,
     /// Tokens of the block itself.
     pub tokens: Tokens,
-    /// Whether a cache marker stands on it.
+    /// True if a cache marker stands on it.
     pub marked: bool,
 }
 
@@ -81,7 +84,7 @@ pub struct Simulator {
     state: State,
 }
 
-/// What a simulator remembers.
+/// Memory of a simulator between requests.
 #[derive(Debug)]
 pub(crate) struct State {
     cache: Cache,
@@ -92,7 +95,7 @@ pub(crate) struct State {
     requests: u64,
 }
 
-/// What settling came to.
+/// Result of settling a request.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) request_id: String,
@@ -113,13 +116,13 @@ pub(crate) enum Settled {
     Chat(Box<openai::SettledChat>),
 }
 
-/// An answered message.
+/// A message with its answer, ready to be written.
 #[derive(Debug)]
 pub(crate) struct SettledMessage {
     pub(crate) job: MessageJob,
     pub(crate) id: String,
     pub(crate) billing: Billing,
-    /// How the prompt that a compaction left was billed.
+    /// Billing of the prompt that a compaction left.
     pub(crate) after: Option<Billing>,
     pub(crate) spoken: Spoken,
     pub(crate) diagnostics: Option<Value>,
@@ -171,9 +174,10 @@ impl State {
         self.requests += 1;
         let number = self.requests;
         let account = reading.account;
+        // The request's own header wins over the schedule.
         let fault = reading.fault.or_else(|| scheduled(rules, number));
         let result = match fault.as_ref().and_then(Fault::refusal) {
-            // A request that cannot be read is refused for that, not for the weather.
+            // A request that cannot be read is refused for that, not for a scheduled fault.
             Some(refusal) if reading.job.is_ok() => Err(refusal),
             _ => reading
                 .job
@@ -229,6 +233,7 @@ impl State {
         fault: Option<&Fault>,
         now: Millis,
     ) -> Result<SettledMessage, ApiError> {
+        // Only a request for a summary can be refused for it.
         if job.summary.is_some() && fault == Some(&Fault::CompactionUnavailable) {
             return Err(
                 ApiError::new(ErrorKind::Overloaded, "Compaction is not available now.")
@@ -247,6 +252,7 @@ impl State {
             organisation: &account.organisation,
             model: &job.model,
         };
+        // Before the cache is written: a refused request must leave no trace.
         self.limits.take(account.digest(), &amounts, now, names)?;
         let delay = i64::try_from(rules.config.first_byte_ms).unwrap_or(i64::MAX);
         let first_byte = Millis(now.0.saturating_add(delay));
@@ -272,12 +278,14 @@ impl State {
                 )
             }
         };
+        // Remembered on demand: every prompt of every client would fill the memory.
         if job.diagnostics != Comparison::Unasked {
             self.diagnostics
                 .remember(&id, account.digest(), &job.model, &job.prompt);
         }
         let answer = self.answer(rules, &job, fault);
         let spoken = Spoken::new(&job, account, answer);
+        // One token was taken with the request, to keep answers off an empty bucket.
         let more = spoken.tokens.saturating_sub(1);
         self.limits
             .charge(account.digest(), Limit::OutputTokens, more);
@@ -292,6 +300,7 @@ impl State {
     }
 
     fn answer(&mut self, rules: &Rules, job: &MessageJob, fault: Option<&Fault>) -> Answer {
+        // A request without an answer only fills the cache.
         if job.max_tokens == 0 {
             return Answer {
                 stop_reason: Some(StopReason::MaxTokens),
@@ -326,6 +335,7 @@ impl State {
 
     fn next_answer(&mut self, rules: &Rules, scene: &persona::Scene) -> Answer {
         let answers = &rules.config.answers;
+        // Scripted answers first; the persona speaks when they have run out.
         if let Some(answer) = answers.script.get(self.spoken) {
             self.spoken += 1;
             return answer.clone();
@@ -348,6 +358,7 @@ fn scheduled(rules: &Rules, number: u64) -> Option<Fault> {
     if config.chaos.is_empty() || lot >= u128::from(config.chaos_permille) {
         return None;
     }
+    // Other bits than the lot's, or one lot would always pick the same fault.
     let pick = (dice.0 >> 64) % config.chaos.len() as u128;
     let pick = usize::try_from(pick).unwrap_or(0);
     config.chaos.get(pick).cloned()
@@ -360,11 +371,12 @@ pub(crate) fn id(kind: &str, seed: u64, number: u64) -> String {
 }
 
 impl SettledMessage {
-    /// What each sampling of the model used.
+    /// Usage of each sampling of the model.
     pub(crate) fn iterations(&self) -> Vec<(&'static str, TokenUsage)> {
         let spoken = self.spoken.tokens;
         match (&self.job.compacted, &self.after) {
             (Some(compacted), Some(after)) => {
+                // The summary reads the long prompt, the answer the short one.
                 let first = ("compaction", self.billing.usage(compacted.tokens));
                 let answer = after.usage(spoken.saturating_sub(compacted.tokens));
                 if compacted.pauses {

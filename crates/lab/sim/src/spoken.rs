@@ -1,4 +1,8 @@
-//! An answer as it goes on the wire: sealed, counted, and cut to what it may be long.
+//! An answer as it goes on the wire: sealed, counted, and cut to its allowed length.
+//!
+//! # Not here
+//! The choice of the answer ([`crate::simulator`]) and its bytes ([`crate::write`],
+//! [`crate::sse`]).
 
 use crate::answer::{Answer, AnswerBlock, StopReason};
 use crate::binding::{Bond, ThinkingSeal};
@@ -21,7 +25,7 @@ pub(crate) struct Spoken {
     pub(crate) thinking_tokens: u64,
 }
 
-/// What ends an answer before its time.
+/// Reason that ends an answer early.
 enum End {
     Budget,
     Sequence(String),
@@ -38,7 +42,7 @@ struct Speaker<'a> {
 
 impl Spoken {
     pub(crate) fn new(job: &MessageJob, account: &Account, answer: Answer) -> Self {
-        // A summary that the provider adds on its own does not count as the answer.
+        // A summary that the provider adds on its own does not count against the answer's limit.
         let added = job
             .compacted
             .as_ref()
@@ -71,6 +75,8 @@ impl Spoken {
                 spoken.stop_sequence = Some(sequence);
                 StopReason::StopSequence
             }
+            // The window ended it, not the request's limit: clients compact then instead of asking
+            // for more.
             Some(End::Budget) if job.room < job.max_tokens => {
                 StopReason::ModelContextWindowExceeded
             }
@@ -81,6 +87,7 @@ impl Spoken {
                 StopReason::EndTurn
             }),
         };
+        // A recorded answer keeps its figure, whatever its text would count.
         if let Some(tokens) = answer.output_tokens {
             spoken.tokens = tokens;
         }
@@ -92,6 +99,7 @@ impl Speaker<'_> {
     fn say(&mut self, block: AnswerBlock) -> Option<End> {
         match block {
             AnswerBlock::Text { text } => {
+                // The sequence first: text behind it was never written and costs nothing.
                 let (text, sequence) = self.until_stop_sequence(&text);
                 let (text, cut) = fit(text, self.left, &self.job.counter);
                 if !text.is_empty() {
@@ -114,7 +122,7 @@ impl Speaker<'_> {
                 let id = id.unwrap_or_else(|| {
                     let number = self.spoken.blocks.len();
                     // From the prompt, not from the request's number: the same conversation gets
-                    // the same ids, whoever else is talking.
+                    // the same ids, also beside other clients.
                     let prompt = self.job.scene.prompt;
                     let digest = prompt.then(b'#', Digest(number as u128));
                     format!("toolu_sim{:021x}", digest.0 >> 44)
@@ -128,6 +136,7 @@ impl Speaker<'_> {
     fn until_stop_sequence<'t>(&self, text: &'t str) -> (&'t str, Option<String>) {
         let sequences = self.job.stop_sequences.iter();
         let first = sequences
+            // An empty one would stop every answer before its first word.
             .filter(|sequence| !sequence.is_empty())
             .filter_map(|sequence| Some((text.find(sequence.as_str())?, sequence)))
             .min();
@@ -150,6 +159,7 @@ impl Speaker<'_> {
         } else {
             thinking
         };
+        // The whole block counts as thinking, its frame included.
         let before = self.spoken.tokens;
         self.push(json!({
             "type": "thinking",
@@ -172,6 +182,7 @@ impl Speaker<'_> {
 
     fn push(&mut self, block: Value) {
         let (tokens, digest) = measure(&block, &self.job.counter);
+        // Thinking is bound by its own chain; in the prefix it could never be left out.
         if block["type"] != "thinking" {
             self.bond.follow(ASSISTANT, digest);
         }

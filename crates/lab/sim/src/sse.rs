@@ -1,4 +1,7 @@
 //! A message as server-sent events.
+//!
+//! # Not here
+//! Faults in the stream: [`crate::fault`].
 
 use crate::config::SimConfig;
 use crate::http::{Frame, Piece};
@@ -9,7 +12,8 @@ use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use serde_json::{Value, json};
 
-/// Tokens of output that the first event reports, for want of more.
+/// Tokens of output that the first event reports: the answer is not written yet, and the provider
+/// reports about one.
 const FIRST_OUTPUT_TOKENS: u64 = 1;
 
 /// Collects events with their pauses.
@@ -47,6 +51,7 @@ pub(crate) fn frames(
         piece_ms: config.piece_ms,
     };
     let first = TokenUsage {
+        // A set usage of zero stays zero.
         output: usage.output.min(Tokens(FIRST_OUTPUT_TOKENS)),
         ..*usage
     };
@@ -88,6 +93,7 @@ fn push_block(events: &mut Events, index: usize, block: &Value, chars: usize) {
         }
         Some("thinking") => {
             start["thinking"] = json!("");
+            // The signature comes in a delta of its own, at the end.
             start["signature"] = json!("");
             for piece in pieces(text("thinking"), chars) {
                 deltas.push(json!({"type": "thinking_delta", "thinking": piece}));
@@ -96,8 +102,9 @@ fn push_block(events: &mut Events, index: usize, block: &Value, chars: usize) {
         }
         Some("tool_use") => {
             start["input"] = json!({});
+            // The provider begins every input with an empty piece; clients must cope.
             deltas.push(json!({"type": "input_json_delta", "partial_json": ""}));
-            // An empty object is what no text at all stands for.
+            // An empty object is sent as no text at all.
             if block["input"] != json!({}) {
                 for piece in pieces(&block["input"].to_string(), chars) {
                     deltas.push(json!({"type": "input_json_delta", "partial_json": piece}));
@@ -110,7 +117,7 @@ fn push_block(events: &mut Events, index: usize, block: &Value, chars: usize) {
             delta["type"] = json!("compaction_delta");
             deltas.push(delta);
         }
-        // Everything else arrives whole.
+        // Any other block arrives whole.
         _ => {}
     }
     events.push(&json!({"type": "content_block_start", "index": index, "content_block": start}));
@@ -127,6 +134,7 @@ pub(crate) fn pieces(text: &str, chars: usize) -> impl Iterator<Item = &str> {
         if rest.is_empty() {
             return None;
         }
+        // By characters: a piece must never cut one in two.
         let end = rest
             .char_indices()
             .nth(chars)

@@ -1,8 +1,11 @@
 //! The stand-in for a tokenizer: bytes divided by a ratio, the same on every machine.
 //!
-//! Counts are made per block, rounded up, and added; so the count of a prefix never depends on
-//! what follows, and the tokens of a block are the same wherever it stands. Text is measured as it
-//! stands in the JSON, escapes included: measuring is then a matter of lengths.
+//! Counts are made per block, rounded up, and added; so the count of a prefix never depends on the
+//! text behind it, and a block has the same tokens at every position. Text is measured as it stands
+//! in the JSON, escapes included: measuring is then a matter of lengths.
+//!
+//! # Not here
+//! The engine's own estimate: it shares the model table, but no code.
 
 use crate::config::TokenizerConfig;
 use base64::Engine as _;
@@ -11,16 +14,17 @@ use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use serde::{Deserialize, Serialize};
 
-/// Base64 characters decoded to learn an image's size; the header is near the front.
+/// Base64 characters decoded to learn an image's size: 48 KiB hold the header of every common
+/// format.
 const IMAGE_HEADER_CHARS: usize = 64 * 1024;
-/// Tokens of an image or document whose size cannot be seen.
+/// Tokens of an image or document whose size cannot be seen: about an image at full size.
 const UNKNOWN_MEDIA_TOKENS: u64 = 2_000;
 
 /// Figures that replace counted ones in a reported usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UsageOverride {
-    /// Uncached prompt tokens.
+    /// Prompt tokens neither read nor written.
     pub input: Option<u64>,
     /// Tokens read from the cache.
     pub read: Option<u64>,
@@ -33,7 +37,7 @@ pub struct UsageOverride {
 }
 
 impl UsageOverride {
-    /// Reads `input=1,read=2,write_5m=3,write_1h=4,output=5`; what is not named stays counted.
+    /// Reads `input=1,read=2,write_5m=3,write_1h=4,output=5`; figures not named stay counted.
     pub fn parse(text: &str) -> Option<Self> {
         let mut figures = Self::default();
         for part in text
@@ -49,6 +53,7 @@ impl UsageOverride {
                 "write_5m" => figures.write_5m = value,
                 "write_1h" => figures.write_1h = value,
                 "output" => figures.output = value,
+                // A misspelt name must not silently leave the counted figure.
                 _ => return None,
             }
         }
@@ -70,7 +75,7 @@ impl UsageOverride {
     }
 }
 
-/// What can be counted in a block.
+/// Countable parts of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Weight {
     pub(crate) text_bytes: u64,
@@ -124,8 +129,8 @@ impl Counter {
     /// `permille` replaces the configured factor for one request.
     pub(crate) fn new(model: &ModelInfo, config: &TokenizerConfig, permille: Option<u32>) -> Self {
         let hundredths = |ratio: dormouse_core::models::Ratio| {
-            // A ratio only answers how many tokens some bytes make. Asked for a million, the
-            // answer is fine enough to get its hundredths back.
+            // A ratio only answers the tokens of some bytes. Asked for a million, the answer is
+            // fine enough to get its hundredths back.
             let many = 1_000_000_u64;
             (many * 100).div_ceil(ratio.tokens_of(many).get().max(1))
         };
@@ -173,7 +178,7 @@ impl Counter {
         }
     }
 
-    /// How many bytes of text fit into so many tokens.
+    /// Bytes of text that fit into so many tokens.
     pub(crate) fn text_bytes_in(&self, tokens: u64) -> usize {
         let plain = (tokens * 1_000 / self.permille.max(1)).saturating_sub(self.block_tokens);
         usize::try_from(plain * self.text / 100).unwrap_or(usize::MAX)
@@ -181,7 +186,9 @@ impl Counter {
 
     /// One token per tile of 28 by 28 pixels, after scaling down.
     pub(crate) fn image(&self, base64_text: &str) -> Weight {
+        /// Edge of a tile in pixels, by the provider's rule.
         const TILE: u64 = 28;
+        // Base64 decodes in groups of four characters.
         let end = base64_text.len().min(IMAGE_HEADER_CHARS) / 4 * 4;
         let size = base64_text
             .get(..end)
@@ -193,6 +200,7 @@ impl Counter {
         let (width, height) = (size.width as u64, size.height as u64);
         let long = width.max(height).max(1);
         let scaled = |edge: u64| {
+            // Larger images are scaled down before they are counted.
             if long > self.image_edge {
                 (edge * self.image_edge).div_ceil(long)
             } else {

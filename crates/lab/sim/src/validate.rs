@@ -1,6 +1,9 @@
 //! Rules between the parts of a request: turns, pairs of calls and results, placement, options.
 //!
-//! The shape has been checked while reading; what needs tokens (windows) is checked later.
+//! The shape has been checked while reading; rules that need tokens (windows) are checked later.
+//!
+//! # Not here
+//! The shape ([`crate::request`]) and the markers ([`crate::markers`]).
 
 use crate::blocks::{Kind, Place, RawObject};
 use crate::config::ThreadRefusal;
@@ -10,9 +13,10 @@ use dormouse_core::models::{ModelInfo, ThinkingBinding};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+/// Least budget for thinking, in tokens, by the provider's rule.
 const MIN_THINKING_BUDGET: u64 = 1_024;
 
-/// Checks everything that can be said without counting.
+/// Checks every rule that needs no counting.
 pub(crate) fn check(
     request: &Request<'_>,
     model: &ModelInfo,
@@ -24,6 +28,7 @@ pub(crate) fn check(
     turns(&request.messages, model, may_end_open)?;
     pairs(&request.messages)
         .and_then(|open| missing(&open, &BTreeSet::new()))
+        // For a compaction an open call has a code of its own, on which clients act.
         .map_err(|error| {
             if may_end_open && ends_in_a_call(request) {
                 ApiError::invalid("compaction: the conversation ends with an open assistant turn")
@@ -81,6 +86,7 @@ fn turns(messages: &[Message<'_>], model: &ModelInfo, may_end_open: bool) -> Res
                 .first()
                 .is_some_and(|block| block.kind == Kind::Compaction)
     });
+    // A compacted conversation begins with the summary, which is the assistant's.
     if messages.first().map(|message| message.role) == Some(Role::Assistant) && !starts_compacted {
         return Err(ApiError::invalid(
             "messages: the first message must use the \"user\" role",
@@ -102,7 +108,7 @@ fn turns(messages: &[Message<'_>], model: &ModelInfo, may_end_open: bool) -> Res
             let mut kinds = last.content.iter().map(|block| block.kind);
             kinds.any(|kind| kind == Kind::ToolUse)
         });
-        // A call without a result has its own text, see `pairs`.
+        // A call without a result has its own text, see `pairs`, which is more useful.
         if !allows_prefill(model) && !may_end_open && !open_call && !ends_a_server_turn(last) {
             return Err(ApiError::prefill());
         }
@@ -160,6 +166,7 @@ fn pairs<'a>(messages: &[Message<'a>]) -> Result<Vec<Call<'a>>, ApiError> {
     let mut at = 0;
     while at < messages.len() {
         let role = messages[at].role;
+        // Consecutive messages of one role are one turn to the provider.
         let len = messages[at..]
             .iter()
             .take_while(|message| message.role == role)
@@ -202,6 +209,7 @@ fn user_turn<'m, 'a: 'm>(
             if !calls.iter().any(|(_, call)| *call == id) {
                 return Err(ApiError::orphan_result(message, block, &id));
             }
+            // A result behind other blocks is known but counts as missing: results must come first.
             if leading {
                 answered.insert(id);
             }
@@ -224,7 +232,7 @@ fn missing(calls: &[Call<'_>], answered: &BTreeSet<Cow<'_, str>>) -> Result<(), 
     }
 }
 
-/// What version 2026-10-21 no longer takes.
+/// Members that version 2026-10-21 no longer accepts.
 fn october_blocks(request: &Request<'_>) -> Result<(), ApiError> {
     for (place, block) in request.blocks() {
         let Place::Block { message, .. } = place else {
@@ -320,6 +328,7 @@ fn answer_length(request: &Request<'_>, model: &ModelInfo) -> Result<(), ApiErro
             &model.id,
         ));
     }
+    // A request that only fills the cache.
     if request.max_tokens == 0 {
         return prewarm(request);
     }
@@ -329,6 +338,7 @@ fn answer_length(request: &Request<'_>, model: &ModelInfo) -> Result<(), ApiErro
                 "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
             ));
         }
+        // Thinking counts as output; an equal budget would leave no answer.
         if budget >= request.max_tokens {
             return Err(ApiError::invalid(
                 "`max_tokens` must be greater than `thinking.budget_tokens`",

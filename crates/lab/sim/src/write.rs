@@ -1,4 +1,7 @@
 //! Third step: from an outcome to the bytes of a response. Needs no state.
+//!
+//! # Not here
+//! Events of a stream ([`crate::sse`]) and the OpenAI face ([`crate::openai_write`]).
 
 use crate::error::ApiError;
 use crate::http::{Body, SimResponse};
@@ -19,6 +22,7 @@ pub(crate) fn response(rules: &Rules, outcome: Outcome) -> SimResponse {
         Ok(Settled::Message(settled)) => message(rules, settled),
         Ok(Settled::Chat(settled)) => openai_write::response(rules, settled, outcome.now),
     };
+    // A refusal has no body to spoil; the fault that caused it is the refusal itself.
     if outcome.result.is_ok()
         && let Some(fault) = &outcome.fault
     {
@@ -62,6 +66,7 @@ pub(crate) fn to_vec(value: &Value) -> Vec<u8> {
 pub(crate) fn count(job: &CountJob) -> Value {
     match job.original {
         None => json!({"input_tokens": job.tokens}),
+        // Only where edits were asked for: other clients do not expect the member.
         Some(original) => json!({
             "input_tokens": job.tokens,
             "context_management": {"original_input_tokens": original},
@@ -77,6 +82,7 @@ fn message(rules: &Rules, settled: &SettledMessage) -> SimResponse {
         .filter(|(kind, _)| *kind == "message")
         .map(|(_, usage)| usage)
         .sum();
+    // Only the reported figures: the report of the simulator keeps the counted ones.
     if let Some(figures) = &settled.job.usage {
         figures.apply(&mut reported);
     }
@@ -85,6 +91,7 @@ fn message(rules: &Rules, settled: &SettledMessage) -> SimResponse {
     } else {
         SimResponse::json(200, to_vec(&whole(settled, &reported)))
     };
+    // A whole answer keeps its client waiting as long as a stream's first byte.
     if let Body::Whole { after, .. } = &mut response.body {
         *after = rules.config.first_byte_ms;
     }
@@ -140,6 +147,7 @@ pub(crate) fn context_management(settled: &SettledMessage) -> Option<Value> {
 /// The usage of a finished message: with its iterations, where there was more than the answer.
 pub(crate) fn final_usage(settled: &SettledMessage, counted: &TokenUsage) -> Value {
     let mut value = usage(counted, settled.spoken.thinking_tokens);
+    // Clients that do not know iterations must find the usual members alone.
     if settled.job.compacted.is_some() {
         let iterations = settled.iterations();
         let iterations = iterations.iter().map(|(kind, usage)| {

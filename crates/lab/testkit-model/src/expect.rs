@@ -1,4 +1,7 @@
 //! Expectations of a request.
+//!
+//! # Not here
+//! The order of requests: [`crate::Script`].
 
 use dormouse_model::Request;
 use pretty_assertions::StrComparison;
@@ -24,7 +27,7 @@ pub enum Expect {
 }
 
 impl Expect {
-    /// A check of one's own, with a name for the message when it fails.
+    /// A check of the test's own, with a name for the message when it fails.
     pub fn that(
         name: &'static str,
         check: impl Fn(&Value) -> bool + Send + Sync + 'static,
@@ -41,7 +44,7 @@ impl Expect {
         )
     }
 
-    /// Says what is wrong with a request, if something is.
+    /// The fault of a request, if it has one, for the panic message.
     pub(crate) fn verify(&self, request: &Request) -> Result<(), String> {
         let body = || -> Result<Value, String> {
             serde_json::from_slice(&request.body)
@@ -52,6 +55,7 @@ impl Expect {
             Self::Bytes(expected) if *expected == request.body => Ok(()),
             Self::Bytes(expected) => {
                 let (left, right) = (readable(expected), readable(&request.body));
+                // A difference of white space alone would print an empty comparison.
                 let difference = if left == right {
                     "the same JSON in other bytes".to_owned()
                 } else {
@@ -60,6 +64,7 @@ impl Expect {
                 Err(format!("expected < / received >\n{difference}"))
             }
             Self::Json(expected) => {
+                // Printed the same way on both sides, so that only content differs.
                 let (left, right) = (pretty(expected), pretty(&body()?));
                 if left == right {
                     return Ok(());

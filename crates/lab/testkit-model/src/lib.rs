@@ -2,13 +2,13 @@
 //!
 //! # Model
 //! A [`Script`] lists the requests a test expects, each with the answer, fault or delay it gets.
-//! [`ScriptedModel`] plays it; a request that is not expected, or differs from what is expected,
-//! makes the test fail with a readable difference at the place of the request. What was not asked
-//! is noticed by [`ScriptedModel::finish`].
+//! [`ScriptedModel`] plays it; a request that is not expected, or differs from its expectation,
+//! makes the test fail with a readable difference at the place of the request.
+//! [`ScriptedModel::finish`] notices requests that were not made.
 //!
 //! # Responsibilities
-//! Playing, checking, showing what was received. Delays are tokio's time: with a paused clock they
-//! cost nothing.
+//! Playing, checking, showing the received requests. Delays are tokio's time: with a paused clock
+//! they cost nothing.
 //!
 //! # Not here
 //! Prompt caches, token counting and a provider's rules: that is the simulator's part.

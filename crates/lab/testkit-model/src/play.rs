@@ -1,4 +1,7 @@
 //! Playing a script.
+//!
+//! # Not here
+//! The script itself: [`crate::Script`].
 
 use crate::script::{Answer, Script, Step, partial};
 use dormouse_core::block::{Block, BlockKind};
@@ -123,6 +126,7 @@ impl ScriptedModel {
                 Err(why) => Err(format!("request {number} departs from the script: {why}")),
             },
         };
+        // Kept for `finish`: the panic below may end in a task whose result is never looked at.
         if let Err(failure) = &result {
             state.failure.get_or_insert(failure.clone());
         }
@@ -163,7 +167,7 @@ impl Model for ScriptedModel {
     }
 }
 
-/// Waits, if there is something to wait for: even no time at all is waited for until the clock ticks.
+/// Waits, if there is a delay: even a sleep of no time lasts until the clock ticks.
 async fn pause(delay: Duration) {
     if !delay.is_zero() {
         tokio::time::sleep(delay).await;
@@ -174,6 +178,7 @@ async fn play(number: usize, answer: Answer, emitter: &Emitter) -> Result<Respon
     let id = MessageId::new(format!("msg_scripted_{number}"));
     match answer {
         Answer::Response(mut response) => {
+            // A test that sets an id keeps it; others get a number, so that no two are the same.
             if response.id.as_str().is_empty() {
                 response.id = id;
             }

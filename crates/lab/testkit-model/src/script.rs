@@ -1,4 +1,7 @@
-//! The script: what is expected, and what is answered.
+//! The script: expected requests with their answers.
+//!
+//! # Not here
+//! Playing it: [`crate::ScriptedModel`].
 
 use crate::expect::Expect;
 use dormouse_core::block::Block;
@@ -14,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One exchange.
+/// One expected request with its answer.
 #[derive(Debug)]
 pub struct Step {
     pub(crate) expect: Expect,
@@ -24,7 +27,7 @@ pub struct Step {
 
 /// The answer to a request.
 pub enum Answer {
-    /// A complete response.
+    /// A complete response, shown block by block.
     Response(Box<Response>),
     /// An error instead of an answer. A function, because errors cannot be copied.
     Fault(Arc<dyn Fn() -> ModelError + Send + Sync>),
@@ -37,7 +40,7 @@ pub enum Answer {
         /// The error that ends the stream.
         fault: Arc<dyn Fn() -> ModelError + Send + Sync>,
     },
-    /// Nothing ever comes.
+    /// No answer ever comes; only a timeout or a cancel ends the wait.
     Silence,
     /// The answer to a count.
     Count(TokenCount),
@@ -60,7 +63,7 @@ impl Answer {
         Self::blocks(vec![Block::from_value(&call).expect("a call is a block")])
     }
 
-    /// An error.
+    /// An error, made anew each time it is played.
     pub fn fault(fault: impl Fn() -> ModelError + Send + Sync + 'static) -> Self {
         Self::Fault(Arc::new(fault))
     }
@@ -86,7 +89,7 @@ impl Answer {
         }
     }
 
-    /// So many tokens.
+    /// The answer to a count: so many tokens.
     pub const fn count(tokens: u64) -> Self {
         Self::Count(TokenCount {
             input: Tokens(tokens),
@@ -103,7 +106,7 @@ impl Answer {
         self
     }
 
-    /// The response with what it used.
+    /// The response with its usage, billed alike.
     #[must_use]
     pub fn using(self, usage: TokenUsage) -> Self {
         self.with(|response| {
@@ -194,7 +197,7 @@ impl Script {
         self
     }
 
-    /// Answers any request.
+    /// Answers any request, without looking at it.
     #[must_use]
     pub fn then(self, answer: Answer) -> Self {
         self.on(Expect::Anything, answer)

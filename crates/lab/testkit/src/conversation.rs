@@ -48,6 +48,7 @@ const WORDS: [&str; 16] = [
 /// Text of about `chars` characters, different for every `seed`, with line ends like code.
 pub fn prose(seed: usize, chars: usize) -> String {
     let mut text = String::with_capacity(chars + 16);
+    // A plain congruential generator: only sameness on every machine matters.
     let mut state = seed.wrapping_mul(0x9E37_79B9).wrapping_add(12_345);
     let mut column = 0;
     while text.len() < chars {

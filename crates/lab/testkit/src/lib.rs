@@ -1,6 +1,9 @@
 //! Builders for tests: blocks, records and whole logs.
 //!
 //! Everything is deterministic. Used from tests and benchmarks only, so a wrong use panics.
+//!
+//! # Not here
+//! A scripted model (`dormouse-testkit-model`) and a provider (`dormouse-sim`).
 
 #![expect(
     clippy::panic,
@@ -12,5 +15,7 @@ pub mod blocks;
 pub mod conversation;
 mod log;
 pub mod material;
+mod page;
 
 pub use log::LogBuilder;
+pub use page::page;

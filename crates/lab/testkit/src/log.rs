@@ -1,4 +1,7 @@
 //! A log in memory, record by record.
+//!
+//! # Not here
+//! Lines and files: `dormouse-store`.
 
 use dormouse_core::block::Block;
 use dormouse_core::id::{MessageId, RecordId, Seq};
@@ -6,7 +9,7 @@ use dormouse_core::record::{Body, Fragment, FragmentKind, Message, Record};
 use dormouse_core::units::Millis;
 use dormouse_core::usage::TokenUsage;
 
-/// Time between two records.
+/// Milliseconds between two records: one second, so that order shows in times.
 const STEP: i64 = 1_000;
 
 /// Appends records the way a writer does: numbered, chained to the head.
@@ -25,7 +28,7 @@ impl Default for LogBuilder {
 }
 
 impl LogBuilder {
-    /// An empty log.
+    /// A log without any record, not even a session record.
     pub fn new() -> Self {
         Self::default()
     }
@@ -69,7 +72,7 @@ impl LogBuilder {
         self.head = Some(id.clone());
     }
 
-    /// Appends a record.
+    /// Appends a record to the head of the current branch.
     pub fn push(&mut self, body: Body) -> &Record {
         self.push_caused_by(body, None)
     }
@@ -100,17 +103,17 @@ impl LogBuilder {
         last
     }
 
-    /// The user says something.
+    /// Appends words of the user.
     pub fn user(&mut self, text: &str) -> &Record {
         self.push(Body::Message(Message::user(vec![Block::text(text)])))
     }
 
-    /// Blocks of the user's side.
+    /// Appends blocks of the user's side, such as results.
     pub fn user_blocks(&mut self, blocks: Vec<Block>) -> &Record {
         self.push(Body::Message(Message::user(blocks)))
     }
 
-    /// The model answers.
+    /// Appends an answer of the model, without usage.
     pub fn assistant(&mut self, id: &str, blocks: Vec<Block>) -> &Record {
         self.push(Body::Message(Message::assistant(
             MessageId::from(id),
@@ -119,7 +122,7 @@ impl LogBuilder {
         )))
     }
 
-    /// The model answers and says what it used.
+    /// Appends an answer of the model with its usage.
     pub fn assistant_with_usage(
         &mut self,
         id: &str,
@@ -131,7 +134,7 @@ impl LogBuilder {
         self.push(Body::Message(message))
     }
 
-    /// Something is injected.
+    /// Appends a fragment that a component injects.
     pub fn fragment(&mut self, kind: FragmentKind, text: &str) -> &Record {
         self.push(Body::Fragment(Fragment {
             kind,

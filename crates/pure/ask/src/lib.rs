@@ -1,17 +1,4 @@
-//! Requests to a model and their answers, as values.
-//!
-//! # Model
-//! A [`Request`] is a body assembled elsewhere, plus the data that is not part of a body. An answer
-//! is a sequence of [`Event`]s that ends in a [`Response`] or in a [`Failure`], which reduces an
-//! error to the remedy a conversation has. [`retry`] decides whether a failed request is sent
-//! again.
-//!
-//! # Responsibilities
-//! Types shared by both sides of the model port: the driver, which decides what to ask, and the
-//! clients in `dormouse-model`, which know the wire formats. No IO, no clock.
-//!
-//! # Not here
-//! Wire formats, sockets, the layout of a prompt.
+#![doc = include_str!("../README.md")]
 
 mod capabilities;
 mod failure;

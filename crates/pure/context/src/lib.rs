@@ -1,7 +1,4 @@
-//! The pure context engine: log → path → view → token count → plan → bytes of a request.
-//!
-//! All functions are pure: records, settings and the time come in as values, plans and bytes go
-//! out. Reading and writing logs, sending requests and running tools belong to the callers.
+#![doc = include_str!("../README.md")]
 
 pub mod assemble;
 pub mod bound;

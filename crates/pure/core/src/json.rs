@@ -258,7 +258,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// Flag that only a JSON `true` sets; any other value, and absence, is false.
+/// Flag that a JSON `true`, or the same word as text, sets; any other value, and absence, is false.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Flag(
     /// Whether the value was `true`.
@@ -267,7 +267,10 @@ pub struct Flag(
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Lenient::deserialize(deserializer).map(|value| Self(matches!(value, Lenient::Bool(true))))
+        Lenient::deserialize(deserializer).map(|value| {
+            let is_word = matches!(&value, Lenient::Text(text) if text == "true");
+            Self(is_word || matches!(value, Lenient::Bool(true)))
+        })
     }
 }
 

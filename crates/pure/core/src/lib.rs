@@ -1,10 +1,7 @@
-//! Vocabulary of Dormouse: ids, units, blocks with their bytes, records, the settings table and the
-//! model table.
-//!
-//! Pure data and functions on it. No IO, no clock, no environment: files are read by `store` and
-//! `config`, and the time is passed in by the caller.
+#![doc = include_str!("../README.md")]
 
 pub mod block;
+pub mod fragment;
 pub mod hash;
 pub mod id;
 pub mod json;

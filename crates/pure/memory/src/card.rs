@@ -1,11 +1,12 @@
 //! A memory without its text.
 //!
 //! # Model
-//! A [`Card`] is everything that lists, searches and plans need to know of a memory file, so that the
-//! file itself is opened only when its text is shown. A store may keep cards beside its index of words.
+//! A [`Card`] is everything that lists, searches and plans need to know of a memory file, so that
+//! the file itself is opened only when its text is shown. A store may keep cards beside its index
+//! of words.
 //!
 //! # Not here
-//! The text and its edits ([`crate::topic`]); whether and why a memory is shown (`dormouse-recall`).
+//! The text and its edits ([`crate::topic`]); the choice of memories to show (`dormouse-recall`).
 
 use crate::manual;
 use crate::topic::{Kind, Topic, Triggers};
@@ -16,7 +17,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 /// Weight of a rule or of a fact about the user in ranking. A little more than [`PRIOR`], because a
-/// rule that is missed costs more than a fact that is missed; much more would drown what was asked for.
+/// missed rule costs more than a missed fact; much more would drown the answer to the query.
 const STANDING_PRIOR: f32 = 0.6;
 
 /// Weight of any other memory: the middle of the ranker's scale from 0 to 1.
@@ -63,7 +64,7 @@ pub struct Card {
 }
 
 impl Card {
-    /// The card of a file with this text.
+    /// Reads the front matter of a file and makes its card.
     pub fn read(path: SafePath, text: &str, modified: Millis) -> Self {
         Self::of(path, Topic::read(text), text, modified)
     }
@@ -71,6 +72,7 @@ impl Card {
     /// The card of a file whose front matter was read already.
     pub fn of(path: SafePath, topic: Topic, text: &str, modified: Millis) -> Self {
         Self {
+            // First, because the fields below take `topic` apart.
             manual: manual::is_manual(&path, &topic, text),
             path,
             name: topic.name,
@@ -86,7 +88,7 @@ impl Card {
         }
     }
 
-    /// Whether another memory or the calendar has overtaken it.
+    /// True once another memory or the calendar has overtaken it.
     pub fn is_over(&self, today: Date) -> bool {
         crate::topic::is_over(
             self.superseded_by.as_deref(),
@@ -95,12 +97,14 @@ impl Card {
         )
     }
 
-    /// Whether it is a standing rule or a fact about the user, which needs no similarity.
+    /// True for a standing rule or a fact about the user: recalled without similarity to the
+    /// prompt.
     pub const fn is_standing(&self) -> bool {
         matches!(self.kind, Some(Kind::Feedback | Kind::User))
     }
 
-    /// Whether it may be brought in without the user's approval.
+    /// True if recall may show it without the user's approval. A file without a claim was written
+    /// by hand, so it counts as the user's own.
     pub fn is_trusted(&self) -> bool {
         self.trust.is_none_or(Trust::is_recalled)
     }

@@ -1,9 +1,12 @@
-//! Daily logs, for assistants that live long.
+//! Daily logs, for assistants whose sessions last for days.
 //!
 //! # Model
 //! Instead of keeping memories and index up to date while it works, the agent appends to one log a
 //! day; a dream distils them later. The prompt names the pattern of the path, never a day, so that
-//! it stays the same past midnight; when the day changes, [`date_change`] says so at the tail.
+//! the cached prefix survives midnight; [`date_change`] tells the new day at the tail.
+//!
+//! # Not here
+//! Distilling the logs ([`crate::dream`]); the prompt's section on them ([`crate::prompt`]).
 
 use crate::snapshot::{LOGS, Snapshot};
 use crate::transaction::{Author, Transaction};
@@ -11,16 +14,16 @@ use crate::trust::Origin;
 use dormouse_guard::paths::SafePath;
 use jiff::civil::Date;
 
-/// The path of a day's log, as the prompt names it.
+/// Path of a day's log as the prompt names it. A pattern, because a date would change the prompt.
 pub const PATTERN: &str = "logs/YYYY/MM/YYYY-MM-DD.md";
 
-/// The log of a day. `None` only for a year that a path cannot have.
+/// Log file of a day. `None` only for a year that a path cannot have.
 pub fn log_path(day: Date) -> Option<SafePath> {
     let (year, month) = (day.year(), day.month());
     SafePath::parse(&format!("{LOGS}/{year:04}/{month:02}/{day}.md")).ok()
 }
 
-/// The day that a log is of; `None` for other files.
+/// Day of a log; `None` for other files, also for a log in the wrong month's folder.
 pub fn day_of(path: &SafePath) -> Option<Date> {
     let day: Date = path.file_name().strip_suffix(".md")?.parse().ok()?;
     (log_path(day)? == *path).then_some(day)
@@ -37,6 +40,7 @@ pub fn append(
     let mut transaction = Transaction::by(author, format!("log of {day}"));
     transaction.source = source;
     let entry = entry.trim();
+    // An empty entry makes an empty transaction, which leaves no trace in the journal.
     let Some(path) = log_path(day).filter(|_| !entry.is_empty()) else {
         return transaction;
     };
@@ -44,6 +48,7 @@ pub fn append(
         .get(&path)
         .map(|file| file.text().into_owned())
         .unwrap_or_default();
+    // A log that was edited by hand may lack its last newline; the entry would join its line.
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
@@ -53,7 +58,7 @@ pub fn append(
     transaction
 }
 
-/// What is attached when the day changes within a session.
+/// Reminder for the conversation when the day changes within a session.
 pub fn date_change(from: Date, to: Date) -> String {
     let place = log_path(to).map_or_else(|| PATTERN.to_owned(), |path| path.to_string());
     format!(

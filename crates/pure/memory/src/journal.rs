@@ -1,4 +1,4 @@
-//! The history of the directory.
+//! History of the memory directory.
 //!
 //! # Model
 //! An [`Entry`] says who changed which files when and why, each file by the hash of what it held
@@ -7,7 +7,7 @@
 //! it is not rewritten. Only purging removes contents, never entries.
 //!
 //! # Not here
-//! Where journal and contents lie (`dormouse-memdir`).
+//! Files of the journal and of the contents (`dormouse-memdir`).
 
 use crate::snapshot::Snapshot;
 use crate::transaction::{Author, Expected, Operation, Transaction};
@@ -18,40 +18,41 @@ use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use serde::{Deserialize, Serialize};
 
-/// The format of entries; a newer one is not understood.
+/// Version of the entry format. Readers refuse a newer one, because an undo from an entry that is
+/// only half understood could lose bytes.
 pub const FORMAT: u32 = 1;
 
-/// What happened to one file.
+/// Change of one file within an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// The file.
+    /// File, relative to the memory directory.
     pub path: SafePath,
-    /// What it held before; `None` if it did not exist.
+    /// Hash of the content before; `None` if the file did not exist.
     pub before: Option<Hash>,
-    /// What it held after; `None` if it was deleted.
+    /// Hash of the content after; `None` if the file was deleted.
     pub after: Option<Hash>,
 }
 
-/// One change of the directory.
+/// One applied transaction, as the journal records it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// [`FORMAT`].
+    /// Always [`FORMAT`] in entries written by this version.
     pub format: u32,
-    /// Its id; ids sort in the order they were made.
+    /// Unique id; ids sort in the order in which entries were made.
     pub id: String,
-    /// When.
+    /// Time of the change, from the caller's clock.
     pub time: Millis,
-    /// Who.
+    /// Component that made the change, as the history shows it.
     pub author: Author,
-    /// Why.
+    /// Reason for people, one line; an undo repeats it.
     pub reason: String,
-    /// Where it came from.
+    /// Span of a log that the change stems from; automation has one whenever it writes a memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Origin>,
-    /// The entry it took back.
+    /// Id of the entry that this one took back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<String>,
-    /// The files.
+    /// Changed files, each at most once.
     pub changes: Vec<Change>,
 }
 
@@ -78,13 +79,13 @@ impl Entry {
     }
 }
 
-/// Why an entry cannot be taken back.
+/// Reason why an entry cannot be taken back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UndoError {
-    /// What a file held is no longer there.
+    /// Content before is purged: only its hash is left.
     #[error("what `{0}` held before was purged; it cannot be brought back")]
     Purged(SafePath),
-    /// It was taken back already.
+    /// Undone already, by an undo that still stands: id of the entry, id of the undo.
     #[error("entry {0} was undone already, by {1}")]
     Already(String, String),
 }
@@ -96,6 +97,8 @@ pub fn undo(
     history: &[Entry],
     mut content: impl FnMut(Hash) -> Option<Bytes>,
 ) -> Result<Transaction, UndoError> {
+    // A second undo would expect files that are no longer there and end in a conflict; this says
+    // why.
     if let Some(by) = undone_by(&entry.id, history) {
         return Err(UndoError::Already(entry.id.clone(), by.to_owned()));
     }
@@ -105,6 +108,8 @@ pub fn undo(
         let before = match change.before {
             Some(hash) => match content(hash) {
                 Some(bytes) => Some(bytes),
+                // Half an undo would leave a directory that never existed, so one missing file
+                // stops all.
                 None => return Err(UndoError::Purged(change.path.clone())),
             },
             None => None,
@@ -118,11 +123,13 @@ pub fn undo(
     Ok(transaction)
 }
 
-/// The entry that took `id` back and still stands.
+/// Id of the entry that took `id` back, unless that one was itself undone.
 pub fn undone_by<'a>(id: &str, history: &'a [Entry]) -> Option<&'a str> {
     let by = history
         .iter()
         .rev()
+        // Newest first: an entry may be undone, redone and undone again, and only the last one
+        // counts.
         .find(|entry| entry.undoes.as_deref() == Some(id))?;
     // An undo that was itself undone took nothing back.
     undone_by(&by.id, history).is_none().then_some(&by.id)

@@ -1,27 +1,4 @@
-//! What a memory directory means.
-//!
-//! # Model
-//! A [`snapshot::Snapshot`] of the directory goes in, a [`transaction::Transaction`] comes out:
-//! the same shape for a user's edit, an extraction, a dream and an undo. A store applies it.
-//!
-//! - [`topic`]: one memory, a file with front matter that is edited without touching the rest.
-//! - [`index`]: `MEMORY.md`, loaded within limits, checked for drift, generated.
-//! - [`trust`]: who said it, and how far it is believed.
-//! - [`snapshot`], [`transaction`], [`journal`]: the directory as a value, changes to it, and their
-//!   history.
-//! - [`write`](mod@write): what people and programs want done, as transactions.
-//! - [`manifest`]: the list of memories as a prompt shows it.
-//! - [`card`]: a memory without its text, for lists, rankers and plans.
-//! - [`extract`]: what of a conversation becomes a memory, and where it comes from.
-//! - [`dream`]: memories merged, corrected and pruned, and the check of such a change.
-//! - [`prompt`]: what the system prompt says about memory; [`daily`]: logs instead of memories.
-//! - [`team`]: what is shared; [`import`]: what other tools remember.
-//! - [`instructions`]: `AGENTS.md`, `CLAUDE.md` and what they include.
-//! - [`tool`]: the provider's memory tool.
-//!
-//! # Not here
-//! No file, clock or environment is read; no model is called. `dormouse-memdir` keeps the directory
-//! on disk, `dormouse-keeper` calls models.
+#![doc = include_str!("../README.md")]
 
 pub mod card;
 pub mod daily;

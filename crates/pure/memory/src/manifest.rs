@@ -1,17 +1,19 @@
-//! The list of memories, as a prompt shows it.
+//! List of memories, as a prompt shows it.
 
 use crate::card::Card;
 use crate::topic::Kind;
 use std::fmt::Write as _;
 
-/// Lines of a manifest at most; recall ranks all memories whatever a manifest shows.
+/// Most lines of a manifest: as many as the index may have by default. Recall ranks all memories,
+/// whether listed here or not.
 pub const MOST_LINES: usize = 200;
 
-/// The list, newest first, with a last line that says how many are missing.
+/// List, newest first, with a last line that counts the memories left out.
 pub fn render(mut cards: Vec<Card>) -> String {
     cards.sort_by(|a, b| {
         b.modified
             .cmp(&a.modified)
+            // Files written in one transaction share a time; the path keeps their order stable.
             .then_with(|| a.path.cmp(&b.path))
     });
     let more = cards.len().saturating_sub(MOST_LINES);
@@ -29,13 +31,15 @@ pub fn render(mut cards: Vec<Card>) -> String {
     text
 }
 
-/// `- [type] file.md (time): description`.
+/// One line, `- [type] file.md (time): description`.
 pub fn render_line(card: &Card) -> String {
     let kind = card.kind.map_or("untyped", Kind::name);
     let at = jiff::Timestamp::from_millisecond(card.modified.0)
         .map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+        // A time out of range leaves the brackets empty; the memory must still be listed.
         .unwrap_or_default();
     let text = format!("- [{kind}] {} ({at}): {}", card.path, card.description);
+    // Without a description the line would end in a bare colon.
     text.trim_end_matches([' ', ':']).to_owned()
 }
 

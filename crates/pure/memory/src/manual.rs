@@ -1,8 +1,8 @@
 //! Memories that explain how to use something.
 //!
 //! # Model
-//! A manual is known by its title, and only if neither title nor body warns of anything: a reader who
-//! already uses a tool does not need its manual, but does need its pitfalls.
+//! A manual is known by its title, and only if neither title nor body warns of anything: a reader
+//! who already uses a tool does not need its manual, but does need its pitfalls.
 //!
 //! # Not here
 //! Which tools are in use, and leaving manuals out because of it (`dormouse-recall`).
@@ -10,7 +10,8 @@
 use crate::topic::Topic;
 use dormouse_guard::paths::SafePath;
 
-/// Words of a manual.
+/// Words of a title that announce a manual, in English and German: the two languages for which the
+/// extraction's cues exist as well.
 const MANUAL: [&str; 22] = [
     "usage",
     "howto",
@@ -36,7 +37,8 @@ const MANUAL: [&str; 22] = [
     "befehle",
 ];
 
-/// Words of a warning.
+/// Words of a warning, in the same two languages. One is enough: leaving out a warning costs more
+/// than showing a manual.
 const WARNING: [&str; 40] = [
     "gotcha",
     "gotchas",
@@ -80,9 +82,11 @@ const WARNING: [&str; 40] = [
     "kaputt",
 ];
 
-/// Whether a memory explains how to use something, and warns of nothing.
+/// True if a memory explains how to use something and warns of nothing.
 pub(crate) fn is_manual(path: &SafePath, topic: &Topic, text: &str) -> bool {
     let title = title(path, &topic.name, &topic.description);
+    // `body` comes from the same text; if a caller mixes files up, an empty body is the safe
+    // reading.
     let body = text.get(topic.body..).unwrap_or_default();
     let explains = title.iter().any(|word| MANUAL.contains(&word.as_str()))
         || title.windows(2).any(|pair| {
@@ -91,11 +95,11 @@ pub(crate) fn is_manual(path: &SafePath, topic: &Topic, text: &str) -> bool {
                 ["how", "to"] | ["reference", "for" | "of"]
             )
         });
-    // The title decides mostly, and is short.
+    // Title first: it is short and decides mostly, so that few bodies are split into words.
     explains && !warns(&title) && !warns(&words(body).collect::<Vec<_>>())
 }
 
-/// Words of a memory's title: its file name, its name and its description.
+/// Words of a memory's file name, name and description, lower case.
 pub fn title(path: &SafePath, name: &str, description: &str) -> Vec<String> {
     let stem = path.file_name().trim_end_matches(".md");
     words(&format!("{stem} {name} {description}").replace('_', " ")).collect()

@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! A snapshot holds every file that means something: the index, topic files, pinned ones, daily
-//! logs. What Dormouse keeps beside them for itself (journal, inbox, cache, locks; all in names that
-//! begin with a dot) is never part of it.
+//! logs. Files that Dormouse keeps for itself (journal, inbox, cache, locks; all in names that
+//! begin with a dot) are never part of it.
 //!
 //! # Not here
 //! Reading it from disk (`dormouse-memdir`).
@@ -14,77 +14,78 @@ use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use std::collections::BTreeMap;
 
-/// The name of the index, at the top and in any folder.
+/// Name of an index file, at the top and in any folder. Claude Code's name, so that its memory
+/// folders open as they are.
 pub const INDEX: &str = "MEMORY.md";
-/// What automation never touches lies below this folder.
+/// Folder whose files automation never touches.
 pub const PINNED: &str = "pinned";
-/// Daily logs lie below this folder.
+/// Folder of the daily logs.
 pub const LOGS: &str = "logs";
 
-/// One file.
+/// One file of the directory, in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
-    /// Its bytes.
+    /// Raw bytes; not always valid UTF-8, since the user may put any file there.
     pub content: Bytes,
-    /// When it changed last.
+    /// Time of the last change, as the file system reports it.
     pub modified: Millis,
 }
 
 impl StoredFile {
-    /// Its text; bytes that are no text are shown as such.
+    /// Content as text; invalid bytes become U+FFFD, so that one odd file cannot stop a scan.
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.content)
     }
 }
 
-/// All files that mean something.
+/// All files that mean something, ordered by path so that iteration is deterministic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     files: BTreeMap<SafePath, StoredFile>,
 }
 
 impl Snapshot {
-    /// Nothing.
+    /// Empty directory, without an index.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Puts a file in; the one before, if there was one.
+    /// Inserts a file and returns the one it replaced.
     pub fn insert(&mut self, path: SafePath, file: StoredFile) -> Option<StoredFile> {
         self.files.insert(path, file)
     }
 
-    /// Takes a file out.
+    /// Removes a file and returns it.
     pub fn remove(&mut self, path: &SafePath) -> Option<StoredFile> {
         self.files.remove(path)
     }
 
-    /// A file.
+    /// File at a path; case-sensitive, as paths are compared byte for byte.
     pub fn get(&self, path: &SafePath) -> Option<&StoredFile> {
         self.files.get(path)
     }
 
-    /// All files by path.
+    /// All files, ordered by path.
     pub fn files(&self) -> impl Iterator<Item = (&SafePath, &StoredFile)> {
         self.files.iter()
     }
 
-    /// The topic files by path, pinned ones among them.
+    /// Topic files ordered by path, pinned ones among them.
     pub fn topics(&self) -> impl Iterator<Item = (&SafePath, &StoredFile)> {
         self.files.iter().filter(|(path, _)| is_topic(path))
     }
 
-    /// How many files there are.
+    /// Number of files, index and logs included.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there is none.
+    /// True without any file.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// The text of the index at the top; empty if there is none.
+    /// Text of the index at the top; empty if the directory has none.
     pub fn index(&self) -> String {
         let index = self.files.iter().find(|(path, _)| path.as_str() == INDEX);
         index
@@ -92,9 +93,10 @@ impl Snapshot {
             .unwrap_or_default()
     }
 
-    /// A hash over all paths and contents: equal snapshots have equal versions.
+    /// Hash over all paths and contents: equal snapshots have equal versions, whatever their times.
     pub fn version(&self) -> Hash {
         let mut all = Vec::new();
+        // Hashes have a fixed length: joined raw, `a` + `bc` and `ab` + `c` would be one version.
         for (path, file) in &self.files {
             all.extend_from_slice(Hash::of(path.as_str().as_bytes()).to_string().as_bytes());
             all.extend_from_slice(Hash::of(&file.content).to_string().as_bytes());
@@ -103,8 +105,9 @@ impl Snapshot {
     }
 }
 
-/// Whether a file is a memory: Markdown, no index, no daily log, nothing hidden.
+/// True for a memory: Markdown, no index, no daily log, not hidden.
 pub fn is_topic(path: &SafePath) -> bool {
+    // A file called `.md` has no name. By `get`, because the last three bytes may cut a character.
     let markdown = path.file_name().len() > 3
         && path
             .as_str()
@@ -113,16 +116,17 @@ pub fn is_topic(path: &SafePath) -> bool {
     markdown && path.file_name() != INDEX && belongs(path) && !is_below(path, LOGS)
 }
 
-/// Whether a file belongs to the directory's meaning: nothing in its path is hidden.
+/// True if nothing in the path is hidden; hidden files are Dormouse's own.
 pub fn belongs(path: &SafePath) -> bool {
     path.components().all(|part| !part.starts_with('.'))
 }
 
-/// Whether automation must leave a file alone.
+/// True if automation must leave the file alone.
 pub fn is_pinned(path: &SafePath) -> bool {
     is_below(path, PINNED)
 }
 
+/// True for a path inside a folder; a file that is itself called `pinned` or `logs` is not.
 fn is_below(path: &SafePath, folder: &str) -> bool {
     let mut parts = path.components();
     parts.next() == Some(folder) && parts.next().is_some()

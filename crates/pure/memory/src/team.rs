@@ -1,13 +1,13 @@
-//! Memory that the people of a project share.
+//! Memory shared by the people of a project.
 //!
 //! # Model
-//! A directory of its own, with its own index, meant to be committed. What goes there follows from
-//! the type of a memory ([`scope_for`]); what is written there names its author ([`signed`]). What
-//! others wrote is theirs: until the folder is trusted, it is worth no more than any file found in
-//! a repository ([`believed`]).
+//! A directory of its own, with its own index, meant to be committed. The type of a memory decides
+//! if it goes there ([`scope_for`]); a shared memory names its author ([`signed`]). A colleague's
+//! memory is not the user's: until the folder is trusted, it has no more trust than any file found
+//! in a repository ([`believed`]).
 //!
 //! # Not here
-//! Where the directory is; scanning for secrets, which every write passes
+//! Location of the directory (`dormouse-memdir`); scanning for secrets, which every write passes
 //! ([`crate::transaction::Transaction::vet`]).
 
 use crate::topic::Kind;
@@ -15,61 +15,64 @@ use crate::trust::Trust;
 use crate::write::NewMemory;
 use serde::{Deserialize, Serialize};
 
-/// Who sees a memory.
+/// Readers of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// The user alone.
+    /// Only the user, on this machine.
     Private,
-    /// Everyone on the project.
+    /// Everyone who has the repository.
     Team,
 }
 
-/// Whether a memory is about the project or about the user.
+/// Subject of a memory: the project, or the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// It holds for everyone who works on the project.
     ProjectWide,
     /// It holds for the user alone.
     Personal,
-    /// Nothing says which.
+    /// No sign of either in the text.
     Unknown,
 }
 
-/// Where a memory belongs. An untyped one stays private: what is shared by mistake cannot be
+/// Directory that a memory belongs to. An untyped one stays private: sharing by mistake cannot be
 /// taken back.
 pub const fn scope_for(kind: Option<Kind>, reach: Reach) -> Scope {
     let shared = match kind {
         Some(Kind::User) | None => false,
+        // A correction is mostly one person's taste, so it needs a sign that it holds for all.
         Some(Kind::Feedback) => matches!(reach, Reach::ProjectWide),
         Some(Kind::Project | Kind::Reference) => !matches!(reach, Reach::Personal),
     };
     if shared { Scope::Team } else { Scope::Private }
 }
 
-/// A memory with the name of who shares it.
+/// Memory with the name of its author, so that a colleague knows whom to ask.
 #[must_use]
 pub fn signed(memory: NewMemory, author: &str) -> NewMemory {
     NewMemory {
+        // An empty `author` key would look signed.
         author: Some(author.trim().to_owned()).filter(|author| !author.is_empty()),
         ..memory
     }
 }
 
-/// Whether the user has said that the folder is to be trusted.
+/// User's verdict on the folder of the shared directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Folder {
-    /// Yes.
+    /// Confirmed by the user.
     Trusted,
-    /// No, or not asked yet.
+    /// Not confirmed, or not asked yet.
     Untrusted,
 }
 
-/// How far a shared memory is believed, whatever it claims. In a trusted folder it is a colleague's
-/// word, which is not the user's own.
+/// Trust of a shared memory, whatever it claims. In a trusted folder it is a colleague's word,
+/// which is not the user's own.
 pub fn believed(claimed: Option<Trust>, folder: Folder) -> Trust {
     match folder {
         Folder::Untrusted => Trust::External,
+        // Capped: otherwise a file in the repository could claim to be this user's words.
         Folder::Trusted => claimed.unwrap_or(Trust::Assistant).min(Trust::Assistant),
     }
 }

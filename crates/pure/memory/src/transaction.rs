@@ -3,10 +3,11 @@
 //! # Model
 //! A transaction lists what each file should hold, and what it must hold for that to be right
 //! ([`Expected`]). It is applied whole or not at all. [`Transaction::vet`] is the one gate that
-//! every change passes, whoever makes it: what automation may not do, it may not do through any door.
+//! every change passes, by any author: automation has no door around it.
 //!
 //! # Not here
-//! Applying it to a disk (`dormouse-memdir`); whether a change is wise (`write`, `extract`, `dream`).
+//! Applying it to a disk (`dormouse-memdir`); judging the change itself (`write`, `extract`,
+//! `dream`).
 
 use crate::snapshot::{self, INDEX, Snapshot, StoredFile};
 use crate::trust::Origin;
@@ -19,12 +20,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// A memory is a page, not an archive.
+/// Longest memory, in bytes. A page, not an archive: recall shows the first few KiB of a memory
+/// (`recall.file_bytes`), and the rest of a longer one would hardly be read.
 pub const MOST_BYTES: usize = 100 * 1024;
-/// A directory of more files than this takes no new ones.
+/// Most files. Far above any directory that people and models fill; a writer in a loop ends here.
 pub const MOST_FILES: usize = 200_000;
 
-/// Who makes a change.
+/// Component that makes a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Author {
@@ -32,9 +34,9 @@ pub enum Author {
     User,
     /// The agent of the conversation.
     Agent,
-    /// Layer 5.
+    /// Extraction from a conversation, layer 5.
     Extractor,
-    /// Layer 6.
+    /// Consolidation between sessions, layer 6.
     Dream,
     /// An importer that the user called.
     Import,
@@ -43,12 +45,12 @@ pub enum Author {
 }
 
 impl Author {
-    /// Whether nobody asked for the change: such changes need a source and leave pinned files alone.
+    /// True for authors without a user's request: they need a source and leave pinned files alone.
     pub const fn is_automation(self) -> bool {
         matches!(self, Self::Extractor | Self::Dream)
     }
 
-    /// As it is written.
+    /// Lower-case name, as the journal has it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -67,27 +69,27 @@ impl fmt::Display for Author {
     }
 }
 
-/// What a file must hold for a change to be right.
+/// Content that a file must have for a change to be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expected {
-    /// Anything, or nothing.
+    /// Any content, or no file at all.
     Any,
-    /// It must not exist.
+    /// No file at this path.
     Absent,
-    /// These bytes.
+    /// Exactly the bytes with this hash.
     Is(Hash),
 }
 
 impl Expected {
-    /// What a snapshot holds now.
+    /// Expectation that a snapshot fulfils now.
     pub fn now(snapshot: &Snapshot, path: &SafePath) -> Self {
         snapshot
             .get(path)
             .map_or(Self::Absent, |file| Self::Is(Hash::of(&file.content)))
     }
 
-    /// Whether a file's content is what was expected.
+    /// True if a file's content (`None`: no file) is as expected.
     pub fn holds(self, content: Option<&[u8]>) -> bool {
         match (self, content) {
             (Self::Any, _) | (Self::Absent, None) => true,
@@ -97,81 +99,81 @@ impl Expected {
     }
 }
 
-/// What one file should hold.
+/// New content of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// The file.
+    /// File, relative to the memory directory.
     pub path: SafePath,
-    /// What it must hold before.
+    /// Precondition; if it fails, the whole transaction is a conflict.
     pub expected: Expected,
-    /// What it shall hold; `None` deletes it.
+    /// New content; `None` deletes the file.
     pub content: Option<Bytes>,
 }
 
 /// A change to the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
-    /// Who makes it.
+    /// Component that makes it; decides which rules of [`Transaction::vet`] apply.
     pub author: Author,
-    /// Why, for people.
+    /// Reason for people, one line; shown by the journal.
     pub reason: String,
-    /// Where it comes from; automation must have one. A user's command is its own source.
+    /// Span of a log it stems from; automation must have one. A user's command is its own source.
     pub source: Option<Origin>,
-    /// The entry of the journal that it takes back.
+    /// Id of the journal entry that it takes back.
     pub undoes: Option<String>,
-    /// What is to be done, each file at most once.
+    /// Operations, each file at most once.
     pub operations: Vec<Operation>,
 }
 
-/// Why a transaction may not be applied at all.
+/// Reason why a transaction may not be applied at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// A file is named twice.
     #[error("`{0}` is changed twice in one step; change each file once")]
     Twice(SafePath),
-    /// The file is Dormouse's own.
+    /// File of Dormouse's own, such as the journal.
     #[error("`{0}` is hidden: memories are files whose names do not begin with a dot")]
     Hidden(SafePath),
-    /// The file is no Markdown.
+    /// Automation writes a file that is no Markdown.
     #[error("`{0}` is not a Markdown file; the name of a memory ends in `.md`")]
     NotMarkdown(SafePath),
     /// Automation touches a pinned file.
     #[error("`{0}` is pinned; only the user changes pinned memories")]
     Pinned(SafePath),
-    /// Automation has no source.
-    #[error("`{0}` has no source in a log; a memory that nobody asked for needs one")]
+    /// Automation writes without a source.
+    #[error("`{0}` has no source in a log; a memory written by automation needs one")]
     NoSource(SafePath),
     /// There is a credential in it.
     #[error(
         "`{path}` line {line} holds a credential ({rule}); memories never hold secrets: leave it out, name where it is kept instead"
     )]
     Secret {
-        /// The file.
+        /// File that would hold the credential.
         path: SafePath,
-        /// The rule that found it.
+        /// Name of the rule that matched.
         rule: &'static str,
-        /// The line.
+        /// Line number, from 1.
         line: usize,
     },
-    /// It is too long.
+    /// Content longer than [`MOST_BYTES`].
     #[error(
         "`{path}` would have {bytes} bytes; a memory has at most {MOST_BYTES}: split it, or keep the text elsewhere and say where"
     )]
     TooLong {
-        /// The file.
+        /// File that would be too long.
         path: SafePath,
-        /// How long it would be.
+        /// Length it would have.
         bytes: usize,
     },
-    /// It is no text.
+    /// Invalid UTF-8 in the new content.
     #[error("`{0}` is not UTF-8 text")]
     NotText(SafePath),
     /// Two names that some file systems take for one.
     #[error("`{path}` and `{other}` are the same name on some file systems; use the existing one")]
     SameName {
-        /// The new file.
+        /// File to be created.
         path: SafePath,
-        /// The one that exists.
+        /// File that exists, or an earlier one of the same transaction.
         other: SafePath,
     },
     /// The directory is full.
@@ -190,7 +192,7 @@ fn names(paths: &[SafePath]) -> String {
 }
 
 impl Transaction {
-    /// A transaction of the user's.
+    /// Empty transaction; operations are added by [`Self::put`] and [`Self::delete`].
     pub fn by(author: Author, reason: impl Into<String>) -> Self {
         Self {
             author,
@@ -222,13 +224,12 @@ impl Transaction {
         });
     }
 
-    /// Whether nothing is to be done.
+    /// True if there are no operations.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// Whether the change may be made at all. Reading what stays is allowed to be odd; what is
-    /// written is not.
+    /// Gate for every change. Only written content is judged: odd files that stay are left alone.
     pub fn vet(&self, snapshot: &Snapshot) -> Result<(), Refusal> {
         let mut growth = snapshot.len();
         let names = self.names(snapshot);
@@ -244,6 +245,7 @@ impl Transaction {
             if self.author.is_automation() && snapshot::is_pinned(path) {
                 return Err(Refusal::Pinned(path.clone()));
             }
+            // Deleting needs no look at the content, whatever is wrong with it.
             let Some(content) = &operation.content else {
                 continue;
             };
@@ -263,6 +265,7 @@ impl Transaction {
             }
             self.vet_content(path, content)?;
         }
+        // Counted growth only: a directory that is too full may still change and shrink.
         if growth > MOST_FILES && growth > snapshot.len() {
             return Err(Refusal::Full);
         }
@@ -271,7 +274,7 @@ impl Transaction {
 
     fn vet_content(&self, path: &SafePath, content: &[u8]) -> Result<(), Refusal> {
         let markdown = path.as_str().to_lowercase().ends_with(".md");
-        // A model may keep other texts in its memory, by the provider's tool; automation writes memories.
+        // A model may keep other texts by the provider's tool; automation writes memories only.
         if self.author.is_automation() && !markdown {
             return Err(Refusal::NotMarkdown(path.clone()));
         }
@@ -284,6 +287,7 @@ impl Transaction {
             let (path, bytes) = (path.clone(), content.len());
             return Err(Refusal::TooLong { path, bytes });
         }
+        // The index repeats what files with sources say, so it needs none of its own.
         if self.author.is_automation() && self.source.is_none() && path.file_name() != INDEX {
             return Err(Refusal::NoSource(path.clone()));
         }
@@ -297,8 +301,8 @@ impl Transaction {
         }
     }
 
-    /// The files there will be, by what some file systems make of their names. Only asked for when
-    /// a file is new.
+    /// Files there will be, by the name that a case-insensitive file system sees. Empty unless a
+    /// file is new, because folding every path of a large directory takes time.
     fn names<'a>(&'a self, snapshot: &'a Snapshot) -> HashMap<String, Vec<&'a SafePath>> {
         let mut names: HashMap<String, Vec<&SafePath>> = HashMap::new();
         let new = |operation: &&Operation| {
@@ -324,7 +328,7 @@ impl Transaction {
         names
     }
 
-    /// Whether the files hold what is expected.
+    /// Compares every file with its expectation and names all that differ.
     pub fn check(&self, snapshot: &Snapshot) -> Result<(), Conflict> {
         let wrong = self.operations.iter().filter(|operation| {
             let content = snapshot.get(&operation.path).map(|file| &*file.content);
@@ -338,7 +342,7 @@ impl Transaction {
         }
     }
 
-    /// The directory afterwards.
+    /// Directory after the change, without checking it.
     #[must_use]
     pub fn applied(&self, snapshot: &Snapshot, now: Millis) -> Snapshot {
         let mut after = snapshot.clone();
@@ -359,7 +363,7 @@ impl Transaction {
         after
     }
 
-    /// Leaves out what changes nothing.
+    /// Drops operations that change nothing, so that the journal has no empty entries.
     #[must_use]
     pub fn without_idle(mut self, snapshot: &Snapshot) -> Self {
         self.operations.retain(|operation| {
@@ -370,7 +374,7 @@ impl Transaction {
     }
 }
 
-/// What a change from one directory to another is, file by file.
+/// Transaction that turns one directory into another, file by file.
 pub fn between(before: &Snapshot, after: &Snapshot, author: Author, reason: &str) -> Transaction {
     let mut change = Transaction::by(author, reason);
     for (path, file) in after.files() {

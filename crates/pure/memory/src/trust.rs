@@ -1,9 +1,9 @@
-//! How far a memory may be believed.
+//! Trust in a memory.
 //!
 //! # Model
-//! Who said something decides how far it is believed: [`Trust`] follows from the [`Speaker`] of the
-//! span it stems from, never from what a file or a model claims about itself. What has several
-//! sources is worth what the least of them is worth.
+//! The speaker decides: [`Trust`] follows from the [`Speaker`] of the span a memory stems from,
+//! never from a claim of a file or a model about itself. A memory with several sources has the
+//! least trust of any of them.
 //!
 //! # Not here
 //! Finding the span that a text stems from (`extract`).
@@ -12,7 +12,7 @@ use dormouse_core::units::Millis;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How far a memory may be believed, least first.
+/// Levels of belief, least first: `min` of two sources is the trust of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
@@ -27,12 +27,13 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// Whether memories of this trust are brought into a conversation without anybody's approval.
+    /// True if recall brings such memories into a conversation without the user's approval. Tool
+    /// output is not: a page could otherwise write itself into every later session.
     pub const fn is_recalled(self) -> bool {
         matches!(self, Self::User | Self::Assistant)
     }
 
-    /// As it is written in front matter.
+    /// Kebab-case name, as front matter has it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::External => "external",
@@ -45,6 +46,7 @@ impl Trust {
     /// Reads [`Self::name`]; also `untrusted`, which says no more than "not the user or assistant".
     pub fn parse(name: &str) -> Option<Self> {
         match name {
+            // The cautious reading: the least trust that the word allows.
             "external" | "untrusted" => Some(Self::External),
             "tool-output" => Some(Self::ToolOutput),
             "assistant" => Some(Self::Assistant),
@@ -60,20 +62,20 @@ impl fmt::Display for Trust {
     }
 }
 
-/// Who spoke.
+/// Speaker of a span of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaker {
-    /// The user.
+    /// User of the session.
     User,
-    /// The assistant.
+    /// Model that answered the user.
     Assistant,
-    /// A tool.
+    /// Tool result, whatever the tool read.
     Tool,
 }
 
 impl Speaker {
-    /// What is said by this speaker is worth so much.
+    /// Trust of this speaker's own words.
     pub const fn trust(self) -> Trust {
         match self {
             Self::User => Trust::User,
@@ -82,7 +84,7 @@ impl Speaker {
         }
     }
 
-    /// As it is written in front matter.
+    /// Lower-case name, as front matter has it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -91,7 +93,7 @@ impl Speaker {
         }
     }
 
-    /// Reads [`Self::name`].
+    /// Inverse of [`Self::name`]; `None` for anything else.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "user" => Some(Self::User),
@@ -102,23 +104,24 @@ impl Speaker {
     }
 }
 
-/// The span of a log that a memory stems from.
+/// Span of a log that a memory stems from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The session whose log has it.
+    /// Session whose log has the span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The record in it.
+    /// Record of that log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Who spoke.
+    /// Speaker of that record.
     pub speaker: Speaker,
-    /// When.
+    /// Time of that record, from the log.
     pub time: Millis,
 }
 
 impl Origin {
-    /// Whether it names a place in a log.
+    /// True if it names a record of a log. A memory that the user adds by command has only a
+    /// speaker and a time.
     pub const fn resolves(&self) -> bool {
         self.session.is_some() && self.message.is_some()
     }

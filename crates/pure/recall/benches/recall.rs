@@ -1,4 +1,4 @@
-//! What a search costs. `cargo bench -p dormouse-recall`
+//! Cost of a search. `cargo bench -p dormouse-recall`
 //!
 //! Memories of about 150 words are made up from a vocabulary with a long tail; they are the same in
 //! every run. Queries are a dozen words, half of them common.

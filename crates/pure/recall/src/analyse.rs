@@ -10,32 +10,34 @@
 //! quarter more; a long body is cut into units.
 //!
 //! # Not here
-//! Which terms weigh how much in a search: `rank`.
+//! Weights of terms in a search: `rank`.
 
 use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser, detect};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Bytes looked at to tell the language of a collection.
+/// Bytes looked at to tell the language of a collection: detection settles long before, and a large
+/// collection is not read twice.
 const SAMPLE: usize = 64 * 1024;
-/// A body with more words than this is cut into units.
+/// Most words of a body that stays one unit: about a screen, within which words are close enough.
 const LONG_BODY: usize = 200;
-/// Lines are joined to units of at least so many words …
+/// Least words of a unit: shorter lines are joined, since a unit of five words matches by chance.
 const UNIT_LEAST: usize = 20;
-/// … and a line with more than so many is cut.
+/// Most words of a unit: a longer line is cut, or it would be a passage as vague as the whole.
 const UNIT_MOST: usize = 100;
-/// The first paragraph ends at an empty line, or after so many words.
+/// Most words of the first paragraph, which otherwise ends at an empty line.
 const LEAD_MOST: usize = 60;
-/// What a word counts, in quarters: in prose, in the first paragraph, in fenced code.
+/// Count of a word in quarters: in prose, in the first paragraph, in fenced code. Quarters, because
+/// a posting has whole numbers only.
 const PROSE: u8 = 4;
 const LEAD: u8 = 6;
 const CODE: u8 = 2;
-/// Stands before the form of a word, so that it is no stem. No word begins with it.
+/// Mark before the form of a word, so that it is no stem. No word begins with it.
 const FORM: char = '=';
 
-/// The language of a collection, from the beginnings of its texts; English if it cannot be told.
+/// Language of a collection, from the beginnings of its texts; English if it cannot be told.
 ///
-/// One language serves documents and queries: what is cut differently is not found.
+/// One language serves documents and queries: terms that are cut differently are not found.
 pub fn language_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Language {
     let mut sample = String::new();
     for text in texts {
@@ -49,47 +51,47 @@ pub fn language_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Language {
     detect(&sample).unwrap_or(Language::English)
 }
 
-/// What a term is.
+/// Sort of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
-    /// The stem of a word. Only these have a place in the order of words.
+    /// Stem of a word. Only these have a place in the order of words.
     Stem,
-    /// The word as it is written, if its stem is not.
+    /// Word as it is written, if its stem differs.
     Form,
-    /// An identifier as a whole.
+    /// Identifier as a whole, beside its parts.
     Whole,
 }
 
-/// A term of a text.
+/// Term of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Term<'a> {
     pub(crate) text: &'a str,
     pub(crate) sort: Sort,
 }
 
-/// A term of a query.
+/// Term of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QueryTerm {
     pub(crate) text: String,
     pub(crate) sort: Sort,
-    /// From a word that every text has.
+    /// True for a word that every text has.
     pub(crate) stop_word: bool,
 }
 
-/// What a body consists of.
+/// Event of reading a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnitEvent<'a> {
-    /// A term of the present unit, and what it counts in quarters.
+    /// Term of the present unit, with its count in quarters.
     Term(Term<'a>, u8),
-    /// A new unit begins.
+    /// Beginning of a new unit.
     Next,
 }
 
-/// Turns text into terms.
+/// Analyser of text into terms.
 #[derive(Debug)]
 pub(crate) struct Analyser {
     tokeniser: Tokeniser,
-    /// The same without stop words, to know which terms come from one.
+    /// Tokeniser without stop words, to know which terms come from one.
     without_stop_words: Tokeniser,
 }
 
@@ -107,7 +109,7 @@ impl Analyser {
         self.each_with_range(text, |term, _| found(term));
     }
 
-    /// The terms of a query, in order.
+    /// Terms of a query, in order. Stop words stay, because "to be or not to be" has nothing else.
     pub(crate) fn query(&self, text: &str) -> Vec<QueryTerm> {
         let mut speaking = HashSet::new();
         self.without_stop_words.each(text, |_, range| {
@@ -124,10 +126,11 @@ impl Analyser {
         terms
     }
 
-    /// The terms of a body, cut into units: one, or for a long body several.
+    /// Terms of a body, cut into units: one, or for a long body several.
     pub(crate) fn units(&self, body: &str, mut found: impl FnMut(UnitEvent<'_>)) {
         let mut words = 0;
         self.tokeniser.each(body, |_, _| words += 1);
+        // A short body stays one unit, whatever its lines.
         let (least, most) = if words > LONG_BODY {
             (UNIT_LEAST, UNIT_MOST)
         } else {
@@ -140,7 +143,10 @@ impl Analyser {
                 (code, lead) = (!code, false);
                 continue;
             }
+            // Blank lines before the first word do not end the first paragraph.
             lead &= read == 0 || !line.trim().is_empty();
+            // Between lines only, so that a unit does not end inside a sentence if it can be
+            // helped.
             if inside >= least {
                 found(UnitEvent::Next);
                 inside = 0;
@@ -184,13 +190,15 @@ impl Analyser {
     }
 }
 
-/// Writes down how a word is written, without case; whether that is another than its stem.
+/// Writes the word without case into `form`; true if that differs from its stem.
 fn write_form(word: &str, stem: &str, form: &mut String) -> bool {
     form.clear();
     form.push(FORM);
     form.extend(
         word.chars()
             .flat_map(char::to_lowercase)
+            // A stem is at most a few letters shorter than its word; an endless word must not be
+            // copied.
             .take(stem.len() + 8),
     );
     form[FORM.len_utf8()..] != *stem

@@ -1,19 +1,19 @@
-//! Standing instructions and preferences, told by the way they are said.
+//! Standing instructions and preferences, recognised by their wording.
 //!
 //! # Model
 //! "Always use metric units when I ask about cooking" is needed exactly when a request does not
-//! mention units, so no likeness of words finds it. What can be told without a model is that a
-//! text *is* such a rule ([`standing`], computed when it is indexed) and that a query is a
+//! mention units, so no likeness of words finds it. Two things can be told without a model: that a
+//! text *is* such a rule ([`standing`], computed when it is indexed), and that a query is a
 //! *request* for something to be made, explained or suggested ([`is_request`]), to which rules
-//! apply. Questions about what was said or done are no requests.
+//! apply. Questions about the past are no requests.
 //!
 //! # Not here
-//! Where such documents are put among the hits: `rank`. Rules in other languages than English.
+//! Places of such documents among the hits: `rank`. Rules in other languages than English.
 
 /// Bytes of a text that are looked at: a rule comes first, or the text is about something else.
 const HEAD: usize = 700;
 
-/// Ways to say something that holds from now on.
+/// Phrases that make a text hold from now on.
 const STRONG: [&str; 24] = [
     "from now on",
     "going forward",
@@ -41,7 +41,7 @@ const STRONG: [&str; 24] = [
     "make sure you always",
 ];
 
-/// Ways that often say so.
+/// Phrases that often do so; they count half.
 const WEAK: [&str; 10] = [
     "make sure to ",
     "make sure you ",
@@ -58,7 +58,7 @@ const WEAK: [&str; 10] = [
 /// Words that make a rule when a sentence begins with them: "Never add comments".
 const OPENING: [&str; 2] = ["always ", "never "];
 
-/// How queries begin that ask for something to be done.
+/// Beginnings of queries that ask for something to be done.
 const REQUESTS: [&str; 47] = [
     "any advice",
     "any suggestion",
@@ -109,7 +109,7 @@ const REQUESTS: [&str; 47] = [
     "write",
 ];
 
-/// What makes a query one about the past.
+/// Words that make a query one about the past.
 const PAST: [&str; 12] = [
     " did ",
     " i said",
@@ -125,12 +125,14 @@ const PAST: [&str; 12] = [
     "so far",
 ];
 
-/// How much a text sounds like a standing instruction or a preference, from 0 to 1.
+/// Likeness of a text to a standing instruction or a preference, from 0 to 1.
 pub(crate) fn standing(text: &str) -> f32 {
     let head = text[..text.floor_char_boundary(HEAD)]
+        // Phones type curly apostrophes; the lists have straight ones.
         .replace('’', "'")
         .to_lowercase();
     let has = |cues: &[&str]| cues.iter().any(|cue| head.contains(cue));
+    // At the beginning of a sentence only: "it was always sunny" is no rule.
     let opens = head.split(['.', '!', '?', '\n', ':', ';']).any(|sentence| {
         OPENING
             .iter()
@@ -138,12 +140,13 @@ pub(crate) fn standing(text: &str) -> f32 {
     });
     match () {
         () if has(&STRONG) || opens => 1.0,
+        // Half, so that a clear rule always comes before a possible one.
         () if has(&WEAK) => 0.5,
         () => 0.0,
     }
 }
 
-/// Whether a query asks for something to be done, to which standing instructions would apply.
+/// True for a query that asks for something to be done, to which standing instructions apply.
 pub(crate) fn is_request(query: &str) -> bool {
     let query = query.replace('’', "'").to_lowercase();
     let begins = |part: &str| {
@@ -151,7 +154,9 @@ pub(crate) fn is_request(query: &str) -> bool {
             .iter()
             .any(|request| part.trim_start().starts_with(request))
     };
+    // Any clause may ask: people tell what is wrong before they say what they want.
     query.split(['.', '!', '?', '\n', ',']).any(begins)
+        // "Can you remind me" asks for a memory, and rules in its place would hide it.
         && !PAST.iter().any(|past| query.contains(past))
 }
 

@@ -1,10 +1,13 @@
-//! Telling files and folders from other things with slashes and dots.
+//! Distinction of files and folders from other words with slashes and dots.
 //!
 //! # Model
-//! `console.log` ends like a file, `red/green/blue` looks like a path. What is taken for a file is
-//! looked up, and what is not found makes a memory stale; so only what can hardly be anything else
-//! counts: a file with a well-known ending, a hidden file, a folder that says so by a slash behind
-//! it or by the folder it begins with.
+//! `console.log` ends like a file, `red/green/blue` looks like a path. A word taken for a file is
+//! looked up, and a missing file makes a memory stale; so only words that can hardly be anything
+//! else count: a file with a well-known ending, a hidden file, a folder that says so by a slash
+//! behind it or by the folder it begins with.
+//!
+//! # Not here
+//! Languages by their endings ([`super::triggers::languages`]).
 
 use super::triggers::languages;
 
@@ -52,7 +55,7 @@ const ENDINGS: [&str; 40] = [
     "svelte",
 ];
 
-/// Endings that are also members of well-known objects: a bare name with one is none of a file.
+/// Endings that are also members of well-known objects: a bare name with one is no file.
 const MEMBERS: [&str; 2] = ["log", "env"];
 
 /// Folders that paths of projects begin with.
@@ -101,7 +104,7 @@ const FOLDERS: [&str; 42] = [
     "docker",
 ];
 
-/// Names that end like a file and are none.
+/// Names that end like a file and are products.
 const PRODUCTS: [&str; 16] = [
     "node.js",
     "next.js",
@@ -121,7 +124,7 @@ const PRODUCTS: [&str; 16] = [
     "docs.rs",
 ];
 
-/// Whether a word names a file.
+/// True if a word names a file.
 pub(super) fn is_file(word: &str) -> bool {
     if !is_sound(word) || word.ends_with('/') || PRODUCTS.contains(&word.to_lowercase().as_str()) {
         return false;
@@ -129,6 +132,7 @@ pub(super) fn is_file(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     let bare = name.len() == word.len();
     if let Some(hidden) = name.strip_prefix('.') {
+        // `.5` and `..` are no hidden files.
         return hidden.len() > 2 && hidden.starts_with(|c: char| c.is_ascii_alphabetic());
     }
     let Some((stem, ending)) = name.rsplit_once('.') else {
@@ -144,7 +148,7 @@ pub(super) fn is_file(word: &str) -> bool {
     !stem.is_empty() && (known || member) && stem.len() + ending.len() > 2
 }
 
-/// Whether a word names a folder.
+/// True if a word names a folder.
 pub(super) fn is_folder(word: &str) -> bool {
     if !is_sound(word) {
         return false;
@@ -158,15 +162,17 @@ pub(super) fn is_folder(word: &str) -> bool {
     let deeper = parts.next().is_some();
     // `s/this/that/` replaces something.
     let says_so = word.ends_with('/') && first.len() > 1;
+    // `/check` is a command of a chat more often than a folder at the root.
     let rooted = (word.starts_with('/') || word.starts_with("~/")) && deeper;
     let usual = FOLDERS.contains(&first) || (first.len() > 2 && first.starts_with('.'));
     says_so || (rooted && !is_file(word)) || (usual && deeper && !is_file(word))
 }
 
-/// Whether every part of a word can be part of a path: no pattern, no quotes, no call.
+/// True if every part of a word can be part of a path: no pattern, no quotes, no call.
 fn is_sound(word: &str) -> bool {
     word.len() > 2
         && word.contains(char::is_alphabetic)
+        // `https://a.md` is an address.
         && !word.contains("//")
         && word
             .chars()

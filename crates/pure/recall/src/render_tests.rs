@@ -1,7 +1,7 @@
-//! Tests of how memories are shown.
+//! Tests of the text in which memories are shown.
 
 use super::*;
-use crate::neutral::has_boundary;
+use dormouse_core::fragment::has_boundary;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn show(text: &str, modified: Millis, mark: &Mark, caps: Caps) -> Fragment {
     render("/m/feedback_testing.md", &file, mark, NOW, caps)
 }
 
-/// What lies between the frame's own tags.
+/// Text between the frame's own tags.
 fn inside(fragment: &str) -> &str {
     fragment
         .strip_prefix("<system-reminder>\n")

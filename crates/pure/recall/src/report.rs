@@ -1,36 +1,39 @@
-//! What was loaded into a session, what was cut and why, and what it cost.
+//! Report of a session's loading: loaded texts, cuts with their reasons, costs.
 //!
 //! # Model
-//! A [`LoadReport`] is filled while a session is put together and shown by `/memory` and
-//! `dormouse memory status`. Sizes are bytes; tokens are what was counted, or else an estimate,
-//! and the report says which.
+//! A [`LoadReport`] is filled while a session is put together and shown by `/memory` and `dormouse
+//! memory status`. Sizes are bytes; tokens are counted or else estimated, and the report says
+//! which.
+//!
+//! # Not here
+//! Reports on single instruction files (`dormouse_memory::instructions`).
 
-use super::neutral::one_line;
+use dormouse_core::fragment::one_line;
 use dormouse_core::units::Tokens;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Bytes that make up a token, roughly.
+/// Bytes per token of ordinary English, for estimates.
 const BYTES_PER_TOKEN: u64 = 4;
-/// Characters of a name or a reason on one line.
+/// Most characters of a name or a reason, so that a line fits on a wide screen.
 const LONGEST: usize = 160;
 
-/// What sort of thing was loaded.
+/// Sort of a loaded text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// An instruction file.
+    /// Instruction file, such as `AGENTS.md`.
     Instructions,
-    /// The index of memory.
+    /// Index of the memory directory.
     Index,
     /// The memory section of the system prompt.
     Prompt,
-    /// A memory.
+    /// Recalled memory, shown in the conversation.
     Memory,
 }
 
 impl Source {
-    /// As people read it.
+    /// Lower-case name, for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Instructions => "instructions",
@@ -41,60 +44,61 @@ impl Source {
     }
 }
 
-/// Something that was loaded.
+/// Text that was loaded into the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loaded {
-    /// What sort.
+    /// Sort of the text.
     pub source: Source,
-    /// Which: a path, mostly.
+    /// Path or other name.
     pub name: String,
-    /// How much went in.
+    /// Bytes that went in.
     pub bytes: u64,
-    /// What it cost, if somebody counted.
+    /// Cost as the provider counted it; `None` if it was not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Tokens>,
-    /// Why it went in.
+    /// Reason for loading it; empty if it needs none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
 }
 
 impl Loaded {
-    /// What it cost.
+    /// Cost, counted or estimated.
     pub fn tokens(&self) -> Tokens {
         self.counted
+            // Rounded up: a text of one byte costs a token, too.
             .unwrap_or(Tokens(self.bytes.div_ceil(BYTES_PER_TOKEN)))
     }
 }
 
-/// Something that was cut or left out.
+/// Text that was cut or left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// What sort.
+    /// Sort of the text.
     pub source: Source,
-    /// Which.
+    /// Path or other name.
     pub name: String,
-    /// How much is missing; zero if it was left out whole and nobody looked.
+    /// Missing bytes; zero if it was left out without being read.
     pub bytes: u64,
-    /// Why.
+    /// Reason for the cut.
     pub why: String,
 }
 
-/// What was loaded into a session.
+/// Report of a session's loading.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadReport {
-    /// What went in, in order.
+    /// Loaded texts, in order.
     pub loaded: Vec<Loaded>,
-    /// What did not.
+    /// Cuts and texts left out.
     pub cut: Vec<Cut>,
 }
 
 impl LoadReport {
-    /// Nothing yet.
+    /// Empty report, for a session that begins.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds what went in.
+    /// Adds a loaded text.
     pub fn load(&mut self, source: Source, name: &str, bytes: usize, why: impl fmt::Display) {
         self.loaded.push(Loaded {
             source,
@@ -105,7 +109,7 @@ impl LoadReport {
         });
     }
 
-    /// Adds what did not.
+    /// Adds a cut, or a text that was left out.
     pub fn leave(&mut self, source: Source, name: &str, bytes: usize, why: impl fmt::Display) {
         self.cut.push(Cut {
             source,
@@ -115,17 +119,17 @@ impl LoadReport {
         });
     }
 
-    /// What all of it cost.
+    /// Cost of all loaded texts.
     pub fn tokens(&self) -> Tokens {
         self.loaded.iter().map(Loaded::tokens).sum()
     }
 
-    /// Whether some cost is an estimate.
+    /// True if some cost is an estimate.
     pub fn is_estimate(&self) -> bool {
         self.loaded.iter().any(|item| item.counted.is_none())
     }
 
-    /// The report, line by line.
+    /// Lines for a terminal, without a newline.
     pub fn lines(&self) -> Vec<String> {
         if self.loaded.is_empty() && self.cut.is_empty() {
             return vec!["Nothing was loaded into this session.".to_owned()];
@@ -155,6 +159,7 @@ impl LoadReport {
             lines.push(format!("Left out: {}", self.cut.len()));
         }
         for cut in &self.cut {
+            // "0 bytes" would read as if nothing were missing.
             let size = if cut.bytes == 0 {
                 String::new()
             } else {

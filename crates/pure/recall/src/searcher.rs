@@ -1,4 +1,4 @@
-//! An index that changes: a large segment, a small one with what changed since, and what is gone.
+//! Index that changes: a large segment, a small one with changes since, and removals.
 //!
 //! # Model
 //! Documents are numbered through: those of the base, then those of the delta. All figures the
@@ -6,7 +6,7 @@
 //! that are left, so that the hits are the ones a fresh index would give.
 //!
 //! # Not here
-//! When to build the base anew: the caller decides, with [`Searcher::changed`].
+//! The time to rebuild the base: the caller decides, with [`Searcher::changed`].
 
 use crate::analyse::Analyser;
 use crate::document::Document;
@@ -16,7 +16,7 @@ use bytes::Bytes;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// No document, no unit, no parent.
+/// No document, no unit, no parent: a number that no segment can reach.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Documents ready to be searched.
@@ -25,25 +25,25 @@ pub struct Searcher {
     pub(crate) analyser: Analyser,
     pub(crate) weights: Weights,
     pub(crate) parts: Vec<Part>,
-    /// By document.
+    /// By document: true if it was removed.
     pub(crate) gone: Vec<bool>,
-    /// Documents that are left.
+    /// Number of documents that are left.
     pub(crate) live: u32,
-    /// Units that are left.
+    /// Number of units that are left.
     pub(crate) live_units: u32,
-    /// The share of documents with something beside them.
+    /// Share of documents with something beside them, from 0 to 1.
     pub(crate) context: f32,
-    /// How a document's length marks down its words; by document.
+    /// By document: divisor for its words, which grows with its length.
     pub(crate) norms: Vec<f32>,
-    /// Documents that sound like standing instructions, and how much.
+    /// Documents that sound like standing instructions, with their strength.
     pub(crate) rules: Vec<(u32, f32)>,
-    /// There if some documents are long or have neighbours.
+    /// Present if some documents are long or have neighbours.
     pub(crate) passages: Option<Passages>,
-    /// There if some documents are pieces of something.
+    /// Present if some documents are pieces of something.
     pub(crate) family: Option<Family>,
 }
 
-/// A segment and where its numbers begin.
+/// Segment with the first of its numbers.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) segment: Segment,
@@ -56,43 +56,44 @@ pub(crate) struct Part {
 /// Units with those before and behind them.
 #[derive(Debug)]
 pub(crate) struct Passages {
-    /// By unit.
+    /// By unit: its neighbours; [`NONE`] at both ends.
     pub(crate) before: Vec<u32>,
     pub(crate) behind: Vec<u32>,
-    /// How the length of a unit with its neighbours marks down its words.
+    /// Divisors for the words of a unit with its neighbours, by their length.
     pub(crate) norms: Vec<f32>,
-    /// By unit; [`NONE`] if it is gone.
+    /// By unit: its document; [`NONE`] if that is gone.
     pub(crate) document: Vec<u32>,
 }
 
-/// What documents are pieces of.
+/// Wholes that documents are pieces of.
 #[derive(Debug)]
 pub(crate) struct Family {
-    /// By document; [`NONE`] for one that stands alone.
+    /// By document: its parent; [`NONE`] for one that stands alone.
     pub(crate) parent: Vec<u32>,
-    /// By parent.
+    /// By parent: divisor for its words.
     pub(crate) norms: Vec<f32>,
 }
 
 impl Searcher {
-    /// All documents of a segment.
+    /// Searcher over all documents of a segment.
     pub fn new(base: Segment) -> Self {
         Self::of(vec![base], &[], Weights::default())
     }
 
-    /// The documents of a segment without those `removed` (numbers outside it are ignored), and
-    /// some new ones, whose numbers follow the base's.
+    /// Searcher over a segment without those `removed` (numbers outside it are ignored), and some
+    /// new documents, whose numbers follow the base's.
     pub fn with_changes<'a>(
         base: Segment,
         removed: &[usize],
         added: impl IntoIterator<Item = Document<'a>>,
     ) -> Result<Self, TooLarge> {
+        // The base's language, because terms cut in another way would not be found.
         let delta = Segment::build(base.language(), added)?;
         let delta = Segment::open(Bytes::from(delta)).map_err(|_| TooLarge)?;
         Ok(Self::of(vec![base, delta], removed, Weights::default()))
     }
 
-    /// The same with other weights; for measurements.
+    /// Same documents with other weights; for measurements.
     #[must_use]
     pub fn weighing(self, weights: Weights) -> Self {
         let segments = self.parts.into_iter().map(|part| part.segment).collect();
@@ -107,6 +108,7 @@ impl Searcher {
 
     fn of(segments: Vec<Segment>, removed: &[usize], weights: Weights) -> Self {
         let language = segments.first().map(Segment::language);
+        // Without a segment nothing is found, in any language.
         let language = language.unwrap_or(dormouse_text::words::Language::English);
         let mut parts: Vec<Part> = Vec::new();
         let (mut first_document, mut first_unit) = (0, 0);
@@ -148,21 +150,22 @@ impl Searcher {
             family: None,
             gone,
         };
+        // After the removals, since averages and counts must be those of the rest.
         searcher.measure();
         searcher
     }
 
-    /// How many documents are left.
+    /// Number of documents that are left.
     pub fn len(&self) -> usize {
         self.live as usize
     }
 
-    /// Whether none is left.
+    /// True if none is left.
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }
 
-    /// How many documents differ from the base: those that are gone and those that are new.
+    /// Number of documents that differ from the base: removed ones and new ones.
     pub fn changed(&self) -> usize {
         let gone = self.gone.iter().filter(|gone| **gone).count();
         let new: usize = self
@@ -174,7 +177,7 @@ impl Searcher {
         gone + new
     }
 
-    /// What the caller stored with a document; nothing if there is no such document.
+    /// Bytes that the caller stored with a document; empty if there is no such document.
     pub fn payload(&self, document: usize) -> &[u8] {
         let Ok(document) = u32::try_from(document) else {
             return &[];
@@ -190,7 +193,7 @@ impl Searcher {
         left.map(|(document, _)| (document, self.payload(document)))
     }
 
-    /// The part of a document, and its number there.
+    /// Part of a document, and its number there.
     pub(crate) fn place(&self, document: u32) -> (usize, u32) {
         let part = self
             .parts
@@ -207,7 +210,7 @@ impl Searcher {
         part.map_or_else(DocumentEntry::default, |part| part.segment.document(local))
     }
 
-    /// The units of a document, numbered through.
+    /// Units of a document, numbered through.
     pub(crate) fn units_of(&self, document: u32) -> Range<u32> {
         let (part, local) = self.place(document);
         self.parts.get(part).map_or(0..0, |part| {
@@ -216,7 +219,7 @@ impl Searcher {
         })
     }
 
-    /// The documents that are left.
+    /// Documents that are left.
     pub(crate) fn documents(&self) -> impl Iterator<Item = u32> + '_ {
         let numbered = (0_u32..).zip(&self.gone);
         numbered
@@ -239,6 +242,7 @@ impl Searcher {
             .map(|(document, _)| self.units_of(*document).len());
         self.live_units = u32::try_from(units.sum::<usize>()).unwrap_or(NONE);
         let has_parents = entries.iter().any(|(_, entry)| entry.parent != 0);
+        // Notes that stand alone need neither pass, and a search over them costs less.
         if self.live_units > self.live || has_parents {
             let passages = self.passages(&entries);
             self.context = passages.context(self.live);
@@ -305,10 +309,13 @@ impl Searcher {
                 pieces.push((entry.parent, entry.order, payload, *document));
             }
         }
+        // By parent, order and payload, never by number: the delta would otherwise break
+        // conversations.
         pieces.sort_unstable();
         for pair in pieces.windows(2) {
             if let [before, behind] = pair
                 && before.0 == behind.0
+                // A gap in the order is a removed turn; its neighbours never stood together.
                 && before.1 + 1 == behind.1
             {
                 let (last, first) = (
@@ -352,7 +359,7 @@ impl Searcher {
 }
 
 impl Passages {
-    /// The share of documents with something beside them.
+    /// Share of documents with something beside them.
     #[expect(
         clippy::cast_precision_loss,
         reason = "numbers of documents are far below 2^23"
@@ -378,10 +385,11 @@ impl Passages {
 }
 
 impl Part {
-    /// In how many of the documents and units that are left a term is.
+    /// Numbers of documents and units that are left and have a term.
     pub(crate) fn having(&self, postings: &Postings<'_>) -> (u32, usize) {
         let mut documents = postings.documents;
         let mut units = postings.units();
+        // Removed ones are subtracted by lookup: there are few, and rewriting postings costs more.
         for document in &self.gone {
             let lost = postings.within(self.segment.units_of(*document));
             documents = documents.saturating_sub(u32::from(lost > 0));
@@ -393,6 +401,7 @@ impl Part {
 
 #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
 fn average(total: u64, count: usize) -> f64 {
+    // At least one word: empty bodies would divide by zero.
     (total as f64 / count.max(1) as f64).max(1.0)
 }
 

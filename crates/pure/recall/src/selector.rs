@@ -1,7 +1,7 @@
-//! A small model chooses among candidates.
+//! Choice among candidates by a small model.
 //!
 //! # Model
-//! [`request`] makes what is asked: fixed instructions, and the user's request with the candidates'
+//! [`request`] makes the question: fixed instructions, and the user's request with the candidates'
 //! lines as data. [`parse`] reads the answer; a model may say anything, and every answer has a
 //! defined outcome: a choice (perhaps of nothing), or a [`Fault`] upon which the ranker's own pick
 //! stands.
@@ -9,7 +9,7 @@
 //! # Not here
 //! Calling the model, its time limit and its price (`dormouse-keeper`).
 
-use super::neutral::{neutralise, one_line};
+use dormouse_core::fragment::{CANDIDATES, QUERY, neutralise, one_line, render};
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::card::Card;
 use dormouse_memory::manifest::render_line;
@@ -17,51 +17,52 @@ use serde_json::{Value, json};
 use std::fmt;
 
 const INSTRUCTIONS: &str = include_str!("selector.md");
-/// Characters of the user's request that the model sees; what is asked stands at the beginning or
-/// at the end.
+/// Most characters of the user's request that the model sees; the question itself stands at the
+/// beginning or at the end.
 const LONGEST_QUERY: usize = 4_000;
-/// Characters of a description that the model sees.
+/// Most characters of a description that the model sees: fifty candidates then fit into a few
+/// thousand tokens.
 const LONGEST_DESCRIPTION: usize = 300;
-/// An answer that is longer is none.
+/// Most bytes of an answer: a list of five names has a few hundred.
 const LONGEST_ANSWER: usize = 16 * 1024;
 const KEY: &str = "selected_memories";
 
-/// What the small model is asked.
+/// Question to the small model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SelectorRequest {
-    /// Its instructions: the same bytes every time.
+    /// Instructions, the same bytes every time, so that they are cached.
     pub system: String,
-    /// The request and the candidates.
+    /// Request of the user, and the candidates.
     pub user: String,
-    /// What the answer must look like.
+    /// JSON schema of the answer.
     pub schema: Value,
 }
 
-/// What the answer means.
+/// Meaning of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// These help; perhaps none does.
+    /// Memories that help; an empty list is a valid choice.
     Selected(Vec<SafePath>),
-    /// The answer is of no use: the ranker's own pick stands.
+    /// Useless answer: the ranker's own pick stands.
     Fallback(Fault),
 }
 
-/// What is wrong with an answer.
+/// Fault of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is empty.
+    /// Nothing but blanks, or nothing at all.
     Empty,
-    /// It has no JSON object: a refusal or talk.
+    /// No JSON object: a refusal or talk.
     NoObject,
-    /// Its JSON ends too early.
+    /// JSON that ends too early, mostly at the token limit.
     Truncated,
-    /// Its JSON is broken.
+    /// JSON with a syntax error.
     Malformed,
-    /// Its JSON is something else than a list of names.
+    /// JSON that is something else than a list of names.
     WrongShape,
-    /// It is far too long.
+    /// Longer than any list of names.
     TooLong,
-    /// It names only memories that were not offered.
+    /// Only names that were not offered.
     UnknownNames,
 }
 
@@ -79,15 +80,16 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What the small model is asked, for candidates in this order.
+/// Question to the small model, for candidates in this order.
 pub fn request(prompt: &str, candidates: &[Card], most: usize) -> SelectorRequest {
     let lines: Vec<String> = candidates.iter().map(safe_line).collect();
     SelectorRequest {
+        // The limit is a setting, so these bytes change only with the settings.
         system: INSTRUCTIONS.trim_end().replace("{most}", &most.to_string()),
         user: format!(
-            "<query>\n{}\n</query>\n\n<candidates>\n{}\n</candidates>",
-            shortened(prompt.trim()),
-            lines.join("\n")
+            "{}\n\n{}",
+            render(&QUERY, &shortened(prompt.trim())),
+            render(&CANDIDATES, &lines.join("\n"))
         ),
         schema: schema(),
     }
@@ -104,12 +106,13 @@ fn schema() -> Value {
 
 fn safe_line(card: &Card) -> String {
     let mut card = card.clone();
+    // Descriptions are foreign text: one with a newline could add a candidate of its own.
     card.description = one_line(&card.description, LONGEST_DESCRIPTION);
     one_line(&render_line(&card), usize::MAX)
 }
 
-/// The beginning and the end of a long request, made neutral after the cut: a cut can make a tag
-/// or a turn of what was none.
+/// Beginning and end of a long request, made neutral after the cut: a cut can make a tag or a turn
+/// of words that were none.
 fn shortened(text: &str) -> String {
     let count = text.chars().count();
     if count <= LONGEST_QUERY {
@@ -121,8 +124,8 @@ fn shortened(text: &str) -> String {
     format!("{}\n[…]\n{}", neutralise(&head), neutralise(&tail))
 }
 
-/// What an answer means: fences and prose around the object are passed over, names that were not
-/// offered and repeated ones dropped, and no more than `most` kept.
+/// Reads an answer: fences and prose around the object are passed over, names that were not offered
+/// and repeated ones dropped, and no more than `most` kept.
 pub fn parse(answer: &str, candidates: &[SafePath], most: usize) -> Selection {
     match names(answer) {
         Err(fault) => Selection::Fallback(fault),
@@ -134,6 +137,8 @@ pub fn parse(answer: &str, candidates: &[SafePath], most: usize) -> Selection {
                 }
             }
             selected.truncate(most);
+            // Names without a match are a fault and no choice of nothing: the ranker's pick is
+            // better.
             if selected.is_empty() && !names.is_empty() && most > 0 {
                 return Selection::Fallback(Fault::UnknownNames);
             }
@@ -160,10 +165,11 @@ fn names(answer: &str) -> Result<Vec<String>, Fault> {
                     return Ok(names);
                 }
                 fault = Fault::WrongShape;
+                // At least one byte further, or the loop would not end.
                 from = at + values.byte_offset().max(1);
             }
             Some(Err(error)) => {
-                // The first object decides: what is inside a broken one is no answer.
+                // The first object decides: an object inside a broken one is no answer.
                 if fault == Fault::NoObject {
                     fault = if error.is_eof() {
                         Fault::Truncated
@@ -179,7 +185,7 @@ fn names(answer: &str) -> Result<Vec<String>, Fault> {
     Err(fault)
 }
 
-/// The names of an answer; anything but a list of strings is no answer.
+/// Names of an answer; anything but a list of strings is no answer.
 fn list(value: &Value) -> Option<Vec<String>> {
     let items = value.get(KEY)?.as_array()?;
     items
@@ -188,13 +194,14 @@ fn list(value: &Value) -> Option<Vec<String>> {
         .collect()
 }
 
-/// The candidate of a name: the path, or the name of exactly one file.
+/// Candidate of a name: the path, or the name of exactly one file.
 fn offered<'a>(name: &str, candidates: &'a [SafePath]) -> Option<&'a SafePath> {
     let name = name.trim().trim_matches(['`', '"', '\'']);
     let name = name.strip_prefix("./").unwrap_or(name);
     if let Some(exact) = candidates.iter().find(|path| path.as_str() == name) {
         return Some(exact);
     }
+    // Models often drop the folder; a name that two files share says nothing.
     let mut alike = candidates.iter().filter(|path| path.file_name() == name);
     let first = alike.next()?;
     alike.next().is_none().then_some(first)

@@ -1,7 +1,7 @@
-//! Tests of the selector.
+//! Tests of the question to the small model and of its answers.
 
 use super::*;
-use crate::neutral::has_boundary;
+use dormouse_core::fragment::has_boundary;
 use dormouse_core::units::Millis;
 use dormouse_memory::topic::Kind;
 use pretty_assertions::assert_eq;

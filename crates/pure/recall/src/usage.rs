@@ -1,14 +1,14 @@
-//! Whether memories that were brought in were of use.
+//! Usefulness of memories that were shown.
 //!
 //! # Model
 //! A memory is surfaced; then it is cited (named in the answer or in a call) or used (words of its
 //! own turn up that the prompt did not have), or nothing comes of it. The [`Book`] counts that for
-//! every memory. It is kept as lines of JSON that are appended one event at a time, and written
-//! anew, one line a memory, when it has grown. What is counted is a weak hint for the ranker
+//! every memory. It is kept as lines of JSON that are appended one event at a time, and rewritten,
+//! one line a memory, when it has grown. The counts are a weak hint for the ranker
 //! ([`Counts::prior`]) and for dreams ([`Book::forgettable`]).
 //!
 //! # Not here
-//! Where the lines are kept (`dormouse-memdir`).
+//! The file with the lines (`dormouse-memdir`).
 
 mod detect;
 
@@ -19,47 +19,49 @@ use dormouse_guard::paths::SafePath;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Memories that a book has at most; those that were not surfaced for longest are dropped.
+/// Most memories of a book; those not surfaced for longest are dropped. A line has about a hundred
+/// bytes, so the book stays near two megabytes.
 pub const MOST_MEMORIES: usize = 20_000;
-/// A line that is longer was not written by us.
+/// Most bytes of a line; a longer one was not written by us.
 const LONGEST_LINE: usize = 4_096;
-/// So many times of nothing make a memory a candidate for forgetting.
+/// Showings without any use that make a memory a candidate for forgetting. Fewer may be bad luck.
 const OFTEN: u32 = 5;
-/// How much the neutral expectation weighs, in times surfaced.
+/// Weight of the neutral expectation, in showings: the counts begin to outweigh it at the fifth.
 const INERTIA: f64 = 4.0;
 
-/// What happened to a memory.
+/// Event in the life of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
-    /// It was brought in.
+    /// Shown in a conversation.
     Surfaced,
-    /// Its words turned up in what followed.
+    /// Words of its own turned up in the answer or in calls.
     Used,
-    /// It was named in what followed.
+    /// Named in the answer or in calls.
     Cited,
 }
 
-/// How often what happened to a memory.
+/// Counts of a memory's events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Brought in.
+    /// Times it was shown.
     #[serde(default)]
     pub surfaced: u32,
-    /// Used.
+    /// Times its words turned up.
     #[serde(default)]
     pub used: u32,
-    /// Named.
+    /// Times it was named.
     #[serde(default)]
     pub cited: u32,
-    /// When something last happened.
+    /// Time of the latest event.
     #[serde(default)]
     pub last: Millis,
 }
 
 impl Counts {
-    /// How much a memory deserves to be favoured, from 0 to 1; a half if nothing is known.
+    /// Favour that a memory has earned, from 0 to 1; a half without any events.
     pub fn prior(&self) -> f64 {
+        // Capped, since one showing may be followed by several uses.
         let helped = f64::from(self.used.saturating_add(self.cited).min(self.surfaced));
         (helped + INERTIA / 2.0) / (f64::from(self.surfaced) + INERTIA)
     }
@@ -71,11 +73,12 @@ impl Counts {
             Event::Cited => &mut self.cited,
         };
         *count = count.saturating_add(1);
+        // The maximum, because lines of two processes may come in any order.
         self.last = self.last.max(at);
     }
 }
 
-/// A line of the book.
+/// Line of the book: one event, or the counts so far.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     path: SafePath,
@@ -87,13 +90,13 @@ struct Line {
     counts: Option<Counts>,
 }
 
-/// The counts of all memories.
+/// Counts of all memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Book {
     counts: BTreeMap<SafePath, Counts>,
 }
 
-/// One event as a line to be appended, with its newline.
+/// Event as a line to be appended, with its newline.
 pub fn encode_event(path: &SafePath, event: Event, at: Millis) -> String {
     encode(&Line {
         path: path.clone(),
@@ -111,17 +114,18 @@ fn encode(line: &Line) -> String {
 }
 
 impl Book {
-    /// Nothing yet.
+    /// Empty book, before any line is read.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads lines. Those that are broken or of a later form are passed over.
+    /// Reads lines. Broken ones and those of a later form are passed over.
     pub fn decode(text: &str) -> Self {
         let mut book = Self::new();
         let lines = text.lines().filter(|line| line.len() <= LONGEST_LINE);
         for line in lines.filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
             if let Some(counts) = line.counts {
+                // Replaces the events before it: a rewritten book begins with the sums.
                 book.counts.insert(line.path, counts);
             } else if let Some(event) = line.event {
                 book.note(&line.path, event, line.at.unwrap_or_default());
@@ -140,6 +144,7 @@ impl Book {
         if kept.len() > MOST_MEMORIES {
             kept.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.last));
             kept.truncate(MOST_MEMORIES);
+            // By path again, so that two rewrites of the same counts are equal.
             kept.sort_by_key(|(path, _)| *path);
         }
         kept.into_iter()
@@ -154,23 +159,23 @@ impl Book {
             .collect()
     }
 
-    /// Counts an event.
+    /// Counts an event of a memory, known or new.
     pub fn note(&mut self, path: &SafePath, event: Event, at: Millis) {
         self.counts.entry(path.clone()).or_default().add(event, at);
     }
 
-    /// The counts of a memory.
+    /// Counts of a memory; zeros if nothing was recorded.
     pub fn counts(&self, path: &SafePath) -> Counts {
         self.counts.get(path).copied().unwrap_or_default()
     }
 
-    /// All memories that something happened to.
+    /// All memories with events, ordered by path.
     pub fn iter(&self) -> impl Iterator<Item = (&SafePath, &Counts)> {
         self.counts.iter()
     }
 
-    /// Memories that were brought in again and again and never were of use, the worst first. Those
-    /// that `keep` names (rules, pinned ones) are not among them.
+    /// Memories that were shown again and again and never were of use, the worst first. Those that
+    /// `keep` names (rules, pinned ones) are not among them.
     pub fn forgettable(&self, keep: impl Fn(&SafePath) -> bool) -> Vec<SafePath> {
         let mut found: Vec<(&SafePath, &Counts)> = self
             .counts

@@ -1,15 +1,15 @@
-//! The work at hand: what the agent uses and touches.
+//! Work at hand: tools, files and commands that the agent uses.
 
 use super::triggers::languages;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The newest of each sort are remembered: work of an hour ago is not at hand.
+/// Most names of each sort. Rules match the work of now; work of an hour ago is not at hand.
 const MOST_KEPT: usize = 64;
-/// What is longer than this is no name of anything.
+/// Most bytes of a name; a longer one is a text that was passed as a path.
 const LONGEST: usize = 1_024;
 
-/// What the agent uses and touches, oldest first.
+/// Tools, files, languages and commands in use, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     /// Tools that were called, by their names.
@@ -23,7 +23,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Nothing yet.
+    /// Empty work: no call was seen yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -39,6 +39,7 @@ impl Work {
         for key in ["command", "cmd"] {
             match input.get(key) {
                 Some(Value::String(line)) => self.add_command_line(line),
+                // Some agents pass the command as a list of words.
                 Some(Value::Array(words)) => {
                     let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
                     self.add_command_line(&words.join(" "));
@@ -58,19 +59,21 @@ impl Work {
 
     /// Adds the simple commands of a command line.
     pub fn add_command_line(&mut self, line: &str) {
+        // A cut inside quotes gives odd commands, which match no rule; parsing the shell is not
+        // worth it here.
         let simple = line.split(['\n', ';', '|', '&']).filter_map(simple_command);
         for command in simple.take(MOST_KEPT) {
             note(&mut self.commands, &command);
         }
     }
 
-    /// Whether nothing is known.
+    /// True as long as no call was seen.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A simple command without what stands before its name: assignments, `sudo`, `(`.
+/// Simple command without the words before its name: assignments, `sudo`, `(`.
 fn simple_command(text: &str) -> Option<String> {
     let words = text
         .split_whitespace()
@@ -94,6 +97,7 @@ fn note(list: &mut Vec<String>, name: &str) {
     if name.is_empty() || name.len() > LONGEST {
         return;
     }
+    // Used again: it moves to the end, so that it is not dropped as old.
     list.retain(|known| known != name);
     list.push(name.to_owned());
     if list.len() > MOST_KEPT {

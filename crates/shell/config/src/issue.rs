@@ -1,4 +1,7 @@
-//! What was wrong while loading. Nothing here stops the program.
+//! Faults found while loading. None of them stops the program.
+//!
+//! # Not here
+//! Errors that do stop it: [`crate::LoaderError`].
 
 use crate::trust::TrustFileError;
 use dormouse_core::models::ModelTableError;
@@ -8,55 +11,57 @@ use dormouse_system::FileError;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Something that could not be used; everything else counts. Never contains a secret.
+/// A file, value or variable that could not be used; everything else counts. Never contains a
+/// secret.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigIssue {
-    /// Something in a settings file or a variable.
+    /// A key or value in a settings file or a variable.
     #[error(transparent)]
     Setting(#[from] SettingsIssue),
     /// A settings file is there but cannot be read.
     #[error("the settings file `{}` is left out", path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the settings file.
         path: PathBuf,
-        /// Why. Shared, because an issue is handed to everyone who follows the settings.
+        /// The error of the operating system. Shared, because an issue is handed to every follower
+        /// of the settings.
         #[source]
         source: Arc<FileError>,
     },
     /// A file is not UTF-8 text.
     #[error("the file `{}` is not text and is left out", path.display())]
     NotText {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A variable holds something that is no text.
+    /// A variable holds bytes that are no text.
     #[error("environment variable {name} is not Unicode text and counts as not set")]
     NotUnicode {
-        /// The variable.
+        /// Name of the variable.
         name: &'static str,
     },
     /// A model file that a setting names is not there.
     #[error("there is no model file `{}`", path.display())]
     ModelsMissing {
-        /// The file.
+        /// Path that the setting names, expanded.
         path: PathBuf,
     },
     /// The user's model file cannot be read.
     #[error("the model file `{}` is left out", path.display())]
     ModelsUnreadable {
-        /// The file.
+        /// Path of the model file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: Arc<FileError>,
     },
-    /// The user's model file is not as it should be.
+    /// The user's model file is no valid table of models.
     #[error("the model file `{}` is left out", path.display())]
     Models {
-        /// The file.
+        /// Path of the model file.
         path: PathBuf,
-        /// What is wrong.
+        /// The first fault of its content.
         #[source]
         source: ModelTableError,
     },

@@ -1,23 +1,4 @@
-//! Settings and model table as they stand on this machine.
-//!
-//! # Model
-//! [`Loader`] knows the [`Places`] (home, project, managed file) and the flags of the command, and
-//! makes a [`Loaded`] of them: settings, model table, trust, what was read and what was wrong.
-//! [`SettingsWatcher`] keeps one up to date while files change. [`set_trust`] changes the list of
-//! folders whose settings count fully.
-//!
-//! # Responsibilities
-//! - Decide which files count, read them, and hand their texts to `dormouse_core`.
-//! - Go on with the rest when a file is missing, unreadable or wrong, and say so
-//!   ([`ConfigIssue`]). Only what leaves us without a place to look at, or a flag that cannot be
-//!   meant, is an error ([`LoaderError`]).
-//! - While running, never let a broken edit undo what was in force: what became unusable keeps its
-//!   last good value.
-//!
-//! # Not here
-//! - What a setting means, who may set it, which layer wins: `dormouse_core::settings`.
-//! - Writing settings files; they belong to the user.
-//! - Text for users beyond the messages of the issues; hints are added where they are shown.
+#![doc = include_str!("../README.md")]
 
 mod issue;
 mod load;

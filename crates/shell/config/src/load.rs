@@ -1,8 +1,12 @@
-//! Reading everything that settings come from, and putting it together.
+//! Reading every source of settings, and merging them.
 //!
-//! The first load starts from nothing. A later one gets the one before, and takes from it what has
-//! become unusable since: a whole layer if its file is no longer TOML or cannot be read, a single
-//! value if only that is wrong, the model table, the list of trusted folders.
+//! The first load starts from nothing. A later one gets the one before, and takes from it whatever
+//! has become unusable since: a whole layer if its file is no longer TOML or cannot be read, a
+//! single value if only that is wrong, the model table, the list of trusted folders.
+//!
+//! # Not here
+//! Paths of the files ([`crate::places`]), the trust list ([`crate::trust`]), following changes
+//! ([`crate::watch`]).
 
 use crate::issue::ConfigIssue;
 use crate::places::{Places, Project, default_home, expand};
@@ -16,18 +20,19 @@ use dormouse_system::{EnvironmentError, FileResult, OptionalFile as _, System};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// No settings file is longer than this; one that is was not meant to be one.
+/// Largest settings file in bytes (1 MiB): a longer one was not meant to be one, and must not fill
+/// the memory.
 const LIMIT: u64 = 1 << 20;
 
-/// Why nothing can be loaded.
+/// Reason that nothing can be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoaderError {
-    /// A flag that cannot be used. Unlike a line in a file it was just typed, so it is not passed
-    /// over.
+    /// A flag that cannot be used. Unlike a line in a file it was just typed, so it is refused and
+    /// not passed over.
     #[error(transparent)]
     Flag(SettingsIssue),
-    /// Nothing says where our home is.
+    /// Neither a setting nor the environment names a home.
     #[error("there is no home directory")]
     NoHome,
     /// The folder the command was started in is gone.
@@ -35,18 +40,18 @@ pub enum LoaderError {
     CurrentDir(#[from] EnvironmentError),
 }
 
-/// Everything that was loaded. Compares equal if nobody who uses it could tell a difference.
+/// Everything that was loaded. Compares equal if no user of it could tell a difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
-    /// The settings.
+    /// The merged settings, each with its origin.
     pub settings: Arc<Settings>,
     /// The model table, with the user's models.
     pub models: Arc<ModelTable>,
-    /// Whether the project's folder is trusted.
+    /// Trust in the project's folder; untrusted ones may not set everything.
     pub trust: Trust,
-    /// The files that were looked at, weakest layer first; then the models and the trusted folders.
+    /// Files that were looked at, weakest layer first; then the models and the trusted folders.
     pub sources: Vec<Source>,
-    /// What could not be used.
+    /// Faults of files, values and variables, for the user.
     pub issues: Vec<ConfigIssue>,
     layers: Vec<Layer>,
     trusted: TrustList,
@@ -55,22 +60,22 @@ pub struct Loaded {
 /// A file that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What it is for: `managed`, `user`, `project`, `project local`, `models`, `trust`.
+    /// Purpose: `managed`, `user`, `project`, `project local`, `models`, `trust`.
     pub name: String,
-    /// Where it is, or would be.
+    /// Path of the file, also of one that is missing.
     pub path: PathBuf,
-    /// What came of it.
+    /// Result of reading it.
     pub state: SourceState,
 }
 
-/// What came of a file.
+/// Result of reading a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceState {
     /// It is not there, which is fine.
     Missing,
     /// It was read; single values may still be wrong.
     Read,
-    /// It cannot be used as a whole. What was in force before stays.
+    /// It cannot be used as a whole. Its last good values stay in force.
     Unusable,
 }
 
@@ -83,10 +88,10 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// Finds the places. `managed` is the administrator's file, in earnest always
+    /// Finds the places. `managed` is the administrator's file, outside of tests always
     /// [`MANAGED_FILE`](crate::MANAGED_FILE); `flags` are settings as `key=value`.
     ///
-    /// Where our home is can itself be set by the managed file, the environment and flags.
+    /// The home itself can be set by the managed file, the environment and flags.
     pub fn new(
         system: &System,
         managed: impl Into<PathBuf>,
@@ -98,10 +103,13 @@ impl Loader {
             return Err(LoaderError::Flag(issue));
         }
         let current_dir = system.env.current_dir()?;
+        // Issues are left to the load that follows, or they would be told twice.
         let (env, _) = env_layer(|name| system.env.text(name));
+        // Only the home is wanted yet: faults of the file are reported by the load that follows.
         let text = read_text(system, &managed).ok().flatten();
         let text = text.and_then(Result::ok).unwrap_or_default();
         let (managed_layer, _) = parse_layer(FileLayer::Managed, "", &text);
+        // Untrusted: a project must not choose the home from which its trust is read.
         let early = resolve(&[managed_layer, env, flag_layer], Trust::Untrusted);
 
         let user_home = system.env.home_dir();
@@ -124,7 +132,7 @@ impl Loader {
         })
     }
 
-    /// Where things lie.
+    /// Paths of home, project and managed file, fixed since [`Self::new`].
     pub fn places(&self) -> &Places {
         &self.places
     }
@@ -134,7 +142,7 @@ impl Loader {
         self.load_after(None)
     }
 
-    /// Loads everything again. What was good in `last` and is unusable now stays as it was.
+    /// Loads everything again. Values that were good in `last` and are unusable now stay.
     pub fn reload(&self, last: &Loaded) -> Loaded {
         self.load_after(Some(last))
     }
@@ -157,7 +165,7 @@ impl Loader {
             .filter_map(|(file, path)| run.file_layer(file, path))
             .collect();
         layers.push(run.environment());
-        // Its issues made `new` fail.
+        // Its issues made `new` fail, so none is lost here.
         layers.push(flags_layer(self.flags.iter().map(String::as_str)).0);
         let trusted = run.trusted();
         let trust = trusted.trust_in(&self.places.project.real_root);
@@ -174,14 +182,15 @@ impl Loader {
         }
     }
 
-    /// The model file in force, and whether somebody asked for it by name.
+    /// The model file in force, and whether a setting names it.
     fn models_file(&self, settings: &Settings) -> (PathBuf, Asked) {
         let Some(name) = settings.get(keys::MODELS_FILE) else {
             return (self.places.default_models_file(), Asked::No);
         };
         let origin = settings.entry(keys::MODELS_FILE.name());
         let base = match origin.map(|entry| entry.origin.kind()) {
-            // Whoever types a relative path means it from where they are.
+            // A relative path that was typed is meant from the working directory; one in a file
+            // from home.
             Some(LayerKind::Environment | LayerKind::Flags) => &self.places.current_dir,
             _ => &self.places.home,
         };
@@ -190,14 +199,14 @@ impl Loader {
     }
 }
 
-/// Whether a file's absence is worth a word.
+/// Difference between a default file, whose absence is normal, and one that a setting names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     No,
     ByName,
 }
 
-/// One run over everything.
+/// One load, with the sources and issues found so far.
 struct Run<'a> {
     loader: &'a Loader,
     last: Option<&'a Loaded>,
@@ -246,6 +255,8 @@ impl Run<'_> {
         }
         self.issues
             .extend(issues.into_iter().map(ConfigIssue::from));
+        // A syntax error gives no values at all; without this every setting would fall back at
+        // once.
         if broken {
             (last, SourceState::Unusable)
         } else {
@@ -299,9 +310,11 @@ impl Run<'_> {
             }
         }
         self.source("models".to_owned(), path, state);
+        // A broken edit must not take models away from a running session.
         match (good, self.last) {
             (Some(table), _) => Arc::new(table),
             (None, Some(last)) => Arc::clone(&last.models),
+            // A first start with a broken file: the built-in table is better than no start.
             (None, None) => Arc::new(ModelTable::builtin().clone()),
         }
     }
@@ -314,6 +327,7 @@ impl Run<'_> {
             Ok(None) => (TrustList::default(), SourceState::Missing),
             Err(error) => {
                 self.issues.push(ConfigIssue::Trust(Arc::new(error)));
+                // A damaged list keeps the trust of this process; a fresh start trusts no folder.
                 let last = self.last.map(|last| last.trusted.clone());
                 (last.unwrap_or_default(), SourceState::Unusable)
             }
@@ -327,12 +341,13 @@ impl Run<'_> {
     }
 }
 
-/// Puts back what was good before where the new text has something that cannot be used.
+/// Puts the last good value back where the new text has one that cannot be used.
 fn keep_last_good(layer: &mut Layer, issues: &[SettingsIssue], last: &Layer) {
     for issue in issues {
         let SettingsIssue::WrongValue { key, .. } = issue else {
             continue;
         };
+        // A typing error in the list must not unlock what the administrator locked.
         if key == "locked" {
             layer.locks.clone_from(&last.locks);
         } else if let Some(given) = last.values.get(key) {

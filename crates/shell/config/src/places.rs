@@ -1,4 +1,7 @@
-//! Where things lie: the managed file, our home, the project.
+//! Paths of settings: the managed file, Dormouse's home, the project.
+//!
+//! # Not here
+//! Reading the files ([`crate::load`]) and paths of sessions (`dormouse-store`).
 
 use dormouse_core::settings::FileLayer;
 use dormouse_core::show::expand_home;
@@ -10,17 +13,19 @@ pub const MANAGED_FILE: &str = "/etc/dormouse/settings.toml";
 
 /// Name of our home under the user's, and of our folder in a project.
 const FOLDER: &str = ".dormouse";
+/// Name of the settings file in the home and in a project, meant to be committed there.
 const SETTINGS: &str = "settings.toml";
+/// Name of a project's settings file for one person, meant to stay out of version control.
 const LOCAL_SETTINGS: &str = "settings.local.toml";
 
 /// The places settings come from. Fixed for the life of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// The administrator's file.
+    /// The administrator's file; its locks bind every other layer.
     pub managed: PathBuf,
     /// Directory of everything Dormouse keeps.
     pub home: PathBuf,
-    /// Where the command was started; relative paths it was given start here.
+    /// Working directory of the command; relative paths it was given start here.
     pub current_dir: PathBuf,
     /// The project around it.
     pub project: Project,
@@ -32,7 +37,7 @@ pub struct Project {
     /// The nearest folder upwards that has a `.git` or `.dormouse`, else the starting folder
     /// itself.
     pub root: PathBuf,
-    /// The same without links: what a folder is trusted by.
+    /// The same without links: the path a folder is trusted by.
     pub real_root: PathBuf,
     /// Its folder for settings; `None` where that is our own home, whose settings are the user's.
     pub folder: Option<PathBuf>,
@@ -47,12 +52,14 @@ impl Project {
                 .unwrap_or_else(|_| path.components().collect())
         };
         let real_home = real(home);
+        // The home is named like a project's folder; its settings are the user's, not a project's.
         let folder = |root: &Path| Some(root.join(FOLDER)).filter(|path| real(path) != real_home);
         let is_root = |root: &&Path| {
             // `.git` is a file in a worktree, so only its presence counts.
             files.metadata(&root.join(".git")).is_ok()
                 || folder(root).is_some_and(|path| files.metadata(&path).is_ok())
         };
+        // Without any marker the folder is its own project, so that its settings have a place.
         let root = start.ancestors().find(is_root).unwrap_or(start);
         Self {
             root: root.to_owned(),
@@ -63,7 +70,7 @@ impl Project {
 }
 
 impl Places {
-    /// The settings files, weakest first. Which of them exist is found out by reading.
+    /// The settings files, weakest first. Reading shows which of them exist.
     pub fn settings_files(&self) -> Vec<(FileLayer, PathBuf)> {
         let mut files = vec![
             (FileLayer::Managed, self.managed.clone()),
@@ -76,12 +83,12 @@ impl Places {
         files
     }
 
-    /// The list of trusted folders.
+    /// Path of the list of trusted folders; in the home, where no project can write it.
     pub fn trust_file(&self) -> PathBuf {
         self.home.join("trust.toml")
     }
 
-    /// Where the user's models are, unless a setting names another file.
+    /// Path of the user's models, unless a setting names another file.
     pub fn default_models_file(&self) -> PathBuf {
         self.home.join("models.toml")
     }

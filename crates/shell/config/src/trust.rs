@@ -1,13 +1,16 @@
 //! The list of folders whose project settings count fully.
 //!
 //! # Model
-//! A TOML file in our home with the real paths of trusted project folders. A folder is trusted by
-//! being listed itself: what lies above it does not count, because trusting `~/src` must not trust
-//! whatever is cloned into it next year.
+//! A TOML file in Dormouse's home with the real paths of trusted project folders. A folder is
+//! trusted by being listed itself: folders above it do not count, because trusting `~/src` must not
+//! trust a repository that is cloned into it next year.
 //!
 //! # Invariants
 //! Changed under a lock and replaced as a whole, so two commands at once lose nothing. A file of a
 //! newer version is read as far as it is understood and never written.
+//!
+//! # Not here
+//! The settings an untrusted project may set: `dormouse_core::settings`.
 
 use crate::places::{Places, Project};
 use dormouse_core::settings::Trust;
@@ -16,66 +19,68 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+/// Newest version of the file that this program writes.
 const VERSION: i64 = 1;
+/// Largest list in bytes (1 MiB), some ten thousand folders; a longer file is not this list.
 const LIMIT: u64 = 1 << 20;
 
-/// Why the list cannot be read.
+/// Reason that the list cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustFileError {
-    /// It is there but out of reach.
+    /// The file is there but cannot be read.
     #[error(transparent)]
     Read(#[from] FileError),
-    /// It is not a list of folders.
+    /// The file is not a list of folders.
     #[error("`{}` is not a list of trusted folders: {message}", path.display())]
     Malformed {
-        /// The file.
+        /// Path of the list.
         path: PathBuf,
-        /// What is wrong.
+        /// The first fault, for people.
         message: String,
     },
 }
 
-/// Why a folder could not be trusted or untrusted.
+/// Reason that a folder could not be trusted or untrusted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
     /// There is no such folder.
     #[error("there is no folder `{}`", path.display())]
     NoFolder {
-        /// The path given.
+        /// The path as the user gave it.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: FileError,
     },
-    /// The path leads to something else.
+    /// The path leads to something that is no folder.
     #[error("`{}` is not a folder", path.display())]
     NotAFolder {
-        /// The path given.
+        /// The path as the user gave it.
         path: PathBuf,
     },
     /// The list holds text only.
     #[error("the path `{}` is not Unicode and cannot be listed", path.display())]
     NotUnicode {
-        /// The folder.
+        /// The folder's real path.
         path: PathBuf,
     },
-    /// The list cannot be read, and replacing it would lose what it says.
-    #[error("the list of trusted folders stays as it is")]
+    /// The list cannot be read, and replacing it would lose its entries.
+    #[error("the list of trusted folders cannot be read and was not changed")]
     List(#[source] TrustFileError),
     /// The list was written by a newer program.
     #[error("version {found} of `{}` is newer than {VERSION}, the newest this program writes", path.display())]
     Newer {
-        /// The file.
+        /// Path of the list.
         path: PathBuf,
-        /// Its version.
+        /// The version its file names.
         found: i64,
     },
     /// Another process is changing the list.
     #[error("`{}` is being changed by another process", path.display())]
     Locked {
-        /// The file.
+        /// Path of the list.
         path: PathBuf,
     },
     /// The list cannot be written.
@@ -83,12 +88,12 @@ pub enum TrustError {
     Write(#[source] FileError),
 }
 
-/// What [`set_trust`] did.
+/// Folder and effect of a [`set_trust`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustChange {
     /// The project's folder, without links.
     pub folder: PathBuf,
-    /// It was not so before.
+    /// False if the folder was listed, or missing, as asked for already.
     pub changed: bool,
 }
 
@@ -110,6 +115,7 @@ pub fn set_trust(
                     path: folder.to_owned(),
                 });
             }
+            // The root of the project, not the folder itself: settings belong to the whole project.
             Project::around(files, &real, &places.home).real_root
         }
         // A folder that is gone can still be taken off the list, by the name it is listed under.
@@ -129,6 +135,7 @@ pub fn set_trust(
     let Some(_lock) = files.lock_exclusive(&path).map_err(TrustError::Write)? else {
         return Err(TrustError::Locked { path });
     };
+    // Read under the lock: a list read before could lose another command's change.
     let mut list = TrustList::read(files, &path)
         .map_err(TrustError::List)?
         .unwrap_or_default();
@@ -137,6 +144,7 @@ pub fn set_trust(
         Trust::Untrusted => list.folders.remove(&target),
     };
     if changed {
+        // Rewriting a newer file would drop members that this version does not know.
         if list.version > VERSION {
             let found = list.version;
             return Err(TrustError::Newer { path, found });
@@ -151,7 +159,7 @@ pub fn set_trust(
     })
 }
 
-/// The list, as read.
+/// The list as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TrustList {
     version: i64,
@@ -180,7 +188,7 @@ impl TrustList {
         Self::parse(&bytes).map(Some).map_err(malformed)
     }
 
-    /// Whether the folder with this real path is trusted.
+    /// Trust in the folder with this real path.
     pub(crate) fn trust_in(&self, real_root: &Path) -> Trust {
         if self.folders.contains(real_root) {
             Trust::Trusted
@@ -195,6 +203,7 @@ impl TrustList {
             .parse()
             .map_err(|error: toml::de::Error| error.message().to_owned())?;
         let version = match table.get("version") {
+            // A list written by hand may leave the version out.
             None => VERSION,
             Some(version) => version
                 .as_integer()

@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! One thread owns everything. The operating system's notices and the wish to stop come to it
-//! through one channel. After a notice that may concern us it waits for silence (an editor writes
-//! in several steps), loads again, and publishes an [`Update`] if anything differs.
+//! through one channel. After a notice that may concern the settings it waits for silence (an
+//! editor writes in several steps), loads again, and publishes an [`Update`] if anything differs.
 //!
 //! Directories are watched, not files, because editors replace files; for a directory that is not
 //! there, the nearest one above it is watched until it appears. A file that is a link is watched
@@ -11,8 +11,11 @@
 //!
 //! # Invariants
 //! - Watches are set before loading, so a change in between is not lost.
-//! - What is published differs from what was published before.
-//! - Our own reading makes no notice that we follow.
+//! - Each published value differs from the one before.
+//! - Our own reading makes no notice that is followed.
+//!
+//! # Not here
+//! Reading itself: [`crate::Loader`].
 
 use crate::load::{Loaded, Loader};
 use dormouse_core::settings::changed;
@@ -27,23 +30,25 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// While notices keep coming, loading is put off at most this many times the silence waited for.
+/// Multiple of the silence after which a load no longer waits for it. A program that writes without
+/// pause would otherwise put the load off for ever; ten silences are about a second.
 const PATIENCE: u32 = 10;
 
-/// Files that appear, disappear and appear again must not keep us busy for ever.
+/// Loads in a row while the files to watch keep changing. Two suffice for a file that appears; a
+/// bound, because files that come and go must not keep the thread busy for ever.
 const ROUNDS: usize = 4;
 
-/// What changed.
+/// A change that was published to followers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
-    /// Everything, as it stands now.
+    /// Everything that is in force now.
     pub loaded: Arc<Loaded>,
     /// Keys of the settings whose values differ from before; empty if only models, trust or issues
     /// do.
     pub changed: Vec<String>,
 }
 
-/// Why files cannot be watched. Settings then stay as they were loaded.
+/// Reason that files cannot be watched. Settings then stay as they were loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WatchError {
@@ -70,8 +75,9 @@ enum Message {
 }
 
 impl SettingsWatcher {
-    /// Starts watching. `first` is what was loaded before; what changed since is the first update.
-    /// `silence` is how long files must be left alone before they are read (100 ms suits editors).
+    /// Starts watching. `first` is the result of an earlier load; changes since then are the first
+    /// update. `silence` is the time files must be left alone before they are read (100 ms suits
+    /// editors).
     pub fn start(
         loader: Loader,
         first: Arc<Loaded>,
@@ -81,7 +87,7 @@ impl SettingsWatcher {
         let (updates, published) = channel();
         let notices = messages.clone();
         let watcher = notify::recommended_watcher(move |notice| {
-            // Nobody listens any more: we are being dropped.
+            // The receiver is gone: the watcher is being dropped.
             drop(notices.send(Message::Notice(notice)));
         })
         .map_err(WatchError::Start)?;
@@ -107,7 +113,7 @@ impl SettingsWatcher {
         Ok((watcher, published))
     }
 
-    /// Everything, as it stands now.
+    /// Everything that is in force now.
     pub fn current(&self) -> Arc<Loaded> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -115,7 +121,7 @@ impl SettingsWatcher {
 
 impl Drop for SettingsWatcher {
     fn drop(&mut self) {
-        // If the thread is gone there is nothing to stop.
+        // If the thread has ended there is nothing to stop.
         drop(self.messages.send(Message::Stop));
         if let Some(thread) = self.thread.take() {
             // Its panic, if any, was reported where it happened.
@@ -124,7 +130,7 @@ impl Drop for SettingsWatcher {
     }
 }
 
-/// Whether to go on.
+/// Next step of the worker.
 #[derive(PartialEq, Eq)]
 enum Next {
     Load,
@@ -134,7 +140,7 @@ enum Next {
 struct Worker {
     loader: Loader,
     watcher: RecommendedWatcher,
-    /// Directories with the names in them that concern us.
+    /// Directories with the names in them that lead to settings.
     watched: BTreeMap<PathBuf, BTreeSet<OsString>>,
     current: Arc<RwLock<Arc<Loaded>>>,
     last: Arc<Loaded>,
@@ -152,7 +158,7 @@ impl Worker {
         }
     }
 
-    /// Waits for a notice that concerns us, and then for silence.
+    /// Waits for a notice that concerns the settings, and then for silence.
     fn wait(&self, inbox: &Receiver<Message>) -> Next {
         loop {
             match inbox.recv() {
@@ -174,8 +180,9 @@ impl Worker {
     }
 
     fn concerns_us(&self, notice: &notify::Result<Event>) -> bool {
-        // An error means that notices may be missing; then looking is right.
+        // An error means that notices may be missing; then a load is right.
         let Ok(event) = notice else { return true };
+        // Reads are notices too: following our own would never end.
         if let EventKind::Access(access) = event.kind
             && access != AccessKind::Close(AccessMode::Write)
         {
@@ -202,6 +209,7 @@ impl Worker {
             self.watch();
             let loaded = Arc::new(self.loader.reload(&self.last));
             self.publish(loaded);
+            // Loading may have named another model file, whose folder is not watched yet.
             self.watch();
             if self.watched == before {
                 return;
@@ -210,17 +218,18 @@ impl Worker {
     }
 
     fn publish(&mut self, loaded: Arc<Loaded>) {
+        // Editors touch files without changing them; followers should not replan for that.
         if loaded == self.last {
             return;
         }
         let changed = changed(&self.last.settings, &loaded.settings);
         self.last = Arc::clone(&loaded);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
-        // Whoever dropped the receiver follows by `current` alone.
+        // A caller that dropped the receiver follows by `current` alone.
         drop(self.updates.send(Update { loaded, changed }));
     }
 
-    /// Watches what should be watched now, and nothing else.
+    /// Sets the watches that the sources need now, and removes all others.
     fn watch(&mut self) {
         let files = Arc::clone(&self.loader.system().files);
         let wanted = wanted(
@@ -254,12 +263,15 @@ fn wanted<'a>(
 ) -> BTreeMap<PathBuf, BTreeSet<OsString>> {
     let mut wanted: BTreeMap<PathBuf, BTreeSet<OsString>> = BTreeMap::new();
     for target in targets {
+        // A linked file changes where it lies, and only that directory gets a notice.
         let linked = files.real_path(target).ok();
         for target in [Some(target), linked.as_deref()].into_iter().flatten() {
             let is_directory = |path: &&Path| {
                 let found = files.metadata(path);
                 found.is_ok_and(|found| found.kind == FileKind::Directory)
             };
+            // A folder that does not exist cannot be watched; the nearest one above tells when it
+            // appears.
             let existing = target.ancestors().skip(1).find(is_directory);
             let Some(directory) = existing else { continue };
             let below = target.strip_prefix(directory).ok();

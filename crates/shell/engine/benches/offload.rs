@@ -1,4 +1,4 @@
-//! What putting a long tool result into a file costs, next to writing the same bytes.
+//! Cost of putting a long tool result into a file, next to writing the same bytes.
 //!
 //! `cargo bench -p dormouse-engine --bench offload` prints divan's table and then the ratio the
 //! project promises: a result of 10 MB through [`Session::results`] (decision, name, file, preview,
@@ -33,6 +33,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const MODEL: &str = "claude-sonnet-4-5";
+/// Characters of the result: 10 MB, so that the copies outweigh everything else.
 const CHARS: usize = 10_000_000;
 
 struct Setup {

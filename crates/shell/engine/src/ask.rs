@@ -1,4 +1,7 @@
 //! The executor of requests: deltas go to subscribers, blocks and the end to the driver.
+//!
+//! # Not here
+//! Retry, back-off and fallback: the driver decides on the outcome.
 
 use crate::execute::{Executor, Outgoing};
 use crate::subscribe::Told;
@@ -11,19 +14,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// Asks once.
+/// Sends one request and follows its answer to the end, or until it is stopped.
 pub(crate) async fn ask(
     executor: &Executor,
     id: EffectId,
     ask: Ask,
     mut stopped: oneshot::Receiver<()>,
 ) -> EffectOutcome {
+    // Answers of forks, summaries and keep-alives are not the conversation: screens must not show
+    // them.
     let shown = matches!(ask.purpose, Purpose::Turn);
     let mut stream = executor.ports.asker.ask(ask.purpose, ask.request);
     let mut arrived = Arrived::default();
     loop {
         let event = tokio::select! {
             event = stream.next() => event,
+            // The content so far is handed over: it was shown and paid for.
             Ok(()) = &mut stopped => return EffectOutcome::Answered(Err(arrived.cancelled())),
         };
         match event {
@@ -39,6 +45,8 @@ pub(crate) async fn ask(
                 }
             }
             Some(Err(error)) => return failed(executor, ask.purpose, error),
+            // A stream that ends without an end event was cut off, and the driver treats it as
+            // such.
             None => return failed(executor, ask.purpose, ModelError::Cut),
         }
     }
@@ -46,6 +54,7 @@ pub(crate) async fn ask(
 
 fn failed(executor: &Executor, purpose: Purpose, error: ModelError) -> EffectOutcome {
     let failure = error.failure();
+    // Only failures that a caller of the session sees keep their error; others are handled inside.
     if matches!(purpose, Purpose::Turn | Purpose::Fork | Purpose::KeepAlive) {
         executor.outgoing.send(Outgoing::Failed(error)).ok();
     }
@@ -80,11 +89,14 @@ impl Arrived {
                 index,
                 delta: Delta::Text(text),
             } => {
+                // Only text is kept of an open block: unfinished thinking or input cannot be sent
+                // again.
                 if let Some((_, received)) = self.open.get_mut(index) {
                     received.push_str(text);
                 }
                 None
             }
+            // A block without content (a call cut off) has nothing to record.
             Event::BlockStop { index, block } => {
                 self.open.remove(index);
                 let block = block.clone()?;
@@ -105,6 +117,7 @@ impl Arrived {
         self.partial.unfinished = unfinished.collect();
         let begun = self.partial.id.is_some();
         Failure {
+            // Without a message id nothing was answered, so there is nothing to record.
             partial: begun.then(|| Box::new(self.partial)),
             ..Failure::new(FailureKind::Connection, false, "cancelled")
         }

@@ -1,4 +1,7 @@
 //! Running a fork: the same engine around a child driver.
+//!
+//! # Not here
+//! The public face of forks: [`crate::ForkRun`].
 
 use crate::engine::Engine;
 use crate::execute::Executor;
@@ -54,10 +57,11 @@ pub(crate) async fn run(driver: Driver, ports: Ports) -> (ForkReport, Engine) {
         child_tools: None,
     };
     let mut engine = Engine::new(driver, executor, incoming);
-    // The fork's turn began when it was made: the clock sets it off.
+    // The fork's turn began when it was made, and without an input the loop has nothing to do.
     engine.tell(dormouse_drive::Input::Wake);
     let answer = match engine.reply(CommandId::default()).await {
         Some(Ok(Reply::TurnEnded { response, .. })) => Ok(response),
+        // Any other reply, or none, means that the child ended without an answer.
         Some(Ok(_)) | None => Err(DriveError::Cancelled),
         Some(Err(error)) => Err(error),
     };

@@ -5,8 +5,12 @@
 //! task of its own that ends in one outcome. Nothing here decides: an executor takes an effect
 //! apart, calls a port and puts the answer into an outcome.
 //!
-//! An engine is driven by whoever awaits [`Engine::reply`]; tasks go on meanwhile, and their
+//! An engine moves only while a caller awaits [`Engine::reply`]; tasks go on meanwhile, and their
 //! outcomes wait. Dropping the engine drops its tasks: requests are cancelled with their streams.
+//!
+//! # Not here
+//! Decisions (`dormouse-drive`), the work of an effect (`execute`), commands for callers
+//! ([`crate::Session`]).
 
 use crate::execute::{Executor, Outgoing};
 use crate::subscribe::{Subscribers, Subscription, Told};
@@ -28,7 +32,7 @@ use tokio::task::JoinSet;
 /// A question that waits for a person.
 #[derive(Debug)]
 pub struct Question {
-    /// The tool.
+    /// Name of the tool that waits for permission.
     pub tool: String,
     /// The question, for people.
     pub text: String,
@@ -44,7 +48,7 @@ pub struct Engine {
     tasks: JoinSet<EffectOutcome>,
     effects: HashMap<tokio::task::Id, EffectId>,
     stops: HashMap<EffectId, oneshot::Sender<()>>,
-    /// Effects that only wait for a disk.
+    /// Effects that only wait for a disk; [`Engine::settle_disk`] waits for these.
     on_disk: HashSet<EffectId>,
     questions: HashMap<EffectId, Question>,
     outgoing: mpsc::UnboundedReceiver<Outgoing>,
@@ -81,6 +85,7 @@ impl Engine {
             model_error: None,
             watched: None,
         };
+        // Opening may have queued effects already: the session record, a repair.
         engine.carry_out();
         engine
     }
@@ -90,7 +95,7 @@ impl Engine {
         &self.driver
     }
 
-    /// Follows what happens from here on. A subscriber that lags gets a snapshot.
+    /// Subscribes to events from here on. A subscriber that lags gets a snapshot.
     pub fn subscribe(&self) -> Subscription {
         self.subscribers.subscribe()
     }
@@ -102,6 +107,7 @@ impl Engine {
 
     /// A person's word on a call.
     pub fn answer(&mut self, id: EffectId, allowed: bool, words: Option<String>) {
+        // Answered once: a second click finds no question and changes nothing.
         if self.questions.remove(&id).is_some() {
             let outcome = EffectOutcome::PersonSaid { allowed, words };
             self.tell(Input::Ended(id, Box::new(outcome)));
@@ -112,6 +118,7 @@ impl Engine {
     pub fn command(&mut self, command: Command) -> CommandId {
         self.commands += 1;
         let id = CommandId(self.commands);
+        // An error of an earlier command must not be reported for this one.
         self.model_error = None;
         self.tell(Input::Command(id, Box::new(command)));
         id
@@ -119,6 +126,7 @@ impl Engine {
 
     /// Uses these settings from now on.
     pub fn set_settings(&mut self, settings: Arc<Settings>) {
+        // Compared by pointer: a source that returns the same value costs no replanning.
         if !Arc::ptr_eq(&settings, &self.driver.settings().raw) {
             self.tell(Input::Settings(settings));
         }
@@ -151,6 +159,8 @@ impl Engine {
     pub(crate) async fn settle_disk(&mut self) {
         while !self.on_disk.is_empty() && self.step().await {}
         if !self.tasks.is_empty() {
+            // Once, so that a request started just now reaches the network before the caller
+            // blocks.
             tokio::task::yield_now().await;
         }
     }
@@ -164,14 +174,16 @@ impl Engine {
     /// Waits for the next thing that happens and handles it. `false`: nothing is under way.
     async fn step(&mut self) -> bool {
         let wake = self.driver.wake_at();
+        // Questions count as waiting: the person may take hours, and the turn is not over.
         let waits = !self.tasks.is_empty() || wake.is_some() || !self.questions.is_empty();
         if !waits {
             return false;
         }
+        // Zero for a moment that has passed: the timer then fires at once.
         let pause = wake.map(|wake| Duration::from_millis(wake.since(self.clock.now())));
         let input = tokio::select! {
             biased;
-            // Before outcomes: what a task sent before it ended comes before its end.
+            // Before outcomes: events that a task sent before it ended come before its end.
             Some(outgoing) = self.outgoing.recv() => self.incoming(outgoing),
             Some(done) = self.tasks.join_next_with_id() => {
                 let (task, outcome) = match done {
@@ -179,6 +191,8 @@ impl Engine {
                     // A port that panicked ends its effect, not the conversation.
                     Err(error) => (error.id(), EffectOutcome::Cancelled),
                 };
+                // Every task has an effect; a missing one would be a bug, and its outcome belongs
+                // to nothing.
                 self.effects.remove(&task).map(|id| {
                     self.stops.remove(&id);
                     self.on_disk.remove(&id);
@@ -189,7 +203,8 @@ impl Engine {
         };
         match input {
             Some(Input::Wake) => {
-                // A clock that lags behind the timer must not make the driver wait for ever.
+                // A clock that lags behind the timer must not make the driver wait for ever: it
+                // would be woken too early again and again.
                 let now = wake.map_or(self.clock.now(), |wake| self.clock.now().max(wake));
                 self.tell_at(now, Input::Wake);
             }
@@ -236,6 +251,7 @@ impl Engine {
                 Effect::TurnOver => self.executor.ports.companion.on_end(),
             }
         }
+        // After all effects, so that the snapshot shows the state they led to.
         self.subscribers.look(|| self.driver.snapshot());
     }
 
@@ -252,6 +268,8 @@ impl Engine {
                 self.questions.insert(id, question);
             }
             work => {
+                // Taken at the start of the append, not at its end: a watcher sees each record
+                // once, in order.
                 if let (Work::Append(batch), Some(watched)) = (&work, &mut self.watched) {
                     watched.extend(batch.records.iter().cloned());
                 }
@@ -268,6 +286,7 @@ impl Engine {
     }
 
     fn stop(&mut self, id: EffectId) {
+        // A question has no task that could notice the stop, so its end is told here.
         if self.questions.remove(&id).is_some() {
             self.tell(Input::Ended(id, Box::new(EffectOutcome::Cancelled)));
         } else if let Some(stop) = self.stops.remove(&id) {
@@ -278,6 +297,7 @@ impl Engine {
 
     /// The error behind the last request that failed.
     pub(crate) fn take_model_error(&mut self) -> Option<ModelError> {
+        // The error may still wait in the channel behind events of the same request.
         while let Ok(outgoing) = self.outgoing.try_recv() {
             if let Some(input) = self.incoming(outgoing) {
                 self.tell(input);

@@ -39,9 +39,9 @@ pub enum EngineError {
          cannot help"
     )]
     Blocked {
-        /// Tokens in use.
+        /// Tokens of the conversation at this moment.
         used: Tokens,
-        /// Where requests stop.
+        /// Tokens from which on no request is sent.
         limit: Tokens,
     },
     /// The last message is the assistant's.

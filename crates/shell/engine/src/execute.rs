@@ -1,4 +1,8 @@
 //! Executors: one effect, one outcome, no decisions.
+//!
+//! # Not here
+//! Requests ([`crate::ask`]), forks ([`crate::child`]), and the choice of effects
+//! (`dormouse-drive`).
 
 use crate::ask::ask;
 use crate::child::run_child;
@@ -21,10 +25,11 @@ use tokio::sync::{mpsc, oneshot};
 /// hop there and back.
 const LONG_TEXT: usize = 256 * 1024;
 
-/// Larger notes, templates and prompts than this were not written by a person or by Dormouse.
+/// Bytes of notes, templates and prompts that are read. Larger ones were written neither by a
+/// person nor by Dormouse.
 const MOST_OF_NOTES: u64 = 1024 * 1024;
 
-/// Something a running effect has to say before it ends.
+/// Message that a running effect sends before it ends.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     /// Progress of an answer.
@@ -33,7 +38,7 @@ pub(crate) enum Outgoing {
     Failed(ModelError),
 }
 
-/// Everything executors need.
+/// Ports and channels that every executor shares.
 #[derive(Clone, Debug)]
 pub(crate) struct Executor {
     pub(crate) ports: Arc<Ports>,
@@ -42,7 +47,7 @@ pub(crate) struct Executor {
     pub(crate) home: PathBuf,
     pub(crate) outgoing: mpsc::UnboundedSender<Outgoing>,
     pub(crate) subscribers: Subscribers,
-    /// Tools of children.
+    /// Tools of forks that the driver itself spawns; `None`: they may call nothing.
     pub(crate) child_tools: Option<Arc<dyn ToolHost>>,
 }
 
@@ -72,6 +77,8 @@ impl Executor {
             }
             Work::Save(files) => self.save(files).await,
             Work::Ask(request) => ask(&self, id, *request, stopped).await,
+            // A stopped tool is told apart from a cancelled effect: the model is told that it did
+            // not end.
             Work::RunTool(call) => {
                 let running = self.ports.tools.run(*call);
                 tokio::select! {
@@ -112,6 +119,7 @@ impl Executor {
                     parts: restorer.restore(&files),
                     prefix: restorer.prefix(),
                 });
+                // A restorer that panicked costs its parts, not the compaction.
                 restored.await.unwrap_or(EffectOutcome::Cancelled)
             }
             Work::Recall(RecallMoment::Prompt { words, seen }) => {
@@ -125,6 +133,8 @@ impl Executor {
                 let report = run_child(*driver, ports, tools).await;
                 EffectOutcome::ChildEnded(Box::new(report))
             }
+            // Handled in `outcome`; the match stays exhaustive, so that a new kind of work cannot
+            // be forgotten.
             Work::Append(_)
             | Work::Save(_)
             | Work::Ask(_)
@@ -135,8 +145,10 @@ impl Executor {
 
     async fn save(&self, files: Vec<SaveFile>) -> EffectOutcome {
         let ports = Arc::clone(&self.ports);
+        // On the pool: a write and its sync would hold up the other sessions of this worker.
         let saved = blocking(move || {
             for (at, file) in files.iter().enumerate() {
+                // In order, and no further after an error: the driver is told which file failed.
                 save_one(&ports, file).map_err(|why| (at, why))?;
             }
             Ok(())
@@ -178,6 +190,7 @@ fn save_one(ports: &Ports, file: &SaveFile) -> Result<(), String> {
 }
 
 fn text_of(files: &dyn Files, path: &Path) -> Option<String> {
+    // A file that is missing or too long is the same as none: notes start from the template.
     let bytes = files.read(path, MOST_OF_NOTES).ok()?;
     String::from_utf8(bytes.to_vec()).ok()
 }
@@ -208,6 +221,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 
 fn failure(error: &AppendError) -> StoreFailure {
     match error {
+        // Told apart, so that the user learns that another process wrote, not that the disk failed.
         AppendError::HeadMoved { .. } => StoreFailure::Conflict(error.to_string()),
         _ => StoreFailure::Failed(chain(error)),
     }

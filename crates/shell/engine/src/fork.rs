@@ -1,4 +1,7 @@
 //! Forks for callers: a side task on the conversation's own bytes, run beside it.
+//!
+//! # Not here
+//! The loop that runs one ([`crate::child`]) and the driver that decides (`dormouse-drive`).
 
 use crate::child;
 use crate::error::EngineError;
@@ -15,17 +18,18 @@ use std::sync::Arc;
 /// Answer and usage of a fork that has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForkAnswer {
-    /// The last answer.
+    /// The answer of its last request.
     pub response: Box<Response>,
     /// Usage of all its requests.
     pub usage: TokenUsage,
     /// The same by response, for the log of the parent ([`Session::account`]).
     pub reports: Vec<UsageReport>,
-    /// Requests it took.
+    /// Number of requests it took, each billed.
     pub requests: usize,
 }
 
-/// A fork that has not run yet. It owns what it needs, so that it can run beside the session.
+/// A fork that has not run yet. It owns its driver and ports, so that it can run beside the
+/// session.
 #[derive(Debug)]
 pub struct ForkRun {
     driver: Driver,
@@ -33,8 +37,8 @@ pub struct ForkRun {
 }
 
 impl ForkRun {
-    /// The same fork, asking through something that wraps the conversation's own asker: to count
-    /// what it uses, or to stop it.
+    /// The same fork, asking through a wrapper of the conversation's own asker: to count its usage,
+    /// or to stop it.
     #[must_use]
     pub fn asking_through(mut self, wrap: impl FnOnce(Arc<dyn Asker>) -> Arc<dyn Asker>) -> Self {
         self.ports.asker = wrap(self.ports.asker);
@@ -54,12 +58,14 @@ impl ForkRun {
         self.run_counted(tools, limits).await.0
     }
 
-    /// The same, with the usage of its responses also if it fails: they are billed either way.
+    /// The same, with the usage of its responses also if it fails: the provider bills them either
+    /// way.
     pub async fn run_counted(
         mut self,
         tools: Option<Arc<dyn ToolHost>>,
         limits: ForkLimits,
     ) -> (Result<ForkAnswer, EngineError>, Vec<UsageReport>) {
+        // Without tools a call cannot be answered, so a second request would repeat the first.
         let requests = if tools.is_some() { limits.requests } else { 1 };
         self.driver.limit_requests(requests);
         if let Some(tools) = tools {
@@ -78,6 +84,7 @@ impl ForkRun {
                 usage,
                 reports: reports.clone(),
             }),
+            // The error itself is preferred: the failure in the reply has only its text.
             Err(DriveError::Model(failure)) => Err(match engine.take_model_error() {
                 Some(error) => EngineError::Model(error),
                 None => EngineError::Unanswered(failure),
@@ -90,9 +97,10 @@ impl ForkRun {
 
 impl Session {
     /// A fork of the conversation as it is now, to be run when and where the caller likes. The
-    /// caller records what it used with [`Session::account`].
+    /// caller records its usage with [`Session::account`].
     pub fn fork_run(&self, directive: &str) -> ForkRun {
         let ports = &self.executor().ports;
+        // Unlimited for now: the limit is known when the fork is run.
         let limits = ForkLimits {
             requests: usize::MAX,
         };
@@ -113,7 +121,7 @@ impl Session {
         }
     }
 
-    /// Runs a side task, waits for it, and records what it used.
+    /// Runs a side task, waits for it, and records its usage.
     ///
     /// # Errors
     /// When the model does not answer.

@@ -12,7 +12,7 @@
 //!
 //! # Not here
 //! Deciding (`dormouse-drive`, `dormouse-context`), wires (`dormouse-model`), formats of logs
-//! (`dormouse-store`), printing: what people should know is a [`Notice`].
+//! (`dormouse-store`), printing: facts for people are [`Notice`]s.
 
 mod ask;
 mod child;

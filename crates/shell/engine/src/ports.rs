@@ -1,4 +1,7 @@
-//! Ports: what a session needs from outside.
+//! Ports: services that a session needs from outside.
+//!
+//! # Not here
+//! The log's port ([`crate::LogStore`]) and the tools' port ([`ToolHost`], from `dormouse-drive`).
 
 use dormouse_context::compaction::RestoredPart;
 use dormouse_context::offload::ToolOutput;
@@ -16,7 +19,7 @@ use std::sync::Arc;
 
 use dormouse_context::compaction::RestoredKind;
 
-/// Takes notices.
+/// Receiver of notices, called inside the engine's tasks: it must not block.
 pub type Notices = Arc<dyn Fn(Notice) + Send + Sync>;
 
 /// A way to ask a model. The purpose lets a caller account for forks apart.
@@ -24,11 +27,11 @@ pub trait Asker: fmt::Debug + Send + Sync {
     /// Capabilities of the model of this name.
     fn capabilities(&self, model: &str) -> Capabilities;
 
-    /// Asks.
+    /// Starts one request; nothing is sent before the stream is polled.
     fn ask(&self, purpose: Purpose, request: Request) -> ResponseStream;
 }
 
-/// Asks a model, whatever the purpose.
+/// Asks one model for every purpose.
 #[derive(Clone, Debug)]
 pub struct AskModel(pub Arc<dyn Model>);
 
@@ -74,21 +77,21 @@ impl ToolCatalog for Catalog {
 /// The future of a hook's or companion's answer.
 pub type HookFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Hooks around a compaction.
+/// Hooks that a host runs around a compaction.
 pub trait CompactHooks: fmt::Debug + Send + Sync {
-    /// Before a summary is asked for.
+    /// Runs before a summary is asked for; may refuse an automatic one or add instructions.
     fn before(&self, trigger: Trigger, instructions: &[String]) -> HookFuture<HookAnswer>;
 
-    /// When the conversation goes on: parts they want the model to see.
+    /// Runs when the conversation goes on; returns parts the hooks want the model to see.
     fn after(&self, trigger: Trigger) -> HookFuture<Vec<RestoredPart>>;
 
-    /// Whether there are any at all.
+    /// False if the host has no hooks: the driver then skips both calls.
     fn are_there(&self) -> bool {
         true
     }
 }
 
-/// No hooks.
+/// No hooks at all, for forks and tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHooks;
 
@@ -119,13 +122,13 @@ pub trait Companion: fmt::Debug + Send + Sync {
     /// dropped.
     fn on_end(&self);
 
-    /// Whether it has anything to say at all.
+    /// False if it never adds anything: the driver then does not wait for it.
     fn speaks(&self) -> bool {
         true
     }
 }
 
-/// No companion.
+/// No companion at all, for forks and tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoCompanion;
 
@@ -145,7 +148,7 @@ impl Companion for NoCompanion {
     }
 }
 
-/// Shows things again after a compaction. Called on the blocking pool.
+/// Shows content again after a compaction. Called on the blocking pool.
 pub trait Restorer: fmt::Debug + Send + Sync {
     /// The files as they are now, newest first, then skills, plan, to-dos, agents and listings.
     fn restore(&self, files: &[String]) -> Vec<RestoredPart>;
@@ -161,11 +164,12 @@ pub trait Restorer: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub struct DiskRestorer {
     files: Arc<dyn Files>,
-    /// Never shown: the session's own files.
+    /// Folders that are never shown: the session's own files.
     hidden: Vec<std::path::PathBuf>,
 }
 
-/// More of a file than this is never shown again: the limits of the settings are far below.
+/// Bytes of a file that are read to be shown again; the limits of the settings are far below, and a
+/// larger file would only cost time and memory.
 const MOST_OF_FILE: u64 = 256 * 1024;
 
 impl DiskRestorer {
@@ -177,12 +181,15 @@ impl DiskRestorer {
 
 impl Restorer for DiskRestorer {
     fn restore(&self, files: &[String]) -> Vec<RestoredPart> {
+        // The session's own notes and results are in the prompt in another form already.
         let shown = files.iter().filter(|path| {
             let path = Path::new(path);
             !self.hidden.iter().any(|hidden| path.starts_with(hidden))
         });
         shown
             .filter_map(|path| {
+                // A file that is gone or not text any more is left out: the compaction must not
+                // fail over it.
                 let content = self.files.read(Path::new(path), MOST_OF_FILE).ok()?;
                 let text = String::from_utf8(content.to_vec()).ok()?;
                 Some(RestoredPart {

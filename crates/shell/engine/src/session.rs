@@ -1,7 +1,7 @@
-//! A session: a thin face on an engine, for those who embed one.
+//! A session: a thin face on an engine, for hosts that embed one.
 //!
-//! Each method gives one command and waits for its reply. Dropping the future of a turn cancels
-//! the turn; everything that arrived before is kept.
+//! Each method gives one command and waits for its reply. Dropping the future of a turn cancels the
+//! turn; everything that arrived before is kept.
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -29,15 +29,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// Lessons are a dozen figures; a longer file is another one's.
+/// Bytes read of the lessons. They are a dozen figures; a longer file is not Dormouse's.
 const MOST_OF_LESSONS: u64 = 64 * 1024;
 
-/// How a turn ended.
+/// End of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnEnd {
-    /// The last answer.
+    /// The answer of the last request.
     pub response: Box<Response>,
-    /// Requests it took.
+    /// Number of requests the turn took.
     pub requests: usize,
 }
 
@@ -87,6 +87,7 @@ impl Session {
         };
         let (prefix, lessons) = beside_the_log(&ports, &log, drive_place.lessons()).await;
         log.recorded.prefix = prefix;
+        // From a fresh id: record ids and jitter of two openings must differ.
         let seed = Hash::of(ports.system.ids.fresh().as_bytes()).to_string();
         let drive = Config {
             session: place.session,
@@ -128,7 +129,8 @@ impl Session {
             engine: Engine::new(driver, executor, incoming),
             settings,
         };
-        // A log that cannot be begun, or a prefix that cannot be saved, is told here.
+        // An empty command: a log that cannot be begun, or a prefix that cannot be saved, fails
+        // here and not in the first turn.
         session.note_begun().await?;
         Ok((session, opened))
     }
@@ -147,7 +149,9 @@ impl Session {
         &mut self,
         reply: Option<Result<Reply, DriveError>>,
     ) -> Result<Reply, EngineError> {
+        // Before the reply is judged: an error must not leave records on their way to the disk.
         self.engine.settle_disk().await;
+        // No reply: nothing was under way any more that could have answered.
         let reply = reply.ok_or(EngineError::Ended)?;
         reply.map_err(|error| match error {
             DriveError::Model(failure) => match self.engine.take_model_error() {
@@ -173,6 +177,7 @@ impl Session {
             over: false,
         };
         let reply = attended.engine.reply(id).await;
+        // Only now: if this future is dropped while it waits, the guard cancels the turn.
         attended.over = true;
         drop(attended);
         self.answered(reply).await
@@ -189,7 +194,7 @@ impl Session {
         turn_end(reply)
     }
 
-    /// Goes on with what is there: after an interruption, or after records were appended by hand.
+    /// Continues without new words: after an interruption, or after records appended by hand.
     ///
     /// # Errors
     /// As [`Session::turn`].
@@ -253,7 +258,7 @@ impl Session {
         self.run(Command::Note(change)).await.map(drop)
     }
 
-    /// Records what requests beside the conversation used.
+    /// Records the usage of requests beside the conversation.
     ///
     /// # Errors
     /// When the log cannot be written.
@@ -345,7 +350,7 @@ impl Session {
         self.run(Command::Checkpoint).await.map(drop)
     }
 
-    /// Ends the session: what it taught is left to the next one of the project, and the folded
+    /// Ends the session: its lessons are left to the next one of the project, and the folded
     /// state is written down.
     ///
     /// # Errors
@@ -401,7 +406,7 @@ impl Session {
         Ok(self.executor().ports.log.read().await?)
     }
 
-    /// Follows what happens from here on.
+    /// Subscribes to events from here on.
     pub fn subscribe(&self) -> Subscription {
         self.engine.subscribe()
     }
@@ -426,7 +431,7 @@ impl Session {
         &self.engine.driver().config().model
     }
 
-    /// Tokens in use.
+    /// Tokens in use, measured by the provider as far as it has answered.
     pub fn used(&self) -> Tokens {
         self.engine.driver().used()
     }
@@ -460,6 +465,7 @@ async fn beside_the_log(
         let blob = |hash: &Hash| blobs.get(hash).ok();
         let prefix =
             recorded.and_then(|recorded| RenderedPrefix::from_record(&recorded, blob).ok());
+        // Only for a new session: a resumed one has figures of its own in the log.
         let lessons = is_new.then(|| files.read(&lessons, MOST_OF_LESSONS).ok());
         (prefix.map(Arc::new), lessons.flatten())
     });

@@ -21,10 +21,10 @@ use std::sync::Arc;
 /// because the value is another one.
 pub type SettingsSource = Arc<dyn Fn() -> Arc<Settings> + Send + Sync>;
 
-/// Where a session's things lie.
+/// Paths and identity of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionPlace {
-    /// The session.
+    /// Id of the session; its log and folder are named after it.
     pub session: SessionId,
     /// Its log, as people and models are shown it.
     pub log: PathBuf,
@@ -32,31 +32,31 @@ pub struct SessionPlace {
     pub folder: PathBuf,
     /// Dormouse's home: templates of the user.
     pub home: PathBuf,
-    /// The project's folder.
+    /// Folder of the project, as recorded in the log.
     pub project: String,
 }
 
 /// Ports of a session.
 pub struct Ports {
-    /// Files, clock, ids.
+    /// Files, clock, ids: the only way to the machine.
     pub system: System,
-    /// The log.
+    /// The session's log; the engine is its only writer.
     pub log: Arc<dyn LogStore>,
     /// The store of prefix parts and notes.
     pub blobs: Arc<dyn Blobs>,
-    /// The model.
+    /// The way to ask the model.
     pub asker: Arc<dyn Asker>,
-    /// The tools.
+    /// The tools the model may call.
     pub tools: Arc<dyn ToolHost>,
-    /// Hooks around compactions.
+    /// Hooks that run around compactions.
     pub hooks: Arc<dyn CompactHooks>,
     /// Things that are shown again after them.
     pub restorer: Arc<dyn Restorer>,
     /// Memories for the conversation.
     pub companion: Arc<dyn Companion>,
-    /// The settings.
+    /// Source of the settings, asked before every command.
     pub settings: SettingsSource,
-    /// Where notices go.
+    /// Receiver of notices for people.
     pub notices: Notices,
 }
 
@@ -73,9 +73,9 @@ impl fmt::Debug for Ports {
 /// Configuration of a session.
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
-    /// The model.
+    /// Name of the model, as the table and the provider know it.
     pub model: String,
-    /// The model table.
+    /// Table of known models: windows, prices, features.
     pub models: Arc<ModelTable>,
     /// Members of every request around the prompt; the model's name is one of them.
     pub params: Params,
@@ -87,7 +87,7 @@ pub struct SessionConfig {
     pub window: Option<Tokens>,
     /// Fields that every line of the log repeats for foreign readers.
     pub line: LineContext,
-    /// Whether a call may run.
+    /// Judge of calls: allows, refuses, or asks a person.
     pub judge: Arc<dyn Judge>,
     /// When a failed request is sent again.
     pub retry: RetryPolicy,
@@ -97,7 +97,7 @@ pub struct SessionConfig {
     pub continuations: u32,
     /// A user turn ends after so many requests.
     pub most_requests: usize,
-    /// Tell what the layers think at every moment.
+    /// True to report the considerations of the layers at every moment.
     pub explain: bool,
 }
 

@@ -1,4 +1,7 @@
 //! The port to a session's log: asynchronous, so that a store may be slow or remote.
+//!
+//! # Not here
+//! Formats and files of logs: `dormouse-store`.
 
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Batch, Record};
@@ -8,7 +11,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A future of a store.
+/// Future of one operation on a store.
 pub type StoreFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A session's log. Appends come one at a time, reads may run beside them.
@@ -17,7 +20,7 @@ pub trait LogStore: fmt::Debug + Send + Sync {
     /// disk when the future ends, if the batch says so.
     fn append(&self, batch: Batch) -> StoreFuture<Result<(), AppendError>>;
 
-    /// Reads every record.
+    /// Reads every record, oldest first; undo and rewind need them.
     fn read(&self) -> StoreFuture<Result<Vec<Record>, ReadError>>;
 
     /// Reads the records behind a number.
@@ -99,6 +102,7 @@ impl<L: SessionLog + Send + 'static> LogStore for BlockingLog<L> {
 }
 
 fn start(log: &dyn SessionLog) -> Result<LogStart, ReadError> {
+    // A new log: there is nothing to resume, and a read of an empty file would be an error.
     let Some(head) = log.head() else {
         return Ok(LogStart::default());
     };

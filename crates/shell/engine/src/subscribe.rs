@@ -2,6 +2,9 @@
 //!
 //! Pieces of an answer are coalesced while they wait. A queue that overflows is emptied, and its
 //! reader gets a snapshot of the conversation in its place: it shows less, never something wrong.
+//!
+//! # Not here
+//! The content of a snapshot (`dormouse_drive::Snapshot`) and screens.
 
 use dormouse_drive::{EffectId, Notice, Snapshot};
 use dormouse_model::{Delta, Event};
@@ -13,7 +16,7 @@ use tokio::sync::Notify;
 /// Items a reader may be behind: several screens of an answer in pieces of one token.
 const MOST_BEHIND: usize = 1_024;
 
-/// Something a subscriber is told.
+/// One item of a subscriber's queue.
 #[derive(Clone, Debug)]
 pub enum Told {
     /// A piece of the answer.
@@ -44,12 +47,12 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// A reader of what happens.
+/// Reading end of one subscriber's queue; dropping it unsubscribes.
 #[derive(Debug)]
 pub struct Subscription(Arc<Shared>);
 
 impl Subscription {
-    /// The next thing, once there is one.
+    /// The next item; waits for one.
     pub async fn next(&mut self) -> Told {
         loop {
             // A permit is kept for a notification that comes before the await.
@@ -60,7 +63,7 @@ impl Subscription {
         }
     }
 
-    /// The next thing, if there is one.
+    /// The next item, if one waits.
     pub fn try_next(&self) -> Option<Told> {
         let mut queue = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.waiting.pop_front()
@@ -95,11 +98,13 @@ impl Subscribers {
     fn each(&self, mut with: impl FnMut(&mut Queue)) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|weak| {
+            // The reader was dropped: its queue goes with it.
             let Some(shared) = weak.upgrade() else {
                 return false;
             };
             let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
             with(&mut queue);
+            // Before the wake-up, so that the reader does not find the lock taken.
             drop(queue);
             shared.changed.notify_one();
             true
@@ -109,9 +114,11 @@ impl Subscribers {
 
 impl Queue {
     fn push(&mut self, told: Told) {
+        // After an overflow everything up to the snapshot is left out: it would be out of order.
         if self.lagged || self.coalesced(&told) {
             return;
         }
+        // Never waits for the reader: a stuck screen must not stop the conversation.
         if self.waiting.len() >= MOST_BEHIND {
             self.waiting.clear();
             self.lagged = true;

@@ -1,12 +1,13 @@
-//! What background work may cost in a day.
+//! Day's budget of background work.
 //!
 //! # Model
 //! One small file below Dormouse's home counts the dollars and tokens that background work used
-//! today. Before such work asks a model, it asks here; when the day's budget is spent, rules without
-//! a model do the work instead and say so. The day is a day of universal time.
+//! today. Before such work asks a model, it asks here; when the day's budget is spent, rules
+//! without a model do the work instead and say so. The day is a day of UTC.
 //!
 //! # Not here
-//! What the conversation itself costs: that is the user's doing.
+//! Cost of the conversation itself, which the user sees and decides. Counting each request
+//! (`meter`).
 
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::{Settings, keys};
@@ -17,49 +18,49 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The file below home.
+/// Name of the file below Dormouse's home.
 const FILE: &str = "background.json";
-/// It has three figures.
+/// Most bytes of the file, which holds three figures.
 const MOST_BYTES: u64 = 4 * 1024;
-/// How long to wait for another process that is just counting.
+/// Longest wait for another process that is just counting, which takes milliseconds.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
-/// What was used on a day.
+/// Usage of a day.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
-    /// The day, `2026-11-16`.
+    /// Day in UTC, as `2026-11-16`.
     pub day: String,
-    /// Dollars.
+    /// Dollars, by the prices of the model table.
     pub usd: Usd,
     /// Tokens of all kinds.
     pub tokens: u64,
 }
 
-/// Why a model may not be asked any more today.
+/// Reason why a model may not be asked any more today.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Exhausted {
-    /// The money is spent.
+    /// Dollars spent up to `budget.background_day`.
     #[error("background work has used {used} of {budget} today (`budget.background_day`)")]
     Money {
-        /// Used.
+        /// Dollars used so far today.
         used: Usd,
-        /// The budget.
+        /// Dollars of the budget.
         budget: Usd,
     },
-    /// The tokens are spent.
+    /// Tokens spent up to `budget.background_day_tokens`.
     #[error(
         "background work has used {used} of {budget} tokens today (`budget.background_day_tokens`)"
     )]
     Tokens {
-        /// Used.
+        /// Tokens used so far today.
         used: u64,
-        /// The budget.
+        /// Tokens of the budget.
         budget: Tokens,
     },
 }
 
-/// The day's budget.
+/// Budget of the day, shared by all processes.
 #[derive(Clone, Debug)]
 pub struct Budget {
     system: System,
@@ -67,7 +68,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The budget that all projects of a home share.
+    /// Budget that all projects of a home share.
     pub fn new(system: &System, home: &Path) -> Self {
         Self {
             system: system.clone(),
@@ -75,12 +76,13 @@ impl Budget {
         }
     }
 
-    /// What was used today. A file that cannot be read counts as nothing: it is rewritten.
+    /// Usage of today. An unreadable file counts as nothing and is rewritten.
     pub fn today(&self) -> Spent {
         let today = day_of(self.system.clock.now());
         let read = self.system.files.read(&self.file, MOST_BYTES).optional();
         let bytes = read.ok().flatten().unwrap_or_default();
         let spent: Spent = serde_json::from_slice(&bytes).unwrap_or_default();
+        // Yesterday's figures are simply forgotten: there is no history to keep.
         if spent.day == today {
             spent
         } else {
@@ -91,7 +93,7 @@ impl Budget {
         }
     }
 
-    /// Whether a model may still be asked.
+    /// Checks that a model may still be asked.
     ///
     /// # Errors
     /// When the day's budget is spent.
@@ -111,7 +113,7 @@ impl Budget {
         }
     }
 
-    /// Counts what a call used.
+    /// Counts the usage of a call.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -129,6 +131,7 @@ impl Budget {
         let _lock = self.system.files.lock_waiting(&self.file, LOCK_WAIT)?;
         let mut spent = self.today();
         let cost = models.lookup(model).info.cost(usage);
+        // A model without a price costs nothing here; the limit in tokens still holds.
         spent.usd += cost.unwrap_or_default();
         spent.tokens += usage.prompt().get() + usage.output.get();
         let text = serde_json::to_vec(&spent).unwrap_or_default();
@@ -138,7 +141,7 @@ impl Budget {
     }
 }
 
-/// The day of a moment, in universal time.
+/// Day of a moment, in UTC.
 pub(crate) fn day_of(now: Millis) -> String {
     let text = now.to_string();
     text.get(..10).unwrap_or(&text).to_owned()

@@ -1,11 +1,11 @@
-//! The model that the settings name, if they name one.
+//! Client of the model that the settings name.
 //!
 //! # Model
-//! A model is there when the settings say which (`model`) and as whom or where to ask. Everything
-//! that wants a model works without one; [`NoModel`] says what is missing.
+//! A model can be asked if the settings name it (`model`) and give a key or an address. Every job
+//! that wants a model works without one; [`NoModel`] names the missing setting.
 //!
 //! # Not here
-//! What is asked; the wire (`dormouse-model`).
+//! Requests; the wire (`dormouse-model`).
 
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::{Settings, keys};
@@ -15,35 +15,35 @@ use dormouse_model::{ClientOptions, Credential, Model, SetupError};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Where Anthropic's interface is, unless the settings say otherwise.
+/// Address of Anthropic's interface, unless `anthropic.base_url` names another.
 const ANTHROPIC: &str = "https://api.anthropic.com";
 
-/// A model that can be asked.
+/// Model that can be asked.
 #[derive(Clone, Debug)]
 pub struct ConfiguredModel {
-    /// Whom to ask.
+    /// Client to ask through.
     pub model: Arc<dyn Model>,
-    /// The model of conversations.
+    /// Name of the model for conversations.
     pub name: String,
-    /// The model for small questions; the same one if no other is set.
+    /// Name of the model for small questions; the same one if no other is set.
     pub small: String,
 }
 
-/// Why there is none.
+/// Reason why there is none.
 #[derive(Debug, thiserror::Error)]
 pub enum NoModel {
-    /// None is named.
+    /// Setting `model` is missing.
     #[error("no model is set (setting `model`)")]
     Unnamed,
-    /// Nobody to ask as.
+    /// Neither a key nor another provider's address is set.
     #[error("no key is set (`ANTHROPIC_API_KEY`, or `openai.base_url` for another provider)")]
     NoCredential,
-    /// The settings cannot work.
+    /// Settings that no client can be made from.
     #[error("the model cannot be asked as it is set up")]
     Setup(#[from] SetupError),
 }
 
-/// The model that the settings name.
+/// Client of the model that the settings name.
 ///
 /// # Errors
 /// When none is named, or it cannot be asked.
@@ -64,6 +64,7 @@ fn client(settings: &Settings, models: &Arc<ModelTable>) -> Result<Arc<dyn Model
         models: Arc::clone(models),
         ..ClientOptions::new(url, credential)
     };
+    // The token first: it is set instead of a key, which other tools may share.
     let anthropic = settings
         .get(keys::ANTHROPIC_AUTH_TOKEN)
         .map(Credential::Bearer);
@@ -84,6 +85,7 @@ fn client(settings: &Settings, models: &Arc<ModelTable>) -> Result<Arc<dyn Model
     let Some(url) = settings.get(keys::OPENAI_BASE_URL) else {
         return Err(NoModel::NoCredential);
     };
+    // Local servers take no key.
     let credential = settings
         .get(keys::OPENAI_API_KEY)
         .map_or(Credential::None, Credential::Key);

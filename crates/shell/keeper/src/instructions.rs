@@ -1,7 +1,7 @@
-//! Instruction files from the disk, and where they lie for a session.
+//! Instruction files on disk, and their places for a session.
 //!
 //! # Not here
-//! Which of them count, in which order and how they are shown: `dormouse_memory::instructions`.
+//! Their order, limits and text: `dormouse_memory::instructions`.
 
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::show::expand_home;
@@ -32,6 +32,7 @@ impl Source for DiskSource {
     fn list(&self, directory: &Path) -> Vec<Listed> {
         let entries = self.0.list(directory).unwrap_or_default();
         let listed = |entry: dormouse_system::DirEntry| {
+            // Asked again behind a link: the listing reports the link itself.
             let facts = self.0.metadata(&directory.join(&entry.name)).ok()?;
             Some(Listed {
                 name: entry.name.into_string().ok()?,
@@ -51,20 +52,20 @@ impl Source for DiskSource {
     }
 }
 
-/// What decides where instruction files are looked for.
+/// Facts that decide where instruction files are looked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'a> {
-    /// Dormouse's home.
+    /// Dormouse's home directory, which may hold `AGENTS.md`.
     pub home: &'a Path,
-    /// The user's home.
+    /// User's home, for `~` and for `.claude`.
     pub user_home: Option<&'a Path>,
-    /// The root of the project.
+    /// Root of the project.
     pub project_root: Option<&'a Path>,
-    /// Where the session works.
+    /// Working directory of the session.
     pub working_dir: &'a Path,
 }
 
-/// Where instruction files are looked for.
+/// Places of instruction files.
 pub fn places(settings: &Settings, around: Around<'_>, index: Option<MemoryIndex>) -> Places {
     let own = |home: &Path| home.join(".claude");
     let claude = match settings.get(keys::MEMORY_CLAUDE_HOME) {
@@ -82,7 +83,7 @@ pub fn places(settings: &Settings, around: Around<'_>, index: Option<MemoryIndex
     }
 }
 
-/// How much of them is loaded.
+/// Limits on instruction files, from the settings.
 pub fn limits(settings: &Settings) -> Limits {
     Limits {
         include_depth: settings.get(keys::INSTRUCTIONS_INCLUDE_DEPTH),

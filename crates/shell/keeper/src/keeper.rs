@@ -1,4 +1,4 @@
-//! What all work on memory shares.
+//! State that all work on memory shares.
 
 use crate::budget::Budget;
 use crate::client::ConfiguredModel;
@@ -15,19 +15,19 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Gives the settings as they are now.
+/// Source of the present settings; hot reload replaces them while sessions run.
 pub type SettingsSource = Arc<dyn Fn() -> Arc<Settings> + Send + Sync>;
 
-/// Where the keeper works.
+/// Directories that the keeper works with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeeperPlaces {
-    /// Dormouse's home.
+    /// Dormouse's home directory, with the budget's file.
     pub home: PathBuf,
-    /// The user's home.
+    /// User's home, for `~`; `None` if unknown.
     pub user_home: Option<PathBuf>,
-    /// The root of the project.
+    /// Root of the project, whose tree claims are checked against.
     pub project_root: PathBuf,
-    /// Where the session works.
+    /// Working directory of the session.
     pub working_dir: PathBuf,
     /// Folders with transcripts that dreams may search.
     pub transcripts: Vec<PathBuf>,
@@ -36,32 +36,32 @@ pub struct KeeperPlaces {
 /// Memory shared by the people of a project.
 #[derive(Clone, Debug)]
 pub struct TeamMemory {
-    /// Its directory.
+    /// Directory of the shared memory.
     pub dir: MemoryDir,
-    /// Whether the folder it lies in is trusted. If not, nothing of it is recalled, and nothing is
-    /// shared.
+    /// True if the folder it lies in is trusted. Otherwise nothing of it is recalled, and nothing
+    /// is shared.
     pub trusted: bool,
-    /// Who shares what is written there.
+    /// Name under which this user shares memories.
     pub author: String,
 }
 
-/// The memory of a project and everything around it. Cheap to share.
+/// Memory of a project and everything around it. Cheap to share.
 pub struct Keeper {
-    /// The machine.
+    /// Files, clock, ids and processes.
     pub system: System,
-    /// The settings, which may change.
+    /// Source of the settings, which may change.
     pub settings: SettingsSource,
-    /// Models and prices.
+    /// Table of models and prices.
     pub models: Arc<ModelTable>,
-    /// The project's own memory.
+    /// Memory of the project's own.
     pub memory: MemoryDir,
-    /// The team's.
+    /// Memory of the team, if there is one.
     pub team: Option<TeamMemory>,
-    /// Where it works.
+    /// Directories to work with.
     pub places: KeeperPlaces,
-    /// Who can be asked, if anybody.
+    /// Model that can be asked; `None` leaves every job to its rules.
     pub model: Option<ConfiguredModel>,
-    /// What background work may cost.
+    /// Day's budget of background work.
     pub budget: Budget,
 }
 
@@ -74,16 +74,22 @@ impl fmt::Debug for Keeper {
     }
 }
 
-/// Why something is done without a model.
+/// Reason for doing something without a model.
 pub(crate) struct Without {
-    /// The reason, for people.
+    /// Reason for people, one line.
     pub(crate) why: String,
-    /// Whether the model is worth asking again.
+    /// True if asking the model again later may help.
     pub(crate) try_again: bool,
 }
 
+/// The day of a moment, in universal time.
+pub(crate) fn day(at: Millis) -> jiff::civil::Date {
+    let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default();
+    at.to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
 impl Keeper {
-    /// The settings now.
+    /// Settings as they are now.
     pub fn settings(&self) -> Arc<Settings> {
         (self.settings)()
     }
@@ -92,13 +98,12 @@ impl Keeper {
         self.system.clock.now()
     }
 
-    /// The day, in universal time.
+    /// Present day, in UTC.
     pub(crate) fn today(&self) -> jiff::civil::Date {
-        let at = jiff::Timestamp::from_millisecond(self.now().0).unwrap_or_default();
-        at.to_zoned(jiff::tz::TimeZone::UTC).date()
+        day(self.now())
     }
 
-    /// Who may be asked for background work now, or why nobody.
+    /// Model for background work now, or the reason why there is none.
     pub(crate) fn background_model(&self) -> Result<&ConfiguredModel, String> {
         let model = self.model.as_ref().ok_or("no model is set up")?;
         match self.budget.allows(&self.settings()) {
@@ -107,16 +112,18 @@ impl Keeper {
         }
     }
 
-    /// The asker of a background model by its name, counted.
+    /// Metered asker of a background model by its name.
     pub(crate) fn asker(&self, model: &ConfiguredModel, name: &str) -> Arc<dyn Asker> {
         let asker = AskModel(Arc::clone(&model.model));
-        // No conversation has it in its log: the budget is the only place it counts.
+        // No conversation has it in its log: the budget is the only place that counts it.
         self.metered(Arc::new(asker), name, &Tally::default())
     }
 
-    /// Why a task has to be done without the model that was asked: its fault, or that the day's
-    /// budget was spent on the way.
+    /// Reason why a task has to be done without the model that was asked: its fault, or that the
+    /// day's budget was spent on the way.
     pub(crate) fn why_without(&self, fault: &dyn Error) -> Without {
+        // The budget first: a spent budget looks like a failing model, but asking again would not
+        // help.
         match self.budget.allows(&self.settings()) {
             Err(spent) => Without {
                 why: spent.to_string(),

@@ -1,10 +1,10 @@
-//! The imperative shell around memory.
+//! Imperative shell around memory.
 //!
 //! # Model
 //! A [`Keeper`] is the memory of a project with everything around it: directory, settings, budget,
 //! perhaps a model. On it stand three jobs: memories are brought into a conversation
-//! ([`recaller`]), drawn from it ([`extraction`]), and sorted in the background ([`dreaming`]). Each
-//! works without a model, and says so when it does.
+//! ([`recaller`]), drawn from it ([`extraction`]), and consolidated in the background
+//! ([`dreaming`]). Each works without a model, and says so when it does.
 //!
 //! # Responsibilities
 //! - Asking models within the day's budget ([`budget`], [`client`], [`side`]); single questions are
@@ -12,7 +12,8 @@
 //! - Looking at the working tree and at instruction files ([`tree`], [`instructions`]).
 //!
 //! # Not here
-//! Deciding: `dormouse-memory`'s. Files: `dormouse-memdir`'s. Printing: the binary's.
+//! Decisions on memory (`dormouse-memory`, `dormouse-recall`); files (`dormouse-memdir`); printing
+//! (the binary).
 
 pub mod budget;
 pub mod client;

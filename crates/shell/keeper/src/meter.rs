@@ -1,13 +1,13 @@
-//! Background work is counted request by request, and ends when the day's budget is spent.
+//! Meter of background work: counted request by request, ended when the day's budget is spent.
 //!
 //! # Model
 //! A [`Metered`] asker stands between a task and the model. Before each request it asks the budget,
-//! after each answer it counts: so a task that is ended early is paid for too, and a long one cannot
-//! spend many times what a day may cost. Each attempt of a retried request is a request here.
+//! after each answer it counts: so a task that is ended early is paid for too, and a long one
+//! cannot spend many times a day's budget. Each attempt of a retried request is a request here.
 //!
 //! # Not here
-//! Retries: the driver's, or [`crate::once`]'s. The way on when the budget is spent: each job does
-//! its work without a model then.
+//! Retries: the driver's, or [`crate::once`]'s. Falling back when the budget is spent: each job
+//! does its work without a model then.
 
 use crate::keeper::Keeper;
 use dormouse_core::id::MessageId;
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Tally(Arc<Mutex<Vec<UsageReport>>>);
 
 impl Tally {
-    /// The reports since the last call.
+    /// Reports since the last call.
     pub(crate) fn take(&self) -> Vec<UsageReport> {
         std::mem::take(&mut self.reports())
     }
@@ -35,13 +35,13 @@ impl Tally {
     }
 }
 
-/// An asker that counts.
+/// Asker that counts its requests.
 pub(crate) struct Metered {
     asker: Arc<dyn Asker>,
     meter: Meter,
 }
 
-/// Where it is counted.
+/// Accounts that a request is counted in.
 #[derive(Clone)]
 struct Meter {
     budget: crate::budget::Budget,
@@ -60,7 +60,7 @@ impl fmt::Debug for Metered {
 }
 
 impl Keeper {
-    /// An asker whose requests count against the day's budget, and are noted in `tally`.
+    /// Asker whose requests count against the day's budget, and are recorded in `tally`.
     pub(crate) fn metered(
         &self,
         asker: Arc<dyn Asker>,
@@ -106,7 +106,7 @@ impl Meter {
                 let (id, model) = (&response.id, &response.model);
                 self.count(Some(id), Some(model), response.billed);
             }
-            // The part of an answer that had arrived is billed all the same, where it was measured.
+            // The part of an answer that had arrived is billed all the same, if it was measured.
             Err(error) => {
                 let partial = error.partial();
                 if let Some(partial) = partial.filter(|part| part.usage != TokenUsage::default()) {
@@ -126,6 +126,8 @@ impl Asker for Metered {
     fn ask(&self, purpose: Purpose, request: Request) -> ResponseStream {
         let (asker, meter) = (Arc::clone(&self.asker), self.meter.clone());
         ResponseStream::new(|emitter| async move {
+            // Inside the stream, so that a request that waited long is judged by the budget of its
+            // start.
             meter.allows()?;
             let mut stream = asker.ask(purpose, request);
             let end = loop {

@@ -1,4 +1,4 @@
-//! One question to a model, outside any conversation.
+//! Single question to a model, outside any conversation.
 //!
 //! # Model
 //! A client makes one attempt at a request. In conversations, side tasks and forks the driver

@@ -1,12 +1,13 @@
-//! A side task that belongs to no conversation: a small agent with a prompt and tools of its own.
+//! Side task that belongs to no conversation: a small agent with a prompt and tools of its own.
 //!
 //! # Model
 //! It is a session like any other, with its log in memory: the same driver, the same layers and
-//! retries, so that a long task stays inside its window. Only the effects of its tools and its usage
-//! outlive it. Dropping its future ends it.
+//! retries, so that a long task stays inside its window. Only the effects of its tools and its
+//! usage outlive it. Dropping its future cancels it.
 //!
 //! # Not here
-//! What the task is (dreams: `dream`), and what its tools may do (`dormouse-tools`).
+//! The directive of the task ([`crate::dreaming`], [`crate::extraction`]), and its tools
+//! (`dormouse-tools`).
 
 use dormouse_context::compaction::RestoredPart;
 use dormouse_context::prefix::{Part, RenderedPrefix};
@@ -27,34 +28,34 @@ use dormouse_system::{MemoryFiles, System};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Longest answer of one request.
+/// Most tokens of one answer: enough for a long memory file in one call.
 const MOST_OUTPUT: Tokens = Tokens(16_000);
 
-/// What a side task is made of.
+/// Parts of a side task.
 #[derive(Debug)]
 pub struct SideTask<'a> {
-    /// Who is asked.
+    /// Asker, metered by the caller.
     pub asker: Arc<dyn Asker>,
-    /// The model's name.
+    /// Name of the model.
     pub model: &'a str,
-    /// Models and prices.
+    /// Table of models and prices.
     pub models: &'a Arc<ModelTable>,
-    /// The settings.
+    /// Settings of the layers, fixed for the task.
     pub settings: &'a Arc<Settings>,
-    /// Its system prompt.
+    /// System prompt of the task.
     pub system_prompt: &'a str,
     /// Definitions of its tools.
     pub definitions: Vec<Value>,
-    /// Whoever runs them.
+    /// Host that runs its tools.
     pub tools: Arc<dyn ToolHost>,
-    /// Requests at most.
+    /// Most requests of the task.
     pub requests: usize,
 }
 
-/// What came of it.
+/// Answer of a side task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SideAnswer {
-    /// Its last words.
+    /// Text of its last answer.
     pub text: String,
     /// Tokens of all responses.
     pub usage: TokenUsage,
@@ -62,47 +63,47 @@ pub struct SideAnswer {
     pub requests: usize,
 }
 
-/// Why it did not end well, and what it used until then.
+/// Failure of a side task, with its usage until then.
 #[derive(Debug, thiserror::Error)]
 #[error("the side task failed after {requests} requests")]
 pub struct SideFailure {
-    /// Why.
+    /// Cause of the failure.
     #[source]
     pub source: SideFault,
-    /// What was used.
+    /// Tokens used until then.
     pub usage: TokenUsage,
-    /// Requests that were answered.
+    /// Number of requests that were answered.
     pub requests: usize,
 }
 
-/// What can go wrong with it.
+/// Cause of a side task's failure.
 #[derive(Debug, thiserror::Error)]
 pub enum SideFault {
-    /// The model did not answer, or it took too many requests.
+    /// Error of the engine: the model did not answer, or the task took too many requests.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The last answer is none.
+    /// Last answer that is none.
     #[error(transparent)]
     Answer(#[from] NoAnswer),
 }
 
-/// An answer that came and is none: the task is not done.
+/// Answer that arrived but does not end the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoAnswer {
-    /// The model refused.
+    /// Refusal by the model.
     #[error("the model refused")]
     Refused,
-    /// A limit ended it in the middle.
+    /// Answer cut off by a limit.
     #[error("the model's answer was cut off")]
     CutOff,
-    /// There is nothing in it, and nothing was done before.
+    /// Empty answer before any work was done.
     #[error("the model's answer was empty")]
     Empty,
 }
 
 impl NoAnswer {
-    /// What is wrong with the last answer of a task that took so many requests, if something is.
-    /// After work was done, an answer without words is the usual end.
+    /// Checks the last answer of a task that took so many requests. After work was done, an answer
+    /// without words is the usual end.
     pub(crate) fn check(response: &Response, requests: usize) -> Result<(), Self> {
         match &response.stop_reason {
             StopReason::Refusal(_) => Err(Self::Refused),
@@ -113,7 +114,7 @@ impl NoAnswer {
     }
 }
 
-/// Nothing is shown again after a compaction: the task reads what it needs.
+/// Restorer without parts: after a compaction the task reads again what it needs.
 #[derive(Debug)]
 struct NothingToRestore;
 
@@ -124,7 +125,7 @@ impl Restorer for NothingToRestore {
 }
 
 impl SideTask<'_> {
-    /// Runs it with one directive until it calls nothing any more.
+    /// Runs it with one directive until it calls no tool any more.
     ///
     /// # Errors
     /// When the model does not answer, will not, or it takes too many requests.
@@ -184,7 +185,7 @@ impl SideTask<'_> {
         let prompt = Part::block("side task", &Block::text(self.system_prompt));
         let prefix = RenderedPrefix::new(tools.map_err(unfit)?, vec![prompt], Vec::new());
         let ports = Ports {
-            // Whatever the layers write stays in memory with the rest of the session.
+            // Files of the layers stay in memory with the rest of the session.
             system: System {
                 files: Arc::new(MemoryFiles::default()),
                 ..system.clone()

@@ -1,14 +1,13 @@
-//! What the working tree says to the claims of a memory.
+//! Answers of the working tree to the claims of a memory.
 //!
 //! # Model
-//! One walk over the tree, within limits, answers all claims of the memories at hand: names of files,
-//! and which words occur in them. What could not be looked at whole cannot be said to be gone: then
-//! the answer is "unknown", never "gone". Ignored files are not looked into, but a path that is named
-//! exactly is asked for by itself. Of git only so many commits are asked for, and none after it was
-//! slow once.
+//! One walk over the tree, within limits, answers all claims of the memories at hand: names of
+//! files, and words that occur in them. A tree that could not be searched whole answers "unknown",
+//! never "gone". Ignored files are not looked into, but a path that is named exactly is asked for
+//! by itself. Git is asked about a few commits only, and about none after it was slow once.
 //!
 //! # Not here
-//! Which claims a memory makes, and what follows from the answers: `dormouse_recall`.
+//! Finding the claims of a memory, and the consequences of the answers: `dormouse_recall::verify`.
 
 use dormouse_recall::verify::{Answer, Claim, ClaimKind, Facts};
 use dormouse_system::{End, Files, Program, RealSandbox, Sandbox as _, Task};
@@ -19,35 +18,35 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Recall waits for the answer: a tree with more files is known in part only.
+/// Most files of a walk. Recall waits for the answer; a larger tree is known in part only.
 const MOST_FILES: usize = 5_000;
-/// Bytes that are searched at most.
+/// Most bytes that are searched, because the conversation waits meanwhile.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
-/// Longer files hold data, not names.
+/// Most bytes of a file that is searched; longer files hold data, not names.
 const LONGEST_FILE: u64 = 512 * 1024;
-/// Commits that git is asked about.
+/// Most commits that git is asked about: each starts a process.
 const MOST_COMMITS: usize = 16;
-/// How long git may take to say whether a commit exists.
+/// Timeout of git for one commit; it takes a few milliseconds unless the disk is slow.
 const GIT_LIMIT: Duration = Duration::from_millis(500);
 
-/// The working tree, as far as some claims ask for it.
+/// Working tree, as far as some claims ask for it.
 #[derive(Debug)]
 pub struct TreeFacts {
     files: Arc<dyn Files>,
     root: PathBuf,
     names: BTreeSet<String>,
-    /// Whether a word that was asked for occurs.
+    /// By word that was asked for: true if it occurs.
     words: BTreeMap<String, bool>,
-    /// All files were seen.
+    /// True if all files were seen.
     seen_all: bool,
-    /// All of them were searched.
+    /// True if all of them were searched.
     searched_all: bool,
-    /// Questions that git may still be asked.
+    /// Number of questions that git may still be asked.
     git_questions: Cell<usize>,
 }
 
 impl TreeFacts {
-    /// Looks at the tree for what the claims ask. Without claims nothing is looked at.
+    /// Looks at the tree for the claims. Without claims nothing is looked at.
     pub fn look(files: &Arc<dyn Files>, root: &Path, claims: &[Claim]) -> Self {
         let mut facts = Self {
             files: Arc::clone(files),
@@ -62,6 +61,7 @@ impl TreeFacts {
             searched_all: true,
             git_questions: Cell::new(MOST_COMMITS),
         };
+        // Only a bare name needs the walk; a path is asked for by itself.
         let bare = |claim: &Claim| claim.kind == ClaimKind::Path && !claim.text.contains('/');
         if facts.words.is_empty() && !claims.iter().any(bare) {
             return facts;
@@ -79,6 +79,7 @@ impl TreeFacts {
                 self.searched_all = false;
                 continue;
             };
+            // Git's own files contain every word that was ever committed.
             if entry
                 .path()
                 .components()
@@ -96,6 +97,7 @@ impl TreeFacts {
                 self.names.insert(name.to_owned());
             }
             let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+            // Every word found: the rest of the walk needs names only.
             if is_file && self.words.values().any(|found| !found) {
                 self.search(entry.path(), &mut bytes);
             }
@@ -127,7 +129,7 @@ impl TreeFacts {
     }
 }
 
-/// What has to occur in some file for a claim to hold.
+/// Word that has to occur in some file for a claim to hold.
 fn word(claim: &Claim) -> Option<String> {
     match claim.kind {
         ClaimKind::Symbol => Some(symbol_word(&claim.text).to_owned()),
@@ -136,7 +138,7 @@ fn word(claim: &Claim) -> Option<String> {
     }
 }
 
-/// The last part of a symbol, without the brackets of a call: `a::b()` is looked for as `b`.
+/// Last part of a symbol, without the brackets of a call: `a::b()` is looked for as `b`.
 fn symbol_word(symbol: &str) -> &str {
     let bare = symbol.trim_end_matches(['(', ')', '!']);
     let last = bare.rsplit([':', '.', '#']).next();
@@ -147,12 +149,14 @@ impl Facts for TreeFacts {
     fn path(&self, path: &str) -> Answer {
         let named = path.trim_end_matches('/');
         let named = named.strip_prefix("./").unwrap_or(named);
+        // Outside the project: another machine may have it.
         if named.starts_with(['~', '/']) {
             return Answer::Unknown;
         }
         if self.files.metadata(&self.root.join(named)).is_ok() {
             return Answer::Holds;
         }
+        // A path with a folder names one place; it is not searched for elsewhere.
         if named.contains('/') {
             return Answer::Gone;
         }
@@ -171,6 +175,7 @@ impl Facts for TreeFacts {
         if self.files.metadata(&self.root.join(".git")).is_err() {
             return Answer::Unknown;
         }
+        // Anything else would be an option or an expression of git's.
         let plain = !hash.is_empty() && hash.chars().all(|c| c.is_ascii_hexdigit());
         let Some(left) = self.git_questions.get().checked_sub(1).filter(|_| plain) else {
             return Answer::Unknown;
@@ -193,7 +198,7 @@ impl Facts for TreeFacts {
             Ok(End::Exit(0)) => Answer::Holds,
             Ok(End::Exit(_)) => Answer::Gone,
             Ok(End::Signal(_) | End::TimedOut) | Err(_) => {
-                // It would be as slow the next time, and somebody waits.
+                // It would be as slow the next time, and the conversation waits.
                 self.git_questions.set(0);
                 Answer::Unknown
             }

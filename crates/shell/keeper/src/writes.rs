@@ -1,4 +1,4 @@
-//! What a side task writes, judged before it reaches the directory.
+//! Writes of a side task, judged before they reach the directory.
 //!
 //! # Model
 //! The fork's Edit and Write end here. Each write is judged against the conversation it is said to
@@ -6,7 +6,7 @@
 //! with words that the model can act on.
 //!
 //! # Not here
-//! Dreams: they work on a copy that is checked as a whole (`dream`).
+//! Dreams: they work on a copy that is checked as a whole ([`crate::dreaming`]).
 
 use crate::keeper::{Keeper, TeamMemory};
 use bytes::Bytes;
@@ -24,32 +24,32 @@ use dormouse_tools::MemoryWrites;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What was done with the writes of a task.
+/// Results of a task's writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Written {
     /// Topic files that were written, each once.
     pub saved: Vec<SafePath>,
-    /// Memories that wait for approval, by where they would be written.
+    /// Memories that wait for approval, by the path they would have.
     pub waiting: Vec<SafePath>,
-    /// What was refused, and why.
+    /// Refused writes, each with the reason.
     pub refused: Vec<(String, String)>,
 }
 
-/// The conversation that writes are judged by.
+/// Conversation that writes are judged by.
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// Who said what since the cursor.
+    /// Spans since the cursor, each with its speaker.
     pub spans: Vec<Span>,
-    /// What instruction files say.
+    /// Texts of instruction files.
     pub known: Vec<String>,
-    /// Which writes wait for approval.
+    /// Writes that wait for approval.
     pub review: Review,
 }
 
 impl Evidence {
     /// Evidence under the settings.
     pub fn new(spans: Vec<Span>, known: Vec<String>, settings: &Settings) -> Self {
-        // Where each memory is to be asked for, asking is the inbox.
+        // With `memory.consent = "ask"` every memory is asked for, and asking is the inbox.
         let ask = settings.get(keys::MEMORY_CONSENT) == Consent::Ask;
         let review = match settings.get(keys::MEMORY_REVIEW) {
             ReviewSetting::Untrusted if !ask => Review::Untrusted,
@@ -62,7 +62,7 @@ impl Evidence {
         }
     }
 
-    /// What recall had put before the model: nothing of it is news.
+    /// Texts that recall put before the model: nothing of them is news.
     fn recalled(&self) -> Vec<&str> {
         let fragments = self
             .spans
@@ -72,8 +72,8 @@ impl Evidence {
     }
 }
 
-/// Judges writes and makes them. What concerns the whole project goes to the team's memory, where
-/// there is one that is trusted; everything else to the user's own.
+/// Judge and writer. Memories about the whole project go to the team's memory, if there is one that
+/// is trusted; everything else to the user's own.
 #[derive(Debug)]
 pub struct JudgedWrites {
     dir: MemoryDir,
@@ -93,11 +93,12 @@ impl JudgedWrites {
         })
     }
 
-    /// The team's memory, if that is where a proposal belongs. What the user has in a file of their
-    /// own stays there.
+    /// Team's memory, if a proposal belongs there. A file that the user has already stays the
+    /// user's.
     fn shared(&self, proposed: &Proposed<'_>) -> Option<&TeamMemory> {
         let team = self.team.as_ref()?;
         let kind = match proposed {
+            // An unreadable file counts as present: sharing by mistake cannot be taken back.
             Proposed::File { path, .. } if !matches!(self.dir.read(path), Ok(None)) => return None,
             Proposed::File { content, .. } => Topic::read(content).kind,
             Proposed::Memory(memory) => memory.kind,
@@ -105,7 +106,7 @@ impl JudgedWrites {
         (scope_for(kind, Reach::Unknown) == Scope::Team).then_some(team)
     }
 
-    /// What was done so far.
+    /// Results of the writes so far.
     pub fn written(&self) -> Written {
         self.written
             .lock()
@@ -113,7 +114,7 @@ impl JudgedWrites {
             .clone()
     }
 
-    /// Judges a proposal and does what follows.
+    /// Judges a proposal and carries the verdict out.
     ///
     /// # Errors
     /// When the directory cannot be written. A refusal is no error: it is in [`Self::written`].
@@ -123,6 +124,7 @@ impl JudgedWrites {
         let mut outcome = None;
         let shared = self.shared(proposed);
         let dir = shared.map_or(&self.dir, |team| &team.dir);
+        // Judged under the writer's lock, so that two extractions cannot add the same memory.
         let entry = dir.update(|snapshot| {
             let context = Context {
                 snapshot,
@@ -135,6 +137,7 @@ impl JudgedWrites {
             let judged = judge(proposed, &context);
             let transaction = match &judged {
                 Outcome::Write(transaction) => signed(transaction.clone(), shared),
+                // An empty transaction: the lock is released without an entry in the journal.
                 Outcome::Known(_) | Outcome::Inbox(_) | Outcome::Refuse(_) => {
                     Transaction::by(Author::Extractor, "nothing")
                 }
@@ -182,7 +185,8 @@ impl JudgedWrites {
         })
     }
 
-    /// What is not trusted waits in the user's own inbox, wherever it belongs.
+    /// Puts an untrusted memory into the user's own inbox, wherever it belongs: nothing unapproved
+    /// may reach a shared directory.
     fn wait(&self, waiting: Waiting) -> Result<SafePath, MemdirError> {
         let snapshot = self.dir.snapshot()?;
         let path = waiting.path.unwrap_or_else(|| {
@@ -209,7 +213,7 @@ impl JudgedWrites {
     }
 }
 
-/// Shared memories name who shares them.
+/// Transaction with the name of the user who shares its memories.
 fn signed(mut transaction: Transaction, shared: Option<&TeamMemory>) -> Transaction {
     let Some(team) = shared else {
         return transaction;
@@ -236,6 +240,7 @@ impl MemoryWrites for JudgedWrites {
     }
 
     fn write(&self, path: &SafePath, content: Bytes) -> Result<String, String> {
+        // Models write the index out of habit; an error would cost them a turn for nothing.
         if path.as_str() == INDEX {
             return Ok("The index is kept for you: each topic file has its line.".to_owned());
         }

@@ -1,7 +1,7 @@
-//! What it costs to have all memories ready. `cargo bench -p dormouse-memdir`
-//!
-//! 10,000 memories of about 150 words in a real folder, warm page cache. The floor is the same walk,
-//! asking about each file; the closing lines are ratios of medians taken in turns in one process.
+//! Cost of having all memories ready. `cargo bench -p dormouse-memdir`
+//! 10,000 memories of about 150 words in a real folder, warm page cache. The floor is the same
+//! walk, asking about each file; the closing lines are ratios of medians taken in turns in one
+//! process.
 
 #![expect(
     clippy::expect_used,
@@ -87,14 +87,14 @@ fn scan() -> Scan {
     dir(folder()).scan().expect("a scan")
 }
 
-/// What a process does before each question.
+/// Scan before each question of a running process.
 fn again(scan: &mut Option<Scan>) {
     if let Some(before) = scan.take() {
         *scan = dir(folder()).rescan(before).ok();
     }
 }
 
-/// What a process does that has just started: open, scan, search once.
+/// Work of a process that has just started: open, scan, search once.
 fn cold() -> usize {
     let scan = scan();
     let query = Query {

@@ -1,8 +1,8 @@
-//! Who dreams: the lock of consolidation.
+//! Lock of consolidation: one process dreams at a time.
 //!
 //! # Model
-//! `.consolidate-lock` is lock and memory at once. Idle, it is empty, and its time of change says
-//! when memory was last consolidated. Held, its body is `<pid> <process start> <previous time>`, and
+//! `.consolidate-lock` is lock and memory at once. Idle, it is empty, and its time of change is
+//! that of the last consolidation. Held, its body is `<pid> <process start> <previous time>`, and
 //! its time of change is when it was taken. It is only ever replaced whole, its time already set,
 //! under a file lock of its own, so that of any number of contenders one wins.
 //!
@@ -11,7 +11,7 @@
 //! | no file | no | never |
 //! | empty | no | its time |
 //! | body of a living process, younger than the age limit | yes | the previous time in the body |
-//! | the same, process dead, or number used again, or too old | no | the previous time in the body |
+//! | the same, process dead, or id used again, or too old | no | the previous time in the body |
 //! | only a number (another tool's) of a living process, young | yes | unknown: its time |
 //! | only a number of a dead process, or anything else | no | its time |
 //! | a time more than five minutes in the future, not held | no | never, reported |
@@ -19,7 +19,8 @@
 //! A holder whose body is no longer there has lost the lock and must change nothing more.
 //!
 //! # Not here
-//! When it is time to dream, and dreaming.
+//! The gates that decide when to dream (`dormouse_memory::dream`), and dreaming
+//! (`dormouse-keeper`).
 
 use crate::dir::MemoryDir;
 use crate::error::MemdirError;
@@ -32,51 +33,52 @@ use std::time::Duration;
 /// Age from which a holder no longer counts, for everyone who dreams. A dream is ended after 50 minutes
 /// unless the user allows it longer; a holder an hour old is a machine that went to sleep.
 pub const LOCK_AGE: Duration = Duration::from_hours(1);
-/// The file.
+/// Name of the file. Another tool uses the same one, with a bare process id in it.
 const FILE: &str = ".consolidate-lock";
-/// A body is one short line.
+/// Most bytes of a body, which is one short line; a longer one is garbage.
 const LONGEST: u64 = 4096;
-/// How long a look into the file may take others.
+/// Longest wait for the file lock, which is held for one look or one replacement only.
 const WAIT: Duration = Duration::from_mins(1);
-/// A clock may be wrong by this much.
+/// Tolerated clock skew in milliseconds; the same five minutes as the gates of dreams.
 const FUTURE: i64 = 5 * 60 * 1000;
-/// Some file systems keep times only this precisely.
+/// Coarsest time stamp of common file systems, in milliseconds: FAT keeps two seconds.
 const COARSE: u64 = 2_000;
-/// Stands for a previous time that never was.
+/// Word for "never consolidated before" in a body.
 const NEVER: &str = "-";
 
 type Result<T> = std::result::Result<T, MemdirError>;
 
-/// The lock of consolidation of a memory directory.
+/// Lock of consolidation of a memory directory.
 #[derive(Clone, Debug)]
 pub struct ConsolidationLock {
     dir: MemoryDir,
     most_age: Duration,
 }
 
-/// Who dreams.
+/// Process that holds the lock and dreams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The number of the process.
+    /// Process id, which the system may use again.
     pub pid: u32,
-    /// When it started; `None` if another tool holds the lock and does not say.
+    /// Start of the process, which tells it from a later one with the same id; `None` if another
+    /// tool holds the lock and does not say.
     pub start: Option<ProcessStart>,
-    /// Since when it holds the lock.
+    /// Time at which it took the lock.
     pub since: Millis,
 }
 
-/// Something odd about the file.
+/// Oddity of the file, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
-    /// There is no file.
+    /// No file: never consolidated.
     NoFile,
-    /// Its time, or the previous one, lies in the future: it does not count.
+    /// Time in the future, of the file or of the previous dream: ignored.
     Future(Millis),
-    /// The holder is gone without letting go.
+    /// Holder that ended without releasing the lock.
     HolderGone(u32),
-    /// The holder has held it for too long.
+    /// Holder that has held it longer than `dream.lock_age`.
     TooOld(u32),
-    /// The body is not understood.
+    /// Body that is not understood.
     Garbage,
 }
 
@@ -105,47 +107,47 @@ impl fmt::Display for Remark {
     }
 }
 
-/// What the lock says.
+/// State of the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockStatus {
-    /// When memory was last consolidated; `None` if never.
+    /// Time of the last consolidation; `None` if never.
     pub last_consolidated: Option<Millis>,
-    /// Who dreams now.
+    /// Process that dreams now.
     pub holder: Option<Holder>,
-    /// What is odd.
+    /// Oddity, if there is one.
     pub remark: Option<Remark>,
 }
 
-/// Why the lock was not taken.
+/// Reason why the lock was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
-    /// Somebody dreams.
+    /// Held by another process.
     #[error("process {} has been consolidating this memory since {}", .0.pid, .0.since)]
     Held(Holder),
-    /// The file could not be used.
+    /// File error of the directory.
     #[error(transparent)]
     Memdir(#[from] MemdirError),
 }
 
-/// Why a holder could not let go as it wanted.
+/// Reason why a holder could not release the lock as it wanted.
 #[derive(Debug, thiserror::Error)]
 pub enum ReleaseError {
-    /// Somebody else has it.
-    #[error("the lock of consolidation was taken by somebody else meanwhile; nothing was changed")]
+    /// Taken over by another process.
+    #[error("another process took the consolidation lock meanwhile; nothing was changed")]
     NotMine,
-    /// The file could not be used.
+    /// File error of the directory.
     #[error(transparent)]
     Memdir(#[from] MemdirError),
 }
 
-/// The file as it was found.
+/// File as it was found.
 struct Found {
     body: String,
     modified: Millis,
 }
 
 impl MemoryDir {
-    /// The lock of consolidation; holders older than `most_age` no longer count.
+    /// Lock of consolidation; holders older than `most_age` no longer count.
     pub fn consolidation_lock(&self, most_age: Duration) -> ConsolidationLock {
         ConsolidationLock {
             dir: self.clone(),
@@ -155,13 +157,14 @@ impl MemoryDir {
 }
 
 impl ConsolidationLock {
-    /// What the lock says now. Nobody is waited for.
+    /// State of the lock now, without waiting.
     pub fn status(&self) -> Result<LockStatus> {
         Ok(self.judge(self.found()?))
     }
 
-    /// Takes the lock, unless somebody dreams.
+    /// Takes the lock, unless another process holds it.
     pub fn try_take(&self) -> std::result::Result<Taken, TakeError> {
+        // Without the guard two processes could both find it free and both replace it.
         let _guard = self.guard()?;
         let status = self.judge(self.found()?);
         if let Some(holder) = status.holder {
@@ -187,12 +190,13 @@ impl ConsolidationLock {
 
     fn found(&self) -> Result<Option<Found>> {
         let path = Path::new(FILE);
-        // Read before it is asked for its time: should it be replaced in between, a holder's body
-        // cannot be taken together with the time of an earlier one. `try_take` and releasing
-        // are safe from that by the guard.
+        // Read before its time is asked for: should it be replaced in between, a holder's body
+        // cannot be taken together with the time of an earlier one. `try_take` and releasing are
+        // safe from that by the guard.
         let body = match self.dir.disk.files().read(path, LONGEST) {
             Ok(body) => String::from_utf8_lossy(&body).into_owned(),
             Err(error) if error.not_found() => return Ok(None),
+            // A file of that size is not ours; treat it as garbage instead of failing every dream.
             Err(error) if error.too_large() => "?".to_owned(),
             Err(error) => return Err(self.dir.disk.blame(error)),
         };
@@ -225,6 +229,7 @@ impl ConsolidationLock {
             }
             Parsed::Foreign(pid) => (self.holder(pid, None, young, &found, &mut status), pid),
             Parsed::Ours(body) => {
+                // While it is held, the file's own time is that of taking it.
                 status.last_consolidated = body.previous;
                 let pid = body.me.pid;
                 (
@@ -244,7 +249,7 @@ impl ConsolidationLock {
         in_the_past(status, now)
     }
 
-    /// Whether the process lives; it holds the lock if that is also young.
+    /// True if the process lives; it holds the lock if that is also young.
     fn holder(
         &self,
         pid: u32,
@@ -256,6 +261,7 @@ impl ConsolidationLock {
         let processes = &self.dir.system.processes;
         let alive = match &known {
             Some(id) => processes.is_running(id),
+            // A bare process id says nothing about reuse; the age limit has to do.
             None => processes.start_of(pid).is_some(),
         };
         if alive && young {
@@ -283,7 +289,7 @@ impl ConsolidationLock {
     }
 }
 
-/// A time that has not come yet says nothing.
+/// Drops a time that has not come yet: a wrong clock would otherwise stop dreams until then.
 fn in_the_past(mut status: LockStatus, now: Millis) -> LockStatus {
     if let Some(at) = status.last_consolidated
         && at.0 > now.0.saturating_add(FUTURE)
@@ -294,7 +300,7 @@ fn in_the_past(mut status: LockStatus, now: Millis) -> LockStatus {
     status
 }
 
-/// The lock, held. Dropping it counts as failure.
+/// Held lock. Dropping it counts as failure.
 #[derive(Debug)]
 #[must_use = "dropping it gives the lock back as if the dream had failed"]
 pub struct Taken {
@@ -306,17 +312,17 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// When it was taken.
+    /// Time at which it was taken.
     pub fn since(&self) -> Millis {
         self.since
     }
 
-    /// When memory was consolidated before; `None` if never.
+    /// Time of the consolidation before; `None` if never.
     pub fn previous(&self) -> Option<Millis> {
         self.previous
     }
 
-    /// Whether it is still held. To be asked before the result of a dream is put in place.
+    /// True while it is held. To be asked before the result of a dream is put in place.
     pub fn still_mine(&self) -> Result<bool> {
         Ok(self.lock.found()?.is_some_and(|found| {
             // The same process may have taken it twice; then the times differ.
@@ -325,17 +331,19 @@ impl Taken {
         }))
     }
 
-    /// The dream succeeded: memory was consolidated when it began.
+    /// Releases it after success: memory counts as consolidated when the dream began, so that
+    /// sessions that ran during the dream count as new.
     pub fn succeed(mut self) -> std::result::Result<(), ReleaseError> {
         self.release(Some(self.since))
     }
 
-    /// The dream failed: as if it had never begun.
+    /// Releases it after failure: as if the dream had never begun.
     pub fn fail(mut self) -> std::result::Result<(), ReleaseError> {
         self.release(self.previous)
     }
 
     fn release(&mut self, modified: Option<Millis>) -> std::result::Result<(), ReleaseError> {
+        // Before anything can fail: `drop` must not try a second time.
         self.released = true;
         let _guard = self.lock.guard()?;
         if !self.still_mine()? {
@@ -358,7 +366,7 @@ impl Drop for Taken {
     }
 }
 
-/// What a holder writes.
+/// Body that a holder writes.
 struct Body {
     me: ProcessId,
     previous: Option<Millis>,

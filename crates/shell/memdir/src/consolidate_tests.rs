@@ -100,7 +100,7 @@ fn a_dead_holder_leaves_the_time_before_it() {
     kit.machine.processes.become_process(4000);
     let expected = status(Some(before), Some(Remark::HolderGone(7)));
     assert_eq!(lock(&kit).status().unwrap(), expected);
-    // The number is used again, by somebody who does not dream.
+    // The number is used again, by a process that does not dream.
     kit.machine.processes.start(7);
     assert_eq!(lock(&kit).status().unwrap(), expected);
     let taken = lock(&kit).try_take().unwrap();
@@ -213,7 +213,7 @@ fn the_time_is_right_from_the_moment_the_file_is_there() {
     assert_eq!(modified, at);
 }
 
-/// What may happen, in any order.
+/// Events of the test, in any order.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Take(u32),
@@ -238,11 +238,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What should be true, kept in the simplest way.
+/// Expected state, kept in the simplest way.
 #[derive(Default)]
 struct Model {
     last: Option<Millis>,
-    /// Who holds it, since when, and what was before.
+    /// Process that holds it, and since when.
     held: Option<(u32, Millis)>,
 }
 

@@ -1,13 +1,13 @@
-//! The directory: reading it whole, changing it as one.
+//! Memory directory: consistent reads, atomic changes.
 //!
 //! # Model
-//! Readers never wait. They note where the journal ends, read the files, and then lay over them
-//! what the journal says happened meanwhile; so they see all of a change or nothing of it.
-//! Writers take turns. Each first finishes what a crash interrupted, then checks its change
-//! against the files as they are.
+//! Readers never wait. They note where the journal ends, read the files, and then lay the journal's
+//! later changes over them; so they see all of a change or nothing of it. Writers take turns. Each
+//! first finishes a change that a crash interrupted, then checks its own against the files as they
+//! are.
 //!
 //! # Not here
-//! What a change consists of (`dormouse_memory::write`); how it gets to disk ([`crate::pending`]).
+//! The content of a change (`dormouse_memory::write`); its way to disk ([`crate::pending`]).
 
 use crate::disk::{Disk, MOST_READ};
 use crate::error::MemdirError;
@@ -21,41 +21,41 @@ use dormouse_memory::transaction::Transaction;
 use dormouse_system::{Access, FileError, OptionalFile as _, Stamp, System, Walked};
 use std::path::{Path, PathBuf};
 
-/// How often a reader starts again before it gives up. It has to only if contents vanish that it
-/// needs, which purging does.
+/// Most attempts of a reader before it gives up. It starts again only if contents vanish that it
+/// needs, which purging does; sixteen purges in a row are no accident.
 const MOST_READS: usize = 16;
 
 const OUTSIDE: &str = "changed without Dormouse";
 
 type Result<T> = std::result::Result<T, MemdirError>;
 
-/// A memory directory.
+/// Memory directory, opened for reading and writing.
 #[derive(Clone, Debug)]
 pub struct MemoryDir {
     pub(crate) disk: Disk,
     pub(crate) system: System,
 }
 
-/// A snapshot, and what could not be part of it.
+/// Snapshot with the files that could not be part of it.
 #[derive(Debug, Default)]
 pub struct Look {
-    /// The files.
+    /// Files that mean something.
     pub snapshot: Snapshot,
     /// Files that are left out.
     pub skipped: Vec<Skipped>,
 }
 
-/// A file that is left out.
-#[derive(Debug)]
+/// File that is left out of a snapshot.
+#[derive(Clone, Debug)]
 pub struct Skipped {
-    /// Which.
+    /// Path below the root.
     pub path: PathBuf,
-    /// Why.
+    /// Reason for people, one line.
     pub why: String,
 }
 
 impl MemoryDir {
-    /// Opens a directory and makes it if need be.
+    /// Opens a directory and creates it if need be.
     pub fn open(system: &System, root: &Path, access: Access) -> Result<Self> {
         let blame = |source| MemdirError::Files {
             root: root.to_owned(),
@@ -69,7 +69,7 @@ impl MemoryDir {
         })
     }
 
-    /// Opens a directory if it exists; nothing is made.
+    /// Opens a directory if it exists; creates nothing.
     pub fn find(system: &System, root: &Path, access: Access) -> Result<Option<Self>> {
         let files = system.files.beneath(root).optional();
         let files = files.map_err(|source| MemdirError::Files {
@@ -82,12 +82,12 @@ impl MemoryDir {
         }))
     }
 
-    /// Where it is.
+    /// Path of the directory.
     pub fn root(&self) -> &Path {
         &self.disk.root
     }
 
-    /// The handle below which everything of the directory lies, for files beside the memories.
+    /// Handle below which everything of the directory lies, for files beside the memories.
     pub fn handle(&self) -> &dyn dormouse_system::Files {
         self.disk.files()
     }
@@ -97,13 +97,15 @@ impl MemoryDir {
         Ok(self.look()?.snapshot)
     }
 
-    /// All files that mean something, in one state, and what had to be left out.
+    /// All files that mean something, in one state, and those left out.
     pub fn look(&self) -> Result<Look> {
         for _ in 0..MOST_READS {
+            // Before the files: a change that ends in between has its line behind this head.
             let head = self.disk.head()?;
             let mut look = self.read_all()?;
             if let Some(overlay) = self.disk.overlay_since(head)? {
                 for (path, file) in overlay {
+                    // The file was unreadable before the change and is known now.
                     look.skipped
                         .retain(|skipped| skipped.path != path.as_path());
                     match file {
@@ -141,7 +143,7 @@ impl MemoryDir {
         Ok(look)
     }
 
-    /// A file that was found; `None` if it is gone since.
+    /// File that was found; `None` if it is gone since.
     pub(crate) fn read_one(
         &self,
         walked: &Walked,
@@ -155,7 +157,7 @@ impl MemoryDir {
         }))
     }
 
-    /// One file, in the state it has after every change that happened.
+    /// One file, in its state after every change that happened.
     pub fn read(&self, path: &SafePath) -> Result<Option<StoredFile>> {
         for _ in 0..MOST_READS {
             let head = self.disk.head()?;
@@ -177,8 +179,8 @@ impl MemoryDir {
         Writer::new(&self.disk, &self.system)
     }
 
-    /// Makes a change that depends on what is there. `change` sees the directory while nobody else
-    /// can write to it; it must not write to it itself. `None` if nothing had to be done.
+    /// Makes a change that depends on the present files. `change` sees the directory while no other
+    /// process can write to it; it must not write to it itself. `None` if nothing had to be done.
     pub fn update<E: From<MemdirError>>(
         &self,
         change: impl FnOnce(&Snapshot) -> std::result::Result<Transaction, E>,
@@ -201,14 +203,16 @@ impl Writer<'_> {
         let mut look = Look::default();
         for walked in self.disk.walk(&|_| false)? {
             if let Ok(path) = safe_path(&walked.path) {
+                // Names suffice for the gate; reading every file would cost more than the change.
                 look.snapshot.insert(path, unread(modified(walked.stamp)));
             }
         }
         self.commit_to(transaction, look)
     }
 
-    /// The same for a directory that was walked since the lock was taken: all names are known, so that
-    /// only the files of the change are read once more. An editor may have saved one meanwhile.
+    /// Commits to a directory that was walked since the lock was taken: all names are known, so
+    /// that only the files of the change are read once more. An editor may have saved one
+    /// meanwhile.
     fn commit_to(&self, transaction: Transaction, look: Look) -> Result<Option<Entry>> {
         let snapshot = self.touched(&transaction, look)?;
         transaction.vet(&snapshot)?;
@@ -217,6 +221,7 @@ impl Writer<'_> {
         if transaction.is_empty() {
             return Ok(None);
         }
+        // Contents first, synced, before anything refers to them.
         for operation in &transaction.operations {
             let before = snapshot.get(&operation.path).map(|file| &file.content);
             for content in before.into_iter().chain(&operation.content) {
@@ -230,9 +235,9 @@ impl Writer<'_> {
         Ok(Some(entry))
     }
 
-    /// The directory as far as a change has to know it: all names, and the current contents of the
-    /// files it touches. Names of files that could not be read count too, so that no new file collides
-    /// with one of them.
+    /// Directory as far as a change has to know it: all names, and the current contents of the
+    /// files it touches. Names of files that could not be read count too, so that no new file
+    /// collides with one of them.
     fn touched(&self, transaction: &Transaction, look: Look) -> Result<Snapshot> {
         let Look {
             mut snapshot,
@@ -257,8 +262,8 @@ impl Writer<'_> {
         Ok(snapshot)
     }
 
-    /// Writes down what happened to the files of a change without Dormouse since the journal last
-    /// heard of them, so that the history has no gap. Their contents are kept already.
+    /// Records changes to the files of a transaction that were made without Dormouse since the
+    /// journal last had them, so that the history has no gap. Their contents are kept already.
     fn catch_up(&self, entry: &Entry) -> Result<()> {
         let paths: Vec<&SafePath> = entry.changes.iter().map(|change| &change.path).collect();
         let known = self.disk.last_known(&paths)?;
@@ -275,7 +280,7 @@ impl Writer<'_> {
     }
 }
 
-/// A file of which only the name matters.
+/// File of which only the name matters.
 fn unread(modified: Millis) -> StoredFile {
     StoredFile {
         content: bytes::Bytes::new(),
@@ -283,7 +288,7 @@ fn unread(modified: Millis) -> StoredFile {
     }
 }
 
-/// The change that nobody wrote down, if there was one.
+/// Unrecorded change of a file, if there was one.
 pub(crate) fn gap(path: &SafePath, known: Option<Hash>, now: Option<Hash>) -> Option<Change> {
     (known != now).then(|| Change {
         path: path.clone(),
@@ -292,12 +297,12 @@ pub(crate) fn gap(path: &SafePath, known: Option<Hash>, now: Option<Hash>) -> Op
     })
 }
 
-/// Why a file is not part of a snapshot.
+/// Reason why a file is not part of a snapshot.
 #[derive(Debug)]
 pub(crate) enum Unread {
-    /// It is not one that can be.
+    /// Never part of one: too long, unreadable, or with a name that is no path.
     Skip(String),
-    /// It cannot be known.
+    /// File system error that may hide a memory, so the snapshot fails.
     Fail(FileError),
 }
 
@@ -306,6 +311,7 @@ impl Unread {
         if error.too_large() {
             return Self::Skip(format!("longer than {MOST_READ} bytes"));
         }
+        // A pipe or a link among the files reports invalid input; it must not hide all memories.
         if error.permission_denied() || error.kind() == std::io::ErrorKind::InvalidInput {
             return Self::Skip(error.source.to_string());
         }

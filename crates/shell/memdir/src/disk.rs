@@ -1,7 +1,10 @@
-//! The files of one memory directory, by a handle that nothing leads out of.
+//! Files of one memory directory, by a handle that nothing leads out of.
 //!
 //! # Model
-//! All paths are relative to the directory. Errors say which directory it was.
+//! All paths are relative to the directory. Errors name the directory.
+//!
+//! # Not here
+//! The order of writes that makes a change atomic (`pending`); the journal's format (`log`).
 
 use crate::error::MemdirError;
 use bytes::Bytes;
@@ -13,28 +16,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Files longer than this are no memories.
+/// Most bytes of a file that is read. Memories have at most 100 KiB; this leaves room for logs and
+/// indexes, and keeps a stray video out of a snapshot.
 pub(crate) const MOST_READ: u64 = 4 * 1024 * 1024;
-/// The longest journal that is read.
+/// Most bytes of a journal that is read: at a few hundred bytes an entry, millions of changes.
 pub(crate) const MOST_JOURNAL: u64 = 1024 * 1024 * 1024;
-/// How long a writer waits for another.
+/// Longest wait of a writer for another. A change takes milliseconds; a minute means a stuck
+/// process.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
 
 pub(crate) const JOURNAL_FOLDER: &str = ".journal";
 pub(crate) const JOURNAL: &str = ".journal/journal.jsonl";
 pub(crate) const BLOBS: &str = ".journal/blobs";
-/// What tells git to leave a folder alone.
+/// File that tells git to leave a folder alone.
 const IGNORE: &str = ".gitignore";
 pub(crate) const PENDING: &str = ".journal/pending.json";
-/// Its lock is `.journal/write.lock`.
+/// File whose lock, `.journal/write.lock`, every writer holds.
 pub(crate) const WRITE: &str = ".journal/write";
 pub(crate) const INBOX: &str = ".inbox";
 pub(crate) const CACHE_FOLDER: &str = ".cache";
 pub(crate) const CACHE: &str = ".cache/recall.index";
-/// Made and removed to force the removal of another file to disk; has the name of a temporary file.
+/// Created and removed to force the removal of another file to disk; named like a temporary file,
+/// so that one left by a crash is not taken for a memory.
 const SETTLE: &str = ".dormouse-settle.tmp";
 
-/// The files below the root of a memory directory.
+/// Files below the root of a memory directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     pub(crate) root: PathBuf,
@@ -53,7 +59,7 @@ impl Disk {
         }
     }
 
-    /// Says which directory an error belongs to.
+    /// Error with the directory it belongs to.
     pub(crate) fn blame(&self, source: FileError) -> MemdirError {
         let root = self.root.clone();
         MemdirError::Files { root, source }
@@ -63,7 +69,7 @@ impl Disk {
         result.map_err(|source| self.blame(source))
     }
 
-    /// The handle itself, for callers with a use for its errors.
+    /// Handle itself, for callers with a use for its errors.
     pub(crate) fn files(&self) -> &dyn Files {
         &*self.files
     }
@@ -84,7 +90,8 @@ impl Disk {
         self.said(result)
     }
 
-    /// Our own files beside the memories are nobody else's, whatever the memories are.
+    /// Replaces a file of our own. Private even if the memories are shared: it may hold deleted
+    /// text.
     pub(crate) fn replace_own(&self, path: &Path, content: &[u8]) -> Result<()> {
         self.said(self.files.replace(path, content, Access::Private))
     }
@@ -97,13 +104,14 @@ impl Disk {
         self.said(self.files.append(path, Access::Private))
     }
 
-    /// Makes a folder for what is not meant for people. In a directory that is shared through a
-    /// repository it stays out of that: it holds what was forgotten, too.
+    /// Makes a folder for files of our own. In a directory that is shared through a repository it
+    /// stays out of that, because it holds deleted contents, too.
     pub(crate) fn create_own_dir(&self, path: &Path) -> Result<()> {
         self.said(self.files.create_dir_all(path, Access::Private))?;
         let top = path.components().next();
         if let (Access::Shared, Some(top)) = (self.access, top) {
             let ignore = Path::new(top.as_os_str()).join(IGNORE);
+            // Only if it is missing: the user may have changed it.
             if self.metadata(&ignore)?.is_none() {
                 self.replace_own(&ignore, b"*\n")?;
             }
@@ -129,7 +137,7 @@ impl Disk {
     /// Removes a file that may be gone already, for good.
     pub(crate) fn remove_durably(&self, path: &Path) -> Result<()> {
         self.remove(path)?;
-        // Making a file forces the entries of its folder to disk, the removal among them.
+        // Creating a file forces the entries of its folder to disk, the removal among them.
         let settle = path.with_file_name(SETTLE);
         self.remove(&settle)?;
         match self.files.create_new(&settle, Access::Private) {
@@ -148,13 +156,13 @@ impl Disk {
             .collect())
     }
 
-    /// The files that may mean something: nothing hidden.
+    /// Files that may mean something: nothing hidden.
     pub(crate) fn walk(&self, skip: &dyn Fn(&Path) -> bool) -> Result<Vec<Walked>> {
         let skip = |path: &Path| is_hidden(path) || skip(path);
         self.said(self.files.walk(Path::new(""), &skip))
     }
 
-    /// The lock that every writer holds.
+    /// Lock that every writer holds.
     pub(crate) fn lock(&self) -> Result<LockGuard> {
         self.create_own_dir(Path::new(JOURNAL_FOLDER))?;
         self.lock_of(Path::new(WRITE), LOCK_WAIT)

@@ -1,4 +1,4 @@
-//! What can go wrong with a memory directory, and what to do about it.
+//! Errors of a memory directory, each with the remedy in its text.
 
 use dormouse_core::hash::Hash;
 use dormouse_guard::paths::SafePath;
@@ -8,118 +8,118 @@ use dormouse_system::FileError;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why something did not happen to a memory directory.
+/// Reason why an operation on a memory directory failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MemdirError {
-    /// A file could not be used.
+    /// File system error below the root.
     #[error("the memory directory `{}` cannot be used", root.display())]
     Files {
-        /// The directory.
+        /// Memory directory, as it was opened.
         root: PathBuf,
-        /// The file below it, and why.
+        /// File below it, and the cause.
         #[source]
         source: FileError,
     },
-    /// Another process has been writing for too long.
+    /// Timeout while another process was writing.
     #[error(
         "another process has been writing to this memory for {} s (it holds `{}`); let it finish, or end it, and try again",
         waited.as_secs(), lock.display()
     )]
     Busy {
-        /// The file of the lock.
+        /// File of the lock.
         lock: PathBuf,
-        /// How long was waited.
+        /// Time that was waited.
         waited: Duration,
     },
-    /// The change may not be made.
+    /// Change that the gate refuses.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// Files are not what the change expects.
+    /// Files differ from the change's expectations.
     #[error(transparent)]
     Conflict(#[from] Conflict),
-    /// The change was begun, did not succeed and was taken back.
+    /// Change that was begun, failed and was taken back.
     #[error("the change could not be made and was taken back; nothing is lost")]
     TakenBack(#[source] Box<Self>),
-    /// The change was begun; neither completing it nor taking it back succeeded.
+    /// Change that was begun; neither completing it nor taking it back succeeded.
     #[error(
         "the change {id} is recorded but not finished; every reader sees it, and the next change finishes it once the cause is gone"
     )]
     Unfinished {
-        /// Its entry.
+        /// Id of its journal entry.
         id: String,
-        /// Why it is not finished.
+        /// Cause that stopped it.
         #[source]
         source: Box<Self>,
     },
-    /// An earlier change can neither be completed nor taken back.
+    /// Earlier change that can neither be completed nor taken back.
     #[error(
         "an earlier change of `{path}` was interrupted and what it held ({missing}) is missing from `{}`; bring that file back from a backup, or remove `{}` to keep the memory as it is now",
         blobs.display(), pending.display()
     )]
     Stuck {
-        /// The memory.
+        /// Memory that it changes.
         path: SafePath,
-        /// The content that is missing.
+        /// Hash of the missing content.
         missing: Hash,
-        /// Where it should be.
+        /// Folder that should have it.
         blobs: PathBuf,
-        /// What describes the change.
+        /// File that describes the change.
         pending: PathBuf,
     },
-    /// The description of an interrupted change is not understood.
+    /// Description of an interrupted change that is not understood.
     #[error(
         "`{}` describes an interrupted change and is not understood ({why}); finish it with the version of Dormouse that wrote it, or remove the file to keep the memory as it is now",
         path.display()
     )]
     BadPending {
-        /// The file.
+        /// File with the description.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Fault of the description.
         why: String,
     },
-    /// A file changed all the time it was being read.
+    /// Directory that changed during every attempt to read it.
     #[error("`{}` changes faster than it can be read; try again later", root.display())]
     Restless {
-        /// The directory.
+        /// Memory directory, as it was opened.
         root: PathBuf,
     },
-    /// The memories do not fit into an index.
+    /// More text than an index can hold.
     #[error("`{}` holds too much text to be searched; move some of it elsewhere", root.display())]
     TooMuchText {
-        /// The directory.
+        /// Memory directory, as it was opened.
         root: PathBuf,
     },
-    /// The journal was written by a newer version.
+    /// Journal of a newer version.
     #[error(
         "line {line} of `{}` was written by a newer version of Dormouse (format {found}); use that version to undo changes",
         path.display()
     )]
     Newer {
-        /// The journal.
+        /// File of the journal.
         path: PathBuf,
-        /// The line.
+        /// Line number, from 1.
         line: usize,
-        /// Its format.
+        /// Format of that line.
         found: u32,
     },
-    /// There is no such entry.
+    /// Id that the journal does not have.
     #[error("the journal has no entry `{0}`")]
     NoEntry(String),
-    /// An entry cannot be taken back.
+    /// Entry that cannot be taken back.
     #[error(transparent)]
     Undo(#[from] UndoError),
-    /// There is no such item.
+    /// Id that the inbox does not have.
     #[error("nothing in the inbox is called `{0}`")]
     NoItem(String),
-    /// The inbox is full.
+    /// Limit of the inbox reached.
     #[error("{0} writes wait for approval already")]
     InboxFull(usize),
-    /// A value could not be written down.
+    /// Value that could not be encoded.
     #[error("failed to write `{}`", path.display())]
     Encode {
-        /// The file.
+        /// File that was to be written.
         path: PathBuf,
-        /// Why.
+        /// Cause from the encoder.
         #[source]
         source: serde_json::Error,
     },

@@ -1,33 +1,33 @@
-//! The repository a directory belongs to.
+//! Repository that a directory belongs to.
 //!
 //! # Model
-//! All working trees of a repository share one memory, so what counts is the *canonical* root: the
-//! main working tree, also when asked from one that `git worktree add` made. A submodule is a
-//! repository of its own. A bare repository's working trees share the repository itself.
+//! All working trees of a repository share one memory, so its key is the *canonical* root: the main
+//! working tree, also when asked from one that `git worktree add` made. A submodule is a repository
+//! of its own. A bare repository's working trees share the repository itself.
 //!
 //! A project must not be able to lead memory elsewhere. The file `.git` of a linked working tree is
 //! only a claim, and an archive can hold any claim; it counts if the repository points back.
 //!
 //! # Not here
-//! No program is run, and nothing but these few small files is read.
+//! Git itself: no program is run, and nothing but these few small files is read.
 
 use dormouse_system::{FileKind, FileResult, Files, OptionalFile as _};
 use std::path::{Component, Path, PathBuf};
 
-/// Files of git that are looked at have one line, or few.
+/// Most bytes of git's files that are looked at: they have a line, or few.
 const LONGEST: u64 = 64 * 1024;
 
-/// Where a directory stands in a repository.
+/// Place of a directory in a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
-    /// The top of the working tree that the directory lies in.
+    /// Top of the working tree that the directory lies in.
     pub worktree: PathBuf,
-    /// What all working trees have in common: the top of the main one.
+    /// Root that all working trees have in common: the top of the main one.
     pub root: PathBuf,
 }
 
 impl Repository {
-    /// The repository that a directory without links in its path lies in.
+    /// Repository that a directory without links in its path lies in.
     pub fn around(files: &dyn Files, directory: &Path) -> FileResult<Option<Self>> {
         for top in directory.ancestors() {
             let marker = top.join(".git");
@@ -36,7 +36,10 @@ impl Repository {
             };
             let root = match found.kind {
                 FileKind::Directory => Some(top.to_owned()),
+                // An unconfirmed claim is no error: the tree is then a repository of its own.
                 FileKind::File => Some(main_tree(files, top, &marker)?.unwrap_or(top.to_owned())),
+                // A link could make any directory part of another project; the search goes on above
+                // it.
                 FileKind::Symlink | FileKind::Other => None,
             };
             if let Some(root) = root {
@@ -48,7 +51,7 @@ impl Repository {
     }
 }
 
-/// The main working tree, if `marker` is the file of a linked one.
+/// Main working tree, if `marker` is the file of a linked one.
 fn main_tree(files: &dyn Files, top: &Path, marker: &Path) -> FileResult<Option<PathBuf>> {
     let Some(claim) = line(files, marker)? else {
         return Ok(None);
@@ -71,7 +74,7 @@ fn main_tree(files: &dyn Files, top: &Path, marker: &Path) -> FileResult<Option<
     if common.file_name().is_some_and(|name| name == ".git") {
         return Ok(common.parent().map(Path::to_owned));
     }
-    // The repository of a submodule lies elsewhere and says where its files are; a bare one has none.
+    // The repository of a submodule lies elsewhere and names its working tree; a bare one has none.
     let main = configured_tree(files, &common)?;
     let main = match main {
         Some(main) => files.real_path(&main).optional()?,
@@ -80,7 +83,7 @@ fn main_tree(files: &dyn Files, top: &Path, marker: &Path) -> FileResult<Option<
     Ok(Some(main.unwrap_or(common)))
 }
 
-/// Whether the repository knows the working tree that names it.
+/// True if the repository knows the working tree that names it.
 fn points_back(files: &dyn Files, git_dir: &Path, marker: &Path) -> FileResult<bool> {
     let Some(back) = line(files, &git_dir.join("gitdir"))? else {
         return Ok(false);
@@ -90,7 +93,7 @@ fn points_back(files: &dyn Files, git_dir: &Path, marker: &Path) -> FileResult<b
     Ok(back.is_some() && back == here)
 }
 
-/// `core.worktree` of a repository's configuration.
+/// Value of `core.worktree` in a repository's configuration.
 fn configured_tree(files: &dyn Files, git_dir: &Path) -> FileResult<Option<PathBuf>> {
     let Some(config) = text(files, &git_dir.join("config"))? else {
         return Ok(None);
@@ -107,16 +110,17 @@ fn line(files: &dyn Files, path: &Path) -> FileResult<Option<String>> {
     Ok(text.and_then(|text| text.lines().next().map(|line| line.trim().to_owned())))
 }
 
-/// A small file, if it is one.
+/// Text of a small file; `None` for anything else in its place.
 fn text(files: &dyn Files, path: &Path) -> FileResult<Option<String>> {
     match files.read(path, LONGEST) {
         Ok(bytes) => Ok(String::from_utf8(bytes.into()).ok()),
+        // Odd files are as good as missing: a broken checkout must not stop a session.
         Err(error) if error.not_found() || error.too_large() || error.is_directory() => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// A path as git writes it, from `base`, without `.` and `..`.
+/// Path as git writes it, from `base`, without `.` and `..`.
 fn joined(base: &Path, path: &str) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in base.join(path).components() {

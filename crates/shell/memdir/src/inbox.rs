@@ -1,12 +1,13 @@
 //! Writes that wait for approval.
 //!
 //! # Model
-//! One file an item, `.inbox/<id>.json`, with the whole content and why it waits. Approving is the
-//! user's word: a transaction of the user's, made of the item by the caller. The same content for
-//! the same file waits once, however often it is proposed.
+//! One file an item, `.inbox/<id>.json`, with the whole content and the reason for waiting.
+//! Approving is the user's word: a transaction of the user's, made of the item by the caller. The
+//! same content for the same file waits once, however often it is proposed.
 //!
 //! # Not here
-//! What has to wait, and what an approved memory says about its trust: the caller's.
+//! The choice of writes that wait, and the trust of an approved memory: the caller's
+//! (`dormouse_memory::extract`).
 
 use crate::dir::MemoryDir;
 use crate::disk::INBOX;
@@ -20,46 +21,47 @@ use dormouse_memory::trust::{Origin, Trust};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The format of items; a newer one is not understood.
+/// Version of the item format; items of a newer one are listed as unreadable, not lost.
 const FORMAT: u32 = 1;
-/// More than this nobody looks through.
+/// Most items. A person does not look through more, and a misled extractor must not fill the disk.
 const MOST_ITEMS: usize = 1_000;
-/// The longest item.
+/// Most bytes of an item: ten times the longest memory, for JSON's escapes.
 const MOST_BYTES: u64 = 1024 * 1024;
 
 type Result<T> = std::result::Result<T, MemdirError>;
 
-/// A write that shall wait.
+/// Write that shall wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// The file.
+    /// File, relative to the memory directory.
     pub path: SafePath,
-    /// What it shall hold.
+    /// Whole new content of the file.
     pub content: String,
-    /// What it must hold for that to be right.
+    /// Precondition, as it was when the write was proposed.
     pub expected: Expected,
-    /// Who wants it.
+    /// Component that proposes it.
     pub author: Author,
-    /// Why.
+    /// Reason for the write.
     pub reason: String,
-    /// Where it comes from.
+    /// Span of a log it stems from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// How far it may be believed.
+    /// Trust found by the judge.
     pub trust: Trust,
-    /// Why it waits.
+    /// Reason for waiting, shown to the user.
     pub waits_because: String,
 }
 
-/// A write that waits.
+/// Write that waits for approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    format: u32,
-    /// What it is called.
+    /// Version of the item's file.
+    pub format: u32,
+    /// Unique id, also the file's name.
     pub id: String,
-    /// Since when it waits.
+    /// Time of the proposal.
     pub time: Millis,
-    /// The write.
+    /// Write as it was proposed.
     #[serde(flatten)]
     pub proposal: Proposal,
 }
@@ -73,7 +75,7 @@ impl std::ops::Deref for Item {
 }
 
 impl Item {
-    /// The write as it was proposed, as a change by the user.
+    /// Write as it was proposed, as a change by the user.
     pub fn transaction(&self) -> Transaction {
         let mut change = Transaction::by(Author::User, format!("approved: {}", self.reason));
         change.source.clone_from(&self.origin);
@@ -86,21 +88,22 @@ impl Item {
     }
 }
 
-/// What waits.
+/// Writes that wait for approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inbox {
-    /// The items, oldest first.
+    /// Items by time of proposal, oldest first.
     pub items: Vec<Item>,
-    /// Files that are no items, and why.
+    /// Files that are no items, each with the reason.
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
 impl MemoryDir {
-    /// What waits for approval.
+    /// Writes that wait, without the writer's lock.
     pub fn inbox(&self) -> Result<Inbox> {
         let mut inbox = Inbox::default();
         for name in self.disk.list_names(Path::new(INBOX))? {
             let path = Path::new(INBOX).join(&name);
+            // Hidden files are temporary or other tools'; neither is an item.
             let Some(id) = name.strip_suffix(".json").filter(|id| !id.starts_with('.')) else {
                 continue;
             };
@@ -112,6 +115,7 @@ impl MemoryDir {
                     let why = format!("written by a newer version (format {})", item.format);
                     inbox.unreadable.push((path, why));
                 }
+                // A copied item would otherwise be approved under a name that removes another file.
                 Ok(item) if item.id != id => {
                     inbox
                         .unreadable
@@ -127,9 +131,11 @@ impl MemoryDir {
         Ok(inbox)
     }
 
-    /// Lets a write wait. What may not be written at all may not wait either. If the same already
-    /// waits, that item is given back.
+    /// Lets a write wait. A write that the gate refuses may not wait either. If the same already
+    /// waits, that item is returned.
     pub fn propose(&self, proposal: Proposal) -> Result<Item> {
+        // By the user's rules: automation's own were applied by the judge, and an approval is the
+        // user's.
         let mut gate = Transaction::by(Author::User, "");
         gate.put(
             &Snapshot::new(),
@@ -137,6 +143,7 @@ impl MemoryDir {
             proposal.content.clone(),
         );
         gate.vet(&Snapshot::new())?;
+        // Under the lock: two extractors may propose the same at once.
         let writer = self.writer()?;
         let items = self.inbox()?.items;
         let same =
@@ -172,6 +179,7 @@ impl MemoryDir {
     ) -> std::result::Result<Option<Entry>, E> {
         let item = self.item(id)?;
         let entry = self.update(|snapshot| shape(&item, snapshot))?;
+        // Behind the change: a crash in between leaves an item that is known already, and no loss.
         self.remove_item(&item.id)?;
         Ok(entry)
     }

@@ -1,23 +1,4 @@
-//! The memory directory on disk.
-//!
-//! # Model
-//! A [`Place`] says where it lies; a [`MemoryDir`] is the directory, through a handle that nothing
-//! leads out of. Readers get it as a value (a snapshot) and never wait; writers hand in a transaction
-//! and take turns. A change of many files happens as one, behind a write-ahead journal that also is
-//! the directory's history.
-//!
-//! - [`MemoryDir::snapshot`], [`MemoryDir::read`], [`MemoryDir::update`], [`MemoryDir::apply`]: what is
-//!   there, and changing it.
-//! - [`MemoryDir::history`], [`MemoryDir::undo`], [`MemoryDir::purge`]: what happened, taking it back,
-//!   forgetting it.
-//! - [`MemoryDir::inbox`], [`MemoryDir::propose`], [`MemoryDir::approve`]: writes that wait.
-//! - [`MemoryDir::scan`]: all memories ready to be searched, without reading those unchanged.
-//! - [`ConsolidationLock`]: who dreams, and when somebody last did.
-//!
-//! `docs/memory-store.md` tells what lies where and what a crash leaves.
-//!
-//! # Not here
-//! What the files mean is `dormouse-memory`'s.
+#![doc = include_str!("../README.md")]
 
 mod consolidate;
 mod dir;

@@ -1,12 +1,13 @@
-//! The journal and the contents beside it, as files.
+//! Journal and kept contents, as files.
 //!
 //! # Model
-//! `journal.jsonl` grows by a line per change. A line counts once its newline is there; what a crash
-//! left of one is closed by the next writer and skipped by readers. `blobs/` holds what files held,
-//! by hash: written before anything refers to it, removed only by purging.
+//! `journal.jsonl` grows by a line per change. A line counts once its newline is there; a part of
+//! one that a crash left is closed by the next writer and skipped by readers. `blobs/` holds
+//! contents of files by hash: written before anything refers to them, removed only by purging.
 //!
 //! # Not here
-//! What an entry means (`dormouse_memory::journal`); the order of a change ([`crate::pending`]).
+//! The meaning of an entry (`dormouse_memory::journal`); the order of a change
+//! ([`crate::pending`]).
 
 use crate::disk::{BLOBS, Disk, JOURNAL, MOST_JOURNAL, MOST_READ};
 use crate::error::MemdirError;
@@ -18,31 +19,31 @@ use serde::Deserialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// How far back the last newline is looked for at once.
+/// Bytes read at once while the last newline is looked for: a page, longer than most lines.
 const STEP: u64 = 4096;
 
 type Result<T> = std::result::Result<T, MemdirError>;
 
-/// What the journal says.
+/// Content of the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// The changes, oldest first.
+    /// Entries, oldest first, each id once.
     pub entries: Vec<Entry>,
-    /// Lines that are no entries: what crashes left, or somebody's edits.
+    /// Number of lines that are no entries: left by crashes, or edited by hand.
     pub damaged: usize,
-    /// The first line that a newer version wrote, and its format.
+    /// First line that a newer version wrote, and its format.
     pub newer: Option<(usize, u32)>,
 }
 
-/// What came to the journal since some moment.
+/// Additions to the journal since some moment.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Since {
     pub(crate) entries: Vec<Entry>,
-    /// The change that was asked about was over before.
+    /// True if the change that was asked about was over before.
     pub(crate) over: bool,
 }
 
-/// Only what all formats have in common.
+/// Part of an entry that all formats have in common.
 #[derive(Deserialize)]
 struct Probe {
     format: u32,
@@ -64,6 +65,7 @@ impl History {
                         history.entries.push(entry);
                     }
                 }
+                // Blank lines are no damage: an editor may leave one.
                 (_, Err(_)) if line.is_empty() => {}
                 (_, Err(_)) => history.damaged += 1,
             }
@@ -72,14 +74,14 @@ impl History {
     }
 }
 
-/// The lines that end with a newline.
+/// Lines that end with a newline.
 fn complete_lines(text: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     text[..end].split(|byte| *byte == b'\n')
 }
 
 impl Disk {
-    /// Everything the journal says.
+    /// Whole journal, parsed line by line.
     pub(crate) fn history(&self) -> Result<History> {
         Ok(History::read(&self.journal()?))
     }
@@ -90,12 +92,15 @@ impl Disk {
             .unwrap_or_default())
     }
 
-    /// Where the next line of the journal begins, or would if a crash had not left a part of one.
+    /// Offset of the journal's next line, or where it would be if a crash had not left a part of
+    /// one.
     pub(crate) fn head(&self) -> Result<u64> {
         let Some(journal) = self.open(Path::new(JOURNAL))? else {
             return Ok(0);
         };
         let mut end = self.said_by_file(journal.len())?;
+        // Backwards in steps, because a reader asks for it at every snapshot and journals grow
+        // long.
         while end > 0 {
             let from = end.saturating_sub(STEP);
             let part = self.said_by_file(journal.read_range(from, end - from))?;
@@ -107,9 +112,8 @@ impl Disk {
         Ok(0)
     }
 
-    /// The entries that were added since the journal had this head; `None` if not all of them can
-    /// be understood. Of a change that may be under way, the journal is asked in the same moment
-    /// whether it is older than that.
+    /// Entries added since the journal had this head; `None` if not all of them can be understood.
+    /// For a change that may be under way, the same read tells if the journal had it before.
     pub(crate) fn entries_since(
         &self,
         head: u64,
@@ -119,6 +123,7 @@ impl Disk {
             return Ok((head == 0).then(Since::default));
         };
         let length = self.said_by_file(journal.len())?;
+        // Shorter than before: the user replaced it, and nothing is known about the time between.
         if length < head {
             return Ok(None);
         }
@@ -136,7 +141,7 @@ impl Disk {
         Ok(history.newer.is_none().then_some(since))
     }
 
-    /// Adds an entry, for good.
+    /// Appends an entry and syncs it.
     pub(crate) fn append_entry(&self, entry: &Entry) -> Result<()> {
         let path = Path::new(JOURNAL);
         let encode = |source| MemdirError::Encode {
@@ -146,6 +151,7 @@ impl Disk {
         let mut line = Vec::new();
         let mut file = self.append(path)?;
         let length = self.said_by_file(file.len())?;
+        // Close the rest of a torn line, or the new entry would become part of it.
         if self.head()? != length {
             line.push(b'\n');
         }
@@ -155,13 +161,13 @@ impl Disk {
         self.said_by_file(file.sync_data())
     }
 
-    /// Whether the journal knows of a change: that it was made, or that it was taken back.
+    /// True if the journal has a change, made or taken back.
     pub(crate) fn knows(&self, id: &str) -> Result<bool> {
         Ok(knows(&self.journal()?, id))
     }
 
-    /// What files held after the last change that the journal knows; `None` for one that was deleted,
-    /// or that it never saw.
+    /// Contents of files after the last change in the journal; `None` for one that was deleted, or
+    /// that it never saw.
     pub(crate) fn last_known(&self, paths: &[&SafePath]) -> Result<Vec<Option<Hash>>> {
         let text = self.journal()?;
         let last = |path: &&SafePath| {
@@ -180,7 +186,7 @@ impl Disk {
         Path::new(BLOBS).join(hash.to_string())
     }
 
-    /// Keeps a content, for good.
+    /// Keeps a content, synced.
     pub(crate) fn keep(&self, content: &[u8]) -> Result<Hash> {
         let hash = Hash::of(content);
         if self.kept(hash)?.is_none() {
@@ -190,13 +196,14 @@ impl Disk {
         Ok(hash)
     }
 
-    /// A content that was kept, if it is there and whole.
+    /// Kept content, if it is there and whole.
     pub(crate) fn kept(&self, hash: Hash) -> Result<Option<Bytes>> {
         let content = self.read(&Self::blob_path(hash), MOST_READ)?;
+        // A damaged blob is as good as none: it must never be written back into a memory.
         Ok(content.filter(|content| Hash::of(content) == hash))
     }
 
-    /// Drops a content.
+    /// Removes a kept content, durably.
     pub(crate) fn drop_kept(&self, hash: Hash) -> Result<()> {
         self.remove_durably(&Self::blob_path(hash))
     }
@@ -206,8 +213,10 @@ fn knows(journal: &[u8], id: &str) -> bool {
     mentioning(journal, id).any(|entry| entry.id == id || entry.undoes.as_deref() == Some(id))
 }
 
-/// The entries with a string in them, newest first. Lines without it are not parsed.
+/// Entries with a string in them, newest first. Lines without it are not parsed: that makes long
+/// journals fast.
 fn mentioning<'a>(text: &'a [u8], needle: &str) -> impl Iterator<Item = Entry> + 'a {
+    // As JSON, so that quotes and escapes match the line.
     let needle = serde_json::to_string(needle)
         .unwrap_or_default()
         .into_bytes();
@@ -218,7 +227,7 @@ fn mentioning<'a>(text: &'a [u8], needle: &str) -> impl Iterator<Item = Entry> +
 }
 
 fn contains(line: &[u8], needle: &[u8]) -> bool {
-    // Lines are JSON, so they are text; if one is not, it is no entry either.
+    // Lines are JSON, so they are text; one that is not is no entry either.
     match (std::str::from_utf8(line), std::str::from_utf8(needle)) {
         (Ok(line), Ok(needle)) => line.contains(needle),
         _ => false,

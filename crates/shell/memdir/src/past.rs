@@ -1,7 +1,7 @@
-//! The past of a directory: what happened, what files held, taking changes back, forgetting them.
+//! Past of a directory: its history, old contents, undo, purging.
 //!
 //! # Not here
-//! What taking a change back means (`dormouse_memory::journal::undo`).
+//! The meaning of an undo (`dormouse_memory::journal::undo`); the journal's file (`log`).
 
 use crate::dir::{MemoryDir, gap};
 use crate::disk::{CACHE, JOURNAL};
@@ -22,13 +22,14 @@ const OUTSIDE: &str = "changed without Dormouse";
 type Result<T> = std::result::Result<T, MemdirError>;
 
 impl MemoryDir {
-    /// What happened, as far as it was written down.
+    /// History, as far as it was recorded.
     pub fn history(&self) -> Result<History> {
         self.disk.history()
     }
 
-    /// Writes down what happened to files without Dormouse since the journal last heard of them.
-    /// `None` if nothing did. Changes do this for the files they touch; this does it for all.
+    /// Records changes to files that were made without Dormouse since the journal last had them.
+    /// `None` if there are none. Transactions do this for the files they touch; this does it for
+    /// all.
     pub fn note_outside_changes(&self) -> Result<Option<Entry>> {
         let writer = self.writer()?;
         let mut known: BTreeMap<SafePath, Option<Hash>> = BTreeMap::new();
@@ -41,10 +42,12 @@ impl MemoryDir {
         for (path, file) in snapshot.files() {
             let last = known.remove(path).flatten();
             if let Some(change) = gap(path, last, Some(Hash::of(&file.content))) {
+                // Kept before the entry names its hash, as with every change.
                 self.disk.keep(&file.content)?;
                 gaps.push(change);
             }
         }
+        // Paths that are left over: the journal has them, the directory does not.
         let gone = known.into_iter();
         gaps.extend(gone.filter_map(|(path, last)| gap(&path, last, None)));
         if gaps.is_empty() {
@@ -53,7 +56,7 @@ impl MemoryDir {
         writer.note_outside(gaps, OUTSIDE).map(Some)
     }
 
-    /// What a file held once; `None` if it was purged.
+    /// Earlier content of a file; `None` if it was purged.
     pub fn content(&self, hash: Hash) -> Result<Option<Bytes>> {
         self.disk.kept(hash)
     }
@@ -62,6 +65,7 @@ impl MemoryDir {
     pub fn undo(&self, id: &str) -> Result<Option<Entry>> {
         let writer = self.writer()?;
         let history = self.disk.history()?;
+        // A newer entry could be an undo of this one, which this version would not see.
         if let Some((line, found)) = history.newer {
             return Err(MemdirError::Newer {
                 path: self.disk.root.join(JOURNAL),
@@ -81,10 +85,10 @@ impl MemoryDir {
         writer.commit(journal::undo(entry, &history.entries, content)?)
     }
 
-    /// Forgets what a file ever held, but not that it did: contents that only this file had are
-    /// removed, indexes with a line about it, and what waits for approval under its name. Delete the
-    /// file first; what it holds now is otherwise kept with its next change. How many contents were
-    /// removed.
+    /// Forgets every content that a file ever had, but not that there were some: contents that only
+    /// this file had are removed, indexes with a line about it, and items of the inbox under its
+    /// name. Delete the file first; its present content is otherwise kept with its next change.
+    /// Returns the number of contents removed.
     pub fn purge(&self, path: &SafePath) -> Result<usize> {
         let _writer = self.writer()?;
         let (mut its, mut others) = (BTreeSet::new(), BTreeSet::new());
@@ -92,7 +96,7 @@ impl MemoryDir {
             for change in entry.changes {
                 let is_index = change.path.file_name() == INDEX;
                 for hash in change.before.into_iter().chain(change.after) {
-                    // The line of a memory in an index says what the memory says.
+                    // The line of a memory in an index repeats its description.
                     let lists_it = is_index && self.lists(hash, path)?;
                     let set = if change.path == *path || lists_it {
                         &mut its
@@ -103,16 +107,17 @@ impl MemoryDir {
                 }
             }
         }
+        // A content that another file had too stays: that file's undo needs it.
         let removed = self.drop_contents(its.difference(&others))?;
         for item in self.inbox()?.items.iter().filter(|item| item.path == *path) {
             self.remove_item(&item.id)?;
         }
-        // Words of the file are in it.
+        // The cached index has the words of the file.
         self.disk.remove_durably(Path::new(CACHE))?;
         Ok(removed)
     }
 
-    /// Whether an index that was kept has a line about a file.
+    /// True if an index that was kept has a line about a file.
     fn lists(&self, hash: Hash, path: &SafePath) -> Result<bool> {
         let kept = self.disk.kept(hash)?.unwrap_or_default();
         let entries = index::entries(&String::from_utf8_lossy(&kept));
@@ -120,7 +125,7 @@ impl MemoryDir {
     }
 
     /// Removes the contents that only changes before a moment refer to. Those changes can then no
-    /// longer be taken back. How many contents were removed.
+    /// longer be taken back. Returns the number of contents removed.
     pub fn purge_before(&self, moment: Millis) -> Result<usize> {
         let _writer = self.writer()?;
         let (mut old, mut needed) = (BTreeSet::new(), BTreeSet::new());

@@ -1,9 +1,9 @@
-//! A card as the index stores it.
+//! Card in the form in which the index stores it.
 //!
 //! # Model
-//! A card lies in the index beside the words, as the payload of its document: first the stamp and the
-//! path in a fixed form, which a scan compares with the directory without decoding anything, then the
-//! card as JSON.
+//! A card lies in the index beside the words, as the payload of its document: first the stamp and
+//! the path in a fixed form, which a scan compares with the directory without decoding anything,
+//! then the card as JSON.
 //!
 //! # Not here
 //! The card itself (`dormouse_memory::card`); the words (`dormouse-recall`).
@@ -11,12 +11,12 @@
 use dormouse_memory::card::Card;
 use dormouse_system::Stamp;
 
-/// Bytes of a stamp.
+/// Bytes of a stamp: inode and length (8 each), two times in nanoseconds (16 each).
 const STAMP: usize = 48;
 /// Bytes before the path: the stamp and the path's length.
 const HEAD: usize = STAMP + 4;
 
-/// The payload of a card whose file was in the state of a stamp.
+/// Payload of a card whose file was in the state of a stamp.
 pub(crate) fn encode(card: &Card, stamp: Stamp) -> Vec<u8> {
     let path = card.path.as_str().as_bytes();
     let mut payload = Vec::with_capacity(HEAD + path.len() + 128);
@@ -29,20 +29,20 @@ pub(crate) fn encode(card: &Card, stamp: Stamp) -> Vec<u8> {
     payload
 }
 
-/// The card in a payload; `None` for a payload of another version.
+/// Card in a payload; `None` for a payload of another version.
 pub(crate) fn decode(payload: &[u8]) -> Option<Card> {
     let path = path_in(payload)?;
     serde_json::from_slice(payload.get(HEAD + path.len()..)?).ok()
 }
 
-/// The path in a payload.
+/// Path in a payload, without decoding the card.
 pub(crate) fn path_in(payload: &[u8]) -> Option<&[u8]> {
     let length = payload.get(STAMP..HEAD)?.try_into().ok()?;
     let length = usize::try_from(u32::from_le_bytes(length)).ok()?;
     payload.get(HEAD..HEAD.checked_add(length)?)
 }
 
-/// Whether a payload is of the state of a stamp.
+/// True if a payload is of the state of a stamp.
 pub(crate) fn is_of(payload: &[u8], stamp: Stamp) -> bool {
     payload.get(..STAMP) == Some(&stamp_bytes(stamp)[..])
 }

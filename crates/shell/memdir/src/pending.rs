@@ -1,19 +1,21 @@
-//! A change of several files as one.
+//! Atomic change of several files.
 //!
 //! # Model
 //! | step | a crash before it leaves |
 //! |---|---|
-//! | 1. what the files held and shall hold is kept, synced | the old state |
+//! | 1. contents before and after are kept as blobs, synced | the old state |
 //! | 2. `pending.json` describes the change, by one rename | the old state |
-//! | 3. each file is replaced or removed | the new state: readers overlay it, the next writer finishes |
+//! | 3. each file is replaced or removed | the new state: readers overlay it, the next writer
+//! finishes |
 //! | 4. the journal's line is appended and synced | the new state, as in 3 |
 //! | 5. `pending.json` is removed | the new state; the journal has it, so the file means nothing |
 //!
-//! The rename of step 2 is the moment the change happens. A change that cannot be finished in this
-//! process for another reason than a crash (a full disk) is taken back, with a line in the journal.
+//! The rename of step 2 is the moment the change happens: a write-ahead record. A change that
+//! cannot be finished in this process for another reason than a crash (a full disk) is taken back,
+//! with a line in the journal.
 //!
 //! # Not here
-//! Whether a change may be made ([`crate::MemoryDir`]).
+//! Permission for a change ([`crate::MemoryDir`]); the journal's lines (`log`).
 
 use crate::disk::{BLOBS, Disk, MOST_READ, PENDING};
 use crate::error::MemdirError;
@@ -29,7 +31,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The longest description of a change.
+/// Most bytes of a description. It holds hashes only; even a change of every file of a full
+/// directory fits.
 const MOST_PENDING: u64 = 256 * 1024 * 1024;
 
 type Result<T> = std::result::Result<T, MemdirError>;
@@ -40,11 +43,11 @@ struct Pending {
     entry: Entry,
 }
 
-/// The files that changes since some moment touch, as they leave them; `None` for a file that is
-/// gone.
+/// Files that changes since some moment touch, in their state afterwards; `None` for a removed
+/// file.
 pub(crate) type Overlay = BTreeMap<SafePath, Option<StoredFile>>;
 
-/// The right to write, until it is dropped.
+/// Right to write, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     pub(crate) disk: &'a Disk,
@@ -53,7 +56,7 @@ pub(crate) struct Writer<'a> {
 }
 
 impl Disk {
-    /// The change that is under way, or that a crash interrupted.
+    /// Change under way, or interrupted by a crash.
     fn pending(&self) -> Result<Option<Entry>> {
         let path = Path::new(PENDING);
         let Some(text) = self.read(path, MOST_PENDING)? else {
@@ -65,17 +68,18 @@ impl Disk {
         };
         let pending: Pending =
             serde_json::from_slice(&text).map_err(|error| bad(error.to_string()))?;
+        // A newer version may have steps that this one would skip.
         if pending.format > FORMAT {
             return Err(bad(format!("format {}", pending.format)));
         }
         Ok(Some(pending.entry))
     }
 
-    /// What happened since the journal had this head, so that a reader who has read files meanwhile
-    /// can bring them all to one state. `None`: not everything can be known any more, read again.
+    /// Changes since the journal had this head, so that a reader who has read files meanwhile can
+    /// bring them all to one state. `None`: contents are missing or not understood, read again.
     ///
-    /// The change under way is asked for first. One that is missed here began after the files
-    /// were read; one that ends meanwhile has its line in the journal, which is read later.
+    /// The change under way is asked for first. One that is missed here began after the files were
+    /// read; one that ends meanwhile has its line in the journal, which is read later.
     pub(crate) fn overlay_since(&self, head: u64) -> Result<Option<Overlay>> {
         let pending = self.pending()?;
         let under_way = pending.as_ref().map(|entry| &*entry.id);
@@ -95,7 +99,7 @@ impl Disk {
             since.over || since.entries.iter().any(line)
         };
         if let Some(entry) = pending.filter(|entry| !ended(entry)) {
-            // What cannot be completed will be taken back.
+            // A change that cannot be completed will be taken back.
             let files = match self.contents(&entry, |change| change.after)? {
                 Some(files) => Some(files),
                 None => self.contents(&entry, |change| change.before)?,
@@ -105,7 +109,7 @@ impl Disk {
         Ok(Some(overlay))
     }
 
-    /// The files of an entry before or after it; `None` if something is missing.
+    /// Files of an entry before or after it; `None` if a content is missing.
     fn contents(
         &self,
         entry: &Entry,
@@ -130,7 +134,7 @@ impl Disk {
 }
 
 impl<'a> Writer<'a> {
-    /// Waits for the right to write, and first finishes what a crash interrupted.
+    /// Waits for the right to write, and first finishes a change that a crash interrupted.
     pub(crate) fn new(disk: &'a Disk, system: &'a System) -> Result<Self> {
         let writer = Self {
             disk,
@@ -145,12 +149,13 @@ impl<'a> Writer<'a> {
         let Some(entry) = self.disk.pending()? else {
             return Ok(());
         };
+        // The crash came between the last two steps; doing them again would make a second entry.
         if self.disk.knows(&entry.id)? {
             return self.disk.remove(Path::new(PENDING));
         }
         if self.disk.contents(&entry, |change| change.after)?.is_some() {
             return match self.finish(&entry) {
-                // The files are as before: whoever waits for the lock can go on.
+                // The files are as before: the writer that waits for the lock can go on.
                 Err(MemdirError::TakenBack(_)) => Ok(()),
                 done => done,
             };
@@ -159,7 +164,7 @@ impl<'a> Writer<'a> {
         self.backward(&entry)
     }
 
-    /// Fails if something needed to take a change back is missing.
+    /// Fails if a content needed to take a change back is missing.
     fn missing(&self, entry: &Entry) -> Result<()> {
         for change in &entry.changes {
             let Some(before) = change.before else {
@@ -180,6 +185,7 @@ impl<'a> Writer<'a> {
 
     /// Makes a change happen whose contents are kept.
     pub(crate) fn perform(&self, entry: &Entry) -> Result<()> {
+        // Before the change begins: a folder that cannot be made must not leave half a change.
         for change in entry.changes.iter().filter(|change| change.after.is_some()) {
             self.disk.create_parent(change.path.as_path())?;
         }
@@ -200,7 +206,7 @@ impl<'a> Writer<'a> {
         let Err(error) = self.disk.replace_own(path, &text) else {
             return Ok(());
         };
-        // It may be there nevertheless. Either it goes, or it counts.
+        // The file may be there nevertheless. Either it goes, or the change counts.
         match self.disk.remove_durably(path) {
             Ok(()) => Err(error),
             Err(_) => Err(MemdirError::Unfinished {
@@ -215,6 +221,7 @@ impl<'a> Writer<'a> {
             return Ok(());
         };
         let source = Box::new(error);
+        // Checked first: a change must not be half taken back.
         match self.missing(entry).and_then(|()| self.backward(entry)) {
             Ok(()) => Err(MemdirError::TakenBack(source)),
             Err(_) => Err(MemdirError::Unfinished {
@@ -243,6 +250,7 @@ impl<'a> Writer<'a> {
             before: change.after,
             after: change.before,
         };
+        // A line of its own, since readers may have seen the change already.
         self.disk.append_entry(&Entry {
             format: FORMAT,
             id: self.system.ids.fresh(),
@@ -256,7 +264,7 @@ impl<'a> Writer<'a> {
         self.disk.remove(Path::new(PENDING))
     }
 
-    /// Brings one file to the state it shall have. One that has it already is not touched.
+    /// Brings one file to its wanted state. One that has it already is not touched.
     fn put(&self, change: &Change, wanted: Option<Hash>) -> Result<()> {
         let path = change.path.as_path();
         let current = self.current(&change.path)?;
@@ -268,7 +276,7 @@ impl<'a> Writer<'a> {
             && held != change.before
             && held != change.after
         {
-            // Somebody edited it by hand since. It cannot stay, but it is not lost.
+            // Edited by hand since. The edit cannot stay, but it is not lost: it has an entry.
             let reason = "changed without Dormouse while a change was interrupted";
             self.disk.keep(content)?;
             let edit = Change {
@@ -295,7 +303,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes down changes that were made without Dormouse.
+    /// Records changes that were made without Dormouse.
     pub(crate) fn note_outside(&self, changes: Vec<Change>, reason: &str) -> Result<Entry> {
         let entry = Entry {
             format: FORMAT,
@@ -311,7 +319,7 @@ impl<'a> Writer<'a> {
         Ok(entry)
     }
 
-    /// What a file holds now. Anything in its place that is no ordinary file is an error.
+    /// Present content of a file. Anything in its place that is no ordinary file is an error.
     pub(crate) fn current(&self, path: &SafePath) -> Result<Option<Bytes>> {
         self.disk.read(path.as_path(), MOST_READ)
     }

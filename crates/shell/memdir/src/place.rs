@@ -1,15 +1,16 @@
-//! Where memory lies.
+//! Location of memory.
 //!
 //! # Model
 //! Settings, the home directories and the working directory in; a [`Place`] out, or the reason why
-//! there is none. Nothing is made: [`Place::claim`] does that, when something is about to be written.
+//! there is none. Nothing is created: [`Place::claim`] does that, before the first write.
 //!
 //! The private memory of a project lies in the project's folder below Dormouse's home, where
 //! the project is the canonical root of its repository ([`Repository`]), so that all working trees
 //! share it. Only settings that no project can make lead it elsewhere.
 //!
 //! # Not here
-//! What is in the directory ([`crate::MemoryDir`]); whether a folder's team memory may be trusted.
+//! The content of the directory ([`crate::MemoryDir`]); trust in a folder's team memory
+//! (`dormouse_memory::team`).
 
 use crate::dir::MemoryDir;
 use crate::error::MemdirError;
@@ -21,98 +22,100 @@ use dormouse_store::{LayoutError, ProjectFolder, slug, unique_slug};
 use dormouse_system::{Access, FileError, Files, System};
 use std::path::{Path, PathBuf};
 
-/// The folder of memories in a project's folder.
+/// Folder of memories in a project's folder.
 const FOLDER: &str = "memory";
-/// Team memory in a repository, if the user does not say otherwise.
+/// Team memory in a repository, unless `team.directory` names another. Inside the repository, so
+/// that it is committed with the code.
 const TEAM: &str = ".dormouse/team-memory";
-/// Names longer than this are cut in the other tool's layout.
+/// Longest name in Claude Code's layout; longer ones are cut there, so they must be here.
 const LONGEST_SLUG: usize = 200;
 
-/// What the answer depends on besides settings.
+/// Facts besides settings that decide the location.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
-    /// Dormouse's home.
+    /// Dormouse's home directory, absolute.
     pub home: &'a Path,
-    /// The user's home, for `~/`.
+    /// User's home, for `~/`; `None` if unknown.
     pub user_home: Option<&'a Path>,
-    /// The working directory.
+    /// Working directory of the session.
     pub current: &'a Path,
 }
 
-/// Where memory lies.
+/// Directories of private and team memory, and the reason for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The private memory.
+    /// Private memory of the user.
     pub memory: PathBuf,
-    /// The memory shared by the people of the project.
+    /// Memory shared by the people of the project.
     pub team: Option<PathBuf>,
-    /// What the memory belongs to: the canonical root of the repository, or the working directory.
+    /// Root that the memory belongs to: the canonical one of the repository, or the working
+    /// directory.
     pub project_root: PathBuf,
-    /// What decided.
+    /// Setting or rule that decided.
     pub why: Why,
-    /// Dormouse's home, where the project's folder is still to be claimed.
+    /// Dormouse's home, if the project's folder there is still to be claimed.
     claim_in: Option<PathBuf>,
 }
 
-/// What decided where memory lies.
+/// Setting or rule that decided on the location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// `memory.directory`.
+    /// Setting `memory.directory`, which wins over layouts.
     Setting,
-    /// `memory.remote_directory`, because this is a remote run.
+    /// Setting `memory.remote_directory`, because this is a remote run.
     Remote,
-    /// `memory.layout` is the other tool's.
+    /// Setting `memory.layout`, which names Claude Code's.
     ClaudeLayout,
-    /// The project's folder below Dormouse's home.
+    /// Default: the project's folder below Dormouse's home.
     Project,
 }
 
-/// Why there is no memory here.
+/// Reason why there is no memory here.
 #[derive(Debug, thiserror::Error)]
 pub enum NoPlace {
-    /// It is switched off.
+    /// Switched off by a setting.
     #[error("memory is switched off (setting `{because}`)")]
     Off {
-        /// The setting that says so.
+        /// Name of that setting.
         because: &'static str,
     },
-    /// A remote run without a directory.
+    /// Remote run without a directory for memory.
     #[error(
         "this is a remote run and no directory for its memory is set; set `memory.remote_directory` or DORMOUSE_REMOTE_MEMORY_DIR to keep memory"
     )]
     Remote,
-    /// The directory of a setting may not be used.
+    /// Directory of a setting that may not be used.
     #[error("the setting `{setting}` cannot be used")]
     Refused {
-        /// The setting.
+        /// Name of the setting.
         setting: &'static str,
-        /// Why.
+        /// Reason of the guard.
         #[source]
         why: DirectoryRefusal,
     },
-    /// `~/` without a home.
+    /// Path with `~/`, but no known home.
     #[error(
         "`{path}` (setting `{setting}`) begins with `~/`, but no home directory is known; give an absolute path"
     )]
     NoHome {
-        /// The setting.
+        /// Name of the setting.
         setting: &'static str,
-        /// Its value.
+        /// Value of the setting.
         path: String,
     },
-    /// The disk does not say.
+    /// File system error while looking.
     #[error("failed to find out where memory lies")]
     Files(#[from] FileError),
-    /// The directory cannot be opened.
+    /// Directory that cannot be opened.
     #[error(transparent)]
     Memdir(#[from] MemdirError),
-    /// The project's folder is out of reach.
+    /// Project folder that cannot be found or made.
     #[error("failed to find the project's folder")]
     Folder(#[from] LayoutError),
 }
 
 impl Place {
-    /// Where the memory of the working directory lies. Nothing is made.
+    /// Location of the working directory's memory. Nothing is created.
     pub fn find(
         settings: &Settings,
         around: Surroundings<'_>,
@@ -121,6 +124,7 @@ impl Place {
         if let Switch::Off { because } = settings.switch(keys::MEMORY) {
             return Err(NoPlace::Off { because });
         }
+        // Without links: two paths to one project must share its memory.
         let current = files.real_path(around.current)?;
         let repository = Repository::around(files, &current)?;
         let worktree = repository.as_ref().map(|found| found.worktree.clone());
@@ -133,6 +137,7 @@ impl Place {
             why: Why::Project,
             claim_in: None,
         };
+        // Before all others: a remote run keeps memory in this directory or not at all.
         if settings.get(keys::MEMORY_REMOTE) {
             let directory = settings.get(keys::MEMORY_REMOTE_DIRECTORY);
             let directory = directory.ok_or(NoPlace::Remote)?;
@@ -151,18 +156,18 @@ impl Place {
         Ok(place)
     }
 
-    /// Opens the private memory, and makes it if need be.
+    /// Opens the private memory, and creates it if need be.
     pub fn open(&mut self, system: &System) -> Result<MemoryDir, NoPlace> {
         self.claim(&*system.files)?;
         Ok(MemoryDir::open(system, &self.memory, Access::Private)?)
     }
 
-    /// Opens the private memory if there is any; nothing is made.
+    /// Opens the private memory if there is any; creates nothing.
     pub fn look(&self, system: &System) -> Result<Option<MemoryDir>, NoPlace> {
         Ok(MemoryDir::find(system, &self.memory, Access::Private)?)
     }
 
-    /// Opens the team's memory if there is any; nothing is made.
+    /// Opens the team's memory if there is any; creates nothing.
     pub fn look_team(&self, system: &System) -> Result<Option<MemoryDir>, NoPlace> {
         match &self.team {
             Some(team) => Ok(MemoryDir::find(system, team, Access::Shared)?),
@@ -170,8 +175,8 @@ impl Place {
         }
     }
 
-    /// Makes the project's folder this project's, if that is where the memory lies. Two projects
-    /// whose names look alike then have different folders for good.
+    /// Claims the project's folder for this project, if the memory lies there. Two projects whose
+    /// names look alike then have different folders for good.
     pub fn claim(&mut self, files: &dyn Files) -> Result<(), NoPlace> {
         if let Some(home) = &self.claim_in {
             let folder = ProjectFolder::prepare(files, home, &self.project_root)?;
@@ -182,13 +187,14 @@ impl Place {
     }
 }
 
-/// The project's folder, also if nobody has made it yet.
+/// Project's folder, existing or not.
 fn project_folder(files: &dyn Files, home: &Path, root: &Path) -> Result<PathBuf, NoPlace> {
     if let Some(folder) = ProjectFolder::find(files, home, root)? {
         return Ok(folder.path().to_owned());
     }
     let projects = home.join("projects");
     let plain = projects.join(slug(root));
+    // Slugs of two paths may be equal; the one that claimed the folder first keeps it.
     let taken = ProjectFolder::is_claimed(files, &plain)?;
     Ok(if taken {
         projects.join(unique_slug(root))
@@ -222,8 +228,8 @@ fn claude_directory(
     Ok(home.join("projects").join(claude_slug(root)).join(FOLDER))
 }
 
-/// The name the other tool gives to a project: it replaces UTF-16 units, not characters, and knows
-/// no letters but those of ASCII.
+/// Name that Claude Code gives to a project: it replaces UTF-16 units, not characters, and keeps no
+/// letters but those of ASCII.
 fn claude_slug(root: &Path) -> String {
     let text = root.to_string_lossy();
     let mut name = String::with_capacity(text.len());
@@ -240,7 +246,7 @@ fn claude_slug(root: &Path) -> String {
     unique_slug(Path::new(&name))
 }
 
-/// The directory that a setting names.
+/// Directory that a setting names.
 fn directory_of(
     setting: &'static str,
     text: &str,

@@ -1,15 +1,15 @@
 //! All memories, ready to be searched, without reading those that have not changed.
 //!
 //! # Model
-//! `.cache/recall.index` is an index with a [`Card`] for each memory. A scan walks the directory and
-//! compares stamps: only what is new or has changed is read and laid over the cached index. What a
-//! change under way touches comes from the journal, as for every reader.
+//! `.cache/recall.index` is an index with a [`Card`] for each memory. A scan walks the directory
+//! and compares stamps: only new and changed files are read and laid over the cached index. Files
+//! that a change under way touches come from the journal, as for every reader.
 //!
 //! The cache is a convenience: one that is missing, damaged, of another version or out of date is
 //! replaced, and nothing is lost with it. It is rewritten when the difference has grown
 //! ([`Scan::wants_rewrite`]), which reads everything, so the caller says when
-//! ([`MemoryDir::refresh`]). Failing to write it fails nobody. A process that lives on does not even
-//! read the cache again ([`MemoryDir::rescan`]).
+//! ([`MemoryDir::refresh`]). A failure to write it is ignored. A process that lives on does not
+//! even read the cache again ([`MemoryDir::rescan`]).
 //!
 //! # Not here
 //! Ranking (`dormouse-recall`).
@@ -31,35 +31,43 @@ use std::cmp::Ordering;
 use std::path::Path;
 use std::thread;
 
-/// How often a scan starts again before it gives up.
+/// Most attempts of a scan before it gives up; as for snapshots.
 const MOST_SCANS: usize = 16;
-/// The longest cache that is read.
+/// Most bytes of a cache that is read: far above an index of a full directory.
 const MOST_CACHE: u64 = 2 * 1024 * 1024 * 1024;
-/// More changed files than this are worth a new cache …
+/// Changed files above which a new cache is worth its price …
 const MANY: usize = 64;
-/// … or more than this share of all: a tenth.
+/// … or a tenth of all: below that, reading the changed ones is cheaper than rewriting all.
 const SHARE: usize = 10;
-/// A file that changed so shortly before it was read may change again without its stamp showing it.
+/// Age in milliseconds below which a stamp is not believed: a file may change twice within one tick
+/// of the file system's clock, which is at most about ten milliseconds.
 const RACY_MILLIS: i64 = 20;
 
 type Result<T> = std::result::Result<T, MemdirError>;
+
+/// Permission of a scan to write the cache where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NewCache {
+    Write,
+    Leave,
+}
 
 /// All memories, ready to be searched.
 #[derive(Debug)]
 pub struct Scan {
     searcher: Searcher,
     base: Segment,
-    /// Files that were read; all others came from the cache.
+    /// Number of files that were read; all others came from the cache.
     pub read: usize,
-    /// Memories of the cache that are gone or have changed.
+    /// Number of memories in the cache that are gone or have changed.
     pub outdated: usize,
-    /// Whether there was a cache.
+    /// True if there was a cache.
     pub cached: bool,
     /// Files that are left out.
     pub skipped: Vec<Skipped>,
 }
 
-/// A memory that was read.
+/// Memory that was read.
 struct Fresh {
     card: Card,
     payload: Vec<u8>,
@@ -68,23 +76,23 @@ struct Fresh {
 }
 
 impl Scan {
-    /// To search with. Documents are known by their [`Scan::card`].
+    /// Searcher over all memories. Documents are known by their [`Scan::card`].
     pub fn searcher(&self) -> &Searcher {
         &self.searcher
     }
 
-    /// The memory that a document of the searcher is.
+    /// Memory that a document of the searcher is.
     pub fn card(&self, document: usize) -> Option<Card> {
         payload::decode(self.searcher.payload(document))
     }
 
-    /// All memories.
+    /// Cards of all memories.
     pub fn cards(&self) -> impl Iterator<Item = Card> + '_ {
         let payloads = self.searcher.payloads();
         payloads.filter_map(|(_, payload)| payload::decode(payload))
     }
 
-    /// Whether so much differs from the cache that a new one is worth its price.
+    /// True if so much differs from the cache that a new one is worth its price.
     pub fn wants_rewrite(&self) -> bool {
         let changed = self.read.max(self.outdated);
         !self.cached || changed > MANY || changed * SHARE > self.searcher.len()
@@ -95,6 +103,16 @@ impl MemoryDir {
     /// All memories, ready to be searched. Files that have not changed since the cache was written
     /// are not read. Without a cache all are, and one is written.
     pub fn scan(&self) -> Result<Scan> {
+        self.scan_with(NewCache::Write)
+    }
+
+    /// The same without writing anything, for a caller that only asks. Gives the same answers as
+    /// [`MemoryDir::scan`], with a cache or without.
+    pub fn peek(&self) -> Result<Scan> {
+        self.scan_with(NewCache::Leave)
+    }
+
+    fn scan_with(&self, new_cache: NewCache) -> Result<Scan> {
         // The index is opened while the directory is walked: neither needs the other, and each takes
         // about as long.
         let (opened, walk) = thread::scope(|scope| {
@@ -106,20 +124,26 @@ impl MemoryDir {
             (opening.join().ok().flatten(), walk)
         });
         let (base, unchanged) = opened.unzip();
-        self.scan_from(base, unchanged, Some(walk?))
+        self.scan_from(base, unchanged, Some(walk?), new_cache)
     }
 
-    /// The same once more, for a process that has scanned before: if nothing changed, it costs no
-    /// more than asking about each file.
+    /// Scans again, for a process that has scanned before: if nothing changed, it costs no more
+    /// than asking about each file.
     pub fn rescan(&self, before: Scan) -> Result<Scan> {
+        // Changes that were laid over the base are in no segment that could be reused.
         let unchanged = (before.searcher.changed() == 0).then_some(before.searcher);
-        self.scan_from(Some(before.base), unchanged, None)
+        // There is a base, so that none is built.
+        self.scan_from(Some(before.base), unchanged, None, NewCache::Leave)
     }
 
-    /// Writes the cache anew if that is worth it. Whether it was tried; if it fails, nothing is lost.
+    /// Writes the cache anew if that is worth it. Returns true if it was tried; a failure loses
+    /// nothing.
     pub fn refresh(&self, scan: &Scan) -> bool {
         // Without a cache, scanning writes one.
-        scan.wants_rewrite() && self.scan_from(None, None, None).is_ok_and(|_| true)
+        scan.wants_rewrite()
+            && self
+                .scan_from(None, None, None, NewCache::Write)
+                .is_ok_and(|_| true)
     }
 
     fn cache(&self) -> Option<Segment> {
@@ -127,11 +151,11 @@ impl MemoryDir {
         let segment = Segment::open(bytes).ok()?;
         let whole = (0..segment.len()).all(|number| path_in(segment.payload(number)).is_some());
         // Cards of a version before lack their path; one sample tells, since an index is written whole.
-        let current = segment.len() == 0 || payload::decode(segment.payload(0)).is_some();
+        let current = segment.is_empty() || payload::decode(segment.payload(0)).is_some();
         (whole && current).then_some(segment)
     }
 
-    /// The files that may be memories, and where the journal ended before they were asked about.
+    /// Files that may be memories, and the journal's end before they were asked about.
     fn walk_topics(&self) -> Result<(u64, Vec<Walked>)> {
         let head = self.disk.head()?;
         let mut walked = self.disk.walk(&is_logs)?;
@@ -145,6 +169,7 @@ impl MemoryDir {
         base: Option<Segment>,
         unchanged: Option<Searcher>,
         mut walk: Option<(u64, Vec<Walked>)>,
+        new_cache: NewCache,
     ) -> Result<Scan> {
         for _ in 0..MOST_SCANS {
             let (head, walked) = match walk.take() {
@@ -165,7 +190,7 @@ impl MemoryDir {
             let (base, searcher) = match (base, unchanged) {
                 (Some(base), Some(searcher)) => (base, searcher),
                 (base, _) => self
-                    .searcher(base, &gone, &fresh)
+                    .searcher(base, &gone, &fresh, new_cache)
                     .map_err(|TooLarge| self.too_large())?,
             };
             return Ok(Scan {
@@ -211,6 +236,7 @@ impl MemoryDir {
         base: Option<Segment>,
         gone: &[usize],
         fresh: &[Fresh],
+        new_cache: NewCache,
     ) -> std::result::Result<(Segment, Searcher), TooLarge> {
         let documents = fresh.iter().map(Fresh::document);
         match base {
@@ -224,14 +250,16 @@ impl MemoryDir {
             None => {
                 let language = language_of(fresh.iter().map(|fresh| &*fresh.text));
                 let bytes = Bytes::from(Segment::build(language, documents)?);
-                self.write_cache(&bytes);
+                if new_cache == NewCache::Write {
+                    self.write_cache(&bytes);
+                }
                 let segment = Segment::open(bytes).map_err(|_| TooLarge)?;
                 Ok((segment.clone(), Searcher::new(segment)))
             }
         }
     }
 
-    /// Nobody depends on it, so nobody hears if it fails.
+    /// A failure is ignored: no reader depends on the cache.
     fn write_cache(&self, bytes: &[u8]) {
         if self.disk.create_own_dir(Path::new(CACHE_FOLDER)).is_ok() {
             drop(self.disk.replace_own(Path::new(CACHE), bytes));
@@ -272,7 +300,7 @@ impl Fresh {
     }
 }
 
-/// Whether a file can be a memory, as far as it can be told without making sure of its whole path.
+/// True if a file can be a memory, as far as it can be told without checking its whole path.
 fn may_be_topic(path: &Path) -> bool {
     let markdown = path
         .extension()
@@ -284,17 +312,18 @@ fn is_logs(path: &Path) -> bool {
     path == Path::new(LOGS)
 }
 
-/// The stamp, unless the file may have been changed once more in the same tick of the clock.
+/// Stamp, unless the file may have been changed once more in the same tick of the clock.
 fn trusted(stamp: Stamp, now: Millis) -> Stamp {
     let changed = i64::try_from(stamp.changed_ns / 1_000_000).unwrap_or(i64::MAX);
     if changed > now.0.saturating_sub(RACY_MILLIS) {
+        // An empty stamp matches no file, so this one is read again next time.
         return Stamp::default();
     }
     stamp
 }
 
-/// The documents of the cache that are gone or have changed, and the files that are new or have.
-/// Both sides are ordered by path; if they are not, more is read than need be.
+/// Documents of the cache that are gone or have changed, and files that are new or have. Both sides
+/// are ordered by path; if they are not, more is read than need be.
 fn difference<'a>(base: Option<&Segment>, walked: &'a [Walked]) -> (Vec<usize>, Vec<&'a Walked>) {
     let Some(base) = base else {
         return (Vec::new(), walked.iter().collect());
@@ -320,6 +349,7 @@ fn difference<'a>(base: Option<&Segment>, walked: &'a [Walked]) -> (Vec<usize>, 
             changed.push(file);
         }
     }
+    // Documents behind the last file have none.
     gone.extend(document.into_iter().chain(documents));
     (gone, changed)
 }
@@ -329,11 +359,11 @@ fn order(cached: &[u8], path: &Path) -> Ordering {
     if cached == bytes {
         return Ordering::Equal;
     }
-    // What is no text was never cached.
+    // A name that is no text was never cached.
     std::str::from_utf8(cached).map_or(Ordering::Less, |cached| Path::new(cached).cmp(path))
 }
 
-/// Brings the files that changed during the scan to the state after the change.
+/// Brings the files that changed during the scan to their state after the change.
 fn lay_over(
     base: Option<&Segment>,
     gone: &mut Vec<usize>,
@@ -344,6 +374,7 @@ fn lay_over(
         if !is_topic(&path) {
             continue;
         }
+        // Read before or during the change; the journal's content is the right one.
         fresh.retain(|fresh| fresh.card.path != path);
         if let Some(base) = base {
             let name = Some(path.as_str().as_bytes());
@@ -353,9 +384,11 @@ fn lay_over(
             }
         }
         if let Some(file) = file {
+            // No stamp: the file on disk may still be the old one.
             fresh.push(Fresh::new(path, &file, Stamp::default()));
         }
     }
+    // In the order of the walk, which the next comparison relies on.
     fresh.sort_by(|a, b| a.card.path.as_path().cmp(b.card.path.as_path()));
 }
 

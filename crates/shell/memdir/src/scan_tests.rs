@@ -200,7 +200,7 @@ fn a_change_under_way_is_seen_whole() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Whatever happened to the files since, a scan finds what a scan without a cache finds.
+    /// After any changes to the files, a scan finds what a scan without a cache finds.
     #[test]
     fn a_scan_with_a_cache_finds_what_one_without_does(
         steps in proptest::collection::vec((0_usize..12, 0_u8..4), 1..40),

@@ -6,7 +6,7 @@
 //! arrived: the mark by which [`dormouse_ask::retry`] refuses to send such a request again.
 //!
 //! # Responsibilities
-//! Order, time-outs, bounds on what is read. The same for every provider.
+//! Order, timeouts, bounds on the bytes read. The same for every provider.
 //!
 //! # Not here
 //! The meaning of bytes ([`Provider`], [`Decoder`]). Retry, back-off and fallback: they belong to
@@ -50,7 +50,7 @@ impl Default for Timeouts {
             connect: Duration::from_secs(30),
             // Providers send pings, but local servers read long prompts in silence for minutes.
             idle: Duration::from_mins(5),
-            // The time-out of the provider's own SDKs for an answer that is not streamed.
+            // The timeout of the provider's own SDKs for an answer that is not streamed.
             whole: Duration::from_mins(10),
             // The longest answers stream for tens of minutes; a stream that goes on for longer is
             // a fault.
@@ -89,7 +89,7 @@ fn request_id(headers: &HeaderMap) -> Option<&str> {
     limits::text(headers, "request-id").or(limits::text(headers, "x-request-id"))
 }
 
-/// A provider's wire, without IO.
+/// A provider's wire format, without IO.
 pub(crate) trait Provider: Clone + Send + Sync + 'static {
     type Decoder: Decoder;
 
@@ -108,7 +108,7 @@ pub(crate) trait Decoder: Send {
     /// Takes one event of the wire.
     fn event(&mut self, name: &str, data: &str, out: &mut Vec<Event>) -> Result<(), ModelError>;
 
-    /// Whether the wire said that nothing more comes.
+    /// True once the wire said that nothing more comes.
     fn is_over(&self) -> bool;
 
     /// The response, when the stream is over or has ended.
@@ -152,6 +152,8 @@ impl<P: Provider> Call<P> {
         let patience = Patience::new(&self);
         let mut exchange = self.open(&patience, &trace).await?;
         let head = Head::read(&exchange.headers);
+        // Judged by the reply, not by the request: some servers ignore `stream` and answer in one
+        // piece.
         let is_stream = limits::text(&exchange.headers, CONTENT_TYPE.as_str())
             .is_some_and(|kind| kind.starts_with("text/event-stream"));
         if !is_stream {
@@ -172,6 +174,7 @@ impl<P: Provider> Call<P> {
             // Only a connection that was read to its end can be used again.
             tokio::time::timeout(GRACE, exchange.chunk()).await.ok();
         }
+        // Content was shown: sending the request again could run a tool twice.
         outcome.map_err(|error| match decoder.partial() {
             Some(partial) => ModelError::Broken {
                 partial: Box::new(partial),
@@ -213,6 +216,7 @@ async fn read_events(
                 let outcome = decoder.finish(&mut events);
                 emit_all(emitter, &mut events).await;
                 return match (outcome, end) {
+                    // The cause of the cut is more useful than the cut itself.
                     (Err(ModelError::Cut), Some(Err(error))) => Err(error),
                     (outcome, _) => outcome,
                 };
@@ -236,6 +240,7 @@ async fn read_events(
             return outcome;
         }
         framed.map_err(Malformed::from)?;
+        // After the decoder: an answer that is complete is not refused for its length.
         if total > LONGEST_ANSWER {
             return Err(Malformed::TooLong {
                 limit: LONGEST_ANSWER,
@@ -286,6 +291,8 @@ async fn read_all(
     let mut body = Vec::new();
     while let Some(chunk) = patience.within(exchange.chunk()).await? {
         let chunk = chunk?;
+        // Checked before the copy, so that a hostile server cannot make the buffer grow beyond the
+        // limit.
         if body.len().saturating_add(chunk.len()) > limit {
             return Err(Malformed::TooLong { limit }.into());
         }
@@ -294,7 +301,7 @@ async fn read_all(
     Ok(body.into())
 }
 
-/// The time-outs of one attempt.
+/// The timeouts of one attempt.
 struct Patience {
     start: Instant,
     idle: Duration,
@@ -314,11 +321,14 @@ impl Patience {
     }
 
     async fn within<F: Future>(&self, future: F) -> Result<F::Output, ModelError> {
+        // Every wait starts the idle timeout anew; the deadline counts from the start of the
+        // attempt.
         let silent = Instant::now() + self.idle;
         let deadline = self.overall.map(|overall| self.start + overall);
         let limit = deadline.map_or(silent, |deadline| deadline.min(silent));
         timeout_at(limit, future)
             .await
+            // The shorter of the two limits struck: it decides which error the caller sees.
             .map_err(|_| match self.overall.filter(|_| limit < silent) {
                 Some(overall) => ModelError::Deadline(overall),
                 None => ModelError::Stalled(self.idle),

@@ -3,10 +3,10 @@
 //! # Model
 //! Work on many bytes goes to the runtime's blocking pool; work on few is done in place. Dropping
 //! the future drops work that has not begun. Work that has begun runs to its end, because a thread
-//! cannot be stopped, and its result is dropped: it does no IO, so nothing comes of it.
+//! cannot be stopped, and its result is dropped: it does no IO, so it has no effect.
 //!
 //! # Not here
-//! Any work itself.
+//! The work itself: conversion ([`crate::openai`]) and reading of long answers (`attempt`).
 
 use tokio::task::JoinHandle;
 
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 /// Longer work would hold up the other sessions of the worker.
 pub(crate) const LONG: usize = 256 * 1024;
 
-/// Does work on so many bytes, wherever it holds nothing up.
+/// Does work on so many bytes, in place or on the blocking pool.
 pub(crate) async fn run<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Clone + Send + 'static,

@@ -1,4 +1,7 @@
-//! The common part of both clients: address, credential, time-outs.
+//! The common part of both clients: address, credential, timeouts.
+//!
+//! # Not here
+//! Headers and paths of a wire: [`crate::anthropic`], [`crate::openai`].
 
 use crate::attempt::{Call, Timeouts};
 use crate::error::SetupError;
@@ -22,7 +25,7 @@ pub enum Credential {
     Bearer(Secret),
 }
 
-/// Settings of a client.
+/// Settings of a client; the same for both wires.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// Address of the provider: scheme, host and what precedes the paths of its interface.
@@ -67,6 +70,7 @@ impl Base {
         let url = BaseUrl::parse(&options.url)?;
         let connector: Arc<dyn Connector> = match &options.connector {
             Some(connector) => connector.clone(),
+            // Here, not at the first request: a build without TLS should fail when it is set up.
             None => Arc::new(TcpConnector::for_origin(&url.origin)?),
         };
         Ok(Self {
@@ -102,8 +106,10 @@ pub(crate) fn secret_header(
     scheme: &str,
     secret: &Secret,
 ) -> Result<(), SetupError> {
+    // Keys from files and environment variables often end in a newline, which no header may have.
     let text = format!("{scheme}{}", secret.reveal().trim());
     let mut value = HeaderValue::from_str(&text).map_err(|_| SetupError::BadHeader { name })?;
+    // Debug output of a request would print the key otherwise.
     value.set_sensitive(true);
     headers.insert(HeaderName::from_static(name), value);
     Ok(())

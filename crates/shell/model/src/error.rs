@@ -7,8 +7,8 @@
 //! again by mistake. A refusal is no error: the model answered.
 //!
 //! # Not here
-//! The mapping of a provider's reply to a variant (`anthropic::errors`, `openai::errors`), and whether
-//! to try again ([`dormouse_ask::retry`]).
+//! The mapping of a provider's reply to a variant (`anthropic::errors`, `openai::errors`), and the
+//! decision to try again ([`dormouse_ask::retry`]).
 
 use crate::sse::SseError;
 use dormouse_ask::Partial;
@@ -21,7 +21,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Why there is no complete answer.
+/// Reason that there is no complete answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// The prompt alone does not fit into the window.
@@ -31,7 +31,7 @@ pub enum ModelError {
         tokens: Option<Tokens>,
         /// The window, where the provider says.
         limit: Option<Tokens>,
-        /// The provider's words.
+        /// The provider's words, for people.
         reply: Box<Reply>,
     },
     /// Prompt and longest answer together do not fit into the window.
@@ -43,9 +43,9 @@ pub enum ModelError {
         input: Tokens,
         /// The longest answer asked for.
         max_tokens: Tokens,
-        /// The window.
+        /// The window in tokens, as the provider names it.
         limit: Tokens,
-        /// The provider's words.
+        /// The provider's words, for people.
         reply: Box<Reply>,
     },
     /// The body has too many bytes.
@@ -67,7 +67,7 @@ pub enum ModelError {
     #[error("the account has no permission for this request")]
     Permission(Box<Reply>),
     /// No such model or path.
-    #[error("the provider does not know what was asked for")]
+    #[error("the provider has no such model or path")]
     NotFound(Box<Reply>),
     /// A thinking block is bound to another conversation than the one it was sent in.
     #[error("a thinking block does not belong to the conversation it was sent in")]
@@ -77,15 +77,15 @@ pub enum ModelError {
     Thread {
         /// The trouble with it.
         issue: ThreadIssue,
-        /// The provider's words.
+        /// The provider's words, for people.
         reply: Box<Reply>,
     },
     /// The provider could not compact.
     #[error("the provider's compaction failed: {issue}")]
     Compaction {
-        /// The reason.
+        /// The reason, by the provider's code.
         issue: CompactionIssue,
-        /// The provider's words.
+        /// The provider's words, for people.
         reply: Box<Reply>,
     },
     /// Any other fault of the request.
@@ -100,7 +100,7 @@ pub enum ModelError {
     /// No connection, or it broke before an answer came.
     #[error("the connection to {host} failed")]
     Connection {
-        /// The server.
+        /// Host and port of the server.
         host: String,
         /// The way it failed.
         #[source]
@@ -115,7 +115,7 @@ pub enum ModelError {
     /// The stream ended before the answer did.
     #[error("the answer was cut off")]
     Cut,
-    /// The answer is not what the wire's description allows.
+    /// The answer breaks the wire's description.
     #[error("the provider's answer cannot be read")]
     Malformed(#[from] Malformed),
     /// Content had arrived when this happened. The request must not be sent again.
@@ -177,8 +177,9 @@ impl ModelError {
         }
     }
 
-    /// The error as the driver sees it: the remedy, the hints of the server, what had arrived.
+    /// The error as the driver sees it: the remedy, the hints of the server, the content so far.
     pub fn failure(&self) -> Failure {
+        // The kind is that of the cause; only the partial content marks it as not to be sent again.
         if let Self::Broken { partial, source } = self {
             return Failure {
                 partial: Some(partial.clone()),
@@ -197,6 +198,7 @@ impl ModelError {
     fn kind(&self) -> FailureKind {
         match self {
             Self::PromptTooLong { tokens, limit, .. } => FailureKind::TooLong {
+                // Without both figures the driver shortens by its own estimate.
                 gap: tokens.zip(*limit).and_then(|(used, most)| gap(used, most)),
             },
             Self::AnswerTooLong {
@@ -207,6 +209,7 @@ impl ModelError {
             } => FailureKind::TooLong {
                 gap: gap(*input + *max_tokens, *limit),
             },
+            // Bytes, not tokens: how much to cut is unknown.
             Self::RequestTooLarge(_) => FailureKind::TooLong { gap: None },
             Self::Overloaded(_) => FailureKind::Overloaded,
             Self::RateLimited(_) => FailureKind::RateLimited,
@@ -229,7 +232,7 @@ impl ModelError {
         }
     }
 
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later.
     fn is_transient(&self) -> bool {
         match self {
             Self::Overloaded(_)
@@ -275,9 +278,9 @@ impl ModelError {
 pub struct Reply {
     /// HTTP status; `None` for an error inside a stream that had begun.
     pub status: Option<u16>,
-    /// `error.type`.
+    /// `error.type`; empty if the body is no JSON.
     pub kind: String,
-    /// `error.details.error_code`, or `error.code`.
+    /// `error.details.error_code` (Messages) or `error.code` (chat).
     pub code: Option<String>,
     /// `error.message`, or the beginning of a body that is no JSON.
     pub message: String,
@@ -324,7 +327,7 @@ impl fmt::Display for ThreadIssue {
     }
 }
 
-/// Why the provider could not compact.
+/// Reason that the provider could not compact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompactionIssue {
     /// Not at the moment.
@@ -355,20 +358,20 @@ impl fmt::Display for CompactionIssue {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
     /// It could not be made.
-    #[error("it could not be made")]
+    #[error("no connection could be made")]
     Connect(#[source] std::io::Error),
     /// It was not made in time.
-    #[error("it was not made within {}", seconds(.0))]
+    #[error("no connection was made within {}", seconds(.0))]
     ConnectTimeout(Duration),
-    /// It broke.
-    #[error("it broke")]
+    /// It broke after it was made, before or during the answer.
+    #[error("the connection broke")]
     Broke(#[source] hyper::Error),
 }
 
 /// Reasons why an answer cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Malformed {
-    /// The framing.
+    /// The framing as server-sent events.
     #[error(transparent)]
     Framing(#[from] SseError),
     /// An event or body is not JSON of the expected shape.
@@ -376,7 +379,7 @@ pub enum Malformed {
     Json {
         /// The event or body.
         what: &'static str,
-        /// Why.
+        /// The parser's error, with line and column.
         #[source]
         source: serde_json::Error,
     },
@@ -386,9 +389,9 @@ pub enum Malformed {
     /// The input of a tool call is not a JSON object.
     #[error("the input of the call of `{tool}` is not a JSON object")]
     Input {
-        /// The tool.
+        /// Name of the tool as the model wrote it.
         tool: String,
-        /// Why.
+        /// The parser's error, with line and column.
         #[source]
         source: serde_json::Error,
     },
@@ -398,7 +401,7 @@ pub enum Malformed {
     /// An answer that does not end.
     #[error("the answer is longer than {limit} bytes")]
     TooLong {
-        /// The limit.
+        /// The limit in bytes that was exceeded.
         limit: usize,
     },
 }
@@ -415,7 +418,7 @@ pub enum SetupError {
     /// The key, or another header, has characters that no header may have.
     #[error("the value for the header `{name}` has characters that are not allowed")]
     BadHeader {
-        /// Which.
+        /// Name of the header; never its value, which may be a key.
         name: &'static str,
     },
     /// https was asked for, but this build has none.

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
+/// Any pause of more than a second; the failure must repeat it.
 const PAUSE: Duration = Duration::from_millis(1_500);
 
 /// A reply with both hints, so that every variant that carries a reply shows whether it hands
@@ -100,6 +101,7 @@ fn variant(error: &ModelError) -> usize {
         ModelError::Setup(_) => 23,
     }
 }
+/// Variants of the enum; a new one without a row in the table fails the test.
 const VARIANTS: usize = 24;
 
 /// Errors with their kind, and whether the same request may succeed later.
@@ -248,7 +250,7 @@ fn the_reason_names_every_cause_once_and_in_order() {
         ),
         (
             connection(ConnectionError::Connect(refused)),
-            "the connection to h failed: it could not be made: connection refused",
+            "the connection to h failed: no connection could be made: connection refused",
         ),
         (
             Malformed::Order("a block starts twice").into(),

@@ -1,24 +1,4 @@
-//! The model port: one small trait, and clients for the two wires that matter.
-//!
-//! # Model
-//! [`Model`] is all the rest of Dormouse knows. A request is bytes that were put together
-//! elsewhere; an answer is a stream of events that ends in a response of canonical blocks, or in
-//! a [`ModelError`] that says what to do. [`anthropic`] speaks the Messages wire, [`openai`] chat
-//! completions; both take the same body.
-//!
-//! ```text
-//!   Request ─► client ─► attempt (order, time-outs) ─► http (connections)
-//!                             │
-//!               events ◄── decoder (sans IO) ◄── sse (sans IO) ◄── bytes
-//! ```
-//!
-//! # Responsibilities
-//! The wire formats of providers: headers, events, errors, usage. No type of a provider leaves the
-//! crate.
-//!
-//! # Not here
-//! The layout of a prompt, when to ask, what it costs. Retry, back-off and fallback: a client makes
-//! one attempt, and its error becomes a [`dormouse_ask::Failure`] that the caller decides on.
+#![doc = include_str!("../README.md")]
 
 pub mod anthropic;
 mod attempt;

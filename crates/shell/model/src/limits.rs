@@ -1,4 +1,7 @@
 //! The account's limits and the server's hints in the head of a reply.
+//!
+//! # Not here
+//! Acting on them: [`dormouse_ask::retry`].
 
 use dormouse_ask::{RateLimit, RateLimits};
 use dormouse_core::units::Millis;
@@ -19,6 +22,7 @@ pub(crate) fn read(headers: &HeaderMap) -> RateLimits {
 /// Both families of names: `anthropic-ratelimit-requests-limit`, `x-ratelimit-limit-requests`.
 fn limit(headers: &HeaderMap, what: &str) -> Option<RateLimit> {
     let get = |part: &str| {
+        // One server sends one family; the provider's own is asked for first.
         text(headers, &format!("anthropic-ratelimit-{what}-{part}"))
             .or_else(|| text(headers, &format!("x-ratelimit-{part}-{what}")))
     };
@@ -27,6 +31,7 @@ fn limit(headers: &HeaderMap, what: &str) -> Option<RateLimit> {
         remaining: get("remaining").and_then(|value| value.parse().ok()),
         reset: get("reset").and_then(Millis::parse),
     };
+    // No header means that the server reports no limits, not that they are zero.
     (limit != RateLimit::default()).then_some(limit)
 }
 
@@ -39,8 +44,10 @@ pub(crate) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| -> Option<f64> {
         let value: f64 = text(headers, name)?.parse().ok()?;
+        // A negative or absurd pause is no hint; as a `Duration` it would panic.
         (0.0..1e9).contains(&value).then_some(value)
     };
+    // The finer one first, where a server sends both.
     number("retry-after-ms")
         .map(|ms| Duration::from_secs_f64(ms / 1_000.0))
         .or_else(|| number("retry-after").map(Duration::from_secs_f64))

@@ -1,4 +1,4 @@
-//! The port: what the rest of Dormouse knows of a model.
+//! The port: the only view of a model that the rest of Dormouse has.
 //!
 //! # Model
 //! A [`Model`] takes a request whose body is bytes already and gives a [`ResponseStream`]. The
@@ -8,7 +8,7 @@
 //! nothing, so it may stand in a `select!`.
 //!
 //! # Not here
-//! Any provider's wire.
+//! Any provider's wire: [`crate::anthropic`] and [`crate::openai`].
 
 use crate::error::{Malformed, ModelError};
 use dormouse_ask::Capabilities;
@@ -35,7 +35,7 @@ pub trait Model: fmt::Debug + Send + Sync {
     fn count_tokens(&self, request: Request) -> Counting;
 }
 
-/// The future of a count.
+/// Future of a token count.
 pub type Counting = Pin<Box<dyn Future<Output = Result<TokenCount, ModelError>> + Send>>;
 
 /// Length of a prompt, by the provider's estimate.
@@ -102,6 +102,7 @@ impl ResponseStream {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Event, ModelError>>> {
+        // Before the attempt is polled: events in the channel are older than any it would add.
         if let Poll::Ready(Some(event)) = self.events.poll_recv(context) {
             return Poll::Ready(Some(Ok(event)));
         }
@@ -109,6 +110,8 @@ impl ResponseStream {
             match attempt.as_mut().poll(context) {
                 Poll::Ready(outcome) => self.state = State::Ended(Box::new(outcome)),
                 Poll::Pending => {
+                    // Polled again: the attempt may have sent events just now, and its waker would
+                    // not tell of them.
                     return match self.events.poll_recv(context) {
                         Poll::Ready(Some(event)) => Poll::Ready(Some(Ok(event))),
                         _ => Poll::Pending,
@@ -116,6 +119,7 @@ impl ResponseStream {
                 }
             }
         }
+        // The attempt has ended, but its last events must come before its end.
         match self.events.poll_recv(context) {
             Poll::Ready(Some(event)) => return Poll::Ready(Some(Ok(event))),
             Poll::Ready(None) => {}
@@ -136,6 +140,7 @@ impl ResponseStream {
                 return Ok(*response);
             }
         }
+        // Only after an earlier read to the end; a stream itself always ends in one or the other.
         Err(Malformed::Order("the stream was read to its end before").into())
     }
 }

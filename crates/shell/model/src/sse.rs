@@ -14,7 +14,7 @@
 //! The meaning of an event, reconnecting (a model's answer cannot be resumed) and the `retry` and
 //! `id` fields, which no provider uses.
 
-/// One event.
+/// One decoded event of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
     /// The `event` field; empty where the stream names none.
@@ -23,13 +23,13 @@ pub struct SseEvent {
     pub data: String,
 }
 
-/// Why a stream cannot be decoded further.
+/// Reason that a stream cannot be decoded further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
     /// An event did not end in time.
     #[error("a server-sent event is longer than {limit} bytes")]
     TooLong {
-        /// The limit.
+        /// The limit in bytes that was exceeded.
         limit: usize,
     },
 }
@@ -48,6 +48,7 @@ pub struct SseDecoder {
     refused: Option<SseError>,
 }
 
+/// Byte order mark, which the standard allows once, at the beginning.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 impl Default for SseDecoder {
@@ -57,7 +58,7 @@ impl Default for SseDecoder {
 }
 
 impl SseDecoder {
-    /// Room for what a provider sends whole, such as a fetched page.
+    /// Bytes of one event: room for content that a provider sends whole, such as a fetched page.
     pub const DEFAULT_LIMIT: usize = 16 * 1024 * 1024;
 
     /// A decoder that refuses events longer than `limit` bytes.
@@ -81,6 +82,7 @@ impl SseDecoder {
         if let Some(error) = self.refused {
             return Err(error);
         }
+        // A CR at the end of one chunk and an LF at the start of the next are one line end.
         if self.after_cr && !chunk.is_empty() {
             self.after_cr = false;
             chunk = chunk.strip_prefix(b"\n").unwrap_or(chunk);
@@ -120,6 +122,7 @@ impl SseDecoder {
         }
         let error = SseError::TooLong { limit: self.limit };
         self.refused = Some(error);
+        // Freed at once: the decoder refuses from here on, and the giant would stay in memory.
         self.line = Vec::new();
         self.event = SseEvent::default();
         Err(error)
@@ -142,6 +145,7 @@ impl SseDecoder {
             None => (text, &b""[..]),
         };
         match field {
+            // Replaced, not refused: one bad byte must not cost a paid answer.
             b"event" => self.event.name = String::from_utf8_lossy(value).into_owned(),
             b"data" => {
                 let value = String::from_utf8_lossy(value);
@@ -153,9 +157,10 @@ impl SseDecoder {
                 self.event.data.push_str(&value);
                 self.has_data = true;
             }
+            // Comments and fields that no provider uses.
             _ => {}
         }
-        // The buffer is kept for the next line, but not one that a giant made.
+        // The buffer is kept for the next line, but not one of more than 64 KiB that a giant made.
         if line.capacity() <= 64 * 1024 {
             self.line = line;
             self.line.clear();
@@ -165,6 +170,7 @@ impl SseDecoder {
 
     fn dispatch(&mut self) -> Option<SseEvent> {
         let event = std::mem::take(&mut self.event);
+        // An event without data is not dispatched, as the standard says.
         std::mem::take(&mut self.has_data).then_some(event)
     }
 }

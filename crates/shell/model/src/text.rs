@@ -1,4 +1,7 @@
-//! Finding figures in the words of an error message.
+//! Figures in the words of an error message.
+//!
+//! # Not here
+//! The meaning of the figures: `anthropic::errors`, `openai::errors`.
 
 use dormouse_core::units::Tokens;
 
@@ -13,6 +16,7 @@ pub(crate) fn numbers(text: &str) -> Vec<Tokens> {
                 let so_far = so_far.unwrap_or(0);
                 number = Some(so_far.saturating_mul(10).saturating_add(u64::from(digit)));
             }
+            // Thousands: "200,000 tokens" is one number, "1, 2" are two.
             (None, Some(_)) if each == ',' && rest.peek().is_some_and(char::is_ascii_digit) => {}
             (None, Some(done)) => {
                 found.push(Tokens(done));
@@ -34,7 +38,9 @@ pub(crate) fn numbers_after(text: &str, phrase: &str) -> Vec<Tokens> {
 
 /// The beginning of a body that is no JSON, for people to read.
 pub(crate) fn excerpt(body: &[u8]) -> String {
+    /// Characters: one line in an error message. Gateways send whole pages of HTML.
     const LONGEST: usize = 200;
+    // Four bytes are the longest character, so enough is decoded and never a whole page.
     let text = String::from_utf8_lossy(&body[..body.len().min(4 * LONGEST)]);
     let short: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     short.chars().take(LONGEST).collect()

@@ -38,6 +38,7 @@ impl Trace {
             request_id = Empty,
             duration_ms = Empty,
         );
+        // Parsing the body for a name that is not shown would cost time on every request.
         if !span.is_disabled()
             && let Some(model) = model_of(&post.body)
         {
@@ -53,7 +54,7 @@ impl Trace {
         self.span.clone()
     }
 
-    /// Notes the head of the reply.
+    /// Notes status and id from the head of the reply.
     pub(crate) fn replied(&self, status: u16, request_id: Option<&str>) {
         self.span.record("status", status);
         if let Some(id) = request_id {
@@ -66,6 +67,7 @@ impl Drop for Trace {
     fn drop(&mut self) {
         if !self.span.is_disabled() {
             let elapsed = self.start.elapsed().as_millis();
+            // In `drop`, so that a cancelled attempt has a duration too.
             let elapsed = u64::try_from(elapsed).unwrap_or(u64::MAX);
             self.span.record("duration_ms", elapsed);
         }
@@ -96,6 +98,7 @@ impl<'de> Visitor<'de> for Search<'_> {
                 *self.0 = Some(members.next_value()?);
                 return Ok(());
             }
+            // Skipped without being built: the prompt may be megabytes.
             members.next_value::<IgnoredAny>()?;
         }
         Ok(())

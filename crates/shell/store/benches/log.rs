@@ -30,7 +30,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+/// Bytes of a mebibyte.
 const MIB: u64 = 1024 * 1024;
+/// Bytes of the live part: below the distance of two checkpoints, as in a real log.
 const LIVE: u64 = 3 * MIB;
 
 struct Setup {
@@ -141,7 +143,7 @@ impl Generator {
             self.turn();
         }
         self.flush();
-        // Or the system would write it out while we measure.
+        // Or the system would write it out during the measurement.
         self.file.sync_data().unwrap();
     }
 
@@ -265,7 +267,7 @@ fn summary_of_everything() -> u64 {
     summarise(&open(&setup().plain)).unwrap().lines
 }
 
-/// The median of some runs.
+/// Median of several runs, in which one slow outlier does not count.
 fn median<T>(runs: usize, mut work: impl FnMut() -> T) -> Duration {
     let clock = &setup().system.clock;
     let mut times: Vec<Duration> = (0..runs)

@@ -1,8 +1,8 @@
 //! The records behind a number, read from the end of a log.
 //!
-//! A background job has a cursor: what it has not dealt with is the end of the log. Stretches at the
-//! end are tried, each twice as long as the one before, until one begins in front of the cursor: so
-//! at most about three times what is behind it is read, whatever the length of the file.
+//! A background job has a cursor; the records behind it are the end of the log. Stretches at the
+//! end are tried, each twice as long as the one before, until one begins in front of the cursor: at
+//! most about three times the wanted bytes are read, at any length of the file.
 
 use crate::issue::Issues;
 use crate::log_file::{LogFile, ReadError};
@@ -12,7 +12,7 @@ use dormouse_core::id::Seq;
 use dormouse_core::record::Record;
 use dormouse_system::{FileResult, RandomRead};
 
-/// The first stretch: a few turns without long results.
+/// First stretch in bytes: a few turns without long results, the usual distance of a cursor.
 const FIRST: u64 = 64 * 1024;
 
 impl LogFile {
@@ -28,10 +28,12 @@ pub(crate) fn after(file: &dyn RandomRead, len: u64, seq: Seq) -> FileResult<Vec
     let mut stretch = FIRST;
     loop {
         let start = match len.saturating_sub(stretch) {
+            // Zero is the beginning of a line already; any other offset may lie inside one.
             0 => 0,
             inside => line_start(file, 0, inside)?,
         };
         let mut records = read_records(file, start..len, &mut Issues::default())?;
+        // The stretch begins in front of the cursor, so nothing behind it is missing.
         let reaches = records.first().is_some_and(|first| first.seq <= seq);
         if reaches || start == 0 {
             records.retain(|record| record.seq > seq);

@@ -1,11 +1,12 @@
 //! Blobs: content under the hash of its bytes.
 //!
 //! # Model
-//! A blob never changes, so writing it twice is writing it once, and reading it proves that it is
-//! whole. In files it lies at `<session dir>/blobs/<hash>`.
+//! A blob never changes, so a second write is a no-op, and every read proves that it is whole. In
+//! files it lies at `<session dir>/blobs/<hash>`.
 //!
 //! # Not here
-//! When a blob is no longer needed.
+//! Removing blobs without a reference: [`crate::collect`]. Deciding which content becomes a blob:
+//! `dormouse-drive`.
 
 use bytes::Bytes;
 use dormouse_core::hash::Hash;
@@ -15,16 +16,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The largest blob that is read back.
+/// Largest blob in bytes that is read back: 1 GiB, more than any tool result, and a bound on the
+/// memory that a damaged or planted file can take.
 pub const MAX_BLOB: u64 = 1024 * 1024 * 1024;
 
-/// Why a blob could not be stored or read.
+/// Reason that a blob could not be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
     /// There is none with this hash.
     #[error("there is no blob {hash}")]
     Missing {
-        /// The hash.
+        /// The hash asked for.
         hash: Hash,
     },
     /// Its bytes are not those it was stored with.
@@ -32,29 +34,29 @@ pub enum BlobError {
     Corrupt {
         /// The hash asked for.
         hash: Hash,
-        /// The hash of what is there.
+        /// The hash of the bytes found.
         found: Hash,
     },
-    /// The disk refused.
+    /// The file system refused to read or write it.
     #[error("failed to access blob {hash}")]
     File {
-        /// The hash.
+        /// The hash of the blob.
         hash: Hash,
-        /// What went wrong.
+        /// The error of the operating system.
         #[source]
         source: FileError,
     },
 }
 
-/// A place for blobs.
+/// A store of blobs, on disk or in memory.
 pub trait Blobs: fmt::Debug + Send + Sync {
-    /// Stores some bytes and gives their hash. Afterwards they are on disk.
+    /// Stores the bytes durably and returns their hash.
     fn put(&self, bytes: &[u8]) -> Result<Hash, BlobError>;
 
     /// The bytes with this hash.
     fn get(&self, hash: &Hash) -> Result<Bytes, BlobError>;
 
-    /// Whether a blob with this hash is there; not whether it is whole.
+    /// True if a blob with this hash exists; its content is not verified.
     fn contains(&self, hash: &Hash) -> Result<bool, BlobError>;
 }
 
@@ -82,9 +84,10 @@ impl FileBlobs {
 impl Blobs for FileBlobs {
     fn put(&self, bytes: &[u8]) -> Result<Hash, BlobError> {
         let hash = Hash::of(bytes);
+        // Read in full, not only looked for: a damaged blob must not count as stored.
         match self.get(&hash) {
             Ok(_) => return Ok(hash),
-            // A damaged one is mended by what we have in our hands.
+            // A damaged blob is repaired with the bytes at hand.
             Err(BlobError::Missing { .. } | BlobError::Corrupt { .. }) => {}
             Err(error) => return Err(error),
         }

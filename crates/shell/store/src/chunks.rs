@@ -6,25 +6,27 @@
 //! copying, or the news that a line was too long to be taken into memory and was passed over.
 //!
 //! # Responsibilities
-//! Bounded memory whatever the file holds; few, large, positioned reads; no copy but that of the
-//! line that lies across two blocks; the buffer is used again once nobody looks at it any more.
+//! Bounded memory for any file; few, large, positioned reads; no copy but that of the line that
+//! lies across two blocks; the buffer is reused once no line refers to it.
 //!
 //! # Not here
-//! What a line means. The range must begin where a line begins.
+//! The meaning of a line. Cutting a block into lines: [`crate::lines`]. The range must begin at the
+//! beginning of a line.
 
 use bytes::{Bytes, BytesMut};
 use dormouse_system::{FileResult, RandomRead};
 use std::ops::Range;
 
-/// The longest line that is read. Anything longer is passed over and reported: no message is that
-/// long, and one line must not decide how much memory is taken.
+/// Longest line in bytes that is read. Anything longer is passed over and reported: no message is
+/// that long, and one line must not decide how much memory is taken.
 pub const MAX_LINE: usize = dormouse_core::record::LONGEST_LINE;
 
-/// How much is read at first. Whoever wants the first line only should not pay for megabytes.
+/// Size of the first read in bytes: a caller that wants the first line only should not pay for
+/// megabytes.
 const FIRST_READ: usize = 64 * 1024;
 
-/// How much is read at a time once it is clear that a lot is wanted. More does not make it faster:
-/// the buffer should stay in the processor's cache between reading and searching.
+/// Size of later reads in bytes, reached after two reads. A larger one is not faster: the buffer
+/// should stay in the processor's cache between reading and searching.
 const FULL_READ: usize = 1024 * 1024;
 
 /// A part of a file.
@@ -32,14 +34,14 @@ const FULL_READ: usize = 1024 * 1024;
 pub(crate) enum Piece {
     /// Whole lines, each with its newline; only the last line of the range may lack it.
     Lines {
-        /// Where they begin in the file.
+        /// Byte offset of the first line in the file.
         offset: u64,
-        /// The lines.
+        /// One shared buffer; lines are slices of it.
         bytes: Bytes,
     },
-    /// A line longer than [`MAX_LINE`].
+    /// A line longer than [`MAX_LINE`], passed over.
     Overlong {
-        /// Where it begins.
+        /// Byte offset of the line in the file.
         offset: u64,
         /// Its length, without the newline.
         bytes: u64,
@@ -50,7 +52,7 @@ pub(crate) enum Piece {
 #[derive(Debug)]
 pub(crate) struct Chunks<'a> {
     file: &'a dyn RandomRead,
-    /// What of the range has not been read yet.
+    /// The part of the range not read yet.
     rest: Range<u64>,
     /// The buffer that was handed out last; its bytes from `carried` on are the beginning of the
     /// next line.
@@ -105,6 +107,7 @@ impl<'a> Chunks<'a> {
     /// The next piece, or nothing at the end of the range.
     pub(crate) fn next_piece(&mut self) -> FileResult<Option<Piece>> {
         loop {
+            // The beginning of a line that the last block cut; it goes in front of the next one.
             let carry = self.last.len() - self.carried;
             if self.rest.is_empty() {
                 let offset = self.rest.start - as_u64(carry);
@@ -113,6 +116,7 @@ impl<'a> Chunks<'a> {
                 self.carried = 0;
                 return Ok((!bytes.is_empty()).then_some(Piece::Lines { offset, bytes }));
             }
+            // Not held any longer: one line must not decide how much memory is taken.
             if carry > self.limit {
                 return self.pass_over(carry).map(Some);
             }
@@ -120,7 +124,7 @@ impl<'a> Chunks<'a> {
             let Some(newline) = memchr::memrchr(b'\n', &filled[carry..]) else {
                 self.last = filled;
                 self.carried = 0;
-                // A long line: reading it in ever larger steps keeps the copying linear.
+                // A long line: doubling the step keeps the copying linear in its length.
                 self.next_read = self.next_read.max(self.last.len()).min(self.limit.max(1));
                 continue;
             };
@@ -129,6 +133,8 @@ impl<'a> Chunks<'a> {
             let bytes = filled.slice(..end);
             self.last = filled;
             self.carried = end;
+            // Grown by four: a reader that stops early pays little, one that goes on soon reads
+            // full blocks.
             self.next_read = (self.next_read * 4).min(self.largest_read.max(carry));
             return Ok(Some(Piece::Lines { offset, bytes }));
         }
@@ -140,20 +146,22 @@ impl<'a> Chunks<'a> {
         let fresh = self.next_read.max(1).min(left);
         let size = carry + fresh;
         let mut buffer = match std::mem::take(&mut self.last).try_into_mut() {
-            // Nobody holds a line of it: no new memory, and nothing to be zeroed.
+            // No line refers to the old buffer any more: no new memory, and nothing to be zeroed.
             Ok(mut old) if old.len() >= size => {
                 old.copy_within(self.carried.., 0);
                 old.truncate(size);
                 old
             }
             Ok(old) => Self::grown(&old[self.carried..], size),
+            // A reader still holds lines of the old buffer, so it cannot be written to.
             Err(shared) => Self::grown(&shared[self.carried..], size),
         };
         let read = self.file.read_at(self.rest.start, &mut buffer[carry..])?;
         buffer.truncate(carry + read);
         self.rest.start += as_u64(read);
         if read < fresh {
-            // The file is shorter than it was said to be.
+            // The file was truncated since its length was taken: the end moves, instead of a loop
+            // of empty reads.
             self.rest.end = self.rest.start;
         }
         Ok(buffer.freeze())
@@ -165,11 +173,12 @@ impl<'a> Chunks<'a> {
         buffer
     }
 
-    /// Reads on to the next newline without keeping anything but what follows it.
+    /// Reads on to the next newline and keeps only the bytes behind it.
     fn pass_over(&mut self, carry: usize) -> FileResult<Piece> {
         let offset = self.rest.start - as_u64(carry);
         self.last = Bytes::new();
         self.carried = 0;
+        // The line is gigantic already: small reads would only make passing over it slow.
         self.next_read = self.largest_read;
         loop {
             let before = self.rest.start;

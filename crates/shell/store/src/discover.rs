@@ -5,33 +5,38 @@
 //! `<session>/subagents/` and belong to that session.
 //!
 //! # Responsibilities
-//! A bounded walk: links are not followed, and only so many levels are gone down. A folder that
-//! may not be listed is reported and costs itself alone.
+//! A bounded walk: links are not followed, and the depth is limited. A folder that may not be
+//! listed is reported and costs itself alone.
+//!
+//! # Not here
+//! Reading the transcripts found ([`crate::summarise`]) and the folders of a project
+//! ([`crate::ProjectFolder`]).
 
 use dormouse_core::id::{AgentId, SessionId};
 use dormouse_core::units::Millis;
 use dormouse_system::{FileError, FileKind, Files};
 use std::path::{Path, PathBuf};
 
-/// How deep the walk goes: home, projects, project, session, sub-agents, and some to spare.
+/// Levels below the start: home, projects, project, session, sub-agents, and some to spare. A
+/// limit, because a mounted or looping tree must not keep the walk going forever.
 const MAX_DEPTH: usize = 8;
 
 /// A transcript that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundLog {
-    /// Where it lies.
+    /// Path of the transcript, below the folder that was searched.
     pub path: PathBuf,
     /// The session it belongs to, by its name.
     pub session: SessionId,
     /// The sub-agent whose transcript it is.
     pub agent: Option<AgentId>,
-    /// Its length.
+    /// Length in bytes at the time of the walk.
     pub bytes: u64,
-    /// When it last changed.
+    /// Time of the last change, by the file system's clock.
     pub modified: Millis,
 }
 
-/// What a walk found.
+/// Result of a walk.
 #[derive(Debug, Default)]
 pub struct Discovered {
     /// The transcripts, in the order of their paths.
@@ -47,6 +52,7 @@ pub struct Discovered {
 pub fn discover(files: &dyn Files, folder: &Path) -> Result<Discovered, FileError> {
     let mut found = Discovered::default();
     walk(files, folder, 0, &mut found)?;
+    // The order of directories differs between file systems; reports must not.
     found.logs.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }
@@ -61,6 +67,8 @@ fn walk(
         let path = folder.join(&entry.name);
         match entry.metadata.kind {
             FileKind::Directory if depth < MAX_DEPTH => {
+                // A forbidden folder costs itself alone; failing here would hide every other
+                // session.
                 if let Err(error) = walk(files, &path, depth + 1, found) {
                     found.refused.push(error);
                 }
@@ -75,6 +83,7 @@ fn walk(
                     path,
                 });
             }
+            // A link may lead anywhere, also back up; its target is found where it lies.
             FileKind::Directory | FileKind::File | FileKind::Symlink | FileKind::Other => {}
         }
     }

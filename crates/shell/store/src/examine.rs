@@ -1,11 +1,11 @@
-//! What a writer must know of a log before it appends.
+//! Facts a writer must know of a log before it appends.
 //!
 //! # Model
-//! Looked at from both ends: the first record says whether the log is ours and of which format,
-//! the end of the file whether the last write was whole, and which record is the head.
+//! Both ends are examined: the first record says whether the log is ours and of which format, the
+//! end of the file whether the last write was whole, and which record is the head.
 //!
 //! # Not here
-//! Changing anything: the writer acts on what is found.
+//! Changing anything: [`crate::LogWriter`] acts on the findings.
 
 use crate::chunks::{MAX_LINE, as_u64};
 use crate::lines::{Line, Lines};
@@ -16,17 +16,18 @@ use dormouse_core::record::{Body, Record};
 use dormouse_system::{FileResult, RandomRead};
 use memchr::memmem::Finder;
 
-/// How every line that begins a log begins.
+/// First bytes of every log, fixed by the order in which the encoder writes members. A torn first
+/// line is recognised by them, since it does not parse.
 const FIRST_WORDS: &[u8] = b"{\"type\":\"dormouse\",\"subtype\":\"session\"";
 
-/// What the first record says.
+/// Owner of a log, as its first record says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Beginning {
     /// There is none: the log is new, or its first record was never finished.
     New,
-    /// It is ours, of this format.
+    /// A log of Dormouse, of this format.
     Own(u32),
-    /// It is something else.
+    /// A transcript of another tool, or no log at all.
     Foreign,
 }
 
@@ -36,13 +37,14 @@ pub struct Repair {
     /// Bytes of a record that was being written when the machine went down. They stay in the file
     /// as a line that readers skip.
     pub torn_bytes: u64,
-    /// Whether only the newline was missing and the record is whole.
+    /// True if only the newline was missing and the record is whole.
     pub kept_whole: bool,
 }
 
 /// Looks at the first record.
 pub(crate) fn beginning(file: &dyn RandomRead, len: u64) -> FileResult<Beginning> {
     for line in Lines::new(file, 0..len) {
+        // No first record of ours is that long.
         let Line::Text { offset, bytes, .. } = line? else {
             return Ok(Beginning::Foreign);
         };
@@ -54,7 +56,7 @@ pub(crate) fn beginning(file: &dyn RandomRead, len: u64) -> FileResult<Beginning
                     _ => Beginning::Foreign,
                 });
             }
-            // The log's first record, torn by a crash.
+            // The log's first record, torn by a crash: the log is still ours, and as good as new.
             Err(_) if FIRST_WORDS.starts_with(text) || text.starts_with(FIRST_WORDS) => {}
             Err(_) => return Ok(Beginning::Foreign),
         }
@@ -68,6 +70,7 @@ pub(crate) fn ending(file: &dyn RandomRead, len: u64) -> FileResult<Option<Repai
         return Ok(None);
     }
     let start = line_start(file, 0, len)?;
+    // Checked first: a torn line of gigabytes must not be read into memory.
     let whole = len - start <= as_u64(MAX_LINE)
         && Record::parse(&file.read_range(start, len - start)?, start).is_ok();
     Ok(Some(Repair {
@@ -80,7 +83,7 @@ pub(crate) fn ending(file: &dyn RandomRead, len: u64) -> FileResult<Option<Repai
 pub(crate) fn head(file: &dyn RandomRead, len: u64) -> FileResult<Option<Head>> {
     let found = newest_line(file, 0..len, &[Finder::new("\"seq\"")], |offset, line| {
         let record = Record::parse(line, offset).ok()?.record;
-        // What another tool appended has none, and nothing can be counted on from it.
+        // A line that another tool appended has no number, and none can be counted on from it.
         (!record.seq.is_offset()).then_some(Head {
             id: record.id,
             seq: record.seq,
@@ -90,8 +93,8 @@ pub(crate) fn head(file: &dyn RandomRead, len: u64) -> FileResult<Option<Head>> 
     Ok(found.map(|found| found.value))
 }
 
-/// Where the newest record that a resume can start at ends, if it is among the last `within` bytes;
-/// otherwise where they begin.
+/// End offset of the newest record that a resume can start at, if it is among the last `within`
+/// bytes; otherwise the offset where they begin: a checkpoint is then due in any log that long.
 pub(crate) fn last_carrier(file: &dyn RandomRead, len: u64, within: u64) -> FileResult<u64> {
     let from = len.saturating_sub(within);
     let start = line_start(file, 0, from)?;

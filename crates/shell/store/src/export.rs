@@ -1,12 +1,12 @@
 //! From other tools' transcripts to Dormouse's log and back.
 //!
 //! # Model
-//! The two are the same lines: Dormouse's log begins with a session record, its lines carry
-//! numbers, and between them stand records that other tools do not know. Converting adds the one
-//! and the other; exporting leaves the last out. No other byte changes either way.
+//! Both are the same lines: Dormouse's log begins with a session record, its lines carry numbers,
+//! and between them stand records that other tools do not know. Converting adds all three;
+//! exporting leaves out the records. No other byte changes either way.
 //!
 //! # Not here
-//! Transcripts in other shapes than one JSON object a line.
+//! Transcripts in other shapes than one JSON object a line: [`crate::import`].
 
 use crate::chunks::as_u64;
 use crate::issue::{Issues, Trouble};
@@ -24,48 +24,48 @@ use dormouse_system::{FileError, System};
 use memchr::memmem::Finder;
 use std::path::{Path, PathBuf};
 
-/// How much is gathered before it is written.
+/// Bytes gathered before a write: one system call for about a megabyte, not one a line.
 const BATCH: usize = 1024 * 1024;
 
-/// What a converted log is to be.
+/// Identity and envelope of the log that a conversion writes.
 #[derive(Clone, Debug)]
 pub struct NewLog {
     /// The session it will hold.
     pub session: SessionId,
-    /// The id of its first record.
+    /// Id of its first record, the session record.
     pub id: RecordId,
-    /// When it is made.
+    /// Time written into the session record.
     pub at: Millis,
     /// The real path of the project.
     pub project: String,
-    /// What Dormouse's own lines repeat.
+    /// Members that Dormouse's own lines repeat for other tools.
     pub context: LineContext,
 }
 
-/// What became of a transcript.
+/// Result of a conversion.
 #[derive(Debug)]
 pub struct Converted {
     /// The new log's newest record.
     pub head: Head,
-    /// Lines taken over.
+    /// Number of lines taken over.
     pub lines: u64,
-    /// Lines left behind: no JSON object, torn, too long, or numbered by somebody else.
+    /// Lines left behind: no JSON object, torn, too long, or numbered by another tool.
     pub left: Issues,
 }
 
-/// Why a transcript was not converted.
+/// Reason that a transcript was not converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
     /// The target is there already and not empty.
     #[error("`{}` exists already", path.display())]
     Exists {
-        /// The target.
+        /// Path of the target.
         path: PathBuf,
     },
     /// The source is a log of Dormouse's.
     #[error("`{}` is a log of Dormouse already", path.display())]
     AlreadyOwn {
-        /// The source.
+        /// Path of the source.
         path: PathBuf,
     },
     /// The source cannot be read.
@@ -80,9 +80,9 @@ pub enum ConvertError {
     /// The lines cannot be written. What is in the target is incomplete.
     #[error("failed to write the new log `{}`", path.display())]
     Write {
-        /// The target.
+        /// Path of the target, which should be removed.
         path: PathBuf,
-        /// What went wrong.
+        /// The error of the operating system.
         #[source]
         source: FileError,
     },
@@ -98,6 +98,7 @@ pub fn convert(
     let lines = source.lines().map_err(ConvertError::Read)?;
     let mut writer =
         LogWriter::open(system, target, new.context, new.session).map_err(ConvertError::Open)?;
+    // Checked under the writer's lock, so that no other process can fill it meanwhile.
     if writer.end() > 0 {
         let path = target.to_owned();
         return Err(ConvertError::Exists { path });
@@ -114,6 +115,8 @@ pub fn convert(
         let Some((offset, bytes)) = batch.readable(line, number) else {
             continue;
         };
+        // The session record is written only now: a source that is refused must leave an empty
+        // target, which a second attempt accepts.
         if writer.head().is_none() {
             let own = Record::parse(&bytes, offset)
                 .is_ok_and(|parsed| matches!(parsed.record.body, Body::Session(_)));
@@ -130,6 +133,7 @@ pub fn convert(
             batch.write(&mut writer, target)?;
         }
     }
+    // A transcript without a readable line still becomes a valid, empty session.
     if writer.head().is_none() {
         writer.append(None, draft).map_err(ConvertError::Begin)?;
     }
@@ -193,6 +197,7 @@ impl Batch {
         let Some(seq) = newest.map(|head| head.seq.next()) else {
             return;
         };
+        // A line that has a number of another tool cannot get ours beside it.
         let Some(numbered) = with_seq(line, seq) else {
             let what = Trouble::NotARecord(LineError::NotAnObject);
             self.left.add(Some(number), offset, what);
@@ -203,6 +208,7 @@ impl Batch {
         self.bytes.extend_from_slice(&numbered);
         self.lines += 1;
         self.head = Some(Head {
+            // Some foreign lines have no id; the offset names them as the reader does.
             id: id.unwrap_or_else(|| RecordId::new(format!("@{begins}"))),
             seq,
             offset: begins,
@@ -214,6 +220,7 @@ impl Batch {
             return Ok(());
         };
         let written = writer.append_lines(&self.bytes, head);
+        // Also after an error: the writer is poisoned then, and writing twice would be worse.
         self.bytes.clear();
         written.map_err(|source| ConvertError::Write {
             path: target.to_owned(),
@@ -227,9 +234,12 @@ pub fn export(
     source: &LogFile,
 ) -> Result<impl Iterator<Item = Result<Bytes, ReadError>> + '_, ReadError> {
     let finder = Finder::new("\"dormouse\"");
+    // The search for the word comes first: parsing every line to find the few of ours would be
+    // slow.
     let keep = move |line: &[u8]| {
         let own =
             finder.find(line).is_some() && peek(line).is_none_or(|peek| peek.kind == "dormouse");
+        // Torn and foreign remains stay behind: other tools would stop at them.
         !own && line.trim_ascii_start().starts_with(b"{")
     };
     let lines = source.lines()?.filter_map(move |line| match line {

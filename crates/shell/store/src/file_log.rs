@@ -1,4 +1,7 @@
 //! A session's log in a file, behind the port.
+//!
+//! # Not here
+//! Format, lock and durability: [`crate::LogWriter`]. The twin in memory: [`crate::MemoryLog`].
 
 use crate::log_file::{LogFile, ReadError};
 use crate::read::ReadLog;
@@ -35,11 +38,13 @@ impl FileLog {
         })
     }
 
-    /// The writer, for what the port does not offer.
+    /// The writer, for calls the port does not offer: repair report, sync, line context.
     pub const fn writer(&mut self) -> &mut LogWriter {
         &mut self.writer
     }
 
+    /// The log of a session that this one was forked from. A missing one is no error here: the
+    /// resume reports the records it lacks.
     fn sibling(&self, session: &SessionId) -> Option<LogFile> {
         let path = crate::layout::log_in(&self.folder, session).ok()?;
         LogFile::open(&*self.files, &path).ok()

@@ -1,10 +1,10 @@
-//! What nothing refers to any more.
+//! Garbage collection: files in a project's folder without a reference.
 //!
 //! # Model
 //! A session's folder holds blobs, long tool results and notes beside its log. A [`Survey`] says
-//! what lies in a project's folder and which of those names occur in which log; [`plan`] is a pure
-//! function of it and returns what can go, with the reason, and what is left alone; [`collect`]
-//! removes it.
+//! lists the files of a project's folder and which of their names occur in which log; [`plan`] is a
+//! pure function of it and returns the files that can go, with the reason, and the sessions left
+//! alone; [`collect`] removes the files.
 //!
 //! A log refers to a file if the file's name occurs in it: names are hashes, so that reading the
 //! text finds every kind of record, also of versions to come and in lines that are torn. A log
@@ -16,7 +16,7 @@
 //! - Files with names that are not ours, links and folders of any other name are not looked at.
 //!
 //! # Not here
-//! Which projects are looked at, and telling the user.
+//! The choice of projects, and telling the user: the `gc` command.
 
 use crate::discover::{Discovered, discover};
 use crate::lines::Line;
@@ -32,60 +32,62 @@ use std::path::{Path, PathBuf};
 /// The folders of a session whose files its log must name.
 const NAMED: [&str; 2] = ["blobs", "tool-results"];
 
-/// Further folders that go when the log is gone.
+/// Further folders that are removed only when the session's log is gone.
 const WITH_THE_LOG: [&str; 1] = ["session-memory"];
 
-/// Files younger than this are left alone, in milliseconds.
+/// Files younger than this are left alone, in milliseconds. An hour, because a blob is written
+/// before the record that names it, perhaps by a session that is only beginning.
 const GRACE: u64 = 60 * 60 * 1_000;
 
 /// A file that may be garbage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Where it lies.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its name.
+    /// File name, the text searched for in the logs.
     pub name: String,
     /// The session in whose folder it lies.
     pub session: Option<SessionId>,
-    /// Whether a log has to name it; otherwise it only goes with the log.
+    /// True if a log has to name it; otherwise it only goes with the log.
     pub named: bool,
     /// A write left it behind when it was interrupted.
     pub temporary: bool,
-    /// Its length.
+    /// Length in bytes, for the sum shown to the user.
     pub bytes: u64,
-    /// When it last changed.
+    /// Time of the last change, by the file system's clock.
     pub modified: Millis,
 }
 
-/// What a log says about files.
+/// References to files found in a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogNames {
     /// The names of candidates that occur in it.
     pub names: HashSet<String>,
     /// Other sessions that its manifests name.
     pub parents: BTreeSet<SessionId>,
-    /// Somebody is writing to it.
+    /// True if another process holds the log's lock.
     pub in_use: bool,
-    /// All of it was read.
+    /// True if the log was read to its end; otherwise names may be missing.
     pub whole: bool,
 }
 
-/// What lies in a project's folder.
+/// Contents of a project's folder, as far as the plan needs them.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// What may be garbage.
+    /// Files that may be garbage.
     pub candidates: Vec<Candidate>,
     /// The logs by session; those of its sub-agents are added to the session's own.
     pub logs: BTreeMap<SessionId, LogNames>,
     /// Sessions whose own log is there; sub-agents' logs do not count.
     pub with_log: BTreeSet<SessionId>,
-    /// What could not be looked at.
+    /// Folders that could not be listed; a log may hide in them.
     pub refused: Vec<FileError>,
-    /// Held until the survey is dropped, so that nobody begins to write meanwhile.
+    /// Held until the survey is dropped, so that no session begins to write between plan and
+    /// removal.
     locks: Vec<LockGuard>,
 }
 
-/// Why a file can go.
+/// Reason that a file can go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
     /// No log names it.
@@ -99,17 +101,17 @@ pub enum Why {
 /// A file that can go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Garbage {
-    /// Where it lies.
+    /// Path of the file.
     pub path: PathBuf,
     /// The session in whose folder it lies.
     pub session: Option<SessionId>,
-    /// Its length.
+    /// Length in bytes, for the sum shown to the user.
     pub bytes: u64,
-    /// Why it can go.
+    /// The reason, shown to the user.
     pub why: Why,
 }
 
-/// Why a session with something to remove is left alone.
+/// Reason that a session with something to remove is left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftAlone {
     /// It is open for writing, or a fork of it is.
@@ -118,10 +120,10 @@ pub enum LeftAlone {
     Unreadable,
 }
 
-/// What can go, and what is left alone.
+/// Decision of [`plan`], before anything is removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GcPlan {
-    /// What can go.
+    /// Files that can go.
     pub garbage: Vec<Garbage>,
     /// Sessions left alone though something in them looks like garbage.
     pub left: BTreeMap<SessionId, LeftAlone>,
@@ -130,18 +132,20 @@ pub struct GcPlan {
 /// A file that was not removed.
 #[derive(Debug)]
 pub struct NotRemoved {
-    /// The file.
+    /// The file that is still there.
     pub garbage: Garbage,
-    /// Why not.
+    /// The error of the operating system.
     pub error: FileError,
 }
 
-/// Decides what can go. Pure: the survey says all there is to know.
+/// Decides which files can go. Pure: the survey holds every fact it needs.
 pub fn plan(survey: &Survey, now: Millis) -> GcPlan {
     let referrers = referrers(survey);
+    // A log or folder that cannot be read may name any of the files.
     let unreadable = survey.logs.values().any(|log| !log.whole) || !survey.refused.is_empty();
     let mut plan = GcPlan::default();
     for candidate in &survey.candidates {
+        // A clock set back makes a file look younger and keeps it, which is the safe side.
         if now.since(candidate.modified) < GRACE {
             continue;
         }
@@ -154,6 +158,7 @@ pub fn plan(survey: &Survey, now: Millis) -> GcPlan {
                 .filter_map(|log| survey.logs.get(*log))
                 .any(|log| log.in_use)
         });
+        // An unreadable log may name any file of the project, so it protects all of them.
         let left = match (in_use, unreadable) {
             (true, _) => Some(LeftAlone::InUse),
             (false, true) => Some(LeftAlone::Unreadable),
@@ -163,7 +168,8 @@ pub fn plan(survey: &Survey, now: Millis) -> GcPlan {
             (Some(left), Some(session)) => {
                 plan.left.insert(session.clone(), left);
             }
-            // Whose temporary file it is, nobody can tell.
+            // A temporary file in the project's folder itself belongs to no known session: kept,
+            // unreported.
             (Some(_), None) => {}
             (None, session) => plan.garbage.push(Garbage {
                 path: candidate.path.clone(),
@@ -204,6 +210,7 @@ fn referrers(survey: &Survey) -> BTreeMap<&SessionId, BTreeSet<&SessionId>> {
     for log in survey.logs.keys() {
         let mut waiting = vec![log];
         while let Some(session) = waiting.pop() {
+            // Only on first insertion: forks that name each other would otherwise make a cycle.
             if referrers.entry(session).or_default().insert(log) {
                 let parents = survey.logs.get(session).into_iter();
                 waiting.extend(parents.flat_map(|log| &log.parents));
@@ -213,8 +220,8 @@ fn referrers(survey: &Survey) -> BTreeMap<&SessionId, BTreeSet<&SessionId>> {
     referrers
 }
 
-/// Looks at a project's folder. With `hold`, every log that can be locked stays locked as long as
-/// the survey lives.
+/// Lists a project's folder and reads its logs. With `hold`, every log that can be locked stays
+/// locked as long as the survey lives.
 ///
 /// # Errors
 /// When the folder itself cannot be listed.
@@ -243,7 +250,7 @@ pub fn survey(files: &dyn Files, project: &Path, hold: bool) -> Result<Survey, F
         let (in_use, guard) = usage(files, &log.path, hold);
         survey.locks.extend(guard);
         let read = read_names(files, &log.path, &wanted, &sessions);
-        // A log inside a session's folder counts for that session, whatever it is called.
+        // A log inside a session's folder counts for that session, also under another name.
         let folder = folder_of(project, &log.path);
         for owner in BTreeSet::from([Some(log.session.clone()), folder])
             .into_iter()
@@ -266,7 +273,7 @@ pub fn survey(files: &dyn Files, project: &Path, hold: bool) -> Result<Survey, F
     Ok(survey)
 }
 
-/// The session in whose folder something lies, if it lies in one.
+/// The session in whose folder a path lies, if it lies in one.
 fn folder_of(project: &Path, path: &Path) -> Option<SessionId> {
     let mut parts = path.strip_prefix(project).ok()?.iter();
     let first = parts.next()?;
@@ -315,7 +322,7 @@ impl Survey {
             return;
         };
         let temporary = is_temporary(name);
-        // A name we cannot have given cannot be looked for either.
+        // A name that Dormouse cannot have given cannot be searched for in the logs either.
         let Some(text) = name.to_str().filter(|text| text.bytes().all(is_name)) else {
             return;
         };
@@ -331,20 +338,20 @@ impl Survey {
     }
 }
 
-/// Whether somebody writes to a log, and the lock if it is to be held.
+/// True if another process writes to a log, and the lock if it is to be held.
 fn usage(files: &dyn Files, log: &Path, hold: bool) -> (bool, Option<LockGuard>) {
-    // Looking must not leave lock files behind where there were none.
+    // A dry run must not leave lock files behind: without one, no process writes.
     if !hold && files.metadata(&lock_path(log)).is_err() {
         return (false, None);
     }
     match files.lock_exclusive(log) {
         Ok(Some(guard)) => (false, hold.then_some(guard)),
-        // Whoever may not be asked counts as busy.
+        // A lock that cannot be asked for counts as busy: the session is kept.
         Ok(None) | Err(_) => (true, None),
     }
 }
 
-/// Bytes that names of ours consist of.
+/// Bytes that Dormouse's file names consist of.
 const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
@@ -363,6 +370,7 @@ fn read_names(
         return found;
     };
     for line in lines {
+        // An overlong line may hold a name: the log stays not whole, which keeps the files.
         let Ok(Line::Text { bytes, .. }) = line else {
             return found;
         };
@@ -382,7 +390,8 @@ fn read_names(
 }
 
 /// Everything in a line that can be a name. Behind a backslash the first characters may be part of
-/// an escape, and at the end a full stop may be one of the sentence: both readings are given.
+/// an escape, and at the end a full stop may be one of the sentence: both readings are given, since
+/// a missed name would remove a file in use.
 fn names(line: &[u8]) -> impl Iterator<Item = &str> {
     let mut at = 0;
     let runs = std::iter::from_fn(move || {
@@ -411,14 +420,15 @@ fn names(line: &[u8]) -> impl Iterator<Item = &str> {
     .filter_map(|name| std::str::from_utf8(name).ok())
 }
 
-/// Removes what a plan lists, and the folders that are empty then. The survey of the plan must
-/// have held the locks. Gives back what could not be removed.
+/// Removes the files of a plan, and the folders that are empty then. The survey of the plan must
+/// have held the locks. Returns the files that could not be removed.
 pub fn collect(files: &dyn Files, held: &Survey, plan: &GcPlan) -> Vec<NotRemoved> {
     let mut failed = Vec::new();
     let mut folders = BTreeSet::new();
     for garbage in &plan.garbage {
         match files.remove_file(&garbage.path) {
             Ok(()) => folders.extend(folders_of(held, garbage)),
+            // Removed meanwhile by another process: the goal is reached.
             Err(error) if error.not_found() => {}
             Err(error) => failed.push(NotRemoved {
                 garbage: garbage.clone(),
@@ -426,17 +436,17 @@ pub fn collect(files: &dyn Files, held: &Survey, plan: &GcPlan) -> Vec<NotRemove
             }),
         }
     }
-    // The longest path first: a folder is empty only when those in it are gone.
+    // The longest path first: a folder becomes empty only when those in it are gone.
     for folder in folders.into_iter().rev() {
         if files.list(folder).is_ok_and(|entries| entries.is_empty()) {
-            // An empty folder that stays does no harm.
+            // An empty folder that stays does no harm, so the error is dropped.
             drop(files.remove_dir(folder));
         }
     }
     failed
 }
 
-/// The folders that may be empty without a file: its own, and the session's if its log is gone.
+/// Folders that may be empty once a file is gone: its own, and the session's if its log is gone.
 fn folders_of<'a>(held: &Survey, garbage: &'a Garbage) -> Vec<&'a Path> {
     let Some(session) = &garbage.session else {
         return Vec::new();

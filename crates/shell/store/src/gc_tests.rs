@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 const PROJECT: &str = "/home/projects/-p";
+/// Age from which on a file may be collected.
 const OLD: Duration = Duration::from_millis(GRACE);
 
 /// A machine on which everything was written an hour ago.

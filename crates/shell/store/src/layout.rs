@@ -1,4 +1,4 @@
-//! Where things lie below Dormouse's home.
+//! Layout of the folders and files below Dormouse's home.
 //!
 //! # Model
 //! ```text
@@ -14,40 +14,43 @@
 //! Names that are safe as names of files; folders private to their owner.
 //!
 //! # Not here
-//! Which path is the real one of a project: the caller resolves links.
+//! The real path of a project: the caller resolves links. Opening and writing logs:
+//! [`crate::FileLog`].
 
 use dormouse_core::hash::Hash;
 use dormouse_core::id::SessionId;
 use dormouse_system::{Access, FileError, Files, OptionalFile as _};
 use std::path::{Path, PathBuf};
 
-/// The longest slug without a hash: file names end at 255 bytes, and suffixes must fit.
+/// Longest slug in bytes without a hash: file names end at 255 bytes, and hash and suffix must fit.
 const LONGEST_SLUG: usize = 200;
 
-/// How many digits of a hash tell two paths apart.
+/// Hex digits of the path's hash in a unique slug. 12 digits are 48 bits: with a thousand projects
+/// on one machine the chance of a collision is below one in 10^8.
 const HASH_DIGITS: usize = 12;
 
-/// The file with the real path.
+/// File in the project's folder that holds its real path; tells two paths with one slug apart.
 const PATH_FILE: &str = "project-path";
 
-/// No path is longer.
+/// Upper bound in bytes when the path file is read, far above the 4 KiB that Linux allows a path: a
+/// longer file is damaged, and must not fill the memory.
 const LONGEST_PATH: u64 = 64 * 1024;
 
-/// Why there is no place for something.
+/// Reason that a project's folder or a session's file cannot be provided.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     /// The session's id would not be a name of a file.
     #[error("`{session}` cannot be used as a session id: only letters, digits, `-` and `_`")]
     BadSessionId {
-        /// The id.
+        /// The id as the caller gave it.
         session: SessionId,
     },
     /// The project's folder cannot be made or looked at.
     #[error("failed to prepare the folder `{}`", path.display())]
     Folder {
-        /// The folder.
+        /// The folder that was to be made or read.
         path: PathBuf,
-        /// What went wrong.
+        /// The error of the operating system.
         #[source]
         source: FileError,
     },
@@ -61,6 +64,7 @@ pub fn slug(real_path: &Path) -> String {
     if full.len() <= LONGEST_SLUG {
         return full;
     }
+    // Cut between two characters: slicing inside one would panic.
     let mut end = LONGEST_SLUG;
     while !full.is_char_boundary(end) {
         end -= 1;
@@ -83,7 +87,7 @@ fn hashed(slug: &str, real_path: &Path) -> String {
     format!("{slug}-{}", &hash[..HASH_DIGITS])
 }
 
-/// What makes a path the same path.
+/// Bytes that identify a path: exact, because the lossy text of two paths can be the same.
 fn identity(real_path: &Path) -> &[u8] {
     real_path.as_os_str().as_encoded_bytes()
 }
@@ -93,7 +97,7 @@ pub fn log_in(folder: &Path, session: &SessionId) -> Result<PathBuf, LayoutError
     Ok(folder.join(format!("{}.jsonl", safe(session)?)))
 }
 
-/// An id that cannot lead out of the folder, nor to another file in it.
+/// The id, if it cannot lead out of the folder nor to another file in it (`..`, `/`, `a.b`).
 fn safe(session: &SessionId) -> Result<&str, LayoutError> {
     let text = session.as_str();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -136,12 +140,15 @@ impl ProjectFolder {
         home: &Path,
         real_path: &Path,
     ) -> Result<Option<Self>, LayoutError> {
+        // The hashed name first: it is this project's own if it exists, the plain one may be
+        // another's.
         for name in [unique_slug(real_path), slug(real_path)] {
             let path = home.join("projects").join(name);
             let owner = owner(files, &path).map_err(|source| LayoutError::Folder {
                 path: path.clone(),
                 source,
             })?;
+            // A folder without the file, or of another path, is not this project's.
             if owner.is_some_and(|owner| owner == identity(real_path)) {
                 return Ok(Some(Self { path }));
             }
@@ -149,7 +156,7 @@ impl ProjectFolder {
         Ok(None)
     }
 
-    /// Whether some project has this folder already.
+    /// True if a project has claimed this folder already.
     pub fn is_claimed(files: &dyn Files, folder: &Path) -> Result<bool, LayoutError> {
         let owner = owner(files, folder).map_err(|source| LayoutError::Folder {
             path: folder.to_owned(),
@@ -158,12 +165,12 @@ impl ProjectFolder {
         Ok(owner.is_some())
     }
 
-    /// Where it lies.
+    /// Absolute if the home given to [`Self::prepare`] was.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The log of a session.
+    /// Path of a session's log; the file may not exist yet.
     pub fn log(&self, session: &SessionId) -> Result<PathBuf, LayoutError> {
         log_in(&self.path, session)
     }
@@ -174,7 +181,7 @@ impl ProjectFolder {
     }
 }
 
-/// Whose folder it is, if anybody has said so.
+/// Real path of the project that claimed the folder, if one has.
 fn owner(files: &dyn Files, folder: &Path) -> Result<Option<Vec<u8>>, FileError> {
     let content = files
         .read(&folder.join(PATH_FILE), LONGEST_PATH)

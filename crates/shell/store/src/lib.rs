@@ -1,23 +1,4 @@
-//! Logs, blobs and sessions on disk.
-//!
-//! # Model
-//! A session is a log: a file of lines that only grows, with one writer and any number of readers.
-//! What is too large for a line lies beside it as a blob under its hash. Everything else that a
-//! user asks about sessions (what is live, what was used, what there is) is read from the log.
-//!
-//! # Responsibilities
-//! - Reading leniently, and saying what was skipped ([`LogFile`], [`ReadLog`]).
-//! - Resuming at a cost that grows with what is live, not with the file ([`LogFile::resume`]).
-//! - Appending so that a crash loses at most the record being written ([`LogWriter`]).
-//! - Fast scans that build no records ([`scan_usage`], [`summarise`]).
-//! - Reading what Codex and pi wrote ([`LogFile::read_foreign`], [`import`]).
-//! - Searching what was said, in the transcripts of several tools ([`search_transcripts`]).
-//! - Where things lie ([`ProjectFolder`], [`discover()`]), and what nothing refers to any more
-//!   ([`survey()`], [`plan_gc`], [`collect`]).
-//!
-//! # Not here
-//! What a record does to the prompt is the context engine's business; the store hands it values.
-//! Everything is synchronous; whoever has an event loop calls it from a blocking pool.
+#![doc = include_str!("../README.md")]
 
 mod after;
 mod blobs;

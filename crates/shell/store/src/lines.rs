@@ -2,34 +2,35 @@
 //!
 //! # Model
 //! [`Lines`] cuts the blocks of [`crate::chunks`] into lines. A [`Line`] shares the block's memory
-//! and knows where it begins and whether its newline is there. Lines too long for memory come as
-//! what they are, so that a reader can report them and keep counting.
+//! and knows its offset and whether its newline is there. Lines too long for memory come as
+//! [`Line::Overlong`], so that a reader can report them and keep counting.
 //!
 //! # Not here
-//! Blank lines and line ends of other systems: whoever parses a line ignores the white space.
+//! Blank lines and line ends of other systems: the parser of a line ignores the white space.
+//! Reading from the end: [`crate::search`].
 
 use crate::chunks::{Chunks, Piece, as_u64};
 use bytes::Bytes;
 use dormouse_system::{FileResult, RandomRead};
 use std::ops::Range;
 
-/// One line.
+/// One line, or the news of one that is too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// A line that was read.
     Text {
-        /// Where it begins.
+        /// Byte offset of its first byte in the file.
         offset: u64,
         /// Its bytes, without the newline.
         bytes: Bytes,
-        /// Whether it ends in a newline: the last one of a torn file does not.
+        /// False for the last line of a torn file: its newline was never written.
         ended: bool,
     },
     /// A line longer than [`crate::MAX_LINE`], passed over.
     Overlong {
-        /// Where it begins.
+        /// Byte offset of its first byte in the file.
         offset: u64,
-        /// Its length.
+        /// Its length in bytes, without the newline.
         bytes: u64,
     },
 }
@@ -61,6 +62,7 @@ impl Iterator for BlockLines {
             .split_to(newline.map_or(self.block.len(), |at| at + 1));
         let offset = self.offset;
         self.offset += as_u64(bytes.len());
+        // Kept in the slice above, so that offsets count it; a reader does not want it.
         if newline.is_some() {
             bytes.truncate(bytes.len() - 1);
         }
@@ -72,7 +74,7 @@ impl Iterator for BlockLines {
     }
 }
 
-/// Iterates over lines. After an error it ends.
+/// Iterates over lines. After an error it ends, since the position in the file is unknown then.
 #[derive(Debug)]
 pub(crate) struct Lines<'a> {
     chunks: Chunks<'a>,
@@ -110,7 +112,7 @@ impl Iterator for Lines<'_> {
         if self.failed {
             return None;
         }
-        // An empty slice would still hold on to the buffer and keep it from being used again.
+        // Dropped before the next read: even an empty slice keeps the buffer from being reused.
         self.block = BlockLines::default();
         match self.chunks.next_piece() {
             Ok(Some(Piece::Lines { offset, bytes })) => {
@@ -123,6 +125,7 @@ impl Iterator for Lines<'_> {
             Ok(None) => None,
             Err(error) => {
                 self.failed = true;
+                // Told once; after it the position is unknown, and the iterator ends.
                 Some(Err(error))
             }
         }

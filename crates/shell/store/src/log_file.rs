@@ -1,13 +1,15 @@
 //! A log that is opened for reading.
 //!
 //! # Model
-//! A [`LogFile`] is a path and an opened file. It sees what is appended later; every operation on
+//! A [`LogFile`] is a path and an opened file. It sees later appends; every operation on
 //! it works on the length the file has when the operation begins.
 //!
 //! # Responsibilities
-//! Saying in so many words why something cannot be read as a log at all ([`ReadError`]). Opening
-//! looks for one line that is a JSON object; what is wrong with single lines is no reason to
-//! refuse the file.
+//! Naming the exact reason that something cannot be read as a log at all ([`ReadError`]). Opening
+//! looks for one line that is a JSON object; damage to single lines does not refuse the file.
+//!
+//! # Not here
+//! Reading records ([`crate::ReadLog`], [`crate::Resumed`]) and writing ([`crate::LogWriter`]).
 
 use crate::chunks::as_u64;
 use crate::lines::{Line, Lines};
@@ -18,56 +20,56 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How much of a file is looked at to say what it is.
+/// Bytes read to describe a file that is no log: enough to tell text from binary.
 const LOOK: u64 = 512;
 
-/// How much of it is shown.
+/// Characters of it quoted in the error, so that the message stays on one line of a terminal.
 const SHOWN: usize = 40;
 
-/// Why a file cannot be read as a log.
+/// Reason that a file cannot be read as a log.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Nothing is there.
+    /// No file has this path.
     #[error("there is no file `{}`", path.display())]
     Missing {
-        /// The path.
+        /// The path as the caller gave it.
         path: PathBuf,
     },
     /// A directory is there.
     #[error("`{}` is a directory, not a transcript", path.display())]
     Directory {
-        /// The path.
+        /// The path as the caller gave it.
         path: PathBuf,
     },
     /// The user may not read it.
     #[error("no permission to read `{}`", path.display())]
     Denied {
-        /// The path.
+        /// The path as the caller gave it.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: FileError,
     },
     /// The file holds nothing.
     #[error("`{}` is empty", path.display())]
     Empty {
-        /// The path.
+        /// The path as the caller gave it.
         path: PathBuf,
     },
     /// No line is a JSON object.
     #[error("`{}` is not a transcript: no line is a JSON object; {looks}", path.display())]
     NotATranscript {
-        /// The path.
+        /// The path as the caller gave it.
         path: PathBuf,
-        /// What it begins with.
+        /// Its first bytes, so that the user recognises the file.
         looks: FirstBytes,
     },
     /// Anything else that the file system refuses.
     #[error("failed to read the log `{}`", path.display())]
     File {
-        /// The path.
+        /// The path as the caller gave it.
         path: PathBuf,
-        /// What went wrong.
+        /// The error of the operating system.
         #[source]
         source: FileError,
     },
@@ -88,7 +90,7 @@ impl ReadError {
     }
 }
 
-/// What a file begins with.
+/// Description of a file's first bytes, for [`ReadError::NotATranscript`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FirstBytes {
     /// Bytes that are no text.
@@ -101,12 +103,13 @@ impl FirstBytes {
     fn of(bytes: &[u8]) -> Self {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
-            // A character cut in two at the end is no sign of anything.
+            // A character cut in two at the end of the window is still text, not binary data.
             Err(error) if error.error_len().is_none() => {
                 std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
             }
             Err(_) => return Self::Binary,
         };
+        // Valid UTF-8 alone is no proof of text: an image or archive of low bytes passes that test.
         let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
         if text.chars().any(is_control) {
             return Self::Binary;
@@ -144,6 +147,7 @@ impl LogFile {
         if log.holds_an_object(len)? {
             return Ok(log);
         }
+        // Only for the message: what the file begins with tells the user which file was meant.
         let bytes = log.during(log.file.read_range(0, LOOK))?;
         Err(ReadError::NotATranscript {
             path: path.to_owned(),
@@ -162,22 +166,22 @@ impl LogFile {
         })
     }
 
-    /// Where it lies.
+    /// The path it was opened with; the file may have been renamed since.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How long it is now.
+    /// Current length in bytes; grows while a writer appends.
     pub fn len(&self) -> Result<u64, ReadError> {
         self.during(self.file.len())
     }
 
-    /// Whether it holds nothing now.
+    /// True if the file has no bytes at this moment.
     pub fn is_empty(&self) -> Result<bool, ReadError> {
         Ok(self.len()? == 0)
     }
 
-    /// All lines, as they stand there.
+    /// All lines as raw bytes, blank and unreadable ones included.
     pub fn lines(&self) -> Result<impl Iterator<Item = Result<Line, ReadError>> + '_, ReadError> {
         let len = self.len()?;
         let lines = Lines::whole(&*self.file, 0..len);
@@ -188,12 +192,12 @@ impl LogFile {
         &*self.file
     }
 
-    /// Puts the path to an error of the file.
+    /// Adds the path to a file error, which by itself does not name the log.
     pub(crate) fn during<T>(&self, result: FileResult<T>) -> Result<T, ReadError> {
         result.map_err(|source| ReadError::new(&self.path, source))
     }
 
-    /// The same log, with a count of what is read of it.
+    /// The same log, with a count of the bytes read of it.
     pub(crate) fn counted(&self) -> Counted {
         Counted {
             file: Arc::clone(&self.file),
@@ -202,6 +206,7 @@ impl LogFile {
     }
 
     fn holds_an_object(&self, len: u64) -> Result<bool, ReadError> {
+        // In small reads: a transcript has an object on its first line.
         for line in Lines::new(&*self.file, 0..len) {
             if let Line::Text { bytes, .. } = self.during(line)?
                 && begins_with_object(&bytes)
@@ -213,19 +218,19 @@ impl LogFile {
     }
 }
 
-/// Whether a line begins with a JSON object. Something may be glued to it: then the line cannot be
-/// read, but the file is a transcript all the same.
+/// True if a line begins with a JSON object. Text may be glued to it after a torn write: that line
+/// is lost, but the file is still a transcript.
 fn begins_with_object(line: &[u8]) -> bool {
     let mut values = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
     line.trim_ascii_start().starts_with(b"{") && values.next().is_some_and(|value| value.is_ok())
 }
 
-/// Whether a line is a JSON object.
+/// True if the whole line is one JSON object.
 pub(crate) fn is_object(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }
 
-/// A file with a count of what was read of it.
+/// A file that counts the bytes read from it; tests hold the cost of a resume against it.
 #[derive(Debug)]
 pub(crate) struct Counted {
     file: Arc<dyn RandomRead>,

@@ -1,4 +1,7 @@
 //! A session's log in memory, behind the port: for tests and for sessions that leave no trace.
+//!
+//! # Not here
+//! Lines and bytes: records are kept as values. The twin on disk: [`crate::FileLog`].
 
 use crate::issue::{Issues, Trouble};
 use crate::log_file::ReadError;
@@ -8,7 +11,7 @@ use crate::session_log::{AppendError, Draft, Head, SessionLog, place};
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::record::{Batch, KeptRange, Record};
 
-/// A log that is gone with its process.
+/// A log that ends with its process.
 #[derive(Clone, Debug)]
 pub struct MemoryLog {
     session: SessionId,
@@ -18,7 +21,7 @@ pub struct MemoryLog {
 }
 
 impl MemoryLog {
-    /// An empty log.
+    /// An empty log, without its session record.
     pub fn new(session: SessionId) -> Self {
         Self {
             session,
@@ -28,7 +31,7 @@ impl MemoryLog {
         }
     }
 
-    /// Everything that was appended.
+    /// All appended records, oldest first.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
@@ -41,6 +44,7 @@ impl SessionLog for MemoryLog {
 
     fn append(&mut self, expected: Option<&RecordId>, draft: Draft) -> Result<Record, AppendError> {
         let (seq, parent) = place(self.head.as_ref(), expected, &draft)?;
+        // No bytes exist here; the number is as unique and as ordered as an offset.
         let record = draft.record(&self.session, seq, parent, seq.get());
         self.head = Some(Head {
             id: record.id.clone(),
@@ -60,6 +64,7 @@ impl SessionLog for MemoryLog {
             });
         }
         if let Some(last) = batch.records.last() {
+            // As a file would count it: the driver computes the next batch's offsets from here.
             self.len = batch.offset + crate::chunks::as_u64(batch.lines.len());
             self.head = Some(Head {
                 id: last.id.clone(),
@@ -87,6 +92,7 @@ impl SessionLog for MemoryLog {
 
     fn resume(&self) -> Result<Resumed, ReadError> {
         let mut resumed = live_part_of(&self.records);
+        // Without a manifest everything is in the tail already.
         let Some(carrier) = &resumed.carrier else {
             return Ok(resumed);
         };
@@ -133,6 +139,7 @@ fn named<'a>(records: &'a [Record], range: &KeptRange, issues: &mut Issues) -> &
     };
     let found = &records[first..];
     let found = &found[..found.partition_point(|record| record.seq <= last)];
+    // Kept as far as it is there: a shorter view is better than none.
     if found.last().is_none_or(|record| record.seq != last) {
         let what = Trouble::RangeCutShort { first: from, last };
         issues.add(None, range.offset, what);

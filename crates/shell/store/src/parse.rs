@@ -20,13 +20,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// More threads than this do not make it noticeably faster: the disk and the memory are shared.
+/// Upper bound on threads: with more, disk and memory bandwidth are shared and it gets no faster.
 const MOST_THREADS: usize = 4;
 
-/// How much is parsed at a time: small enough to share out even a short stretch.
+/// Bytes parsed at a time: small enough to share out even a short stretch among the threads.
 const BLOCK: usize = 256 * 1024;
 
-/// What became of one block.
+/// Records and issues of one block.
 #[derive(Default)]
 struct Parsed {
     records: Vec<Record>,
@@ -46,7 +46,10 @@ pub(crate) fn read_records(
     }
     let mut records = Vec::new();
     for parsed in parse_all(&pieces) {
+        // In the order of the file, not of completion, so that the first [`crate::MAX_ISSUES`] kept
+        // are the same on every run.
         issues.append(parsed.issues);
+        // The usual case is one block; its vector is taken over and not copied.
         if records.is_empty() {
             records = parsed.records;
         } else {
@@ -58,21 +61,23 @@ pub(crate) fn read_records(
 
 fn parse_all(pieces: &[Piece]) -> Vec<Parsed> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    // A thread without a block would only cost its start.
     let threads = cores.min(MOST_THREADS).min(pieces.len());
     let places: Vec<Mutex<Parsed>> = pieces.iter().map(|_| Mutex::default()).collect();
     let next = AtomicUsize::new(0);
     let work = || {
-        // Each takes the next block that nobody has taken.
+        // Each thread takes the next block that no other has taken.
         while let Some((piece, place)) = {
             let at = next.fetch_add(1, Ordering::Relaxed);
             pieces.get(at).zip(places.get(at))
         } {
+            // A panic of another thread leaves its own block empty, not this one.
             *place.lock().unwrap_or_else(PoisonError::into_inner) = parse(piece);
         }
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            // If there is no thread to be had, the others do its share.
+            // If the system refuses a thread, the others do its share.
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 break;
             }

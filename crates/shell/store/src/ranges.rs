@@ -7,6 +7,9 @@
 //!
 //! # Responsibilities
 //! A right hint costs one read. A wrong one costs a few reads, and never gives wrong records.
+//!
+//! # Not here
+//! Finding the manifest ([`crate::resume`]) and searching backwards ([`crate::search`]).
 
 use crate::chunks::as_u64;
 use crate::issue::{Issues, Trouble};
@@ -19,10 +22,12 @@ use dormouse_core::record::{KeptRange, Record, peek};
 use dormouse_system::{FileResult, RandomRead};
 use memchr::memmem::Finder;
 
-/// Below this the place is found by reading on, not by halving again.
+/// Bytes between the bounds of the bisection below which reading on is cheaper: one first read of
+/// [`Lines`] takes as much anyway.
 const CLOSE: u64 = 64 * 1024;
 
-/// A range that claims to be longer is not believed before its first record was seen.
+/// Upper bound on the bytes read on the strength of a hint. A damaged manifest may claim any
+/// length; a longer range is read line by line once its first record was verified.
 const MOST_AT_ONCE: u64 = 64 * 1024 * 1024;
 
 /// Reads the records of a range that lies before `end`.
@@ -65,10 +70,12 @@ fn read_as_hinted(
     issues: &mut Issues,
 ) -> FileResult<Option<Vec<Record>>> {
     let size = range.last_offset.checked_sub(range.offset);
+    // A manifest names only records before itself; anything else is a damaged hint.
     if range.last_offset >= end || size.is_none_or(|size| size > MOST_AT_ONCE) {
         return Ok(None);
     }
     let next = (line_end(file, range.last_offset, end)? + 1).min(end);
+    // Kept apart: issues of a guess that turns out wrong must not be reported.
     let mut found = Issues::default();
     let records = read_records(file, range.offset..next, &mut found)?;
     let first = records.first().map(|record| &record.id);
@@ -96,6 +103,7 @@ fn read_from(
     for line in Lines::new(file, offset..end) {
         let outcome = read_line(&line?, None, &mut found);
         let Outcome::Record(record) = outcome else {
+            // Something else stands at the offset: the hint is wrong, the caller looks elsewhere.
             if records.is_empty() {
                 return Ok(None);
             }
@@ -104,7 +112,8 @@ fn read_from(
         if records.is_empty() && record.id != range.first_id {
             return Ok(None);
         }
-        // A line without a number among numbered ones says nothing about how far we are.
+        // Numbers and offsets do not compare: a foreign line among numbered ones does not tell how
+        // far the reading is.
         let comparable = record.seq.is_offset() == range.last.is_offset();
         if comparable && record.seq > range.last {
             break;
@@ -125,19 +134,23 @@ fn read_from(
     Ok(Some(records))
 }
 
-/// Where the line of a record begins, by its number.
+/// Offset of the line of a record, by bisection over the numbers, which grow with the file.
 fn find_seq(file: &dyn RandomRead, end: u64, seq: Seq, id: &RecordId) -> FileResult<Option<u64>> {
     let (mut low, mut high) = (0, end);
     while high - low > CLOSE {
         let middle = low + (high - low) / 2;
+        // From `middle - 1`: if `middle` is the start of a line, that line must not be skipped.
         let next = (line_end(file, middle - 1, end)? + 1).min(end);
         match first_number(file, next, end)? {
+            // Behind the line: it was looked at, and `low` must be the beginning of one.
             Some((_, after, found)) if found < seq => low = after,
+            // Also without any number behind the middle: foreign lines may end the file.
             _ => high = middle,
         }
     }
     let mut at = low;
     while let Some((offset, after, found)) = first_number(file, at, end)? {
+        // Numbers only grow, so the record cannot come later.
         if found > seq {
             return Ok(None);
         }
@@ -154,8 +167,8 @@ fn find_seq(file: &dyn RandomRead, end: u64, seq: Seq, id: &RecordId) -> FileRes
     Ok(None)
 }
 
-/// The first line from `start` on that has a number: where it begins, where the next one begins,
-/// and its number.
+/// The first line from `start` on that has a number: its offset, the next line's offset, and its
+/// number.
 fn first_number(
     file: &dyn RandomRead,
     start: u64,
@@ -171,9 +184,10 @@ fn first_number(
     Ok(None)
 }
 
-/// Where the newest line before `end` with this id begins.
+/// Offset of the newest line before `end` with this id.
 pub(crate) fn find_id(file: &dyn RandomRead, end: u64, id: &RecordId) -> FileResult<Option<u64>> {
     let needle = format!("\"{id}\"");
+    // The id in quotes may also be a parent's; only the line's own id counts.
     let found = newest_line(file, 0..end, &[Finder::new(&needle)], |_, line| {
         let found = peek(line)?.id?;
         (found == *id).then_some(())

@@ -15,38 +15,38 @@ use bytes::Bytes;
 use dormouse_core::record::Record;
 use std::ops::ControlFlow;
 
-/// A log as it was read.
+/// A log that was read from beginning to end.
 #[derive(Debug, Default)]
 pub struct ReadLog {
     /// The records, in the order of the file.
     pub records: Vec<Record>,
-    /// What could not be read.
+    /// Lines that could not be read, with reasons.
     pub issues: Issues,
-    /// Lines, blank ones included.
+    /// Number of lines, blank ones included.
     pub lines: u64,
-    /// Bytes.
+    /// Length of the file in bytes when the reading began.
     pub bytes: u64,
-    /// Whether the last line ends in the middle and was lost.
+    /// True if the last line was cut off by a crash and is lost.
     pub torn_tail: bool,
     /// For each record the line it stands on, counted from one.
     pub line_of: Vec<u64>,
 }
 
-/// What a scan saw besides the records it handed out.
+/// Everything a scan saw besides the records it handed out.
 #[derive(Debug, Default)]
 pub struct Scanned {
-    /// What could not be read.
+    /// Lines that could not be read, with reasons.
     pub issues: Issues,
-    /// Lines, blank ones included.
+    /// Number of lines, blank ones included.
     pub lines: u64,
-    /// Bytes.
+    /// Length of the file in bytes when the scan began, also if the callback broke it off.
     pub bytes: u64,
-    /// Whether the last line ends in the middle and was lost.
+    /// True if the last line was cut off by a crash and is lost.
     pub torn_tail: bool,
 }
 
 impl LogFile {
-    /// Reads everything.
+    /// Reads every record into memory; for a live session [`Self::resume`] costs less.
     pub fn read_all(&self) -> Result<ReadLog, ReadError> {
         let (mut records, mut line_of) = (Vec::new(), Vec::new());
         let scanned = self.for_each_record(|record, line| {
@@ -79,6 +79,7 @@ impl LogFile {
             let number = Some(scanned.lines);
             match read_line(&self.during(line)?, number, &mut scanned.issues) {
                 Outcome::Record(record) => {
+                    // The callback found what it wanted; a gigabyte behind it stays unread.
                     if each(*record, scanned.lines).is_break() {
                         break;
                     }
@@ -91,7 +92,7 @@ impl LogFile {
     }
 }
 
-/// What a line turned out to be.
+/// Result of reading one line.
 pub(crate) enum Outcome {
     Record(Box<Record>),
     /// The torn end of the file.
@@ -100,7 +101,7 @@ pub(crate) enum Outcome {
     Nothing,
 }
 
-/// Makes a record of a line, and reports what cannot be made of it.
+/// Makes a record of a line; lines and parts that cannot be read become issues.
 pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -> Outcome {
     let (offset, bytes, ended) = match line {
         Line::Overlong { offset, bytes } => {
@@ -118,17 +119,20 @@ pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -
     }
     match Record::parse(bytes, offset) {
         Ok(parsed) => {
+            // A record with a bad part is still a record: only the part is lost.
             for issue in parsed.issues {
                 issues.add(number, offset, Trouble::Part(issue));
             }
             Outcome::Record(Box::new(parsed.record))
         }
+        // A parse error on a line without newline is a crash in mid-write, not corruption.
         Err(_) if !ended => {
             let bytes = as_u64(bytes.len());
             issues.add(number, offset, Trouble::Torn { bytes });
             Outcome::Torn
         }
         Err(error) => {
+            // Told apart only on failure: checking every line for UTF-8 would slow down good logs.
             let what = if is_utf8(bytes) {
                 Trouble::NotARecord(error)
             } else {

@@ -6,17 +6,18 @@
 //! it is, but perhaps a preserved stretch. So a resume needs three things: the newest such
 //! *carrier* on the path of the log's newest record, the records it names, and the tail behind it.
 //!
-//! The carrier is looked for backwards. Whether it lies on the path is decided by following the
-//! parents of the tail; if the path passes it by (it belongs to another branch), the search goes
-//! on before it, and what lies between joins the tail. Every line is parsed once.
+//! The carrier is looked for backwards. Following the parents of the tail shows whether it lies on
+//! the path; if the path passes it by (it belongs to another branch), the search goes on before it,
+//! and the records between join the tail. Every line is parsed once.
 //!
 //! # Responsibilities
-//! The cost grows with what is live, not with the file. Abandoned branches behind the carrier are
+//! The cost grows with the live part, not with the file. Abandoned branches behind the carrier are
 //! part of the tail, because telling them apart takes the rules of a path; the context engine
 //! applies those (`Conversation::resumed`).
 //!
 //! # Not here
-//! Where the records of a range lie ([`crate::ranges`]).
+//! Finding the records of a range ([`crate::ranges`]) and folding them into a prompt
+//! (`dormouse-context`).
 
 use crate::issue::{Issues, Trouble};
 use crate::log_file::{LogFile, ReadError};
@@ -38,11 +39,11 @@ pub struct Resumed {
     /// The earlier records that are still in use, each with the session whose log it is in if
     /// that is not this one.
     pub kept: Vec<(Option<SessionId>, Record)>,
-    /// What came after the carrier, in the order of the file.
+    /// Records behind the carrier, in the order of the file.
     pub tail: Vec<Record>,
-    /// What could not be read, or was not found.
+    /// Lines that could not be read, and references that were not found.
     pub issues: Issues,
-    /// How much of this log and of others was read.
+    /// Bytes read of this log and of others; the cost of the resume.
     pub bytes_read: u64,
 }
 
@@ -55,6 +56,7 @@ impl LogFile {
         let len = self.len()?;
         let file = self.counted();
         let mut resumed = self.during(live_part(&file, len))?;
+        // Taken out while the rest is filled in, since both are borrowed.
         if let Some(carrier) = resumed.carrier.take() {
             self.read_kept(&file, &carrier, siblings, &mut resumed)?;
             resumed.carrier = Some(carrier);
@@ -70,6 +72,7 @@ impl LogFile {
         siblings: &dyn Fn(&SessionId) -> Option<Self>,
         resumed: &mut Resumed,
     ) -> Result<(), ReadError> {
+        // Another tool's boundary has no manifest: at most a preserved stretch is still in use.
         let Some(manifest) = carrier.body.manifest() else {
             if let Body::Boundary(boundary) = &carrier.body
                 && let Some(preserved) = &boundary.preserved
@@ -80,6 +83,7 @@ impl LogFile {
         };
         for range in &manifest.ranges {
             let issues = &mut resumed.issues;
+            // A manifest may name its own session too; those ranges lie in this file.
             let other = range
                 .session
                 .as_ref()
@@ -95,6 +99,8 @@ impl LogFile {
                 resumed.bytes_read += file.bytes_read();
                 records
             } else {
+                // Up to the carrier only: a range that reaches behind it would give records of the
+                // tail twice.
                 self.during(ranges::read(file, carrier.offset, range, issues))?
             };
             let records = records.into_iter();
@@ -105,7 +111,7 @@ impl LogFile {
     }
 }
 
-/// Finds the carrier and reads what lies behind it.
+/// Finds the carrier and reads the tail behind it.
 fn live_part(file: &dyn RandomRead, len: u64) -> FileResult<Resumed> {
     let needles = ["\"compact_boundary\"", "\"checkpoint\"", "\"undo\""].map(Finder::new);
     let mut tail = Tail::default();
@@ -116,6 +122,7 @@ fn live_part(file: &dyn RandomRead, len: u64) -> FileResult<Resumed> {
             is_carrier(&parsed.record).then_some(parsed)
         })?;
         let Some(found) = found else {
+            // No carrier in the whole file: all of it is live, unless it starts as a fork.
             tail.prepend(file, 0..end)?;
             break tail.take_start_of_fork();
         };
@@ -136,7 +143,7 @@ fn live_part(file: &dyn RandomRead, len: u64) -> FileResult<Resumed> {
     Ok(tail.resumed(carrier))
 }
 
-/// The same for records that are all in memory.
+/// [`live_part`] for records that are all in memory.
 pub(crate) fn live_part_of(records: &[Record]) -> Resumed {
     let mut tail = Tail::default();
     let mut end = records.len();
@@ -159,26 +166,27 @@ pub(crate) fn live_part_of(records: &[Record]) -> Resumed {
     tail.resumed(carrier)
 }
 
-/// Whether resuming can start at this record.
+/// True if resuming can start at this record. A side conversation's boundary says nothing about the
+/// main one.
 pub(crate) fn is_carrier(record: &Record) -> bool {
     let boundary = matches!(record.body, Body::Boundary(_));
     !record.side_chain && (boundary || record.body.manifest().is_some())
 }
 
-/// Where the path of the newest record goes.
+/// Result of following the path of the newest record.
 enum Path {
     /// To the record in question.
     ReachesIt,
     /// To a record without a parent that is newer.
     EndsBehindIt,
-    /// To something older.
+    /// To a record older than the one in question.
     PassesItBy,
 }
 
 /// The records behind the carrier, gathered from the end, and the path through them.
 #[derive(Default)]
 struct Tail {
-    /// Newest part first.
+    /// Stretches of records, the newest stretch first.
     parts: Vec<Vec<Record>>,
     issues: Issues,
     /// The parents of records that the path has not come to yet.
@@ -186,7 +194,7 @@ struct Tail {
     step: Step,
 }
 
-/// How far the path has been followed back.
+/// Position on the path while it is followed back.
 #[derive(Default)]
 enum Step {
     /// No record that a conversation could end with has been seen yet.
@@ -202,7 +210,7 @@ impl Tail {
     fn prepend(&mut self, file: &dyn RandomRead, range: Range<u64>) -> FileResult<()> {
         let mut issues = Issues::default();
         let records = read_records(file, range, &mut issues)?;
-        // What was found so far lies behind it.
+        // The issues found so far lie behind this stretch; the list is in the order of the file.
         issues.append(std::mem::take(&mut self.issues));
         self.issues = issues;
         self.take(records);
@@ -214,12 +222,14 @@ impl Tail {
     }
 
     fn take(&mut self, records: Vec<Record>) {
+        // Only the newest leaf counts: an earlier one belongs to a branch or is on its path.
         if matches!(self.step, Step::NotBegun)
             && let Some(leaf) = records.iter().rev().find(|record| is_leaf(record))
         {
             self.step = Step::At(leaf.id.clone());
         }
-        // Backwards, so that of lines with the same id the first one counts.
+        // Backwards, so that of lines with the same id the first one counts, as in the context
+        // engine.
         for record in records.iter().rev() {
             self.parents
                 .insert(record.id.clone(), record.parent.clone());
@@ -241,7 +251,7 @@ impl Tail {
     fn walk(&mut self, stop: Option<&RecordId>) {
         while let Step::At(id) = &self.step
             && Some(id) != stop
-            // Taken out, so that a chain that bites its own tail comes to an end.
+            // Removed, so that a cycle of parents comes to an end.
             && let Some(parent) = self.parents.remove(id)
         {
             self.step = match parent {
@@ -269,12 +279,13 @@ impl Tail {
         };
         let oldest = self.parts.last_mut()?;
         let first = oldest.first()?;
+        // Only a fork's session record has a manifest; any other start is part of the tail.
         let starts = first.id == *root && is_carrier(first);
         starts.then(|| oldest.remove(0))
     }
 }
 
-/// Whether a conversation can end with this record. The engine chooses the leaf by the same rule.
+/// True if a conversation can end with this record. The engine chooses the leaf by the same rule.
 fn is_leaf(record: &Record) -> bool {
     let counts = record.own || matches!(record.body, Body::Message(_) | Body::Boundary(_));
     counts && !record.side_chain
@@ -290,7 +301,7 @@ fn read_preserved(
     preserved: &Preserved,
     resumed: &mut Resumed,
 ) -> FileResult<()> {
-    // Some versions write the stretch again behind the boundary.
+    // Some versions write the stretch again behind the boundary: then it is in the tail already.
     let is_there = |id: &RecordId| resumed.tail.iter().any(|record| record.id == *id);
     if is_there(&preserved.head) && is_there(&preserved.tail) {
         return Ok(());

@@ -9,6 +9,7 @@
 
 use dormouse_core::json::{Flag, OrElse, Text};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 /// Members of a line.
@@ -41,6 +42,12 @@ pub(crate) struct ScanLine<'a> {
     pub(crate) is_compact_summary: Flag,
     #[serde(default)]
     pub(crate) is_api_error_message: Flag,
+    #[serde(default)]
+    pub(crate) tool_use_result: Option<IgnoredAny>,
+    #[serde(default, rename = "sourceToolUseID")]
+    pub(crate) source_tool_use_id: Option<IgnoredAny>,
+    #[serde(borrow, default)]
+    pub(crate) origin: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) custom_title: Text<'a>,
     #[serde(borrow, default)]

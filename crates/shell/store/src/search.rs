@@ -9,8 +9,11 @@
 //! would be escaped there; still, only the caller's look at the line decides.
 //!
 //! # Responsibilities
-//! The cost is what lies behind the line found, never what lies before it. Needles across the
-//! edges of blocks are found; lines longer than [`MAX_LINE`] are passed over.
+//! The cost is the bytes behind the line found, never those before it. Needles across the edges of
+//! blocks are found; lines longer than [`MAX_LINE`] are passed over.
+//!
+//! # Not here
+//! Reading forwards ([`crate::chunks`]); the meaning of a line (the caller's `accept`).
 
 use crate::chunks::{MAX_LINE, as_u64};
 use bytes::Bytes;
@@ -18,18 +21,20 @@ use dormouse_system::{FileResult, RandomRead};
 use memchr::memmem::Finder;
 use std::ops::Range;
 
-/// How much is read first; each further block is twice as large, up to [`LARGEST_READ`].
+/// Size of the first read in bytes; each further block is twice as large, up to [`LARGEST_READ`]. A
+/// head or a fresh checkpoint usually lies in the first one.
 const FIRST_READ: u64 = 128 * 1024;
+/// Largest block in bytes: beyond this a larger read saves no time, only takes memory.
 const LARGEST_READ: u64 = 4 * 1024 * 1024;
 
 /// A line that was accepted.
 #[derive(Debug)]
 pub(crate) struct Found<T> {
-    /// Where it begins.
+    /// Byte offset of the line.
     pub(crate) offset: u64,
-    /// Where the next line begins.
+    /// Byte offset of the next line; of the range's end for its last line.
     pub(crate) next: u64,
-    /// What the caller made of it.
+    /// The value that the caller's `accept` returned.
     pub(crate) value: T,
 }
 
@@ -52,6 +57,8 @@ fn newest_line_in_steps<T>(
     mut accept: impl FnMut(u64, &Bytes) -> Option<T>,
 ) -> FileResult<Option<Found<T>>> {
     let longest = needles.iter().map(|needle| needle.needle().len()).max();
+    // Each block overlaps its successor by a needle less one byte, so that a needle across the edge
+    // is found, and no needle is found twice.
     let overlap = as_u64(longest.unwrap_or(1).saturating_sub(1));
     let mut step = first_read.max(1);
     let mut buffer = Vec::new();
@@ -67,12 +74,15 @@ fn newest_line_in_steps<T>(
             let own = needle.find_iter(block.bytes).map(|at| start + as_u64(at));
             hits.extend(own.filter(|at| *at < end));
         }
+        // From several needles: the newest line must be judged first.
         hits.sort_unstable();
         while let Some(hit) = hits.pop() {
+            // Another needle in a line that was judged already.
             if hit >= seen_from {
                 continue;
             }
             let line = line_around(file, &range, &block, hit)?;
+            // Also for a line that was refused: judging it again would give the same answer.
             seen_from = line.offset;
             if let Some(bytes) = line.bytes
                 && let Some(value) = accept(line.offset, &bytes)
@@ -90,7 +100,7 @@ fn newest_line_in_steps<T>(
     Ok(None)
 }
 
-/// A part of the file in memory.
+/// A part of the file in memory, with its offset.
 struct Block<'a> {
     start: u64,
     bytes: &'a [u8],
@@ -145,6 +155,7 @@ fn line_around(
     let next = (end + 1).min(range.end);
     let bytes = match (before, after) {
         (Some(from), Some(to)) => Some(Bytes::copy_from_slice(&block.bytes[from..to])),
+        // The block did not hold the line; reading a giant whole would take its length in memory.
         _ if end - offset > as_u64(MAX_LINE) => None,
         _ => Some(file.read_range(offset, end - offset)?),
     };

@@ -3,12 +3,12 @@
 //! # Model
 //! A log has one writer and one head, its newest record. Appending is compare-and-append: the
 //! caller names the head its decision was made for, and if the log has moved on meanwhile nothing
-//! is written. Numbers, parents and the rest of the envelope are the log's business; what a record
-//! says is the caller's ([`Draft`]).
+//! is written. Numbers, parents and the rest of the envelope are the log's business; the content of
+//! a record is the caller's ([`Draft`]).
 //!
 //! # Not here
-//! How a log is stored: see [`crate::FileLog`] and [`crate::MemoryLog`]. Other stores can sit
-//! behind the same values.
+//! Storage: see [`crate::FileLog`] and [`crate::MemoryLog`]. Other stores can sit behind the same
+//! values.
 
 use crate::log_file::ReadError;
 use crate::read::ReadLog;
@@ -20,7 +20,7 @@ use dormouse_system::FileError;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A session's log.
+/// A session's log, behind which a file, memory or another store may sit.
 pub trait SessionLog: fmt::Debug {
     /// The newest record; none if the log is new.
     fn head(&self) -> Option<&Head>;
@@ -35,67 +35,69 @@ pub trait SessionLog: fmt::Debug {
     /// The log's length in bytes, as offsets of records count it.
     fn len(&self) -> u64;
 
-    /// Whether nothing is in it.
+    /// True if the log has no bytes yet.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Reads the records behind a number.
+    /// Records behind a number, oldest first. This default reads the whole log; [`crate::FileLog`]
+    /// reads from its end.
     fn records_after(&self, seq: Seq) -> Result<Vec<Record>, ReadError> {
         let mut records = self.read()?.records;
         records.retain(|record| record.seq > seq);
         Ok(records)
     }
 
-    /// How much the log has grown since the folded state was last in it.
+    /// Bytes appended since the last record a resume can start at. Zero by default: a log in memory
+    /// resumes without a checkpoint.
     fn bytes_since_checkpoint(&self) -> u64 {
         0
     }
 
-    /// Reads everything.
+    /// Reads every record, for exports and checks.
     fn read(&self) -> Result<ReadLog, ReadError>;
 
-    /// Reads the live part.
+    /// Reads the live part only: the newest manifest, the records it names, and the tail.
     fn resume(&self) -> Result<Resumed, ReadError>;
 }
 
 /// The newest record of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Its identity.
+    /// Its identity, which the next append must name.
     pub id: RecordId,
-    /// Its number.
+    /// Its number; the next record gets the one behind it.
     pub seq: Seq,
-    /// Where it begins.
+    /// Byte offset of its line.
     pub offset: u64,
 }
 
-/// What a new record hangs on.
+/// Record that a new record hangs on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Parent {
     /// The head: the conversation goes on.
     #[default]
     Head,
-    /// An earlier record: a branch begins. It is the caller's to name one that exists.
+    /// An earlier record: a branch begins. The log does not check that it exists.
     Record(RecordId),
 }
 
-/// A record to be written.
+/// A record to be written, without the envelope that the log adds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
-    /// Its identity.
+    /// Its identity, made by the caller and unique in the log.
     pub id: RecordId,
-    /// What it hangs on.
+    /// The record it hangs on.
     pub parent: Parent,
-    /// When it is written.
+    /// Time of writing by the caller's clock.
     pub at: Option<Millis>,
     /// The rewrite that made it necessary.
     pub caused_by: Option<RecordId>,
-    /// Whether it belongs to a side conversation.
+    /// True for a side conversation; a resume neither starts nor ends at such a record.
     pub side_chain: bool,
     /// The agent that writes it, if not the main one.
     pub agent: Option<AgentId>,
-    /// What it says.
+    /// Its content, written as given.
     pub body: Body,
 }
 
@@ -144,7 +146,7 @@ impl Draft {
     }
 }
 
-/// Why a record was not appended.
+/// Reason that a record was not appended.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
     /// The log has moved on since the caller looked.
@@ -154,53 +156,53 @@ pub enum AppendError {
         name(found.as_ref())
     )]
     HeadMoved {
-        /// The head the caller knows.
+        /// The head that the caller named.
         expected: Option<RecordId>,
-        /// The head there is.
+        /// The head that the log has.
         found: Option<RecordId>,
     },
     /// A log begins with its session record and has only one.
     #[error("record {id} is out of place: a log begins with one `session` record")]
     OutOfPlace {
-        /// The record.
+        /// The record that was refused; nothing was written.
         id: RecordId,
     },
     /// The session record names a format that this version does not write.
     #[error("cannot write a log of format {found}: this version writes format {FORMAT}")]
     Format {
-        /// The format asked for.
+        /// The format named in the session record.
         found: u32,
     },
     /// The record cannot be put into a line.
     #[error("record {id} cannot be encoded")]
     Unencodable {
-        /// The record.
+        /// The record that was refused.
         id: RecordId,
-        /// Why not.
+        /// The error of the JSON encoder.
         #[source]
         source: serde_json::Error,
     },
     /// No reader would take a line that long.
     #[error("record {id} is too long: {bytes} bytes")]
     TooLong {
-        /// The record.
+        /// The record that was refused.
         id: RecordId,
-        /// The length of its line.
+        /// Length of its line in bytes.
         bytes: u64,
     },
-    /// The disk refused. What is in the file now is unknown, so the writer gives up.
+    /// The disk refused. The content of the file is unknown now, so the writer closes itself.
     #[error("failed to append record {id}; the log must be opened anew")]
     File {
-        /// The record.
+        /// The record that may or may not be in the file.
         id: RecordId,
-        /// What went wrong.
+        /// The error of the operating system.
         #[source]
         source: FileError,
     },
-    /// An earlier append failed.
+    /// An earlier append failed; the file must be examined again before the next one.
     #[error("`{}` is closed after a failed write; open it anew", path.display())]
     Poisoned {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
     },
 }
@@ -209,13 +211,15 @@ fn name(head: Option<&RecordId>) -> &str {
     head.map_or("an empty log", RecordId::as_str)
 }
 
-/// Checks what every log checks before it writes, and gives the new record its number and parent.
+/// Checks common to all logs before a write; gives the new record its number and parent.
 pub(crate) fn place(
     head: Option<&Head>,
     expected: Option<&RecordId>,
     draft: &Draft,
 ) -> Result<(Seq, Option<RecordId>), AppendError> {
     let found = head.map(|head| &head.id);
+    // Compare-and-append: a decision made for another head would be written after facts it did not
+    // see.
     if found != expected {
         return Err(AppendError::HeadMoved {
             expected: expected.cloned(),
@@ -223,6 +227,7 @@ pub(crate) fn place(
         });
     }
     let seq = match (head, &draft.body) {
+        // Readers of the named format would take our lines for something else.
         (None, Body::Session(start)) if start.format != FORMAT => {
             return Err(AppendError::Format {
                 found: start.format,

@@ -1,8 +1,8 @@
 //! A session at a glance, in one pass over its log.
 //!
 //! # Model
-//! A few members of each line are read, no blocks are built. Titles are ranked: what the user
-//! chose, what a model found, what a summary line says, what the user said first.
+//! A few members of each line are read, no blocks are built. Titles are ranked: the user's choice,
+//! a model's suggestion, a summary line, the user's first words.
 //!
 //! # Not here
 //! Tokens and cost ([`crate::scan_usage`]); which records lie on the current branch.
@@ -11,6 +11,8 @@ use crate::issue::{Issues, Trouble};
 use crate::lines::Line;
 use crate::log_file::{LogFile, ReadError, is_object};
 use crate::scan_line::ScanLine;
+use dormouse_core::fragment::record::{RecordFields, origin_of, speaker};
+use dormouse_core::fragment::{Speaker, sent};
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::json::{Number, Text};
 use dormouse_core::record::LineError;
@@ -18,19 +20,19 @@ use dormouse_core::units::{Millis, Tokens};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 
-/// How many characters of a title are kept.
+/// Characters of a title that are kept: one line of a terminal with room for date and size.
 const TITLE_CHARS: usize = 80;
 
-/// What a session is about, and how large it is.
+/// Subject and size of a session, for lists.
 #[derive(Debug, Default)]
 pub struct SessionSummary {
     /// Its id as the lines give it; the first one where they differ.
     pub session: Option<SessionId>,
-    /// What to call it.
+    /// The best title found; `None` if the user said nothing yet.
     pub title: Option<String>,
-    /// When the first line was written.
+    /// Earliest time on any line.
     pub first: Option<Millis>,
-    /// When the last line was written.
+    /// Latest time on any line; a clock set back does not make it earlier.
     pub last: Option<Millis>,
     /// Messages that a person wrote.
     pub human_messages: u64,
@@ -38,36 +40,36 @@ pub struct SessionSummary {
     pub assistant_messages: u64,
     /// Lines of side conversations, which are in no other figure.
     pub side_chain_lines: u64,
-    /// Compactions, oldest first.
+    /// Compactions of the main conversation, oldest first.
     pub boundaries: Vec<BoundarySummary>,
-    /// The working folder, as last told.
+    /// Newest working folder named by a line.
     pub cwd: Option<String>,
-    /// The git branch, as last told.
+    /// Newest git branch named by a line.
     pub git_branch: Option<String>,
-    /// The version that wrote it, as last told.
+    /// Version of the tool that wrote the newest line.
     pub version: Option<String>,
-    /// The length of the file.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// Lines, blank ones included.
+    /// Number of lines, blank ones included.
     pub lines: u64,
-    /// Lines that could not be read.
+    /// Lines that could not be read, with reasons.
     pub skipped: Issues,
-    /// Models and how many responses each gave.
+    /// Number of responses by model.
     pub models: BTreeMap<String, u64>,
 }
 
-/// One compaction.
+/// One compaction, as its boundary line describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundarySummary {
-    /// The record.
+    /// Id of the boundary record; other tools may omit it.
     pub id: Option<RecordId>,
-    /// When it was made.
+    /// Time of the compaction, if the line names it.
     pub at: Option<Millis>,
-    /// What set it off, as the line says it.
+    /// Cause as the line spells it, such as `auto` or `manual`.
     pub trigger: Option<String>,
-    /// Tokens before.
+    /// Tokens of the context before it.
     pub pre_tokens: Option<Tokens>,
-    /// Tokens after.
+    /// Tokens of the context after it; older lines lack it.
     pub post_tokens: Option<Tokens>,
 }
 
@@ -90,7 +92,7 @@ struct Part<'a> {
     text: Text<'a>,
 }
 
-/// Titles by rank; of the same rank the newest counts, but of what was said the first.
+/// Titles by rank; of one rank the newest counts, of the user's words the first.
 #[derive(Default)]
 struct Titles {
     custom: Option<String>,
@@ -99,7 +101,7 @@ struct Titles {
     said: Option<String>,
 }
 
-/// Reads a log once and says what is in it.
+/// Reads a log once and returns its title, times and counts.
 pub fn summarise(log: &LogFile) -> Result<SessionSummary, ReadError> {
     let mut summary = SessionSummary {
         bytes: log.len()?,
@@ -126,6 +128,8 @@ pub fn summarise(log: &LogFile) -> Result<SessionSummary, ReadError> {
                     summary.skipped.add(number, offset, what);
                 }
                 Err(error) => {
+                    // Valid JSON that does not fit the struct has a member twice: the reader of
+                    // records refuses it for the same reason.
                     let error = if is_object(&bytes) {
                         LineError::Ambiguous(error)
                     } else {
@@ -152,6 +156,7 @@ fn take(
 ) {
     take_envelope(line, summary);
     take_titles(line, titles);
+    // Counted apart: the words of a sub-agent's task are not the user's.
     if line.is_sidechain.0 {
         summary.side_chain_lines += 1;
         return;
@@ -159,8 +164,22 @@ fn take(
     match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
         (Some("system"), Some("compact_boundary")) => summary.boundaries.push(boundary(line)),
         (Some("user"), _) => {
-            let by_machine = line.is_meta.0 || line.is_compact_summary.0;
-            if let Some(text) = human_text(line).filter(|_| !by_machine) {
+            // Clients write reminders and summaries in the user's name; a title of one would
+            // mislead.
+            let origin = line.origin.and_then(|raw| origin_of(raw.get()));
+            let fields = RecordFields {
+                role: "user",
+                kind: "user",
+                is_meta: line.is_meta.0,
+                is_summary: line.is_compact_summary.0,
+                is_api_error: line.is_api_error_message.0,
+                is_from_tool: line.tool_use_result.is_some() || line.source_tool_use_id.is_some(),
+                origin: origin.as_deref(),
+                ..RecordFields::default()
+            };
+            let by_user = speaker(&fields) == Speaker::User;
+            let text = human_text(line).filter(|_| by_user).map(|text| sent(&text));
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
                 summary.human_messages += 1;
                 if titles.said.is_none() {
                     titles.said = title(&text);
@@ -172,6 +191,7 @@ fn take(
             let id = message
                 .and_then(|message| message.id.0.as_deref())
                 .or(line.uuid.0.as_deref());
+            // One response is several lines with the same id, one per block.
             if id.is_none_or(|id| responses.insert(id.to_owned())) {
                 summary.assistant_messages += 1;
                 if let Some(model) = message.and_then(|message| message.model.0.as_deref()) {
@@ -188,9 +208,11 @@ fn take_envelope(line: &ScanLine<'_>, summary: &mut SessionSummary) {
         summary.session = line.session_id.0.as_deref().map(SessionId::from);
     }
     if let Some(at) = line.timestamp.0.as_deref().and_then(Millis::parse) {
+        // The minimum, not the first line's: lines of parallel agents are not in order of time.
         summary.first = Some(summary.first.map_or(at, |first| first.min(at)));
         summary.last = Some(summary.last.map_or(at, |last| last.max(at)));
     }
+    // Newest value wins: a session can change branch and folder.
     for (told, known) in [
         (&line.cwd, &mut summary.cwd),
         (&line.git_branch, &mut summary.git_branch),
@@ -236,13 +258,13 @@ fn title(text: &str) -> Option<String> {
     (!title.is_empty()).then_some(title)
 }
 
-/// What a person wrote in this message; nothing if it only brings results of tools.
+/// Words a person wrote in this message; `None` if it only brings results of tools.
 fn human_text(line: &ScanLine<'_>) -> Option<String> {
     let content = line.message()?.content?.get();
     if content.starts_with('"') {
         return serde_json::from_str(content).ok();
     }
-    // By far the most lines of this kind, and the longest: not worth a look.
+    // By far the most lines of this kind, and the longest: skipped without parsing.
     let tool = ["[{\"tool_use_id\"", "[{\"type\":\"tool_result\""];
     if tool.iter().any(|start| content.starts_with(start)) {
         return None;

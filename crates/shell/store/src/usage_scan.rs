@@ -1,17 +1,17 @@
-//! What a transcript says was used, at the speed of the disk.
+//! Token usage that a transcript reports, read at the speed of the disk.
 //!
 //! # Model
 //! Only lines that contain `"usage"` are looked at, and of those only the few members that matter
 //! are read; everything else is skipped byte by byte. Figures go into a
 //! [`UsageBook`], where each response has one entry.
 //!
-//! # What counts
+//! # Counted figures
 //! An `assistant` line with a `message.usage`, and Dormouse's own `usage` records. Figures that
 //! lie deeper (the report of a sub-agent inside a tool result, progress lines) are told again by
 //! lines of their own, so they do not count here.
 //!
 //! # Not here
-//! Sums and prices: see the book.
+//! Sums and prices: [`UsageBook`]. Titles and counts of messages: [`crate::summarise`].
 
 use crate::chunks::{Chunks, Piece, as_u64};
 use crate::log_file::{LogFile, ReadError};
@@ -22,10 +22,10 @@ use dormouse_core::usage_book::{ResponseKey, UsageBook};
 use memchr::memmem::Finder;
 use std::sync::Arc;
 
-/// What a scan saw.
+/// Counts of a scan; the figures are in the book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageScan {
-    /// How much was read.
+    /// Bytes of the file that were read.
     pub bytes: u64,
     /// Lines that told of usage.
     pub told: u64,
@@ -33,7 +33,7 @@ pub struct UsageScan {
     pub skipped: u64,
 }
 
-/// Notes everything the log says was used.
+/// Notes every usage figure of the log in the book.
 pub fn scan_usage(log: &LogFile, book: &mut UsageBook) -> Result<UsageScan, ReadError> {
     let len = log.len()?;
     let source = book.next_source();
@@ -47,6 +47,7 @@ pub fn scan_usage(log: &LogFile, book: &mut UsageBook) -> Result<UsageScan, Read
         let (offset, block) = match piece {
             Piece::Lines { offset, bytes } => (offset, bytes),
             Piece::Overlong { .. } => {
+                // Passed over unread: the count tells the user that figures may be missing.
                 scan.skipped += 1;
                 continue;
             }
@@ -54,6 +55,7 @@ pub fn scan_usage(log: &LogFile, book: &mut UsageBook) -> Result<UsageScan, Read
         let mut from = 0;
         while let Some(hit) = finder.find(&block[from..]) {
             let hit = from + hit;
+            // A line can hold the word several times; it is noted once, from its beginning.
             let start = memchr::memrchr(b'\n', &block[from..hit]).map_or(from, |at| from + at + 1);
             let end = memchr::memchr(b'\n', &block[hit..]).map_or(block.len(), |at| hit + at);
             let place = ResponseKey::Line {
@@ -63,8 +65,10 @@ pub fn scan_usage(log: &LogFile, book: &mut UsageBook) -> Result<UsageScan, Read
             match note(&block[start..end], place, book) {
                 Noted::Told => scan.told += 1,
                 Noted::Nothing => {}
+                // Counted, not fatal: one torn line must not hide the cost of a whole session.
                 Noted::Unreadable => scan.skipped += 1,
             }
+            // Behind the line: further hits in it would note it again.
             from = end;
         }
     }
@@ -105,6 +109,7 @@ fn assistant(line: &ScanLine<'_>, record: ResponseKey, book: &mut UsageBook) -> 
         return Noted::Nothing;
     };
     let figures = message
+        // Lines of other tools may hold a number or text under this name.
         .usage
         .filter(|raw| raw.get().starts_with('{'))
         .and_then(|raw| TokenUsage::from_wire(raw.get()));
@@ -119,7 +124,7 @@ fn assistant(line: &ScanLine<'_>, record: ResponseKey, book: &mut UsageBook) -> 
     let key = match (message.id.0.as_deref(), line.request_id.0.as_deref()) {
         (Some(id), _) => ResponseKey::Message(id.into()),
         (None, Some(request)) => ResponseKey::Request(Arc::from(request)),
-        // Our own log tells of it again, in a usage record that could not be matched.
+        // Our own log reports it again, in a usage record; counted here it would count twice.
         (None, None) if own => return Noted::Nothing,
         (None, None) => record,
     };

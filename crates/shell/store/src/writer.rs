@@ -6,13 +6,13 @@
 //! returns. A crash therefore loses at most the record being written.
 //!
 //! # Responsibilities
-//! Refusing a second writer, a log of a newer format and a transcript of another tool; repairing
-//! an end without newline; numbering; noticing that the head has moved; giving up after an error
-//! of the disk, because nobody knows then what is in the file.
+//! Refusing a second writer, a log of a newer format and a transcript of another tool; repairing an
+//! end without newline; numbering; noticing that the head has moved; closing itself after a disk
+//! error, because the file's content is unknown then.
 //!
 //! # Not here
-//! Deciding when a checkpoint is due ([`LogWriter::bytes_since_checkpoint`] only measures), and
-//! what to offer the user when the log is busy.
+//! Deciding when a checkpoint is due ([`LogWriter::bytes_since_checkpoint`] only measures), and the
+//! choice offered to the user when the log is busy. Reading: [`crate::LogFile`].
 
 use crate::chunks::{MAX_LINE, as_u64};
 use crate::examine::{self, Beginning, Repair};
@@ -24,27 +24,27 @@ use dormouse_core::record::{Batch, CHECKPOINT_EVERY, FORMAT, LineContext, Record
 use dormouse_system::{Access, AppendFile, FileError, LockGuard, System};
 use std::path::{Path, PathBuf};
 
-/// Why a log cannot be written to.
+/// Reason that a log cannot be opened for writing.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Somebody else is writing to it. It can still be read, or forked.
+    /// Another process holds the lock. The log can still be read, or forked.
     #[error("`{}` is open in another process", path.display())]
     Busy {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
     },
     /// A newer version wrote it. It can still be read.
     #[error("`{}` has format {found}; this version writes format {FORMAT} and opens it read-only", path.display())]
     NewerFormat {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
-        /// Its format.
+        /// The format its session record names.
         found: u32,
     },
     /// Another tool wrote it. It can be read, or converted.
     #[error("`{}` is not a log of Dormouse; convert it first", path.display())]
     Foreign {
-        /// The file.
+        /// Path of the transcript.
         path: PathBuf,
     },
     /// It cannot be read.
@@ -53,9 +53,9 @@ pub enum OpenError {
     /// It cannot be created, locked or repaired.
     #[error("failed to open the log `{}` for writing", path.display())]
     File {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
-        /// What went wrong.
+        /// The error of the operating system.
         #[source]
         source: FileError,
     },
@@ -73,7 +73,7 @@ pub struct LogWriter {
     checkpoint_end: u64,
     repair: Option<Repair>,
     poisoned: bool,
-    // Last, so that the file is closed before the lock is released.
+    // Last, so that the file is closed before the lock is released: fields drop in order.
     _lock: LockGuard,
 }
 
@@ -95,7 +95,9 @@ impl LogWriter {
                 .create_dir_all(folder, Access::Private)
                 .map_err(refused)?;
         }
+        // Before anything is read: the end and the head must not change while they are examined.
         let lock = files.lock_exclusive(path).map_err(refused)?;
+        // A busy log is no failure of the disk: the caller can read it or fork it.
         let lock = lock.ok_or_else(|| OpenError::Busy {
             path: path.to_owned(),
         })?;
@@ -114,10 +116,12 @@ impl LogWriter {
             Beginning::Own(_) | Beginning::New => {}
         }
         let repair = examine::ending(log.file(), len).map_err(refused)?;
+        // Without the newline the next record would be glued to the torn line and be lost with it.
         if repair.is_some() {
             file.append(b"\n").map_err(refused)?;
             file.sync_data().map_err(refused)?;
         }
+        // Measured after the repair: offsets of new records count from here.
         let len = file.len().map_err(refused)?;
         let head = examine::head(log.file(), len).map_err(refused)?;
         let checkpoint_end =
@@ -136,12 +140,12 @@ impl LogWriter {
         })
     }
 
-    /// What had to be repaired when the log was opened.
+    /// The repair made when the log was opened; `None` for a log that ended cleanly.
     pub const fn repair(&self) -> Option<Repair> {
         self.repair
     }
 
-    /// The newest record.
+    /// The newest numbered record; `None` for a new log. Appends must name it.
     pub const fn head(&self) -> Option<&Head> {
         self.head.as_ref()
     }
@@ -156,8 +160,8 @@ impl LogWriter {
         &self.log
     }
 
-    /// How much was written since the last record that a resume can start at. At
-    /// [`CHECKPOINT_EVERY`] the next checkpoint is due.
+    /// Bytes written since the last record that a resume can start at. At [`CHECKPOINT_EVERY`] the
+    /// next checkpoint is due.
     pub const fn bytes_since_checkpoint(&self) -> u64 {
         self.len.saturating_sub(self.checkpoint_end)
     }
@@ -179,6 +183,8 @@ impl LogWriter {
             id: record.id.clone(),
             source,
         })?;
+        // Checked before the write: a reader would skip the line, and a resume would lack the
+        // record.
         if line.len() > MAX_LINE {
             return Err(AppendError::TooLong {
                 id: record.id,
@@ -190,6 +196,7 @@ impl LogWriter {
                 id: record.id.clone(),
                 source,
             })?;
+        // From here a resume starts, so the next checkpoint is due that much later.
         if is_carrier(&record) {
             self.checkpoint_end = self.len;
         }
@@ -209,6 +216,7 @@ impl LogWriter {
             });
         }
         let found = self.head.as_ref().map(|head| &head.id);
+        // The offset too: the batch's records carry offsets that must match the file.
         if found != batch.expected.as_ref() || self.len != batch.offset {
             return Err(AppendError::HeadMoved {
                 expected: batch.expected.clone(),
@@ -242,8 +250,10 @@ impl LogWriter {
         self.write(b"", true)
     }
 
-    /// One write, and a sync if wanted. After an error the writer is of no more use.
+    /// One write, and a sync if wanted. An error leaves the writer poisoned: part of the bytes may
+    /// be in the file.
     fn write(&mut self, bytes: &[u8], durable: bool) -> Result<(), FileError> {
+        // Set first and cleared last, so that every early return by `?` leaves it set.
         self.poisoned = true;
         if !bytes.is_empty() {
             self.file.append(bytes)?;
@@ -263,7 +273,7 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Where the next line will begin.
+    /// Offset at which the next line will begin.
     pub(crate) const fn end(&self) -> u64 {
         self.len
     }

@@ -1,10 +1,13 @@
-//! What can go wrong with a file, and at which step.
+//! Errors of files, with the step at which they happened.
+//!
+//! # Not here
+//! Errors of formats: the stores have their own.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Shorthand for what the file ports return.
+/// Result of the file ports.
 pub type FileResult<T> = Result<T, FileError>;
 
 /// One step of work on a file, about as fine as a system call.
@@ -20,15 +23,15 @@ pub enum Operation {
     ReadAt,
     /// Asking for kind, length and time of a path or of an opened file.
     Metadata,
-    /// Listing a directory.
+    /// Listing the entries of a directory.
     List,
-    /// Creating one directory.
+    /// Creating one directory; its parents are steps of their own.
     CreateDir,
     /// Creating a file, also the temporary one of an atomic replacement.
     CreateFile,
     /// Opening a file for appending, creating it if need be.
     OpenAppend,
-    /// One write call.
+    /// One write call, perhaps of a part.
     Write,
     /// Forcing a file's content to disk.
     SyncData,
@@ -36,7 +39,7 @@ pub enum Operation {
     Rename,
     /// Forcing a directory's entries to disk.
     SyncDir,
-    /// Removing a file.
+    /// Removing a file or an empty directory.
     Remove,
     /// Taking the lock that belongs to a file.
     Lock,
@@ -67,11 +70,11 @@ impl fmt::Display for Operation {
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {operation} `{}`", path.display())]
 pub struct FileError {
-    /// What was tried.
+    /// The step that failed.
     pub operation: Operation,
-    /// What it was tried on: the path the caller gave, not a temporary file's.
+    /// The path the caller gave, not a temporary file's.
     pub path: PathBuf,
-    /// What the operating system said.
+    /// The error of the operating system.
     #[source]
     pub source: io::Error,
 }
@@ -91,8 +94,8 @@ impl FileError {
         self.source.kind()
     }
 
-    /// Nothing is there. A file where a parent directory was expected counts: whoever asks for
-    /// `notes/today.md` does not care that `notes` is a file.
+    /// True if nothing is there. A file where a parent directory was expected counts: a caller that
+    /// asks for `notes/today.md` does not care that `notes` is a file.
     pub fn not_found(&self) -> bool {
         matches!(
             self.kind(),
@@ -109,6 +112,7 @@ impl FileError {
     pub fn permission_denied(&self) -> bool {
         matches!(
             self.kind(),
+            // For a user both mean the same: nothing can be written here.
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
         )
     }
@@ -127,6 +131,7 @@ impl FileError {
     pub fn storage_full(&self) -> bool {
         matches!(
             self.kind(),
+            // Deleting files helps in both cases.
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
         )
     }
@@ -142,13 +147,14 @@ impl<T> OptionalFile<T> for FileResult<T> {
     fn optional(self) -> FileResult<Option<T>> {
         match self {
             Ok(value) => Ok(Some(value)),
+            // Only absence: a missing permission must not look like a missing file.
             Err(error) if error.not_found() => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// `result.during(operation, path)`: adds the where and what to an [`io::Result`].
+/// `result.during(operation, path)`: adds step and path to an [`io::Result`].
 pub(crate) trait During<T> {
     fn during(self, operation: Operation, path: &Path) -> FileResult<T>;
 }

@@ -3,17 +3,18 @@
 //! # Model
 //! Three shapes of access are all the stores need: whole small files (read with a limit, replaced
 //! atomically), logs (appended to, synced, read at random places) and directories of them.
-//! There is no writing in the middle of a file and no truncation, so what was once synced can only
-//! vanish together with its file.
+//! There is no writing in the middle of a file and no truncation, so bytes once synced can only
+//! vanish together with their file.
 //!
-//! # What a crash leaves
+//! # After a crash
 //! | call | after it returned |
 //! |---|---|
-//! | [`Files::create_new`], [`Files::append`], [`Files::create_dir_all`] | the entry is there; the file may be empty |
-//! | [`AppendFile::append`] | any prefix of what was appended since the last sync may be there |
+//! | [`Files::create_new`], [`Files::append`] | the entry is there; the file may be empty |
+//! | [`Files::create_dir_all`] | the entry is there |
+//! | [`AppendFile::append`] | any prefix of the bytes since the last sync may be there |
 //! | [`AppendFile::sync_data`] | everything appended so far is there |
 //! | [`Files::replace`], [`Files::replace_dated`] | the new content is there, whole |
-//! | [`Files::remove_file`], [`Files::remove_dir`] | what was removed may come back |
+//! | [`Files::remove_file`], [`Files::remove_dir`] | the removed entry may come back |
 //!
 //! A crash during [`Files::replace`] leaves the old or the new content, never a mixture, and maybe
 //! a stray temporary file that [`is_temporary`] recognises.
@@ -33,13 +34,15 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many files [`Files::walk`] finds before it gives up.
+/// Files that [`Files::walk`] finds before it fails. More than any project with sources; a walk
+/// that ended up in a disk's root must not fill the memory.
 pub const MOST_WALKED: usize = 200_000;
 
-/// How many directories below its start [`Files::walk`] goes before it gives up.
+/// Directories below its start that [`Files::walk`] enters before it fails: a bound on recursion
+/// and open handles, far deeper than people nest.
 pub const DEEPEST_WALK: usize = 64;
 
-/// Files and directories.
+/// Files and directories, real or in memory.
 pub trait Files: fmt::Debug + Send + Sync {
     /// Reads a whole file, unless it is longer than `limit` bytes
     /// ([`FileError::too_large`](crate::FileError::too_large)).
@@ -54,10 +57,10 @@ pub trait Files: fmt::Debug + Send + Sync {
     /// Creates a file that must not exist yet, and opens it for appending.
     fn create_new(&self, path: &Path, access: Access) -> FileResult<Box<dyn AppendFile>>;
 
-    /// Puts `content` in place of whatever the file holds, atomically and durably.
+    /// Replaces whatever the file holds with `content`, atomically and durably.
     ///
     /// An existing file keeps its permissions; a new one gets `access`. A symbolic link is itself
-    /// replaced, never followed, so that nobody can divert the write.
+    /// replaced, never followed, so that a planted link cannot divert the write.
     fn replace(&self, path: &Path, content: &[u8], access: Access) -> FileResult<()>;
 
     /// Like [`Self::replace`], and the file has this time of change from the moment it is there.
@@ -69,49 +72,50 @@ pub trait Files: fmt::Debug + Send + Sync {
         modified: Millis,
     ) -> FileResult<()>;
 
-    /// What lies in a directory, ordered by name. Links are reported as such.
+    /// Entries of a directory, ordered by name. Links are reported as such.
     fn list(&self, path: &Path) -> FileResult<Vec<DirEntry>>;
 
     /// All regular files in a directory and below it, ordered by path. Links are neither followed
-    /// nor reported, and what vanishes meanwhile is left out.
+    /// nor reported, and entries that vanish meanwhile are left out.
     ///
     /// `skip` is asked about every entry, by its path relative to the directory, before anything
-    /// else is done with it; what it says yes to is not entered. More than [`MOST_WALKED`] files or
-    /// directories deeper than [`DEEPEST_WALK`] are an error.
+    /// else is done with it; an entry it returns true for is not entered. More than [`MOST_WALKED`]
+    /// files or directories deeper than [`DEEPEST_WALK`] are an error.
     fn walk(&self, path: &Path, skip: &dyn Fn(&Path) -> bool) -> FileResult<Vec<Walked>>;
 
     /// Facts about a path; links are followed.
     fn metadata(&self, path: &Path) -> FileResult<Metadata>;
 
-    /// The absolute path without links, `.` and `..` that leads to the same thing, which must exist.
+    /// The absolute path without links, `.` and `..` that leads to the same thing, which must
+    /// exist.
     fn real_path(&self, path: &Path) -> FileResult<PathBuf>;
 
     /// Creates a directory and its missing parents; directories that exist stay as they are.
     fn create_dir_all(&self, path: &Path, access: Access) -> FileResult<()>;
 
-    /// Removes a file.
+    /// Removes a file; of a link the link itself.
     fn remove_file(&self, path: &Path) -> FileResult<()>;
 
     /// Removes a directory that holds nothing.
     fn remove_dir(&self, path: &Path) -> FileResult<()>;
 
     /// Takes the lock that belongs to the file at `path`, without waiting. `None` means that
-    /// somebody else holds it, in this process or another.
+    /// another holder has it, in this process or another.
     ///
     /// The lock is on a file of its own ([`lock_path`]), because the data file may be replaced,
     /// and a lock on the replaced file would guard nothing. The lock file stays when the guard is
     /// dropped: removing it would let two holders lock two different files of the same name.
     fn lock_exclusive(&self, path: &Path) -> FileResult<Option<LockGuard>>;
 
-    /// Like [`Self::lock_exclusive`], but waits up to `most` for the holder to let go.
-    /// In memory nobody sleeps: other threads get some turns, whatever `most` says.
+    /// Like [`Self::lock_exclusive`], but waits up to `most` for the holder to release it. In
+    /// memory nothing sleeps: other threads get some turns, for any `most`.
     fn lock_waiting(&self, path: &Path, most: Duration) -> FileResult<Option<LockGuard>>;
 
     /// The files below a directory that exists, and nothing else.
     ///
     /// Paths given to the result are relative to `root` (the empty path is `root` itself), and it
     /// keeps hold of the directory, not of its name. Each path is resolved anew when it is used, in
-    /// a way that cannot be tricked by somebody who swaps a directory for a link in between:
+    /// a way that an attacker who swaps a directory for a link in between cannot divert:
     /// - absolute paths and `..` are refused;
     /// - a symbolic link on the way or at the end is refused, as is the way into another file
     ///   system. Removing a link is allowed: that touches nothing but the link;
@@ -125,35 +129,35 @@ pub trait Files: fmt::Debug + Send + Sync {
 /// A file found by [`Files::walk`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walked {
-    /// Where, relative to the directory that was walked.
+    /// Path relative to the directory that was walked.
     pub path: PathBuf,
-    /// Which state of it.
+    /// State of the file at the time of the walk.
     pub stamp: Stamp,
 }
 
-/// What tells one state of a file from another without reading it. As long as the stamp is the
-/// same, so is the content, unless somebody writes twice within the resolution of the file
-/// system's clock and to the same length.
+/// Identity of one state of a file, without reading it. As long as the stamp is the same, so is the
+/// content, unless two writes fall within the resolution of the file system's clock and leave the
+/// same length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// The number of the file on its file system; zero where the platform has none.
     pub inode: u64,
-    /// Length in bytes.
+    /// Length of the content in bytes.
     pub len: u64,
-    /// When the content last changed, as far as the file says: nanoseconds since the epoch.
+    /// Time of the last change of the content, which programs can set: nanoseconds since the epoch.
     pub modified_ns: i128,
-    /// When the file last changed in any way, which nobody can set: nanoseconds since the epoch.
+    /// Time of the last change of any kind, which programs cannot set: nanoseconds since the epoch.
     pub changed_ns: i128,
 }
 
 /// An opened file that can be read at any offset, from any number of threads.
 ///
-/// It sees what is appended after opening, and stays readable after the file is removed.
+/// It sees bytes appended after opening, and stays readable after the file is removed.
 pub trait RandomRead: fmt::Debug + Send + Sync {
-    /// The length now.
+    /// Current length in bytes; grows while the file is appended to.
     fn len(&self) -> FileResult<u64>;
 
-    /// Whether the file holds nothing now.
+    /// True if the file has no bytes at this moment.
     fn is_empty(&self) -> FileResult<bool> {
         Ok(self.len()? == 0)
     }
@@ -185,21 +189,21 @@ pub trait AppendFile: fmt::Debug + Send {
     /// Give the file up and open it anew.
     fn sync_data(&mut self) -> FileResult<()>;
 
-    /// The length now.
+    /// Current length in bytes, after an error that of the torn end.
     fn len(&self) -> FileResult<u64>;
 
-    /// Whether the file holds nothing now.
+    /// True if the file has no bytes at this moment.
     fn is_empty(&self) -> FileResult<bool> {
         Ok(self.len()? == 0)
     }
 }
 
-/// Who may read what is created. Only meaningful on Unix.
+/// Permissions of a file or directory that is created. Only meaningful on Unix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// The owner alone: files `0600`, directories `0700`. For everything under our own home.
     Private,
-    /// What the user's umask allows. For files in the user's projects.
+    /// Permissions that the user's umask allows. For files in the user's projects.
     Shared,
 }
 
@@ -219,12 +223,12 @@ impl Access {
     }
 }
 
-/// What a path leads to.
+/// Kind of thing that a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// A regular file.
+    /// A regular file, the only kind that can be read and written.
     File,
-    /// A directory.
+    /// A directory, or a link to one where links are followed.
     Directory,
     /// A symbolic link. Only in listings.
     Symlink,
@@ -235,15 +239,15 @@ pub enum FileKind {
 /// Facts about a file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// What it is.
+    /// Kind of thing it is.
     pub kind: FileKind,
     /// Length in bytes; without meaning for anything but a regular file.
     pub len: u64,
-    /// When its content last changed; the epoch where the file system does not say.
+    /// Time of the last change of its content; the epoch where the file system does not say.
     pub modified: Millis,
     /// Permission bits, where the platform has them.
     pub mode: Option<u32>,
-    /// Which state of it; of a directory without meaning.
+    /// State of a file; of a directory without meaning.
     pub stamp: Stamp,
 }
 
@@ -279,34 +283,41 @@ impl LockGuard {
     }
 }
 
-/// Where the lock of a file lies: beside it, with `.lock` put to its name.
+/// Path of a file's lock: beside it, with `.lock` put to its name.
 pub fn lock_path(path: &Path) -> PathBuf {
+    // Appended to the whole name: `a.md` and `a.json` must not share a lock.
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     name.into()
 }
 
+/// Beginning of the names of temporary files: hidden, and recognisable as Dormouse's after a crash.
 pub(crate) const TEMPORARY_PREFIX: &str = ".dormouse-";
+/// End of the names of temporary files, so that no `*.md` or `*.jsonl` search finds them.
 pub(crate) const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Whether a file name is one that [`Files::replace`] gives to its temporary files. A crash can
+/// True if a file name is one that [`Files::replace`] gives to its temporary files. A crash can
 /// leave such a file behind; it never holds anything that is not elsewhere.
 pub fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(TEMPORARY_PREFIX.as_bytes()) && name.ends_with(TEMPORARY_SUFFIX.as_bytes())
 }
 
-/// The names that lead from a directory to what lies below it, or why the path is no such way.
+/// Names that lead from a directory to a file below it; an error for a path that leaves it.
 pub(crate) fn names_beneath(path: &Path) -> io::Result<Vec<&OsStr>> {
     let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     let mut names = Vec::new();
     for component in path.components() {
         match component {
+            // C strings end at a zero byte: the kernel would see a shorter path than the one that
+            // was checked.
             Component::Normal(name) if name.as_encoded_bytes().contains(&0) => {
                 return refused("the path holds a zero byte");
             }
             Component::Normal(name) => names.push(name),
+            // Harmless, and common in paths that models write.
             Component::CurDir => {}
+            // Refused even where it would stay inside: a link on the way would change its meaning.
             Component::ParentDir => return refused("the path leads out by `..`"),
             Component::RootDir | Component::Prefix(_) => {
                 return refused("the path is absolute; only relative ones are allowed here");
@@ -316,14 +327,14 @@ pub(crate) fn names_beneath(path: &Path) -> io::Result<Vec<&OsStr>> {
     Ok(names)
 }
 
-/// What is said about a walk that would not end.
+/// Error of a walk that would not end.
 pub(crate) fn walk_too_deep() -> io::Error {
     io::Error::other(format!(
         "directories are nested deeper than {DEEPEST_WALK}; leave some out"
     ))
 }
 
-/// What is said about a walk that found too much.
+/// Error of a walk that found too much.
 pub(crate) fn walk_too_long() -> io::Error {
     io::Error::other(format!("more than {MOST_WALKED} files; leave some out"))
 }
@@ -332,6 +343,7 @@ pub(crate) fn walk_too_long() -> io::Error {
 pub(crate) fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
+        // The parent of a bare name is the empty path, which cannot be opened.
         Some(_) => Path::new("."),
         None => path,
     }
@@ -346,8 +358,10 @@ pub(crate) fn write_fully(
 ) -> io::Result<()> {
     while !bytes.is_empty() {
         match write(bytes) {
+            // Without this a file system that writes nothing would keep the loop going for ever.
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            // A signal came first; nothing was written.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

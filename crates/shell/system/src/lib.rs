@@ -1,23 +1,4 @@
-//! The one door between synchronous code and the outside world.
-//!
-//! # Model
-//! Six ports, each a small object-safe trait: [`Files`], [`Clock`], [`Environment`], [`Ids`],
-//! [`Processes`] and [`Sandbox`]. [`System`] bundles one of each. Every port comes twice: the real thing, and an in-memory twin
-//! that a test can steer. The twin of the files also knows what a disk does badly: it loses what
-//! was not synced, fills up, tears writes and refuses access, all on command ([`Fault`]).
-//!
-//! # Responsibilities
-//! - Say exactly what is on disk after which call, so that a store can promise something.
-//! - Put the path and the operation into every error ([`FileError`]).
-//! - Keep files private to their owner unless asked otherwise ([`Access`]).
-//!
-//! # Not here
-//! - No formats: what the bytes mean is the store's business.
-//! - No waiting, unless the name says so ([`Files::lock_waiting`], [`Sandbox::run`]): nothing else blocks for a lock,
-//!   sleeps or retries, except a write that came out short.
-//! - No asynchronous code, no network.
-//! - No judgement whether a path may be touched; that is decided before it gets here. What is
-//!   enforced here is that a path stays where it was said to stay ([`Files::beneath`]).
+#![doc = include_str!("../README.md")]
 
 mod error;
 mod files;

@@ -10,16 +10,16 @@
 
 use std::fmt;
 
-/// What is known about processes.
+/// Facts about the processes of the machine.
 pub trait Processes: fmt::Debug + Send + Sync {
-    /// This process.
+    /// The process this code runs in.
     fn own(&self) -> ProcessId;
 
-    /// When the process with this number started; `None` if there is none.
+    /// Start of the process with this number; `None` if no such process runs.
     fn start_of(&self, pid: u32) -> Option<ProcessStart>;
 
-    /// Whether this very process still runs. Where the system does not say when a process started,
-    /// any process of the number counts: better to wait for a stranger than to barge in.
+    /// True if this very process still runs. Where the system does not tell when a process started,
+    /// any process of the number counts: waiting for a stranger is safe, breaking its lock is not.
     fn is_running(&self, id: &ProcessId) -> bool {
         self.start_of(id.pid)
             .is_some_and(|start| start.may_be(&id.start))
@@ -29,18 +29,19 @@ pub trait Processes: fmt::Debug + Send + Sync {
 /// One process, never to be mixed up with a later one of the same number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProcessId {
-    /// Its number.
+    /// Its number, which the system uses again after its end.
     pub pid: u32,
-    /// When it started.
+    /// The moment it started, which tells two processes of one number apart.
     pub start: ProcessStart,
 }
 
-/// When a process started, as an opaque text: equal texts mean the same moment of the same run of
+/// Start of a process, as an opaque text: equal texts mean the same moment of the same run of the
+/// machine.
 /// the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProcessStart(String);
 
-/// What stands for a moment the system does not tell.
+/// Text for a moment the system does not tell; written to lock files, so it must never change.
 const UNKNOWN: &str = "unknown";
 
 impl ProcessStart {
@@ -54,13 +55,14 @@ impl ProcessStart {
         Self(UNKNOWN.to_owned())
     }
 
-    /// The text to write down.
+    /// Text for a lock file; [`Self::new`] reads it back.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether both can be the same moment: they are equal, or one of them is not known.
+    /// True if both can be the same moment: they are equal, or one of them is not known.
     pub fn may_be(&self, other: &Self) -> bool {
+        // In doubt the same: breaking the lock of a living process loses data, waiting only time.
         self == other || self.0 == UNKNOWN || other.0 == UNKNOWN
     }
 }

@@ -1,20 +1,20 @@
-//! The port to programs that may look but not touch.
+//! The port to programs that may read but not change anything.
 //!
 //! # Model
 //! A [`Task`] is one program (or one line of shell), a directory, a time limit and a limit for its
-//! output. It runs with nothing but what it needs: a small environment, no input, its own process
-//! group, and, where the kernel can do it, without the right to change any file or to use the
-//! network. [`Finished`] says how it ended, what it printed, and how well it was confined.
+//! output. It runs with the least it needs: a small environment, no input, its own process group,
+//! and, where the kernel can do it, without the right to change any file or to use the network.
+//! [`Finished`] holds its end, its output, and the strength of the confinement.
 //!
-//! # What confinement covers
+//! # Scope of the confinement
 //! On Linux it is Landlock. [`Confinement::Full`] means: no file or directory can be created,
 //! written, truncated, renamed or removed (`/dev/null` excepted), no TCP connection made or
 //! accepted, no signal sent out, no abstract socket of others reached. Landlock has no word for
-//! UDP, for sockets that have a path, nor for changes of permissions, owners and times, so whoever
-//! runs a task judges it beforehand too.
+//! UDP, for sockets that have a path, nor for changes of permissions, owners and times, so the
+//! caller judges a task beforehand too.
 //!
 //! # Not here
-//! Judging whether a command line is harmless.
+//! Judging whether a command line is harmless: `dormouse-guard`.
 
 use bytes::Bytes;
 use std::ffi::OsString;
@@ -36,17 +36,17 @@ pub trait Sandbox: fmt::Debug + Send + Sync {
     fn run_below(&self, task: &Task, readable: &[PathBuf]) -> Result<Finished, SandboxError>;
 }
 
-/// What to run, and within which limits.
+/// Program to run, and its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The program.
+    /// The program, with or without a shell.
     pub program: Program,
-    /// Where it runs.
+    /// Working directory of the program.
     pub directory: PathBuf,
-    /// After this the program and what it started are killed.
+    /// Time after which the program and its children are killed.
     pub time_limit: Duration,
-    /// How many bytes of output are kept, both streams together. What comes after is read and
-    /// dropped, so that the program does not stand still.
+    /// Bytes of output that are kept, both streams together. Further output is read and dropped, so
+    /// that the program does not block on a full pipe.
     pub output_limit: usize,
 }
 
@@ -59,7 +59,7 @@ pub enum Program {
     Direct {
         /// Its name or path.
         program: OsString,
-        /// Its arguments.
+        /// Its arguments, passed on without a shell.
         arguments: Vec<OsString>,
     },
 }
@@ -67,55 +67,55 @@ pub enum Program {
 /// A task that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// How it ended.
+    /// Its end: exit code, signal or time limit.
     pub end: End,
-    /// What it printed.
+    /// Its standard output, up to the limit.
     pub stdout: Bytes,
-    /// What it complained about.
+    /// Its standard error, up to the limit.
     pub stderr: Bytes,
-    /// How many bytes of output were dropped.
+    /// Bytes of output beyond the limit.
     pub dropped: u64,
-    /// How it was confined.
+    /// The confinement that was in force.
     pub confinement: Confinement,
 }
 
-/// How a task ended.
+/// End of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// By itself, with this code.
     Exit(i32),
-    /// By a signal.
+    /// By a signal, of this number.
     Signal(i32),
     /// By its time limit.
     TimedOut,
 }
 
-/// How well a task was confined.
+/// Strength of a confinement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Confinement {
     /// As described in this module.
     Full,
-    /// The kernel knows only some of it.
+    /// The kernel knows only some of it; the text says which.
     Partial(String),
-    /// Not at all, and why.
+    /// No confinement, with the reason.
     None(String),
 }
 
-/// Why a task did not run.
+/// Reason that a task did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The program could not be started.
     #[error("failed to start `{program}` in `{}`", directory.display())]
     Start {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// Where it should have run.
+        /// Directory in which it should have run.
         directory: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// There is no thread to watch over it.
-    #[error("failed to watch over a program")]
+    /// The system refuses a thread to watch over it; a program that had started was killed.
+    #[error("failed to start a thread that watches the program")]
     Watch(#[source] io::Error),
 }

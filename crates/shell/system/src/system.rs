@@ -1,4 +1,4 @@
-//! The bundle that is handed around.
+//! The bundle of all ports that is handed around.
 
 use crate::files::Files;
 use crate::memory::MemorySystem;
@@ -8,18 +8,18 @@ use crate::sandbox::Sandbox;
 use crate::world::{Clock, Environment, Ids};
 use std::sync::Arc;
 
-/// One of each port. Cheap to clone; clones share what is behind them.
+/// One of each port. Cheap to clone; clones share their state.
 #[derive(Clone, Debug)]
 pub struct System {
-    /// Files and directories.
+    /// Files and directories, with locks.
     pub files: Arc<dyn Files>,
-    /// Time.
+    /// Wall clock and monotonic clock.
     pub clock: Arc<dyn Clock>,
     /// Environment variables and well-known directories.
     pub env: Arc<dyn Environment>,
-    /// Fresh ids.
+    /// Source of fresh, ordered ids.
     pub ids: Arc<dyn Ids>,
-    /// Which processes run.
+    /// Facts about running processes, for locks.
     pub processes: Arc<dyn Processes>,
     /// Programs that may only read.
     pub sandbox: Arc<dyn Sandbox>,

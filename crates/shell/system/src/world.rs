@@ -1,4 +1,7 @@
-//! The ports to everything around us that is not a file: time, environment, fresh ids.
+//! The ports to everything outside that is not a file: time, environment, fresh ids.
+//!
+//! # Not here
+//! Files ([`crate::Files`]), processes ([`crate::Processes`]), programs ([`crate::Sandbox`]).
 
 use dormouse_core::units::Millis;
 use std::ffi::OsString;
@@ -7,12 +10,12 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Time.
+/// Wall clock and monotonic clock of the machine.
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// The wall clock. It may jump, also backwards; use it for what is shown or stored.
+    /// The wall clock. It may jump, also backwards; use it for times that are shown or stored.
     fn now(&self) -> Millis;
 
-    /// A clock that never goes backwards; use it to measure.
+    /// A clock that never goes backwards; use it to measure timeouts and durations.
     fn ticks(&self) -> Ticks;
 }
 
@@ -33,7 +36,7 @@ impl Ticks {
     }
 }
 
-/// The process's environment.
+/// Variables and well-known directories of the process.
 pub trait Environment: fmt::Debug + Send + Sync {
     /// The value of a variable, as the operating system keeps it.
     fn var(&self, name: &str) -> Option<OsString>;
@@ -58,7 +61,7 @@ pub enum EnvironmentError {
     CurrentDir(#[source] io::Error),
 }
 
-/// Fresh ids.
+/// Source of fresh ids for records and sessions.
 pub trait Ids: fmt::Debug + Send + Sync {
     /// A version 7 UUID in its usual text form. Ids from one source sort in the order they were
     /// made.

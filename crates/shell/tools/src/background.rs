@@ -1,7 +1,8 @@
-//! Work that blocks, as a future that does not.
+//! Blocking work as a future.
 //!
 //! The tools wait for disks and programs. Each call therefore runs on a thread of its own, and its
 //! future only hands over the result, so that no thread of the caller's runtime stands still.
+//! Dropping the future does not stop the thread: a search ends at its own time limit.
 
 use dormouse_context::offload::ToolOutput;
 use dormouse_core::id::CallId;
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-/// Runs `work` on a thread of its own. If there is none, or it dies, the result says so.
+/// Runs `work` on a thread of its own. If the thread does not start or dies, the result says so.
 pub(crate) fn on_thread(
     call: CallId,
     work: impl FnOnce() -> ToolOutput + Send + 'static,
@@ -28,14 +29,14 @@ pub(crate) fn on_thread(
     Running { meeting }
 }
 
-/// Where the thread and the future meet.
+/// Slot in which the thread and the future meet.
 #[derive(Debug, Default)]
 struct Meeting {
     output: Option<ToolOutput>,
     waker: Option<Waker>,
 }
 
-/// The thread's end.
+/// Thread's end of the slot; dropping it delivers, so that a panic is a result, too.
 struct Delivery {
     meeting: Arc<Mutex<Meeting>>,
     call: CallId,
@@ -55,13 +56,14 @@ impl Drop for Delivery {
             ..ToolOutput::text(self.call.clone(), "The tool stopped without a result.")
         });
         if let Some(waker) = meeting.waker.take() {
+            // Released before waking: the caller may poll at once and needs the lock.
             drop(meeting);
             waker.wake();
         }
     }
 }
 
-/// The caller's end.
+/// Caller's end of the slot.
 #[derive(Debug)]
 pub(crate) struct Running {
     meeting: Arc<Mutex<Meeting>>,
@@ -75,6 +77,7 @@ impl Future for Running {
         if let Some(output) = meeting.output.take() {
             return Poll::Ready(output);
         }
+        // Stored under the lock that delivery takes, so no wake-up is lost in between.
         meeting.waker = Some(context.waker().clone());
         Poll::Pending
     }

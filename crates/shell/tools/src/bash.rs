@@ -1,8 +1,11 @@
 //! Bash: command lines that only read.
 //!
-//! The line is judged first, by its text; what passes runs in the sandbox as well, where it can read
-//! the readable directories and git's data, whatever links there are. Where the kernel has none the
-//! judgement stands alone, and the result says so.
+//! The line is judged first, by its text; then it runs in the sandbox as well, which limits reading
+//! to the readable directories and git's data, whatever links there are. If the kernel has no
+//! sandbox the judgement stands alone, and the result says so.
+//!
+//! # Not here
+//! The judgement (`dormouse_guard::shell`); the sandbox (`dormouse-system`).
 
 use crate::host::Workshop;
 use crate::input;
@@ -14,12 +17,13 @@ use dormouse_system::{Confinement, End, FileKind, Files, Finished, Program, Task
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The largest file that says where git's data lie, in bytes.
+/// Most bytes of a file that names the place of git's data: one line.
 const LARGEST_POINTER: u64 = 4_096;
 
 pub(crate) fn bash(workshop: &Workshop, input: &input::Bash) -> Reply {
     let policy = Policy {
         reach: Reach::Below(workshop.places.readable().to_vec()),
+        // A command could send files away, or fetch orders for the model.
         network: false,
     };
     if let Verdict::Refuse(reason) = classify_with(&input.command, &policy) {
@@ -29,10 +33,12 @@ pub(crate) fn bash(workshop: &Workshop, input: &input::Bash) -> Reply {
     let task = Task {
         program: Program::Line(input.command.clone()),
         directory: workshop.places.working().to_owned(),
+        // A model may ask for less, never for more.
         time_limit: asked.min(LONGEST_COMMAND_TIME),
         output_limit: COMMAND_OUTPUT,
     };
     let mut readable = workshop.places.readable().to_vec();
+    // Without its data every command of git would fail.
     readable.extend(repository(&*workshop.files, workshop.places.working()));
     let finished = workshop
         .sandbox
@@ -41,27 +47,29 @@ pub(crate) fn bash(workshop: &Workshop, input: &input::Bash) -> Reply {
     let text = describe(&finished, task.time_limit);
     match finished.end {
         End::Exit(0) => Ok(text),
+        // As an error, so that the model looks at it; the output is there all the same.
         End::Exit(_) | End::Signal(_) | End::TimedOut => Err(Failure::Failed(text)),
     }
 }
 
-/// Where the data of the repository lie that the working directory belongs to. They may lie above
-/// it, and those of a second working tree somewhere else altogether.
+/// Data of the repository that the working directory belongs to. They may lie above it, and those
+/// of a second working tree somewhere else altogether.
 fn repository(files: &dyn Files, working: &Path) -> Vec<PathBuf> {
     for directory in working.ancestors() {
         let place = directory.join(".git");
         match files.metadata(&place).map(|facts| facts.kind) {
             Ok(FileKind::Directory) => return vec![place],
             Ok(FileKind::File) => return second_tree(files, &place, directory),
+            // A link is not followed: it could open any directory to reading.
             Ok(_) | Err(_) => {}
         }
     }
     Vec::new()
 }
 
-/// A second working tree, or a submodule, has a file that names its data, and those name what they
-/// share with others. A file in a project is not to be believed, so the data must know the tree too,
-/// or lie in a repository around it.
+/// Data of a second working tree, or a submodule: a file names them, and they name the data they
+/// share with others. A file in a project is not to be believed, so the data must know the tree
+/// too, or lie in a repository around it.
 fn second_tree(files: &dyn Files, file: &Path, directory: &Path) -> Vec<PathBuf> {
     let line = |path: &Path| {
         let content = files.read(path, LARGEST_POINTER).ok()?;

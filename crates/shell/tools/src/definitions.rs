@@ -1,16 +1,16 @@
-//! The tools as the model is told about them.
+//! Definitions of the tools, as the model gets them.
 
 use serde_json::{Map, Value, json};
 
-/// The names of the tools, in the order of their definitions.
+/// Names of the tools, in the order of their definitions.
 pub const TOOL_NAMES: [&str; 6] = ["Read", "Grep", "Glob", "Bash", "Edit", "Write"];
 
 /// Tools that change nothing: several of their calls may run at once.
 pub(crate) const READING_TOOLS: [&str; 4] = ["Read", "Grep", "Glob", "Bash"];
 
-/// One definition for each tool: name, description and the schema of its input.
+/// Definitions, one for each tool: name, description and the schema of its input.
 ///
-/// They are the same for every task, so that a prompt that holds them can be reused.
+/// They are the same for every task, so that a cached prompt that holds them can be reused.
 pub fn definitions() -> Vec<Value> {
     let text = |about: &str| json!({ "type": "string", "description": about });
     let count = |about: &str| json!({ "type": "integer", "minimum": 0, "description": about });
@@ -94,6 +94,7 @@ fn define(name: &str, description: &str, required: &[&str], properties: Value) -
     schema.insert("type".to_owned(), json!("object"));
     schema.insert("properties".to_owned(), properties);
     schema.insert("required".to_owned(), json!(required));
+    // Otherwise models invent arguments, which would be ignored without a word.
     schema.insert("additionalProperties".to_owned(), json!(false));
     json!({
         "name": name,

@@ -1,7 +1,8 @@
 //! Edit and Write: changes of memory files.
 //!
-//! Here is only decided which file is meant and what it shall hold. The caller's port checks it
-//! further, and writes.
+//! # Not here
+//! Checking and writing: this decides only on the file and its new content; the caller's
+//! [`MemoryWrites`](crate::MemoryWrites) does the rest.
 
 use crate::host::Workshop;
 use crate::input;
@@ -26,11 +27,13 @@ pub(crate) fn edit(workshop: &Workshop, input: &input::Edit) -> Reply {
     let text = str::from_utf8(&content)
         .map_err(|_| Failure::failed(format!("`{path}` is not a text file.")))?;
     let (old, new) = (&*input.old_string, &*input.new_string);
+    // It would match between any two characters.
     if old.is_empty() {
         return Err(Failure::failed(
             "old_string is empty: name the text to replace.",
         ));
     }
+    // Said plainly: a model that reads "done" would believe that the file has changed.
     if old == new {
         return Err(Failure::failed("old_string and new_string are the same."));
     }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn glob(workshop: &Workshop, input: &input::Glob) -> Reply {
     let (place, pattern) = split(&input.pattern);
     let place = match (place, &input.path) {
+        // An absolute pattern names its own place; `path` could only contradict it.
         (Some(place), _) => place,
         (None, Some(path)) => path.clone(),
         (None, None) => workshop.places.working().display().to_string(),
@@ -35,6 +36,7 @@ pub(crate) fn glob(workshop: &Workshop, input: &input::Glob) -> Reply {
             ControlFlow::Continue(())
         }
     })?;
+    // Newest first, because of many matches the latest work is wanted.
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let mut page = Page::default();
     for (_, path) in found.iter().take(FILES_SHOWN) {
@@ -50,7 +52,7 @@ pub(crate) fn glob(workshop: &Workshop, input: &input::Glob) -> Reply {
     Ok(page.finish(notes.into_iter().flatten()))
 }
 
-/// An absolute pattern begins with the directory to search.
+/// Directory and rest of an absolute pattern; relative ones have no directory.
 fn split(pattern: &str) -> (Option<String>, String) {
     if !pattern.starts_with('/') {
         return (None, pattern.to_owned());
@@ -65,6 +67,8 @@ fn split(pattern: &str) -> (Option<String>, String) {
             pattern.trim_start_matches('/').to_owned(),
         ),
         Some(end) => {
+            // At the last slash before the first wildcard: everything before it is a plain
+            // directory.
             let (place, rest) = pattern.split_at(end);
             (
                 Some(place.to_owned()),
@@ -74,7 +78,7 @@ fn split(pattern: &str) -> (Option<String>, String) {
     }
 }
 
-/// Which files a glob means. One without a slash is about names, wherever they lie.
+/// Files that a glob means. One without a slash is about names, wherever they lie.
 #[derive(Debug)]
 pub(crate) struct Wanted {
     matcher: GlobMatcher,
@@ -88,6 +92,7 @@ impl Wanted {
             return Err(Failure::failed(message));
         }
         let glob = GlobBuilder::new(pattern)
+            // `*` must not cross a slash, as in every shell.
             .literal_separator(true)
             .build()
             .map_err(|error| Failure::failed(format!("This is no glob: {error}")))?;
@@ -97,7 +102,7 @@ impl Wanted {
         })
     }
 
-    /// Whether a path is meant, seen from where the search began.
+    /// True if a path is meant, seen from where the search began.
     pub(crate) fn includes(&self, path: &Path, start: &Path) -> bool {
         match path.file_name() {
             Some(name) if self.by_name => self.matcher.is_match(Path::new(name)),

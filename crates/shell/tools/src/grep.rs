@@ -1,4 +1,11 @@
 //! Grep: files by their content.
+//!
+//! # Model
+//! Files come from the walk, one by one, and are searched as streams with bounded memory. Limits on
+//! time, lines and bytes end the search early, and the result says which one did.
+//!
+//! # Not here
+//! The walk and its ignore rules (`walk`); matching names (`glob`).
 
 use crate::glob::Wanted;
 use crate::host::Workshop;
@@ -33,6 +40,7 @@ pub(crate) fn grep(workshop: &Workshop, input: &input::Grep) -> Reply {
         searcher: searcher(input),
         mode: input.output_mode,
         numbers: input.numbers.unwrap_or(true),
+        // Zero is a model's way to say "no limit", which a result cannot have.
         room: match input.head_limit {
             None | Some(0) => MATCHES_SHOWN,
             Some(limit) => bounded(limit, usize::MAX),
@@ -44,12 +52,14 @@ pub(crate) fn grep(workshop: &Workshop, input: &input::Grep) -> Reply {
     let start = workshop.clock.ticks();
     let mut late = false;
     let walked = walk(&spot, &mut |path, facts| {
+        // Asked at every file: one that is slow must not hide the time limit behind it.
         late = workshop.clock.ticks().since(start) > LONGEST_SEARCH;
         if late {
             return ControlFlow::Break(());
         }
         match &wanted {
             Some(wanted) if !wanted.includes(path, &spot.path) => ControlFlow::Continue(()),
+            // Counted and reported, so that the model does not take silence for "no match".
             _ if facts.len > LARGEST_SEARCHED => {
                 search.left_out += 1;
                 ControlFlow::Continue(())
@@ -71,8 +81,10 @@ fn compile(input: &input::Grep) -> Result<RegexMatcher, Failure> {
         .case_insensitive(input.ignore_case)
         .multi_line(true)
         .dot_matches_new_line(input.multiline)
+        // A pattern of a few letters can compile to gigabytes (`\w{1000}{1000}`).
         .size_limit(LARGEST_REGEX)
         .dfa_size_limit(LARGEST_REGEX);
+    // A match must not cross a line end, and the searcher is faster if the matcher knows that.
     if !input.multiline {
         builder.line_terminator(Some(b'\n'));
     }
@@ -92,12 +104,14 @@ fn searcher(input: &input::Grep) -> Searcher {
         .before_context(context(input.before))
         .after_context(context(input.after))
         .heap_limit(Some(SEARCH_MEMORY))
+        // A NUL byte: the rest of the file is no text.
         .binary_detection(BinaryDetection::quit(0))
+        // One match is enough to name a file.
         .max_matches((input.output_mode == Mode::FilesWithMatches).then_some(1))
         .build()
 }
 
-/// A search on its way.
+/// Search on its way.
 struct Search<'a> {
     spot: &'a Spot,
     matcher: RegexMatcher,
@@ -143,6 +157,7 @@ impl Search<'_> {
         } = found;
         self.full |= cut;
         match self.mode {
+            // No match: nothing to show, in any mode.
             _ if matches == 0 => {}
             Mode::Content => lines.iter().for_each(|line| self.show(line)),
             Mode::FilesWithMatches => self.show(&name),
@@ -180,7 +195,7 @@ impl Search<'_> {
     }
 }
 
-/// What one file holds.
+/// Matches of one file, as lines to show.
 struct Found<'a> {
     name: &'a str,
     keep: bool,
@@ -192,14 +207,14 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Notes lines, `mark` being what stands between name, number and text. `false` if there is no
-    /// room.
+    /// Records lines, with `mark` between name, number and text. Returns false if there is no room.
     fn note(&mut self, first: Option<u64>, bytes: &[u8], mark: char) -> bool {
         for (line, number) in lines_of(bytes).zip(first.unwrap_or(0)..) {
             if self.lines.len() == self.room {
                 self.cut = true;
                 return false;
             }
+            // Cut before it is copied: a minified file may have a line of megabytes.
             let kept = line.get(..LONGEST_LINE).unwrap_or(line);
             let text = Line {
                 bytes: kept.to_vec(),
@@ -217,7 +232,7 @@ impl Found<'_> {
     }
 }
 
-/// The lines of a match, of which there are several if it spans them.
+/// Lines of a match, of which there are several if it spans them.
 fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     whole.split(|byte| *byte == b'\n')
@@ -232,6 +247,7 @@ impl Sink for Found<'_> {
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        // Lines that are shown regardless of a match are never asked for.
         let beside = !matches!(context.kind(), SinkContextKind::Other);
         Ok(!(self.keep && beside) || self.note(context.line_number(), context.bytes(), '-'))
     }

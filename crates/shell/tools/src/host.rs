@@ -1,4 +1,11 @@
-//! The tools together.
+//! Host of the tools of a side task.
+//!
+//! # Model
+//! A call is parsed, run on a thread of its own, and answered with a text: a result, a failure, or
+//! a denial, which is also listed.
+//!
+//! # Not here
+//! The tools themselves (`read`, `grep`, `glob`, `bash`, `edit`); places (`places`).
 
 use crate::background::on_thread;
 use crate::definitions::{READING_TOOLS, TOOL_NAMES};
@@ -16,39 +23,39 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What Edit and Write act on. The caller checks, records where it comes from, and applies.
+/// Port that Edit and Write act on. The caller checks, records the origin, and applies.
 pub trait MemoryWrites: fmt::Debug + Send + Sync {
-    /// What a file holds now, as this task sees it; `None` if there is none.
+    /// Present content of a file, as this task sees it; `None` if there is none.
     ///
     /// # Errors
     /// A text for the model, if the file is there but cannot be read.
     fn read(&self, path: &SafePath) -> Result<Option<Bytes>, String>;
 
-    /// Gives a file this content. The text that comes back is for the model.
+    /// Gives a file this content. The returned text is for the model.
     ///
     /// # Errors
     /// A text for the model that says why not, and what to do.
     fn write(&self, path: &SafePath, content: Bytes) -> Result<String, String>;
 }
 
-/// The directories of a side task.
+/// Directories of a side task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
-    /// Where command lines run and relative paths begin; readable. Absolute.
+    /// Working directory: command lines run and relative paths begin here; readable. Absolute.
     pub working: PathBuf,
-    /// The memory: readable, and the only one that Edit and Write reach. Absolute.
+    /// Memory directory: readable, and the only one that Edit and Write reach. Absolute.
     pub memory: PathBuf,
-    /// What else can be read, such as the transcripts. Absolute.
+    /// Other readable directories, such as those of the transcripts. Absolute.
     pub readable: Vec<PathBuf>,
 }
 
-/// The tools of side tasks. Clones share the list of denials.
+/// Tools of side tasks. Clones share the list of denials.
 #[derive(Clone, Debug)]
 pub struct ForkTools {
     workshop: Arc<Workshop>,
 }
 
-/// What the tools work with.
+/// State that the tools work with.
 #[derive(Debug)]
 pub(crate) struct Workshop {
     pub(crate) places: Places,
@@ -86,17 +93,17 @@ impl ForkTools {
         }
     }
 
-    /// What was not allowed so far, the first [`MOST_DENIALS`].
+    /// Denied calls so far, the first [`MOST_DENIALS`].
     pub fn denials(&self) -> Vec<Denial> {
         self.workshop.denials().kept.clone()
     }
 
-    /// How often something was not allowed.
+    /// Number of denied calls, also those that are not kept.
     pub fn denial_count(&self) -> u64 {
         self.workshop.denials().count
     }
 
-    /// Runs a call here and now: for callers that may block.
+    /// Runs a call on this thread, for callers that may block.
     pub fn run_blocking(&self, call: &ToolCall) -> ToolOutput {
         self.workshop.run(call)
     }
@@ -123,6 +130,8 @@ impl Workshop {
         let (is_error, text) = match self.reply(call) {
             Ok(text) => (false, text),
             Err(Failure::Failed(text)) => (true, text),
+            // Listed as well: a denial may be an attempt of injected text, which the user should
+            // see.
             Err(Failure::Denied { target, reason }) => {
                 let text = format!("Not allowed: {reason}.");
                 self.note_denial(Denial {
@@ -147,6 +156,7 @@ impl Workshop {
             "Bash" => bash::bash(self, &parse(call)?),
             "Edit" => edit::edit(self, &parse(call)?),
             "Write" => edit::write(self, parse(call)?),
+            // A fork has seen the tools of its conversation and calls them by habit.
             other => Err(Failure::denied(
                 other,
                 format!("side tasks have only the tools {}", TOOL_NAMES.join(", ")),
@@ -157,6 +167,7 @@ impl Workshop {
     fn note_denial(&self, denial: Denial) {
         let mut denials = self.denials();
         denials.count += 1;
+        // A model in a loop must not fill the memory with its denials.
         if denials.kept.len() < MOST_DENIALS {
             denials.kept.push(denial);
         }

@@ -1,4 +1,5 @@
-//! The inputs of the tools, as the model gives them.
+//! Inputs of the tools, as the model gives them. Unknown fields are ignored: models invent some,
+//! and a call that is otherwise clear should not fail for it.
 
 use crate::reply::Failure;
 use dormouse_drive::ToolCall;
@@ -70,7 +71,7 @@ pub(crate) struct Write {
     pub(crate) content: String,
 }
 
-/// The input of a call, in the shape its tool wants.
+/// Input of a call, in the shape its tool wants.
 pub(crate) fn parse<T: DeserializeOwned>(call: &ToolCall) -> Result<T, Failure> {
     #[derive(Deserialize)]
     struct Envelope<T> {
@@ -81,7 +82,7 @@ pub(crate) fn parse<T: DeserializeOwned>(call: &ToolCall) -> Result<T, Failure> 
     Ok(envelope.input)
 }
 
-/// A count from the model, not above `most`.
+/// Count from the model, not above `most`.
 pub(crate) fn bounded(count: u64, most: usize) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX).min(most)
 }

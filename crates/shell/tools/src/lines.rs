@@ -4,7 +4,7 @@ use dormouse_system::RandomRead;
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 
-/// Reads an opened file from its beginning.
+/// Reader of an opened file from its beginning.
 #[derive(Debug)]
 pub(crate) struct Sequential {
     file: Arc<dyn RandomRead>,
@@ -23,6 +23,7 @@ impl Read for Sequential {
             .file
             .read_at(self.position, buffer)
             .map_err(io::Error::other)?;
+        // Saturating: a file that never ends must not wrap to its beginning.
         self.position = self
             .position
             .saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
@@ -30,17 +31,17 @@ impl Read for Sequential {
     }
 }
 
-/// One line.
+/// One line, perhaps cut.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Its first bytes, without the end of line.
+    /// First bytes of it, without the end of line.
     pub(crate) bytes: Vec<u8>,
-    /// How many more it had.
+    /// Number of further bytes.
     pub(crate) dropped: usize,
 }
 
 impl Line {
-    /// The line as text, with a remark if it was cut.
+    /// Text of the line, with a remark if it was cut.
     pub(crate) fn text(&self) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
         let text = text.strip_suffix('\r').unwrap_or(&text);
@@ -51,7 +52,7 @@ impl Line {
     }
 }
 
-/// The lines of a source, each with at most `most` bytes.
+/// Lines of a source, each with at most `most` bytes.
 pub(crate) struct Lines<R> {
     source: BufReader<R>,
     most: usize,
@@ -60,17 +61,18 @@ pub(crate) struct Lines<R> {
 impl<R: Read> Lines<R> {
     pub(crate) fn new(source: R, most: usize) -> Self {
         Self {
+            // Large reads, because each goes through the handle to the system.
             source: BufReader::with_capacity(64 * 1024, source),
             most,
         }
     }
 
-    /// Whether the beginning looks like text.
+    /// True if the beginning looks like text: no NUL byte in the first buffer.
     pub(crate) fn begins_as_text(&mut self) -> io::Result<bool> {
         Ok(!self.source.fill_buf()?.contains(&0))
     }
 
-    /// The next line; `None` at the end.
+    /// Next line; `None` at the end.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line>> {
         let mut line = Line::default();
         let mut anything = false;
@@ -82,6 +84,8 @@ impl<R: Read> Lines<R> {
             anything = true;
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or(chunk);
+            // Bytes beyond the limit are counted and dropped, so that an endless line costs no
+            // memory.
             let room = self.most.saturating_sub(line.bytes.len()).min(part.len());
             line.bytes
                 .extend_from_slice(part.get(..room).unwrap_or_default());

@@ -1,13 +1,17 @@
-//! Where a path argument leads.
+//! Resolution of path arguments.
 //!
 //! # Model
 //! A path is placed by its text: relative ones start at the working directory, `.` and `..` are
 //! taken literally. The result must lie below one of the readable directories; the innermost one
-//! gives the handle through which it is used. What the text cannot show (links, mounts, swapped
-//! directories) the handle refuses.
+//! gives the handle through which it is used. Detours that the text cannot show (links, mounts,
+//! swapped directories) are refused by the handle.
 //!
 //! A refused link is asked for its target once, and the target is placed like any other path: a
 //! link that stays among the readable directories can be read.
+//!
+//! # Not here
+//! The handle that refuses to leave its directory (`dormouse-system`); names that are safe on every
+//! disk (`dormouse-guard`).
 
 use crate::limits::LONGEST_PATH;
 use crate::reply::Failure;
@@ -16,7 +20,7 @@ use dormouse_system::{FileResult, Files};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// The directories of a side task.
+/// Directories of a side task.
 #[derive(Debug)]
 pub(crate) struct Places {
     files: Arc<dyn Files>,
@@ -26,19 +30,19 @@ pub(crate) struct Places {
     readable: Vec<PathBuf>,
 }
 
-/// A place below a readable directory.
+/// Place below a readable directory.
 #[derive(Debug)]
 pub(crate) struct Spot {
-    /// The files below that directory.
+    /// Files below that directory.
     pub(crate) files: Arc<dyn Files>,
-    /// The directory.
+    /// Directory that the handle is bound to.
     pub(crate) root: PathBuf,
-    /// The place, relative to it.
+    /// Path of the place, relative to it.
     pub(crate) path: PathBuf,
 }
 
 impl Spot {
-    /// How the model knows something that lies below the same directory.
+    /// Name by which the model knows a file below the same directory.
     pub(crate) fn name(&self, path: &Path) -> String {
         self.root.join(path).display().to_string()
     }
@@ -51,6 +55,7 @@ impl Places {
         memory: &Path,
         others: &[PathBuf],
     ) -> Self {
+        // A directory behind a link has two names, and programs print either.
         let names = |directory: &Path| {
             let real = files.real_path(directory).ok();
             let real = real.filter(|real| real != directory);
@@ -76,13 +81,14 @@ impl Places {
         &self.readable
     }
 
-    /// The place a path argument means, for reading.
+    /// Place that a path argument means, for reading.
     pub(crate) fn locate(&self, text: &str) -> Result<Spot, Failure> {
         check_text(text)?;
         self.place(&normal(&self.working.join(text)), text)
     }
 
-    /// Does something with the place a path argument means, or with the one a link there leads to.
+    /// Does something with the place that a path argument means, or with the one a link there leads
+    /// to.
     pub(crate) fn with<T>(
         &self,
         text: &str,
@@ -91,6 +97,7 @@ impl Places {
         let spot = self.locate(text)?;
         let refused = match work(&spot) {
             Ok(value) => return Ok((spot, value)),
+            // Only a refusal may be a link; other errors would repeat at the target.
             Err(error) if !error.permission_denied() => return Err(error.into()),
             Err(error) => error,
         };
@@ -98,6 +105,7 @@ impl Places {
             return Err(refused.into());
         };
         let target = self.place(&real, text)?;
+        // Not a link: the refusal stands.
         if target.root == spot.root && target.path == spot.path {
             return Err(refused.into());
         }
@@ -107,6 +115,7 @@ impl Places {
 
     fn place(&self, absolute: &Path, text: &str) -> Result<Spot, Failure> {
         let below = |root: &&PathBuf| absolute.starts_with(root);
+        // The innermost: memory may lie inside the working directory.
         let innermost = self
             .readable
             .iter()
@@ -123,8 +132,8 @@ impl Places {
         })
     }
 
-    /// The file below the memory directory that a path argument means, for writing. Nothing is
-    /// put right here: what is not plainly a name below the directory is denied.
+    /// File below the memory directory that a path argument means, for writing. Nothing is put
+    /// right here: a path that is not plainly below the directory is denied.
     pub(crate) fn memory_path(&self, text: &str) -> Result<SafePath, Failure> {
         check_text(text)?;
         let absolute = self.working.join(text);
@@ -170,13 +179,14 @@ fn check_text(text: &str) -> Result<(), Failure> {
         let reason = format!("the path is longer than {LONGEST_PATH} bytes");
         return Err(Failure::denied(text, reason));
     }
+    // No file has such a name; refused here, the model gets a reason instead of a system error.
     if text.contains('\0') {
         return Err(Failure::denied(text, "the path holds a zero byte"));
     }
     Ok(())
 }
 
-/// A path without `.` and `..`, by its text alone.
+/// Path without `.` and `..`, by its text alone.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {

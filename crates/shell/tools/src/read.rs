@@ -9,6 +9,7 @@ use std::io::{self, Read};
 
 pub(crate) fn read(workshop: &Workshop, input: &input::Read) -> Reply {
     let source = open(workshop, &input.file_path)?;
+    // Models count from zero at times; line 0 means the first.
     let first = input.offset.unwrap_or(1).max(1);
     let most = input
         .limit
@@ -18,7 +19,7 @@ pub(crate) fn read(workshop: &Workshop, input: &input::Read) -> Reply {
     })?
 }
 
-/// What the caller says a memory file holds comes before what lies on disk: the task may have
+/// Opens a file. The caller's content of a memory file comes before the disk: the task may have
 /// written it a moment ago.
 fn open(workshop: &Workshop, path: &str) -> Result<Box<dyn Read>, Failure> {
     if let Ok(memory) = workshop.places.memory_path(path) {
@@ -44,6 +45,7 @@ fn show(source: Box<dyn Read>, first: u64, most: usize) -> io::Result<Reply> {
     let mut more = false;
     while let Some(line) = lines.next()? {
         number += 1;
+        // Lines before the offset are read and dropped: files have no index of lines.
         if number < first {
             continue;
         }
@@ -53,6 +55,7 @@ fn show(source: Box<dyn Read>, first: u64, most: usize) -> io::Result<Reply> {
         }
         shown += 1;
     }
+    // Told apart, so that a model with a wrong offset does not believe the file to be empty.
     if page.is_empty() && !more {
         let said = match number {
             0 => "The file is empty.".to_owned(),

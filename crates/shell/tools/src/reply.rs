@@ -1,30 +1,31 @@
-//! What a tool answers, and the text it is put into.
+//! Results of tools, and the bounded text they are put into.
 
 use crate::limits::{LONGEST_RESULT, LONGEST_TARGET};
 use dormouse_core::show;
 use dormouse_system::FileError;
 use std::fmt;
 
-/// The text for the model, or why there is none.
+/// Text for the model, or the failure.
 pub(crate) type Reply = Result<String, Failure>;
 
-/// Why a call came to nothing.
+/// Failure of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// It asked for something that is not allowed.
+    /// Denied: the call asked for something that is not allowed.
     Denied {
-        /// For what.
+        /// Path or command line that was asked for, shortened.
         target: String,
-        /// Why not, and what is allowed.
+        /// Reason, and what is allowed instead.
         reason: String,
     },
-    /// It did not work.
+    /// Failed for another reason; the text is for the model.
     Failed(String),
 }
 
 impl Failure {
     pub(crate) fn denied(target: &str, reason: impl Into<String>) -> Self {
         Self::Denied {
+            // A command line may hold a whole file; the log needs its beginning only.
             target: shorten(target, LONGEST_TARGET).to_owned(),
             reason: reason.into(),
         }
@@ -41,14 +42,14 @@ impl From<FileError> for Failure {
     }
 }
 
-/// A call that was not allowed.
+/// Call that was not allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// The tool that was asked.
+    /// Name of the tool.
     pub tool: String,
-    /// What it was asked for: a path or a command line, shortened.
+    /// Path or command line that was asked for, shortened.
     pub target: String,
-    /// Why not.
+    /// Reason, as the model was told.
     pub reason: String,
 }
 
@@ -58,12 +59,12 @@ impl fmt::Display for Denial {
     }
 }
 
-/// The first bytes of a text, cut between characters.
+/// First bytes of a text, cut between characters.
 pub(crate) fn shorten(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
-/// A text that does not grow over the limit of a result.
+/// Text that does not grow over the limit of a result.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     text: String,
@@ -71,8 +72,9 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Puts a line there; `false` if there is no more room.
+    /// Adds a line; returns false if there is no more room.
     pub(crate) fn line(&mut self, line: &str) -> bool {
+        // Full for good: a shorter line behind a gap would look as if nothing were missing.
         if self.full || self.text.len() + line.len() >= LONGEST_RESULT {
             self.full = true;
             return false;
@@ -82,8 +84,9 @@ impl Page {
         true
     }
 
-    /// Puts as much of a text there as there is room for.
+    /// Adds as much of a text as there is room for.
     pub(crate) fn text(&mut self, text: &str) {
+        // One byte for the newline that `line` adds.
         let room = LONGEST_RESULT.saturating_sub(self.text.len() + 1);
         let fitting = shorten(text, room);
         if self.line(fitting) {
@@ -95,7 +98,7 @@ impl Page {
         self.text.is_empty()
     }
 
-    /// The text, with what is to be known about it in brackets at the end.
+    /// Text, with remarks in brackets at the end.
     pub(crate) fn finish(mut self, notes: impl IntoIterator<Item = String>) -> String {
         if self.full {
             let note = format!("[cut: a result holds at most {LONGEST_RESULT} bytes]\n");
@@ -106,6 +109,7 @@ impl Page {
             self.text.push_str(&note);
             self.text.push_str("]\n");
         }
+        // A trailing newline costs tokens and says nothing.
         self.text.truncate(self.text.trim_end_matches('\n').len());
         self.text
     }

@@ -1,9 +1,12 @@
-//! The files below a place, as a search wants them.
+//! Walk over the files below a place, for searches.
 //!
 //! # Model
 //! Directories are listed through the handle, one after the other; links are not followed. Hidden
-//! entries are left out, and so is what the `.gitignore` and `.ignore` files on the way name.
-//! A walk that meets a limit stops and says so: what it found is still worth something.
+//! entries are left out, and so are names in the `.gitignore` and `.ignore` files on the way. A
+//! walk that meets a limit stops and says so: the files found so far are still worth something.
+//!
+//! # Not here
+//! Matching names (`glob`) and contents (`grep`).
 
 use crate::limits::{DEEPEST_SEARCH, LARGEST_IGNORE_FILE, MOST_ENTRIES};
 use crate::places::Spot;
@@ -14,20 +17,20 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The files that name what is to be ignored; the later ones win.
+/// Files that name entries to ignore; the later ones win.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
-/// How a walk ended.
+/// End of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Walked {
     /// Everything was seen, or the visitor had enough.
     Whole,
-    /// A limit was met.
+    /// Stopped at a limit.
     Cut,
 }
 
 impl Walked {
-    /// What the model is told.
+    /// Remark for the model.
     pub(crate) fn note(self) -> Option<String> {
         (self == Self::Cut).then(|| {
             format!(
@@ -45,7 +48,7 @@ pub(crate) fn walk(
 ) -> FileResult<Walked> {
     let start = spot.files.metadata(&spot.path)?;
     if start.kind != FileKind::Directory {
-        // Whether to go on after the only file makes no difference.
+        // It is the only file, so the visitor's wish to stop makes no difference.
         let _only = visit(&spot.path, &start);
         return Ok(Walked::Whole);
     }
@@ -62,6 +65,8 @@ pub(crate) fn walk(
         let mut below = Vec::new();
         for entry in entries {
             seen += 1;
+            // Counted before anything is skipped: a folder of a million hidden files costs time
+            // too.
             if seen > MOST_ENTRIES {
                 return Ok(Walked::Cut);
             }
@@ -83,19 +88,20 @@ pub(crate) fn walk(
             }
         }
         let enter = |path: PathBuf| level.enter(&*spot.files, path);
+        // Reversed, because a stack hands out the last first: names come in order.
         waiting.extend(below.into_iter().rev().map(enter));
     }
     Ok(if cut { Walked::Cut } else { Walked::Whole })
 }
 
-/// A directory still to be listed.
+/// Directory still to be listed.
 struct Level {
     path: PathBuf,
     depth: usize,
     rules: Option<Arc<Rules>>,
 }
 
-/// What a directory wants ignored, and what those above it do.
+/// Ignore rules of a directory, with those above it.
 struct Rules {
     directory: PathBuf,
     own: Gitignore,
@@ -103,7 +109,7 @@ struct Rules {
 }
 
 impl Level {
-    /// The start of a walk, with the rules of all directories above it.
+    /// Start of a walk, with the rules of all directories above it.
     fn top(files: &dyn Files, path: &Path) -> Self {
         let mut above: Vec<&Path> = path.ancestors().collect();
         above.reverse();
@@ -125,7 +131,7 @@ impl Level {
         }
     }
 
-    /// Whether an entry is to be left out; the innermost rule that speaks of it decides.
+    /// True if an entry is to be left out; the innermost rule that speaks of it decides.
     fn ignores(&self, path: &Path, is_directory: bool) -> bool {
         let mut rules = self.rules.as_ref();
         while let Some(here) = rules {

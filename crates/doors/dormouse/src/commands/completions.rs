@@ -3,10 +3,10 @@
 use crate::app::App;
 use crate::cli::Cli;
 use crate::error::{Exit, Outcome, UserError};
-use crate::output::Format;
+use crate::output::{Out, Report};
 use clap::CommandFactory as _;
 use clap_complete::Shell;
-use serde_json::json;
+use serde::Serialize;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,12 +31,19 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     clap_complete::generate(args.shell, &mut Cli::command(), "dormouse", &mut script);
     let script =
         String::from_utf8(script).map_err(|error| UserError::of(Exit::Unexpected, &error))?;
-    match app.out.format() {
-        Format::Text => app.out.raw(&script)?,
-        Format::Json => {
-            let shell = args.shell.to_string();
-            app.out.json(&json!({"shell": shell, "script": script}))?;
-        }
+    let shell = args.shell.to_string();
+    app.tell(&Script { shell, script })
+}
+
+/// A completion script.
+#[derive(Serialize)]
+struct Script {
+    shell: String,
+    script: String,
+}
+
+impl Report for Script {
+    fn text(&self, out: &mut Out) -> Outcome {
+        Ok(out.raw(&self.script)?)
     }
-    Ok(())
 }

@@ -2,18 +2,17 @@
 
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::{Bar, Format, Line, Role, figures};
-use crate::transcript::{Opener, Transcript};
+use crate::output::{Bar, Line, Out, Report, Role, figures};
 use dormouse_context::breakdown::{Breakdown, breakdown};
 use dormouse_context::category::Category;
 use dormouse_context::tokens::{Basis, Count, calibration};
 use dormouse_context::window::{Gauge, Relief, Thresholds, Window, WindowRule};
 use dormouse_core::settings::WindowSettings;
 use dormouse_core::units::Tokens;
+use dormouse_host::Transcript;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const HELP: &str = "\
 Without --at only the live part of the file is read, however long it is.
@@ -48,8 +47,9 @@ pub struct Args {
     model: Option<String>,
 }
 
+/// The window of a session.
 #[derive(Serialize)]
-struct Report {
+struct Gauged {
     used_tokens: Tokens,
     basis: Basis,
     model: String,
@@ -73,21 +73,18 @@ struct Report {
 
 /// Shows the window.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let config = app.config()?;
-    let models = Arc::clone(&config.loaded.models);
-    let mut opener = Opener::new(app, models, args.model.clone());
+    let host = app.host()?;
+    let transcripts = host.transcripts().for_model(args.model.clone());
     let transcript = match args.at {
-        None => opener.live(&args.file)?,
-        Some(line) => opener.at_line(&args.file, line)?,
+        None => transcripts.live(&args.file)?,
+        Some(line) => transcripts.at_line(&args.file, line)?,
     };
-    let report = report(&transcript, &config.loaded.settings.window_settings());
-    match app.out.format() {
-        Format::Json => Ok(app.out.json(&report)?),
-        Format::Text => show(&report, app),
-    }
+    app.note_all(&transcripts.take_remarks());
+    let settings = host.settings();
+    app.tell(&window(&transcript, &settings.window_settings()))
 }
 
-fn report(transcript: &Transcript, settings: &WindowSettings) -> Report {
+fn window(transcript: &Transcript, settings: &WindowSettings) -> Gauged {
     let conversation = &transcript.conversation;
     let models = &conversation.view().target().models;
     let resolved = models.lookup(transcript.model());
@@ -102,7 +99,7 @@ fn report(transcript: &Transcript, settings: &WindowSettings) -> Report {
         prefix_inferred,
         duplicate_reads,
     } = breakdown(conversation, transcript.prefix.as_ref(), used);
-    Report {
+    Gauged {
         used_tokens: used,
         basis,
         model: transcript.model().to_owned(),
@@ -142,66 +139,68 @@ const fn gauge_name(gauge: Gauge) -> &'static str {
     }
 }
 
-fn show(report: &Report, app: &mut App) -> Outcome {
-    let out = &mut app.out;
-    let number = |tokens: Tokens| figures::thousands(tokens.get());
-    let role = match report.gauge {
-        "ok" => Role::Good,
-        "warning" => Role::Warning,
-        _ => Role::Error,
-    };
-    let basis = match report.basis {
-        Basis::Measured => "measured by the provider",
-        Basis::Estimated => "estimated until the next response",
-    };
-    let title = Line::new()
-        .role(
-            Role::Strong,
-            format!("{} tokens", number(report.used_tokens)),
-        )
-        .text(format!(" of {} · ", number(report.window)))
-        .role(role, format!("{} % left", report.percent_left));
-    out.line(title.text(format!(" · {} · {basis}", report.gauge)))?;
-    out.line(Line::new().role(
-        Role::Dim,
-        format!("{}, window from {}", report.model, report.window_from),
-    ))?;
-    out.blank()?;
-    let mut bar = Bar::new(report.window);
-    for (category, tokens) in &report.categories {
-        let label = if report.prefix_inferred && *category == Category::System {
-            "system prompt and tools (not in the log)"
-        } else {
-            category.label()
+impl Report for Gauged {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let report = self;
+        let number = |tokens: Tokens| figures::thousands(tokens.get());
+        let role = match report.gauge {
+            "ok" => Role::Good,
+            "warning" => Role::Warning,
+            _ => Role::Error,
         };
-        bar.add(label, *tokens);
-    }
-    out.bar(&bar)?;
-    out.blank()?;
-    let compact = if report.auto_compact {
-        format!("compacts at {}", number(report.autocompact_target))
-    } else {
-        "automatic compaction is off".to_owned()
-    };
-    out.line(format!(
-        "warns at {} · {compact} · blocks at {} · effective window {}",
-        number(report.warning),
-        number(report.blocking_limit),
-        number(report.effective_window),
-    ))?;
-    if report.duplicate_reads > Tokens::ZERO {
-        let tokens = number(report.duplicate_reads);
-        out.line(format!(
-            "{tokens} tokens are earlier copies of files that were read again"
+        let basis = match report.basis {
+            Basis::Measured => "measured by the provider",
+            Basis::Estimated => "estimated until the next response",
+        };
+        let title = Line::new()
+            .role(
+                Role::Strong,
+                format!("{} tokens", number(report.used_tokens)),
+            )
+            .text(format!(" of {} · ", number(report.window)))
+            .role(role, format!("{} % left", report.percent_left));
+        out.line(title.text(format!(" · {} · {basis}", report.gauge)))?;
+        out.line(Line::new().role(
+            Role::Dim,
+            format!("{}, window from {}", report.model, report.window_from),
         ))?;
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a percentage")]
-    let drift = report.estimate_drift_percent.abs() as f64;
-    if drift > DRIFT {
+        out.blank()?;
+        let mut bar = Bar::new(report.window);
+        for (category, tokens) in &report.categories {
+            let label = if report.prefix_inferred && *category == Category::System {
+                "system prompt and tools (not in the log)"
+            } else {
+                category.label()
+            };
+            bar.add(label, *tokens);
+        }
+        out.bar(&bar)?;
+        out.blank()?;
+        let compact = if report.auto_compact {
+            format!("compacts at {}", number(report.autocompact_target))
+        } else {
+            "automatic compaction is off".to_owned()
+        };
         out.line(format!(
-            "estimates for this model are corrected by {:+} %, as measured in this session",
-            report.estimate_drift_percent
+            "warns at {} · {compact} · blocks at {} · effective window {}",
+            number(report.warning),
+            number(report.blocking_limit),
+            number(report.effective_window),
         ))?;
+        if report.duplicate_reads > Tokens::ZERO {
+            let tokens = number(report.duplicate_reads);
+            out.line(format!(
+                "{tokens} tokens are earlier copies of files that were read again"
+            ))?;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a percentage")]
+        let drift = report.estimate_drift_percent.abs() as f64;
+        if drift > DRIFT {
+            out.line(format!(
+                "estimates for this model are corrected by {:+} %, as measured in this session",
+                report.estimate_drift_percent
+            ))?;
+        }
+        Ok(())
     }
-    Ok(())
 }

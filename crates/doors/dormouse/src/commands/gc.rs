@@ -1,15 +1,13 @@
 //! `dormouse gc`: what nothing refers to any more in the folders of sessions.
 
 use crate::app::App;
-use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Cell, Column, Format, Line, Out, OutResult, Role, Table, figures};
+use crate::error::{Exit, Outcome, UserError};
+use crate::output::{Cell, Column, Line, Out, OutResult, Report, Role, Table, figures};
 use dormouse_core::id::SessionId;
-use dormouse_store::{GcPlan, LeftAlone, NotRemoved, ProjectFolder, Why, collect, plan_gc, survey};
-use dormouse_system::{FileKind, Files, OptionalFile as _};
+use dormouse_host::{Garbage, GarbageFile, GcReport};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 const HELP: &str = "\
 Beside its log a session keeps long tool results and blobs. They live as long as
@@ -52,153 +50,41 @@ pub struct Args {
     files: bool,
 }
 
+/// The answer, and how it is listed.
 #[derive(Serialize)]
-struct Report {
-    projects: String,
-    deleted: bool,
-    total_files: usize,
-    total_bytes: u64,
-    files: Vec<FileReport>,
-    left_alone: Vec<LeftReport>,
-    failed: Vec<FailedReport>,
-}
-
-#[derive(Serialize)]
-struct FileReport {
-    project: String,
-    session: Option<SessionId>,
-    path: String,
-    bytes: u64,
-    why: &'static str,
-}
-
-#[derive(Serialize)]
-struct LeftReport {
-    project: String,
-    session: SessionId,
-    why: &'static str,
-}
-
-#[derive(Serialize)]
-struct FailedReport {
-    path: String,
-    error: String,
-}
-
-/// What is looked at: a project's folder, and in it one session or all.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Scope {
-    project: PathBuf,
-    session: Option<SessionId>,
+#[serde(transparent)]
+struct Answer {
+    report: GcReport,
+    #[serde(skip)]
+    list_files: bool,
 }
 
 /// Shows what can go, and removes it if told to.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let config = app.config()?;
-    let home = config.loader.places().home.clone();
-    let files = Arc::clone(&app.system.files);
-    let mut report = Report {
-        projects: home.join("projects").display().to_string(),
-        deleted: args.delete,
-        total_files: 0,
-        total_bytes: 0,
-        files: Vec::new(),
-        left_alone: Vec::new(),
-        failed: Vec::new(),
-    };
-    // Without the folder nothing was ever stored.
-    let projects = files.real_path(&home.join("projects")).optional()?;
-    let scopes = match &projects {
-        Some(projects) => scopes(args, &*files, &home, projects)?,
-        None if args.paths.is_empty() => Vec::new(),
-        None => return Err(outside(&args.paths[0], &home.join("projects"))),
-    };
-    for scope in scopes {
-        look(&scope, args, &mut report, app)?;
-    }
-    report.total_files = report.files.len();
-    report.total_bytes = report.files.iter().map(|file| file.bytes).sum();
-    match app.out.format() {
-        Format::Json => app.out.json(&report)?,
-        Format::Text => show(&report, args, &mut app.out)?,
-    }
-    if report.failed.is_empty() {
-        return Ok(());
-    }
-    let message = format!(
-        "{} could not be removed",
-        count(report.failed.len(), "file", "files")
-    );
-    let mut error = UserError::new(Exit::Unexpected, message);
-    error.causes = report.failed.into_iter().map(|file| file.error).collect();
-    Err(error.hint("check who may write there").into())
-}
-
-/// Looks at one project, and removes what is in the scope if told to.
-fn look(scope: &Scope, args: &Args, report: &mut Report, app: &mut App) -> Outcome {
-    let files = Arc::clone(&app.system.files);
-    let held = survey(&*files, &scope.project, args.delete)?;
-    for refused in &held.refused {
-        app.note(&refused.to_string());
-    }
-    let GcPlan { garbage, left } = plan_gc(&held, app.system.clock.now());
-    let in_scope =
-        |session: Option<&SessionId>| scope.session.is_none() || session == scope.session.as_ref();
-    let plan = GcPlan {
-        garbage: garbage
-            .into_iter()
-            .filter(|garbage| in_scope(garbage.session.as_ref()))
-            .collect(),
-        left: left
-            .into_iter()
-            .filter(|(session, _)| in_scope(Some(session)))
-            .collect(),
-    };
-    let project = scope.project.display().to_string();
-    let failed = if args.delete {
-        collect(&*files, &held, &plan)
+    let garbage = if args.delete {
+        Garbage::Remove
     } else {
-        Vec::new()
+        Garbage::Show
     };
-    let removed = |path: &Path| failed.iter().all(|failed| failed.garbage.path != path);
-    let found = plan.garbage.iter().filter(|found| removed(&found.path));
-    report.files.extend(found.map(|garbage| FileReport {
-        project: project.clone(),
-        session: garbage.session.clone(),
-        path: garbage.path.display().to_string(),
-        bytes: garbage.bytes,
-        why: why_name(garbage.why),
-    }));
-    report
-        .left_alone
-        .extend(plan.left.into_iter().map(|(session, left)| LeftReport {
-            project: project.clone(),
-            session,
-            why: match left {
-                LeftAlone::InUse => "in_use",
-                LeftAlone::Unreadable => "unreadable",
-            },
-        }));
-    let failed = failed.into_iter();
-    report
-        .failed
-        .extend(failed.map(|NotRemoved { garbage, error }| {
-            FailedReport {
-                path: garbage.path.display().to_string(),
-                error: std::iter::once(error.to_string())
-                    .chain(crate::error::causes(&error))
-                    .collect::<Vec<_>>()
-                    .join(": "),
-            }
-        }));
-    Ok(())
+    let report = app.host()?.gc(&args.paths, garbage)?;
+    let list_files = args.files;
+    app.tell(&Answer { report, list_files })
 }
 
-const fn why_name(why: Why) -> &'static str {
-    match why {
-        Why::Unreferenced => "unreferenced",
-        Why::LogGone => "log_gone",
-        Why::Interrupted => "interrupted",
+impl Report for Answer {
+    fn text(&self, out: &mut Out) -> Outcome {
+        Ok(show(&self.report, self.list_files, out)?)
+    }
+
+    fn verdict(&self) -> Outcome {
+        let failed = &self.report.failed;
+        if failed.is_empty() {
+            return Ok(());
+        }
+        let files = count(failed.len(), "file", "files");
+        let mut error = UserError::new(Exit::Unexpected, format!("{files} could not be removed"));
+        error.causes = failed.iter().map(|file| file.error.clone()).collect();
+        Err(error.hint("check who may write there").into())
     }
 }
 
@@ -210,68 +96,6 @@ fn why_text(why: &str) -> &'static str {
     }
 }
 
-/// What the arguments name, all of it inside the folder of projects.
-fn scopes(
-    args: &Args,
-    files: &dyn Files,
-    home: &Path,
-    projects: &Path,
-) -> Result<Vec<Scope>, Failure> {
-    if args.paths.is_empty() {
-        return all(files, projects);
-    }
-    let mut scopes = Vec::new();
-    for path in &args.paths {
-        let real = files.real_path(path)?;
-        let Ok(inside) = real.strip_prefix(projects) else {
-            let Some(found) = ProjectFolder::find(files, home, &real)? else {
-                return Err(outside(path, projects));
-            };
-            scopes.push(Scope {
-                project: files.real_path(found.path())?,
-                session: None,
-            });
-            continue;
-        };
-        let mut parts = inside.iter();
-        match (parts.next(), parts.next()) {
-            (None, _) => scopes.extend(all(files, projects)?),
-            (Some(project), session) => scopes.push(Scope {
-                project: projects.join(project),
-                session: session.map(|session| {
-                    let name = session.to_string_lossy();
-                    SessionId::from(name.strip_suffix(".jsonl").unwrap_or(&name))
-                }),
-            }),
-        }
-    }
-    scopes.sort();
-    scopes.dedup();
-    Ok(scopes)
-}
-
-fn all(files: &dyn Files, projects: &Path) -> Result<Vec<Scope>, Failure> {
-    let entries = files.list(projects)?.into_iter();
-    Ok(entries
-        .filter(|entry| entry.metadata.kind == FileKind::Directory)
-        .map(|entry| Scope {
-            project: projects.join(entry.name),
-            session: None,
-        })
-        .collect())
-}
-
-fn outside(path: &Path, projects: &Path) -> Failure {
-    let message = format!(
-        "`{}` is no project Dormouse knows, nor inside `{}`",
-        path.display(),
-        projects.display()
-    );
-    UserError::new(Exit::Refused, message)
-        .hint("leave it out to look at all projects; nothing outside that folder is ever removed")
-        .into()
-}
-
 fn count(number: usize, one: &str, many: &str) -> String {
     match number {
         1 => format!("1 {one}"),
@@ -279,11 +103,11 @@ fn count(number: usize, one: &str, many: &str) -> String {
     }
 }
 
-fn show(report: &Report, args: &Args, out: &mut Out) -> OutResult {
+fn show(report: &GcReport, list_files: bool, out: &mut Out) -> OutResult {
     for found in report.files.chunk_by(|a, b| a.project == b.project) {
         let project = found.first().map_or("", |file| file.project.as_str());
         out.line(Line::new().role(Role::Strong, project))?;
-        if args.files {
+        if list_files {
             out.table(&by_file(found, project))?;
         } else {
             out.table(&by_session(found))?;
@@ -328,7 +152,7 @@ fn show(report: &Report, args: &Args, out: &mut Out) -> OutResult {
     }
 }
 
-fn by_session(found: &[FileReport]) -> Table {
+fn by_session(found: &[GarbageFile]) -> Table {
     let mut groups: BTreeMap<(Option<&SessionId>, &str), (usize, u64)> = BTreeMap::new();
     for file in found {
         let group = groups.entry((file.session.as_ref(), file.why)).or_default();
@@ -352,7 +176,7 @@ fn by_session(found: &[FileReport]) -> Table {
     table
 }
 
-fn by_file(found: &[FileReport], project: &str) -> Table {
+fn by_file(found: &[GarbageFile], project: &str) -> Table {
     let mut table = Table::new([
         Column::left("FILE").gives_way(),
         Column::right("SIZE"),

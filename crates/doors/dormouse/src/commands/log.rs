@@ -3,12 +3,9 @@
 use crate::app::App;
 use crate::describe;
 use crate::error::Outcome;
-use crate::output::{Cell, Column, Format, Role, Table, figures};
-use dormouse_core::record::Record;
-use dormouse_store::{LogFile, ReadIssue};
+use crate::output::{Cell, Column, Out, Report, Role, Table, figures};
+use dormouse_host::{LogFilter, LogList};
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -47,106 +44,39 @@ pub struct Args {
     issues: bool,
 }
 
+/// The answer, and the part of it that is shown.
 #[derive(Serialize)]
-struct Report {
-    records: Vec<Row>,
-    kinds: BTreeMap<String, u64>,
-    issues: Vec<Issue>,
-    issue_count: u64,
-    lines: u64,
-    torn_tail: bool,
-}
-
-#[derive(Serialize)]
-struct Row {
-    line: u64,
-    seq: String,
-    kind: String,
-    id: String,
-    parent: Option<String>,
-    at: Option<String>,
-    side_chain: bool,
-    agent: Option<String>,
-    caused_by: Option<String>,
-    blocks: usize,
-    bytes: usize,
-    text: String,
-}
-
-#[derive(Serialize)]
-struct Issue {
-    line: Option<u64>,
-    offset: u64,
-    what: String,
-}
-
-impl Issue {
-    fn of(issue: &ReadIssue) -> Self {
-        let causes = crate::error::causes(&issue.what);
-        let what = std::iter::once(issue.what.to_string()).chain(causes);
-        Self {
-            line: issue.line,
-            offset: issue.offset,
-            what: what.collect::<Vec<_>>().join(": "),
-        }
-    }
+#[serde(transparent)]
+struct Answer<'a> {
+    list: LogList,
+    #[serde(skip)]
+    args: &'a Args,
 }
 
 /// Lists records.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let log = LogFile::open(&*app.system.files, &args.file)?;
-    let mut records = std::collections::VecDeque::new();
-    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    let wanted = |record: &Record| {
-        let kind = record.body.kind();
-        args.kind.is_empty() || args.kind.iter().any(|wanted| wanted == kind)
+    let filter = LogFilter {
+        kinds: args.kind.clone(),
+        last: if args.kinds { Some(0) } else { args.last },
     };
-    let scanned = log.for_each_of_any(|record, line| {
-        *kinds.entry(record.body.kind().to_owned()).or_default() += 1;
-        if !args.kinds && wanted(&record) {
-            records.push_back(row(&record, line));
-            if args.last.is_some_and(|last| records.len() > last) {
-                records.pop_front();
-            }
+    let transcripts = app.transcripts();
+    let list = transcripts.list(&args.file, &filter, describe::record)?;
+    app.tell(&Answer { list, args })
+}
+
+impl Report for Answer<'_> {
+    fn text(&self, out: &mut Out) -> Outcome {
+        if self.args.issues {
+            show_issues(&self.list, out)
+        } else if self.args.kinds {
+            show_kinds(&self.list, out)
+        } else {
+            show_records(&self.list, &self.args.kind, out)
         }
-        ControlFlow::Continue(())
-    })?;
-    let report = Report {
-        records: records.into(),
-        kinds,
-        issues: scanned.issues.list().iter().map(Issue::of).collect(),
-        issue_count: scanned.issues.total(),
-        lines: scanned.lines,
-        torn_tail: scanned.torn_tail,
-    };
-    match app.out.format() {
-        Format::Json => Ok(app.out.json(&report)?),
-        Format::Text if args.issues => show_issues(&report, app),
-        Format::Text if args.kinds => show_kinds(&report, app),
-        Format::Text => show_records(&report, args, app),
     }
 }
 
-fn row(record: &Record, line: u64) -> Row {
-    let text = |id: &dyn std::fmt::Display| id.to_string();
-    let blocks = record.body.blocks();
-    Row {
-        line,
-        seq: text(&record.seq),
-        kind: record.body.kind().to_owned(),
-        id: text(&record.id),
-        parent: record.parent.as_ref().map(|id| text(id)),
-        at: record.at.map(|at| text(&at)),
-        side_chain: record.side_chain,
-        agent: record.agent.as_ref().map(|id| text(id)),
-        caused_by: record.caused_by.as_ref().map(|id| text(id)),
-        blocks: blocks.len(),
-        bytes: blocks.iter().map(|block| block.bytes().len()).sum(),
-        text: describe::record(record),
-    }
-}
-
-fn show_records(report: &Report, args: &Args, app: &mut App) -> Outcome {
+fn show_records(report: &LogList, wanted: &[String], out: &mut Out) -> Outcome {
     let mut table = Table::new([
         Column::right("LINE"),
         Column::left("TIME"),
@@ -180,35 +110,35 @@ fn show_records(report: &Report, args: &Args, app: &mut App) -> Outcome {
     }
     if report.records.is_empty() {
         let kinds: Vec<&str> = report.kinds.keys().map(String::as_str).collect();
-        let wanted = args.kind.join(", ");
-        app.out.line(format!(
+        let wanted = wanted.join(", ");
+        out.line(format!(
             "No record of kind {wanted}. There are: {}.",
             kinds.join(", ")
         ))?;
     } else {
-        app.out.table(&table)?;
+        out.table(&table)?;
     }
     if report.issue_count > 0 {
         let count = figures::thousands(report.issue_count);
-        app.note(&format!(
+        out.note(&format!(
             "{count} lines could not be read in full; --issues lists them"
         ));
     }
     Ok(())
 }
 
-fn show_kinds(report: &Report, app: &mut App) -> Outcome {
+fn show_kinds(report: &LogList, out: &mut Out) -> Outcome {
     let mut table = Table::new([Column::left("KIND"), Column::right("RECORDS")]);
     for (kind, count) in &report.kinds {
         table.row([Cell::new(kind), figures::thousands(*count).into()]);
     }
-    Ok(app.out.table(&table)?)
+    Ok(out.table(&table)?)
 }
 
-fn show_issues(report: &Report, app: &mut App) -> Outcome {
+fn show_issues(report: &LogList, out: &mut Out) -> Outcome {
     if report.issues.is_empty() {
         let lines = figures::thousands(report.lines);
-        return Ok(app.out.line(format!("All {lines} lines could be read."))?);
+        return Ok(out.line(format!("All {lines} lines could be read."))?);
     }
     let mut table = Table::new([
         Column::right("LINE"),
@@ -223,11 +153,10 @@ fn show_issues(report: &Report, app: &mut App) -> Outcome {
             Cell::new(&issue.what),
         ]);
     }
-    app.out.table(&table)?;
+    out.table(&table)?;
     let more = report.issue_count - report.issues.len() as u64;
     if more > 0 {
-        app.out
-            .line(format!("and {} more", figures::thousands(more)))?;
+        out.line(format!("and {} more", figures::thousands(more)))?;
     }
     Ok(())
 }

@@ -9,7 +9,6 @@ pub mod export;
 pub mod extract;
 pub mod gc;
 pub mod guard;
-mod keeper;
 pub mod log;
 pub mod memory;
 pub mod recall;

@@ -1,27 +1,27 @@
 //! `dormouse recall`: which memories a question would bring in.
 
-use super::memory::lookup::{Ranked, rank};
-use super::memory::place::Which;
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::{Format, Line, Role};
-use dormouse_core::settings::keys;
-use dormouse_recall::CANDIDATES;
+use crate::output::{Line, Out, Report, Role, figures};
+use dormouse_host::{Mark, MemoryFound, Near, RecallQuestion, Recalled, Which, Work};
 use serde::Serialize;
 use std::path::PathBuf;
 
 const HELP: &str = "\
-Memories are ranked by their words; no model is asked. Only what is certain is
-shown: nothing is better than noise. --all also shows the nearest of the rest, and
-what was overtaken or is not trusted.
+Shows exactly what a session here would be given with this prompt. No model is
+asked, and nothing is written. Only what is certain goes in: nothing is better than
+noise. --all also shows the nearest of the rest, with the reasons against them.
+--file and --ran stand for the work of the session: rules that it calls for go in
+whatever the words.
 
 Examples:
   dormouse recall which port does staging use
   dormouse recall --all 'database tests'
+  dormouse recall fix the build --file src/main.rs --ran 'cargo test'
 
-JSON: {\"query\", \"abstained\", \"memories\": [{\"path\", \"name\", \"description\", \"type\",
+JSON: {\"query\", \"abstained\", \"skipped\", \"memories\": [{\"path\", \"name\", \"description\", \"type\",
 \"trust\", \"modified\", \"score\", \"confidence\", \"words\", \"mark\", \"over\",
-\"untrusted\", \"pinned\", \"team\"}], \"uncertain\": [the same, with --all]}";
+\"untrusted\", \"pinned\", \"team\", \"why\"}], \"uncertain\": [the same, with --all]}";
 
 /// Arguments of `recall`.
 #[derive(Debug, clap::Args)]
@@ -36,6 +36,12 @@ pub struct Args {
     /// Also show what is not certain
     #[arg(long)]
     all: bool,
+    /// As if the session had worked on this file; may be repeated
+    #[arg(long = "file", value_name = "FILE")]
+    files: Vec<String>,
+    /// As if the session had run this command; may be repeated
+    #[arg(long = "ran", value_name = "COMMAND")]
+    commands: Vec<String>,
     /// Look in the memory in DIR instead of the project's
     #[arg(long, value_name = "DIR", conflicts_with = "team")]
     dir: Option<PathBuf>,
@@ -44,69 +50,116 @@ pub struct Args {
     team: bool,
 }
 
+/// How many things that are gone are named: the line has to fit a screen.
+const GONE: usize = 3;
+
+/// The answer, and whether the nearest were asked for.
 #[derive(Serialize)]
-struct Report {
-    query: String,
-    abstained: bool,
-    memories: Vec<Ranked>,
-    uncertain: Vec<Ranked>,
+#[serde(transparent)]
+struct Answer {
+    recalled: Recalled,
+    #[serde(skip)]
+    near: Near,
 }
 
 /// Recalls.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let query = args.query.join(" ");
-    let settings = app.config_without_aside()?.loaded.settings;
-    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let limit = args.limit.unwrap_or(size(settings.get(keys::RECALL_FILES)));
-    let candidates = CANDIDATES.max(limit);
-    let which = Which::of(args.dir.as_deref(), args.team);
-    let ranked = rank(&query, candidates, limit, &which, app)?;
-    let (mut memories, mut uncertain): (Vec<Ranked>, Vec<Ranked>) =
-        ranked.into_iter().partition(Ranked::is_certain);
-    memories.truncate(limit);
-    // What shares no telling word with the question is not even near.
-    uncertain.retain(|memory| !memory.words.is_empty());
-    uncertain.truncate(if args.all { limit } else { 0 });
-    let report = Report {
-        abstained: memories.is_empty(),
-        query,
-        memories,
-        uncertain,
-    };
-    match app.out.format() {
-        Format::Json => Ok(app.out.json(&report)?),
-        Format::Text => show(&report, args.all, app),
+    let mut work = Work::new();
+    for file in &args.files {
+        work.add_path(file);
     }
+    for command in &args.commands {
+        work.add_command_line(command);
+    }
+    let near = if args.all { Near::Show } else { Near::Hide };
+    let recalled = app.host()?.recall(&RecallQuestion {
+        prompt: args.query.join(" "),
+        which: Which::of(args.dir.as_deref(), args.team),
+        work,
+        most: args.limit,
+        near,
+    })?;
+    app.tell(&Answer { recalled, near })
 }
 
-fn show(report: &Report, all: bool, app: &mut App) -> Outcome {
-    list(&report.memories, app)?;
-    if report.abstained {
-        app.out.line("No memory certainly answers this.")?;
-        if !all {
-            let line = Line::new()
-                .role(Role::Hint, "`--all`")
-                .text(" shows the nearest ones.");
-            return Ok(app.out.line(line)?);
+impl Report for Answer {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let Recalled {
+            abstained,
+            skipped,
+            memories,
+            uncertain,
+            ..
+        } = &self.recalled;
+        list(memories, out)?;
+        if let Some(why) = skipped {
+            out.line(format!("No memory goes in: {why}."))?;
+            return Ok(());
         }
+        if *abstained {
+            out.line("No memory certainly answers this.")?;
+            if self.near == Near::Hide {
+                let line = Line::new()
+                    .role(Role::Hint, "`--all`")
+                    .text(" shows the nearest ones.");
+                return Ok(out.line(line)?);
+            }
+        }
+        if !uncertain.is_empty() {
+            out.blank()?;
+            out.line(Line::new().role(Role::Dim, "Not certain:"))?;
+            list(uncertain, out)?;
+        } else if *abstained {
+            out.line("None comes near it either.")?;
+        }
+        Ok(())
     }
-    if !report.uncertain.is_empty() {
-        app.out.blank()?;
-        app.out.line(Line::new().role(Role::Dim, "Not certain:"))?;
-        list(&report.uncertain, app)?;
-    } else if report.abstained {
-        app.out.line("None comes near it either.")?;
-    }
-    Ok(())
 }
 
 /// Shows memories, two lines each and what they say.
-pub(super) fn list(memories: &[Ranked], app: &mut App) -> Outcome {
-    let now = app.system.clock.now();
+pub(super) fn list(memories: &[MemoryFound], out: &mut Out) -> Outcome {
     for memory in memories {
-        app.out.line(Line::new().role(Role::Strong, &memory.path))?;
-        app.out.indented(Role::Plain, memory.says(), 2)?;
-        app.out.indented(Role::Dim, &memory.about(now), 2)?;
+        out.line(Line::new().role(Role::Strong, &memory.path))?;
+        out.indented(Role::Plain, memory.says(), 2)?;
+        out.indented(Role::Dim, &about(memory, out), 2)?;
     }
     Ok(())
+}
+
+/// Facts that a reader should know of a memory.
+fn about(memory: &MemoryFound, out: &Out) -> String {
+    let mut about = Vec::new();
+    match (memory.confidence, &memory.why) {
+        (Some(confidence), _) => about.push(format!("{:.0} % sure", confidence * 100.0)),
+        (None, Some(why)) => about.push(why.clone()),
+        (None, None) => {}
+    }
+    about.push(format!("changed {}", figures::age(out.now(), memory.at)));
+    if !memory.words.is_empty() {
+        about.push(format!("has {}", memory.words.join(", ")));
+    }
+    let facts = [
+        (memory.team, "team"),
+        (memory.pinned, "pinned"),
+        (memory.over, "overtaken"),
+        (memory.untrusted, "not trusted"),
+    ];
+    let facts = facts.into_iter().filter(|(holds, _)| *holds);
+    about.extend(facts.map(|(_, word)| word.to_owned()));
+    match &memory.mark {
+        Mark::Fresh => about.push("fresh".to_owned()),
+        Mark::Stale { gone, .. } => about.push(stale(gone)),
+        Mark::Unverifiable => {}
+    }
+    about.join(" · ")
+}
+
+/// Says what is gone, in part if it is much.
+fn stale(gone: &[String]) -> String {
+    let named: Vec<&str> = gone.iter().take(GONE).map(String::as_str).collect();
+    let more = match gone.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("stale: no {}{more} here", named.join(", "))
 }

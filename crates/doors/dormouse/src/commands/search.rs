@@ -5,27 +5,16 @@
 //! are shown as they are found, those of the newest sessions first. Only if no line has every word,
 //! the best of those that have some are shown. An interrupt ends the search and keeps what was found.
 
-use super::memory::lookup::{Ranked, rank};
-use super::memory::place::Which;
 use super::recall;
-use crate::app::{App, Config};
+use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Format, Line, Role, figures};
-use dormouse_core::id::SessionId;
-use dormouse_keeper::instructions::{Around, places};
-use dormouse_memdir::Repository;
-use dormouse_store::{
-    FoundLog, ProjectFolder, SearchLimits, TermQuery, TranscriptMatch, TranscriptSearch, discover,
-    search_transcripts, slug, stream_transcripts,
-};
-use dormouse_system::{FileKind, OptionalFile as _};
-use dormouse_text::words::{Language, detect};
-use serde_json::json;
-use std::collections::BTreeSet;
+use crate::output::{Line, Out, Report, Role, figures};
+use dormouse_host::{Host, HostError, MemoryFound, SearchEnd, SessionMatch, SessionSearch};
+use serde::Serialize;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 const HELP: &str = "\
@@ -66,185 +55,87 @@ pub struct Args {
 
 /// Searches.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let query = TermQuery::new(words(&args.query));
-    if query.terms().is_empty() {
+    let host = app.host()?;
+    let nothing = || {
         let error = UserError::new(Exit::Usage, "there is no word to search for");
-        return Err(error.hint("dormouse search 'WORDS'").into());
-    }
-    let wants_memories = !args.sessions && args.paths.is_empty();
-    let memories = if wants_memories {
-        memories(args, app)?
-    } else {
-        0
+        Failure::from(error.hint("dormouse search 'WORDS'"))
     };
-    if args.memories {
-        return end(memories, &Tally::default(), app);
+    let search = host.search_sessions(&args.query, &args.paths, args.limit);
+    let search = search.map_err(failure)?.ok_or_else(nothing)?;
+    let mut end = End::default();
+    if !args.sessions && args.paths.is_empty() {
+        end.memories = memories(args, &host, app)?;
     }
-    let logs = logs(args, app)?;
-    let tally = sessions(args, &query, &logs, app)?;
-    end(memories, &tally, app)
+    app.remarks();
+    if !args.memories {
+        end.sessions = sessions(&search, &host, app)?;
+    }
+    app.out.tell_one(&end)
 }
 
-/// What became of the search of transcripts.
-#[derive(Default)]
-struct Tally {
-    matches: usize,
-    report: TranscriptSearch,
+fn failure(error: HostError) -> Failure {
+    if let HostError::NoPath(_) = &error {
+        return UserError::of(Exit::Unreadable, &error)
+            .hint("put the words of QUERY in quotes; what follows is a path")
+            .into();
+    }
+    error.into()
 }
 
-fn end(memories: usize, tally: &Tally, app: &mut App) -> Outcome {
-    let report = &tally.report;
-    if app.out.format() == Format::Json {
-        let unreadable: Vec<String> = report.refused.iter().map(ToString::to_string).collect();
-        return Ok(app.out.json_line(&json!({
-            "kind": "end",
-            "memories": memories,
-            "matches": tally.matches,
-            "files": report.files,
-            "bytes": report.bytes,
-            "skipped_lines": report.skipped,
-            "unreadable": unreadable,
-            "cancelled": report.cancelled,
-        }))?);
-    }
-    for error in &report.refused {
-        app.note(&error.to_string());
-    }
-    if memories + tally.matches == 0 {
-        app.out.line("Nothing was found.")?;
-    }
-    Ok(())
+/// The end of a search.
+#[derive(Default, Serialize)]
+#[serde(tag = "kind", rename = "end")]
+struct End {
+    memories: usize,
+    #[serde(flatten)]
+    sessions: SearchEnd,
 }
 
-/// The words that matter; all of them if none does.
-fn words(query: &str) -> Vec<&str> {
-    let bare = |word: &'_ str| -> bool { word.chars().any(char::is_alphanumeric) };
-    let all: Vec<&str> = query
-        .split_whitespace()
-        .map(|word| word.trim_matches(['"', '\'', ',', '.', '?', '!', ';', '(', ')']))
-        .filter(|word| bare(word))
-        .collect();
-    let language = detect(query).unwrap_or(Language::English);
-    let telling: Vec<&str> = all
-        .iter()
-        .copied()
-        .filter(|word| !language.is_stop_word(&word.to_lowercase()))
-        .collect();
-    if telling.is_empty() { all } else { telling }
+impl Report for End {
+    fn text(&self, out: &mut Out) -> Outcome {
+        for error in &self.sessions.unreadable {
+            out.note(error);
+        }
+        if self.memories + self.sessions.matches == 0 {
+            out.line("Nothing was found.")?;
+        }
+        Ok(())
+    }
 }
 
-fn memories(args: &Args, app: &mut App) -> Result<usize, Failure> {
-    let ranked = match rank(&args.query, args.limit, args.limit, &Which::Private, app) {
-        Ok(ranked) => ranked,
+/// A memory among the results.
+#[derive(Serialize)]
+struct MemoryLine<'a> {
+    #[serde(flatten)]
+    memory: &'a MemoryFound,
+    kind: &'static str,
+}
+
+impl Report for MemoryLine<'_> {
+    fn text(&self, out: &mut Out) -> Outcome {
+        recall::list(std::slice::from_ref(self.memory), out)
+    }
+}
+
+/// Shows the memories that fit; how many there are.
+fn memories(args: &Args, host: &Host, app: &mut App) -> Result<usize, Failure> {
+    let found = match host.search_memories(&args.query, args.limit) {
+        Ok(found) => found,
         // Without memory there are still sessions.
-        Err(Failure::Error(error)) if error.kind == Exit::Refused && !args.memories => {
-            app.note(&error.message);
+        Err(error) if error.is_off() && !args.memories => {
+            app.note(&error.to_string());
             return Ok(0);
         }
-        Err(failure) => return Err(failure),
+        Err(error) => return Err(error.into()),
     };
-    let found: Vec<Ranked> = ranked
-        .into_iter()
-        .filter(|memory| !memory.words.is_empty())
-        .collect();
-    if app.out.format() == Format::Json {
-        for memory in &found {
-            let mut row = json!(memory);
-            row["kind"] = json!("memory");
-            app.out.json_line(&row)?;
-        }
-    } else {
-        recall::list(&found, app)?;
-        if !found.is_empty() && !args.memories {
-            app.out.blank()?;
-        }
-        app.out.flush()?;
+    for memory in &found {
+        let kind = "memory";
+        app.out.tell_one(&MemoryLine { memory, kind })?;
+    }
+    if !found.is_empty() && !args.memories {
+        app.out.heading(Out::blank)?;
     }
     Ok(found.len())
-}
-
-/// The transcripts that are meant.
-fn logs(args: &Args, app: &mut App) -> Result<Vec<FoundLog>, Failure> {
-    let config = app.config_without_aside()?;
-    if args.paths.is_empty() {
-        return own_logs(&config, app);
-    }
-    let current = &config.loader.places().current_dir;
-    let mut logs = Vec::new();
-    for path in &args.paths {
-        logs.extend(logs_at(path, &current.join(path), app)?);
-    }
-    Ok(logs)
-}
-
-fn logs_at(given: &Path, path: &Path, app: &mut App) -> Result<Vec<FoundLog>, Failure> {
-    let files = Arc::clone(&app.system.files);
-    let Some(facts) = files.metadata(path).optional()? else {
-        let message = format!("there is no file or folder `{}`", given.display());
-        return Err(UserError::new(Exit::Unreadable, message)
-            .hint("put the words of QUERY in quotes; what follows is a path")
-            .into());
-    };
-    if facts.kind == FileKind::Directory {
-        let found = discover(&*files, path)?;
-        for refused in &found.refused {
-            app.note(&refused.to_string());
-        }
-        return Ok(found.logs);
-    }
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    Ok(vec![FoundLog {
-        path: path.to_owned(),
-        session: SessionId::from(&*stem),
-        agent: None,
-        bytes: facts.len,
-        modified: facts.modified,
-    }])
-}
-
-/// The sessions of this project, Dormouse's and Claude Code's.
-fn own_logs(config: &Config, app: &mut App) -> Result<Vec<FoundLog>, Failure> {
-    let files = Arc::clone(&app.system.files);
-    let known = config.loader.places();
-    let current = files.real_path(&known.current_dir)?;
-    let repository = Repository::around(&*files, &current)?;
-    let mut roots = BTreeSet::from([current.clone()]);
-    if let Some(repository) = repository {
-        roots.insert(repository.worktree);
-        roots.insert(repository.root);
-    }
-    let user_home = app.system.env.home_dir();
-    let around = Around {
-        home: &known.home,
-        user_home: user_home.as_deref(),
-        project_root: None,
-        working_dir: &current,
-    };
-    let claude = places(&config.loaded.settings, around, None).claude_home;
-    let mut folders = BTreeSet::new();
-    for root in &roots {
-        if let Some(folder) = ProjectFolder::find(&*files, &known.home, root)? {
-            folders.insert(folder.path().to_owned());
-        }
-        folders.extend(
-            claude
-                .as_ref()
-                .map(|home| home.join("projects").join(slug(root))),
-        );
-    }
-    let mut logs = Vec::new();
-    for folder in folders {
-        if let Some(found) = discover(&*files, &folder).optional()? {
-            // The journal of the memory beside them is no session.
-            let hidden = |log: &FoundLog| {
-                let below = log.path.strip_prefix(&folder).unwrap_or(&log.path);
-                let mut parts = below.components();
-                parts.any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
-            };
-            logs.extend(found.logs.into_iter().filter(|log| !hidden(log)));
-        }
-    }
-    Ok(logs)
 }
 
 /// Sets a flag when the user interrupts.
@@ -266,130 +157,57 @@ fn interrupts() -> Arc<AtomicBool> {
     stop
 }
 
-fn sessions(
-    args: &Args,
-    query: &TermQuery,
-    logs: &[FoundLog],
-    app: &mut App,
-) -> Result<Tally, Failure> {
+/// Shows matches as they are found.
+fn sessions(search: &SessionSearch, host: &Host, app: &mut App) -> Result<SearchEnd, Failure> {
     let interrupted = interrupts();
-    let limits = SearchLimits {
-        matches: args.limit,
-        least_terms: query.terms().len(),
-        ..SearchLimits::default()
-    };
-    let mut tally = streamed(query, logs, &limits, &interrupted, app)?;
-    let wants_some = tally.matches == 0 && query.terms().len() > 1;
-    if wants_some && !interrupted.load(Ordering::Relaxed) {
-        let limits = SearchLimits {
-            least_terms: 1,
-            ..limits
-        };
-        let files = Arc::clone(&app.system.files);
-        let mut report = search_transcripts(&*files, logs, query, &limits, &interrupted);
-        let matches = std::mem::take(&mut report.matches);
-        if !matches.is_empty() && app.out.format() == Format::Text {
+    let mut told = false;
+    let end = search.run(host, &interrupted, |found| -> Outcome {
+        if found.partial && !told {
+            told = true;
             let text = "No line has every word; these have some:";
-            app.out.line(Line::new().role(Role::Dim, text))?;
+            let line = Line::new().role(Role::Dim, text);
+            app.out.heading(|out| out.line(line))?;
         }
-        for found in &matches {
-            show(found, query, app)?;
-        }
-        tally = Tally {
-            matches: matches.len(),
-            report,
-        };
-    }
-    let was_interrupted = interrupted.load(Ordering::Relaxed);
-    tally.report.cancelled = was_interrupted;
-    if was_interrupted {
+        app.out.tell_one(&SessionLine {
+            kind: "session",
+            found,
+            terms: search.terms(),
+        })
+    })?;
+    if end.cancelled {
         app.note("interrupted; there may be more");
     }
-    Ok(tally)
+    Ok(end)
 }
 
-/// Shows matches as they are found.
-fn streamed(
-    query: &TermQuery,
-    logs: &[FoundLog],
-    limits: &SearchLimits,
-    interrupted: &AtomicBool,
-    app: &mut App,
-) -> Result<Tally, Failure> {
-    let files = Arc::clone(&app.system.files);
-    let (sender, receiver) = mpsc::channel::<TranscriptMatch>();
-    let enough = AtomicBool::new(false);
-    let sent = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        let search = scope.spawn(|| {
-            let sender = sender;
-            let found = |found: TranscriptMatch| {
-                let before = sent.fetch_add(1, Ordering::Relaxed);
-                // If whoever listened is gone, nobody wants more.
-                let gone = before < limits.matches && sender.send(found).is_err();
-                if gone || before + 1 >= limits.matches {
-                    enough.store(true, Ordering::Relaxed);
-                }
-            };
-            stream_transcripts(&*files, logs, query, limits, &enough, &found)
-        });
-        let mut matches = 0;
-        let mut printed = Ok(());
-        loop {
-            match receiver.recv_timeout(PAUSE) {
-                Ok(found) => {
-                    matches += 1;
-                    printed = show(&found, query, app);
-                }
-                Err(mpsc::RecvTimeoutError::Timeout) => {}
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-            }
-            if printed.is_err() || interrupted.load(Ordering::Relaxed) {
-                enough.store(true, Ordering::Relaxed);
-                break;
-            }
+/// A match among the results.
+#[derive(Serialize)]
+struct SessionLine<'a> {
+    kind: &'static str,
+    #[serde(flatten)]
+    found: &'a SessionMatch,
+    /// Words of the question.
+    #[serde(skip)]
+    terms: usize,
+}
+
+impl Report for SessionLine<'_> {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let found = self.found;
+        let age = found.at.map_or_else(
+            || "at an unknown time".to_owned(),
+            |time| figures::age(out.now(), time),
+        );
+        let mut about = format!("  {} · {age}", found.role);
+        if let Some(agent) = &found.agent {
+            // Writing to a string cannot fail.
+            let _ = write!(about, " · agent {agent}");
         }
-        drop(receiver);
-        let report = search.join().unwrap_or_default();
-        printed.map(|()| Tally { matches, report })
-    })
-}
-
-/// How long an interrupt may go unheard.
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
-
-fn show(found: &TranscriptMatch, query: &TermQuery, app: &mut App) -> Outcome {
-    if app.out.format() == Format::Json {
-        return Ok(app.out.json_line(&json!({
-            "kind": "session",
-            "session": found.session.as_str(),
-            "agent": found.agent.as_ref().map(dormouse_core::id::AgentId::as_str),
-            "file": found.path.display().to_string(),
-            "offset": found.offset,
-            "record": found.record,
-            "time": found.time.map(|time| time.to_string()),
-            "role": found.said.name(),
-            "terms": found.terms,
-            "snippet": found.snippet,
-        }))?);
+        if found.partial {
+            let _ = write!(about, " · {} of {} words", found.terms, self.terms);
+        }
+        let line = Line::new().role(Role::Strong, &found.session);
+        out.line(line.role(Role::Dim, about))?;
+        Ok(out.indented(Role::Plain, &found.snippet, 2)?)
     }
-    let age = found.time.map_or_else(
-        || "at an unknown time".to_owned(),
-        |time| figures::age(app.system.clock.now(), time),
-    );
-    let mut about = format!("  {} · {age}", found.said.name());
-    if let Some(agent) = &found.agent {
-        // Writing to a string cannot fail.
-        let _ = write!(about, " · agent {}", agent.as_str());
-    }
-    if query.terms().len() > 1 && found.terms < query.terms().len() {
-        let _ = write!(about, " · {} of {} words", found.terms, query.terms().len());
-    }
-    app.out.line(
-        Line::new()
-            .role(Role::Strong, found.session.as_str())
-            .role(Role::Dim, about),
-    )?;
-    app.out.indented(Role::Plain, &found.snippet, 2)?;
-    Ok(app.out.flush()?)
 }

@@ -2,9 +2,9 @@
 
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Format, Line, Role};
+use crate::output::{Line, Out, Report, Role};
 use dormouse_sim::{AnswerConfig, SimConfig, serve};
-use serde_json::json;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -67,19 +67,8 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let server = serve(config, listener, clock)
             .map_err(|error| Failure::from(UserError::of(Exit::Unsuitable, &error)))?;
         let url = format!("http://{}", server.address());
-        match app.out.format() {
-            // On one line, so that a script knows when it has read all of it.
-            Format::Json => {
-                let ready = json!({ "listening": url });
-                app.out.raw(&format!("{ready}\n"))?;
-            }
-            Format::Text => {
-                app.out
-                    .line(Line::new().text("listening on ").role(Role::Strong, &url))?;
-                app.out.line("interrupt to stop")?;
-            }
-        }
-        app.out.flush()?;
+        // On one line, so that a script knows when it has read all of it.
+        app.out.tell_one(&Ready { listening: url })?;
         // Either the user has seen enough, or there is no way to hear of it and it runs on.
         if tokio::signal::ctrl_c().await.is_err() {
             server.wait().await;
@@ -88,6 +77,20 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         }
         Ok(())
     })
+}
+
+/// The simulator listens.
+#[derive(Serialize)]
+struct Ready {
+    listening: String,
+}
+
+impl Report for Ready {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let line = Line::new().text("listening on ");
+        out.line(line.role(Role::Strong, &self.listening))?;
+        Ok(out.line("interrupt to stop")?)
+    }
 }
 
 fn config(args: &Args, app: &App) -> Result<SimConfig, Failure> {

@@ -3,8 +3,7 @@
 use crate::app::App;
 use crate::describe;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Cell, Column, Format, Line, Role, Table, figures};
-use crate::transcript::{Opener, Transcript};
+use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
 use dormouse_context::plan::rebuild;
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_context::segment::Segment;
@@ -13,10 +12,10 @@ use dormouse_context::validate;
 use dormouse_core::id::RecordId;
 use dormouse_core::record::{Body, Derived, Record, Request};
 use dormouse_core::units::Tokens;
+use dormouse_host::{Transcript, Transcripts};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const HELP: &str = "\
 Requests count from 1. In a log of Dormouse's every request can be rebuilt byte
@@ -61,8 +60,9 @@ pub struct Args {
     raw: bool,
 }
 
+/// The prompt as the model sees it.
 #[derive(Serialize)]
-struct Report {
+struct Prompt {
     model: String,
     request: Option<usize>,
     rebuilt: Option<bool>,
@@ -71,6 +71,9 @@ struct Report {
     acceptable: Option<String>,
     rewrites: Vec<Rewrite>,
     issues: Vec<String>,
+    /// Show the text in full.
+    #[serde(skip)]
+    full: bool,
 }
 
 #[derive(Serialize)]
@@ -94,11 +97,9 @@ struct Rewrite {
 
 /// Shows the prompt.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let config = app.config()?;
-    let models = Arc::clone(&config.loaded.models);
-    let mut opener = Opener::new(app, models, args.model.clone());
+    let opener = app.host()?.transcripts().for_model(args.model.clone());
     let (transcript, request) = match (args.request, args.at, &args.leaf) {
-        (Some(number), ..) => at_request(&mut opener, args, number)?,
+        (Some(number), ..) => at_request(&opener, args, number)?,
         (None, Some(line), _) => (opener.at_line(&args.file, line)?, None),
         (None, None, Some(leaf)) => {
             let read = opener.read(&args.file)?;
@@ -112,20 +113,17 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         }
         (None, None, None) => (opener.live(&args.file)?, None),
     };
+    app.note_all(&opener.take_remarks());
     if args.raw {
         return raw(args, &transcript, request.as_deref(), app);
     }
-    let report = report(args, &transcript, request.as_deref());
-    match app.out.format() {
-        Format::Json => Ok(app.out.json(&report)?),
-        Format::Text => show(&report, args, app),
-    }
+    app.tell(&prompt(args, &transcript, request.as_deref()))
 }
 
 /// The session at its N-th request: a recorded one, or in other tools' transcripts the point just
 /// before the N-th response.
 fn at_request(
-    opener: &mut Opener<'_>,
+    opener: &Transcripts,
     args: &Args,
     number: usize,
 ) -> Result<(Transcript, Option<Box<Request>>), Failure> {
@@ -193,7 +191,7 @@ fn raw(args: &Args, transcript: &Transcript, request: Option<&Request>, app: &mu
     Ok(app.out.bytes(&body)?)
 }
 
-fn report(args: &Args, transcript: &Transcript, request: Option<&Request>) -> Report {
+fn prompt(args: &Args, transcript: &Transcript, request: Option<&Request>) -> Prompt {
     let conversation = &transcript.conversation;
     let view = conversation.view();
     let segments = view.segments();
@@ -218,7 +216,8 @@ fn report(args: &Args, transcript: &Transcript, request: Option<&Request>) -> Re
             what,
         })
     });
-    Report {
+    Prompt {
+        full: args.full,
         model: transcript.model().to_owned(),
         request: args.request,
         rebuilt: request.map(|request| view.extent() == (request.segments, request.chain)),
@@ -253,58 +252,59 @@ fn why(segment: &Segment, reasons: &HashMap<&RecordId, String>) -> Option<String
         .or_else(|| reasons.get(segment.record()).cloned())
 }
 
-fn show(report: &Report, args: &Args, app: &mut App) -> Outcome {
-    let out = &mut app.out;
-    let title = format!(
-        "{} segments",
-        figures::thousands(report.segments.len() as u64)
-    );
-    let tokens = figures::thousands(report.tokens.get());
-    out.line(
-        Line::new()
-            .role(Role::Strong, title)
-            .text(format!(" · {tokens} tokens · for {}", report.model)),
-    )?;
-    match report.rebuilt {
-        Some(true) => out.line("This request was rebuilt exactly as it was sent.")?,
-        Some(false) => {
-            out.line("This request could not be rebuilt exactly; see the issues below.")?;
+impl Report for Prompt {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let report = self;
+        let title = format!(
+            "{} segments",
+            figures::thousands(report.segments.len() as u64)
+        );
+        let tokens = figures::thousands(report.tokens.get());
+        out.line(
+            Line::new()
+                .role(Role::Strong, title)
+                .text(format!(" · {tokens} tokens · for {}", report.model)),
+        )?;
+        match report.rebuilt {
+            Some(true) => out.line("This request was rebuilt exactly as it was sent.")?,
+            Some(false) => {
+                out.line("This request could not be rebuilt exactly; see the issues below.")?;
+            }
+            None => {}
         }
-        None => {}
-    }
-    out.blank()?;
-    if args.full {
-        show_full(report, app)?;
-    } else {
-        show_table(report, app)?;
-    }
-    let out = &mut app.out;
-    if !report.rewrites.is_empty() {
         out.blank()?;
-        out.line(Line::new().role(Role::Strong, "Rewrites"))?;
-        for rewrite in &report.rewrites {
-            let id: String = rewrite.record.chars().take(8).collect();
-            out.line(format!("  {id}  {}", rewrite.what))?;
+        if self.full {
+            show_full(report, out)?;
+        } else {
+            show_table(report, out)?;
         }
+        if !report.rewrites.is_empty() {
+            out.blank()?;
+            out.line(Line::new().role(Role::Strong, "Rewrites"))?;
+            for rewrite in &report.rewrites {
+                let id: String = rewrite.record.chars().take(8).collect();
+                out.line(format!("  {id}  {}", rewrite.what))?;
+            }
+        }
+        for issue in &report.issues {
+            out.line(
+                Line::new()
+                    .role(Role::Warning, "issue")
+                    .text(format!(": {issue}")),
+            )?;
+        }
+        if let Some(invalid) = &report.acceptable {
+            out.line(
+                Line::new()
+                    .role(Role::Error, "a provider would refuse this")
+                    .text(format!(": {invalid}")),
+            )?;
+        }
+        Ok(())
     }
-    for issue in &report.issues {
-        out.line(
-            Line::new()
-                .role(Role::Warning, "issue")
-                .text(format!(": {issue}")),
-        )?;
-    }
-    if let Some(invalid) = &report.acceptable {
-        out.line(
-            Line::new()
-                .role(Role::Error, "a provider would refuse this")
-                .text(format!(": {invalid}")),
-        )?;
-    }
-    Ok(())
 }
 
-fn show_table(report: &Report, app: &mut App) -> Outcome {
+fn show_table(report: &Prompt, out: &mut Out) -> Outcome {
     let mut table = Table::new([
         Column::right("#"),
         Column::left("ROLE"),
@@ -326,23 +326,23 @@ fn show_table(report: &Report, app: &mut App) -> Outcome {
             table.note(format!("↳ {why}"));
         }
     }
-    Ok(app.out.table(&table)?)
+    Ok(out.table(&table)?)
 }
 
-fn show_full(report: &Report, app: &mut App) -> Outcome {
+fn show_full(report: &Prompt, out: &mut Out) -> Outcome {
     for row in &report.segments {
         let head = format!("{} {} · {} tokens", row.at, row.role, row.tokens);
         let mut line = Line::new().role(Role::Strong, head);
         if let Some(why) = &row.why {
             line = line.role(Role::Dim, format!(" ↳ {why}"));
         }
-        app.out.line(line)?;
+        out.line(line)?;
         let text = row.block.readable_text();
         let text = text.unwrap_or_else(|| String::from_utf8_lossy(row.block.bytes()).into_owned());
         for line in text.lines() {
-            app.out.line(format!("  {line}"))?;
+            out.line(format!("  {line}"))?;
         }
-        app.out.blank()?;
+        out.blank()?;
     }
     Ok(())
 }

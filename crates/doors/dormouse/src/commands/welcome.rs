@@ -5,7 +5,7 @@
 use crate::app::App;
 use crate::cli::Cli;
 use crate::error::Outcome;
-use crate::output::{Cell, Column, Format, Line, Role, Table};
+use crate::output::{Cell, Column, Line, Out, Report, Role, Table};
 use clap::CommandFactory as _;
 use serde::Serialize;
 
@@ -26,24 +26,28 @@ pub(super) fn run(app: &mut App) -> Outcome {
         version: env!("CARGO_PKG_VERSION"),
         commands: leaves(&Cli::command(), ""),
     };
-    let out = &mut app.out;
-    if out.format() == Format::Json {
-        return Ok(out.json(&welcome)?);
+    app.tell(&welcome)
+}
+
+impl Report for Welcome {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let title = Line::new().role(Role::Strong, format!("Dormouse {}", self.version));
+        out.line(title.text(", the memory of a coding agent."))?;
+        out.line("It is being built: the agent itself does not run yet. These commands do:")?;
+        out.blank()?;
+        let mut table = Table::new([Column::left(""), Column::left(""), Column::left("")]);
+        for command in shown(&Cli::command()) {
+            let name = Cell::with_role(Role::Strong, command.name);
+            table.row(["".into(), name, command.about.into()]);
+        }
+        out.table(&table)?;
+        out.blank()?;
+        out.line(
+            "Start with `dormouse sessions ~/.claude/projects`, then `dormouse context FILE`.",
+        )?;
+        out.line("`dormouse help COMMAND` explains each of them.")?;
+        Ok(())
     }
-    let title = Line::new().role(Role::Strong, format!("Dormouse {}", welcome.version));
-    out.line(title.text(", the memory of a coding agent."))?;
-    out.line("It is being built: the agent itself does not run yet. These commands do:")?;
-    out.blank()?;
-    let mut table = Table::new([Column::left(""), Column::left(""), Column::left("")]);
-    for command in shown(&Cli::command()) {
-        let name = Cell::with_role(Role::Strong, command.name);
-        table.row(["".into(), name, command.about.into()]);
-    }
-    out.table(&table)?;
-    out.blank()?;
-    out.line("Start with `dormouse sessions ~/.claude/projects`, then `dormouse context FILE`.")?;
-    out.line("`dormouse help COMMAND` explains each of them.")?;
-    Ok(())
 }
 
 /// The commands for people: a group stands for its commands.

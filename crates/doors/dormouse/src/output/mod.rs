@@ -2,7 +2,8 @@
 //!
 //! # Model
 //! A command makes values ([`Line`], [`Table`], [`Bar`], or anything serialisable) and hands them
-//! to [`Out`], which knows the terminal: colour, width, JSON or text. Figures are turned into text
+//! to [`Out`], which knows the terminal: colour, width, JSON or text. A whole result is a [`Report`],
+//! which [`Out::tell`] prints for whoever reads. Figures are turned into text
 //! by [`figures`], the same everywhere.
 //!
 //! # Responsibilities
@@ -18,11 +19,13 @@ mod bar;
 pub mod figures;
 mod line;
 mod out;
+mod report;
 mod table;
 mod text;
 
 pub use bar::Bar;
 pub use line::{Line, Role};
 pub use out::{ColorChoice, Format, Out, OutError, OutResult, Terminal};
+pub use report::Report;
 pub use table::{Cell, Column, Table};
 pub use text::{clipped, printable, width, wrapped};

@@ -4,8 +4,10 @@ use super::bar::Bar;
 use super::line::{Line, Paint, Role};
 use super::table::Table;
 use super::text::{clipped, printable, wrapped};
+use dormouse_core::units::Millis;
 use dormouse_system::Environment;
 use serde::Serialize;
+use serde_json::json;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
@@ -94,6 +96,8 @@ pub struct Out {
     stderr: Box<dyn Write>,
     terminal: Terminal,
     format: Format,
+    /// Ages are told against this moment, the same for a whole output.
+    now: Millis,
 }
 
 impl fmt::Debug for Out {
@@ -124,7 +128,20 @@ impl Out {
             stderr,
             terminal,
             format,
+            now: Millis::default(),
         }
+    }
+
+    /// Tells ages against this moment.
+    #[must_use]
+    pub fn at(mut self, now: Millis) -> Self {
+        self.now = now;
+        self
+    }
+
+    /// The moment that ages are told against.
+    pub fn now(&self) -> Millis {
+        self.now
     }
 
     /// Who reads.
@@ -240,6 +257,19 @@ impl Out {
         let paint = self.error_paint();
         let text = line.into().render(paint);
         self.raw_aside(&format!("{text}\n"));
+    }
+
+    /// Says something beside the result, on stderr: a line, or with `--json` an object `{"note"}`.
+    pub fn note(&mut self, text: &str) {
+        match self.format {
+            Format::Text => self.aside(
+                Line::new()
+                    .role(Role::Warning, "note")
+                    .text(": ")
+                    .text(text),
+            ),
+            Format::Json => self.raw_aside(&format!("{}\n", json!({"note": text}))),
+        }
     }
 
     /// Prints text of our own making on stderr, as it is.

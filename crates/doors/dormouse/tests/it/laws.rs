@@ -33,6 +33,18 @@ const MAY_NEED: [(&str, &[&str]); 4] = [
     ("lab", &["pure", "shell", "lab"]),
 ];
 
+/// Crates behind the host. A door asks the host and formats its answers; a door that opened these
+/// itself would answer differently from the others sooner or later.
+const BEHIND_THE_HOST: [&str; 4] = [
+    "dormouse-keeper",
+    "dormouse-memdir",
+    "dormouse-memory",
+    "dormouse-store",
+];
+
+/// Doors that need no host: a library's face hands out the parts themselves.
+const FACES: [&str; 1] = ["dormouse-embed"];
+
 /// Modules of the context engine that decide. The engine carries effects out and names none.
 const DECIDERS: [&str; 12] = [
     "bound", "breaker", "clear", "economy", "fork", "layers", "ledger", "notes", "plan", "policy",
@@ -99,6 +111,48 @@ fn dependencies_point_inwards() {
         breaches.is_empty(),
         "an arrow points inwards only (ARCHITECTURE.md, \"Crates\"):\n  {}",
         breaches.join("\n  ")
+    );
+}
+
+#[test]
+fn doors_ask_the_host() {
+    let graph = Graph::load();
+    let mut breaches = Vec::new();
+    let doors: Vec<&String> = graph.in_ring("doors").collect();
+    assert!(doors.iter().any(|name| *name == "dormouse"), "{doors:?}");
+    for name in doors
+        .into_iter()
+        .filter(|name| !FACES.contains(&name.as_str()))
+    {
+        for needed in &graph.needs[&graph.members[name]] {
+            let needed = &graph.names[needed];
+            if BEHIND_THE_HOST.contains(&needed.as_str()) {
+                breaches.push(format!("{name} -> {needed}"));
+            }
+        }
+    }
+    assert!(
+        breaches.is_empty(),
+        "a door formats what the host answers: make this a service of dormouse-host, or move the \
+         dependency into dev-dependencies:\n  {}",
+        breaches.join("\n  ")
+    );
+}
+
+#[test]
+fn one_place_asks_who_reads_the_output() {
+    let commands = root().join("crates/doors/dormouse/src/commands");
+    let files = rust_files().into_iter();
+    let files: Vec<PathBuf> = files.filter(|path| path.starts_with(&commands)).collect();
+    assert!(
+        files.len() > 30,
+        "the commands have moved away from {commands:?}"
+    );
+    let asks = |path: &&PathBuf| fs::read_to_string(path).unwrap().contains("out.format()");
+    let asking: Vec<&PathBuf> = files.iter().filter(asks).collect();
+    assert!(
+        asking.is_empty(),
+        "a result implements `Report` and goes through `App::tell`: {asking:?}"
     );
 }
 

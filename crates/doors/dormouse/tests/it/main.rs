@@ -28,6 +28,8 @@ mod policies;
 mod pollution;
 #[cfg(test)]
 mod program;
+mod readme;
+mod screens;
 #[cfg(test)]
 mod session;
 #[cfg(test)]

@@ -3,10 +3,11 @@
 //! # Model
 //! The script is read once from its beginning. A fact has a kind, the value that must be found
 //! again, and words from around it that a query can be made of. The same value counts once; a
-//! command that ran more than once has the outcome of its last run.
+//! command that ran more than once has the ending of its last run.
 //!
 //! # Not here
-//! Looking for them ([`super::find`], [`super::search`]).
+//! Looking for them ([`super::find`], [`super::search`]) and the shapes of numbers and paths
+//! ([`super::shapes`]).
 
 use super::shapes::{exit_code, has_extension, numbers, paths_in};
 use super::words::{has_phrase, plain, sentences, subject_words, typed};
@@ -18,7 +19,7 @@ use dormouse_core::record::MessageOrigin;
 use dormouse_core::show::{head, tail};
 use std::collections::HashMap;
 
-/// What sort of thing a fact is.
+/// Kind of a fact, which decides how it is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FactKind {
     /// A sentence of the user that lays down a rule or a preference.
@@ -27,16 +28,16 @@ pub enum FactKind {
     UserNumber,
     /// A file that was read, changed or named by the user.
     FilePath,
-    /// A command that was run, and how it ended.
+    /// A command that was run, with its ending.
     Command,
-    /// What a failing tool said first.
+    /// The first line of a failing tool's output.
     ErrorText,
     /// A sentence of the model that decides something.
     Decision,
 }
 
 impl FactKind {
-    /// All kinds.
+    /// All kinds, in the order of reports.
     pub const ALL: [Self; 6] = [
         Self::UserRule,
         Self::UserNumber,
@@ -46,7 +47,7 @@ impl FactKind {
         Self::Decision,
     ];
 
-    /// Its name in output.
+    /// Its name in reports and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::UserRule => "user_rule",
@@ -59,12 +60,12 @@ impl FactKind {
     }
 }
 
-/// How a command ended.
+/// Ending of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// No result came.
+    /// No result came before the session ended.
     Unknown,
-    /// Well.
+    /// Without an error and without a code.
     Ok,
     /// Badly, without a code.
     Failed,
@@ -72,14 +73,14 @@ pub enum Ending {
     Exit(i32),
 }
 
-/// Something that was said or done and may matter later.
+/// Something said or done that may matter later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is.
+    /// Kind of the fact.
     pub kind: FactKind,
-    /// What must be found, blanks taken together; a path relative to the session's folder.
+    /// Text that must be found, blanks taken together; a path relative to the session's folder.
     pub value: String,
-    /// How it ended, of a command.
+    /// Its ending, of a command only.
     pub ending: Option<Ending>,
     /// Words from around it, nearest first; the value is not among them.
     pub context: Vec<String>,
@@ -87,7 +88,7 @@ pub struct Fact {
     pub step: usize,
 }
 
-/// What was mined.
+/// Facts of one session.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// The facts, in the order of the session.
@@ -96,6 +97,7 @@ pub struct Facts {
     pub root: String,
 }
 
+/// Phrases by which a sentence of the user lays down a rule.
 const RULES: [&str; 17] = [
     "always",
     "never",
@@ -116,6 +118,7 @@ const RULES: [&str; 17] = [
     "ensure",
 ];
 
+/// Phrases by which a sentence of the model decides something.
 const DECISIONS: [&str; 13] = [
     "decided",
     "i'll use",
@@ -132,24 +135,26 @@ const DECISIONS: [&str; 13] = [
     "the fix is",
 ];
 
-/// Characters of a sentence that can be a rule or a decision.
+/// Characters of a sentence that can be a rule or a decision: a shorter one has no subject, a
+/// longer one is pasted text.
 const SENTENCE: std::ops::RangeInclusive<usize> = 12..=300;
-/// Characters of a command's first line that must be found.
+/// Characters of a command's first line that must be found: a summary seldom quotes more.
 const COMMAND_CHARS: usize = 100;
-/// Characters of an error's first line that must be found.
+/// Characters of an error's first line that must be found: the message, without a long path behind.
 const ERROR_CHARS: usize = 120;
-/// From so many characters on a message is taken for pasted; the user's words are at its ends.
+/// Characters from which on a message is taken for pasted; the user's words are at its ends.
 const PASTED: usize = 6_000;
-/// What is read of the beginning of a pasted message, and of its end.
+/// Characters read of the beginning of a pasted message, and of its end: an introduction is longer
+/// than a closing question.
 const PASTED_ENDS: (usize, usize) = (1_500, 700);
-/// What clients say in place of a result when the user did not let a tool run.
+/// Beginnings of results by which clients say that the user refused a call.
 const REFUSALS: [&str; 2] = ["The user doesn't want to", "User chose to"];
-/// Words of a query that come from around the fact.
+/// Words of a query that come from around the fact: as many as a person would type at most.
 const CONTEXT_WORDS: usize = 12;
-/// Of those, words of the user's last request.
+/// Of those, words of the user's last request, so that the query has a topic.
 const REQUEST_WORDS: usize = 4;
 
-/// Mines a script.
+/// Mines the facts of a script, in one pass.
 pub fn mine(script: &Script) -> Facts {
     let mut miner = Miner {
         root: root_of(script),
@@ -204,6 +209,7 @@ struct Called {
 impl Miner {
     fn add(&mut self, kind: FactKind, value: String, context: Vec<String>) -> usize {
         let key = (kind, value);
+        // The same value counts once, with the context of its first telling.
         if let Some(at) = self.known.get(&key) {
             return *at;
         }
@@ -243,6 +249,7 @@ impl Miner {
             .filter(|block| block.kind() == BlockKind::Text)
             .filter_map(Block::readable_text);
         let pieces: Vec<String> = texts.flat_map(|text| typed(&text)).collect();
+        // Fills up the context of a sentence that has few neighbours.
         let reply: String = answer.iter().filter_map(Block::readable_text).collect();
         for piece in pieces {
             self.request.clone_from(&piece);
@@ -266,6 +273,7 @@ impl Miner {
         }
         for (value, context) in numbers(text) {
             let at = self.add(FactKind::UserNumber, value, context);
+            // A number given again counts from its last telling, which is in force.
             self.facts[at].step = self.step;
         }
         for path in paths_in(text) {
@@ -284,6 +292,7 @@ impl Miner {
                 self.add(FactKind::Decision, plain(sentence), context);
             }
         }
+        // A turn of calls alone has no remark; the last one still tells the topic.
         if !text.trim().is_empty() {
             text.clone_into(&mut self.words);
         }
@@ -303,6 +312,7 @@ impl Miner {
             let about = text("description").unwrap_or_default();
             let context = self.around(&about, "");
             let at = self.add(FactKind::Command, value.clone(), context);
+            // Reset on every run: only the last one's ending counts.
             self.facts[at].ending = Some(Ending::Unknown);
             called = Called {
                 subject: value,
@@ -311,6 +321,7 @@ impl Miner {
         } else if let Some(path) = text("file_path")
             .or_else(|| text("notebook_path"))
             .or_else(|| text("path").filter(|path| has_extension(path)))
+            // Paths of searches are folders to search in, not files that were read.
             && !matches!(block.tool(), Some("Grep" | "Glob" | "LS"))
         {
             let value = relative(&plain(&path), &self.root);
@@ -332,12 +343,14 @@ impl Miner {
         let code = exit_code(&output.text);
         if let Some(fact) = called.command.and_then(|at| self.facts.get_mut(at)) {
             fact.ending = Some(match code {
+                // The code is more exact than the flag, and some clients set only the code.
                 Some(code) if code != 0 => Ending::Exit(code),
                 _ if output.is_error => Ending::Failed,
                 _ => Ending::Ok,
             });
         }
         let refused = REFUSALS.iter().any(|start| output.text.starts_with(start));
+        // A refusal is the user's decision and no error of a tool.
         if !output.is_error || refused {
             return;
         }
@@ -347,6 +360,7 @@ impl Miner {
                 .trim_end_matches("</tool_use_error>")
         });
         let first = lines
+            // The code is a fact of its own; the error is the text behind it.
             .filter(|line| exit_code(line).is_none())
             .map(plain)
             .find(|line| line.chars().any(char::is_alphanumeric));
@@ -358,8 +372,9 @@ impl Miner {
     }
 }
 
-/// The folder all paths of a session are in, as far as it can be told.
+/// The folder all paths of a session are in, as far as the recording shows it.
 fn root_of(script: &Script) -> String {
+    // A recording that names its folder needs no guess.
     if !script.project.is_empty() {
         return script.project.trim_end_matches('/').to_owned();
     }
@@ -371,6 +386,7 @@ fn root_of(script: &Script) -> String {
     let mut common: Option<Vec<String>> = None;
     for path in paths {
         let mut folders: Vec<String> = path.split('/').map(str::to_owned).collect();
+        // The file's own name is no folder.
         folders.pop();
         common = Some(match common {
             None => folders,

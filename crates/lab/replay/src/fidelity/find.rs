@@ -1,8 +1,11 @@
-//! Looking for a fact in a prompt or in what a search returned.
+//! Looking for a fact in a prompt or in the result of a search.
 //!
 //! Values are compared with blanks taken together. A path counts in its relative form, or with the
-//! session's folder in front; a number only where words that stood around it are near; a command
-//! only where its line does not say something else about how it ended.
+//! session's folder in front; a number only near words that stood around it; a command only if its
+//! line does not contradict its ending.
+//!
+//! # Not here
+//! Mining the facts ([`super::facts`]) and the search itself ([`super::search`]).
 
 use super::facts::{Ending, Fact, FactKind, Facts};
 use super::words::{plain, subject_words};
@@ -10,24 +13,25 @@ use dormouse_context::segment::SegmentList;
 use dormouse_core::block::{Block, BlockKind};
 use std::collections::HashSet;
 
-/// Bytes on each side of a number in which its words are looked for.
+/// Bytes on each side of a number in which its words are looked for: about one sentence.
 const NEAR: usize = 100;
-/// Words next to a number that are looked for; half of them must be there.
+/// Words next to a number that are looked for; half of them must be there, since a summary rewords
+/// the rest.
 const NEAREST_WORDS: usize = 4;
 
-/// A text to look into.
+/// A text that facts are looked for in.
 #[derive(Debug, Default)]
 pub(super) struct Haystack {
     /// Line by line, blanks taken together.
     lines: Vec<Hay>,
-    /// All of it on one line, for what may be broken over several.
+    /// All of it on one line, for values that may be broken over several.
     whole: String,
 }
 
 #[derive(Debug)]
 struct Hay {
     text: String,
-    /// A call whose result is there too: how it ended can be read off.
+    /// True for a call whose result is there too: the model can read its ending.
     answered: bool,
 }
 
@@ -46,6 +50,7 @@ impl Haystack {
                 .call()
                 .is_some_and(|call| answered.contains(call.as_str()));
             match block.kind() {
+                // A call whose result was cleared does not show how it ended.
                 BlockKind::ToolUse => haystack.add(&arguments(block), has_result),
                 _ => haystack.add(&block.readable_text().unwrap_or_default(), false),
             }
@@ -53,7 +58,7 @@ impl Haystack {
         haystack
     }
 
-    /// Plain texts.
+    /// A haystack of plain texts, each complete with its ending.
     pub(super) fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut haystack = Self::default();
         for text in texts {
@@ -74,7 +79,7 @@ impl Haystack {
         }
     }
 
-    /// Whether the fact is in it.
+    /// True if the fact is in it, by the rules of its kind.
     pub(super) fn has(&self, fact: &Fact, facts: &Facts) -> bool {
         match fact.kind {
             FactKind::FilePath => self.has_path(&fact.value, &facts.root),
@@ -90,12 +95,13 @@ impl Haystack {
         let in_path = |letter: char| letter.is_alphanumeric() || "/._-~".contains(letter);
         self.whole.match_indices(path).any(|(at, _)| {
             let (before, behind) = (&self.whole[..at], &self.whole[at + path.len()..]);
+            // Without this `lib.rs` would be found in `src/lib.rs`, another file.
             let starts = !before.ends_with(in_path)
                 || before.ends_with("./")
                 || (!root.is_empty() && before.ends_with(&format!("{root}/")));
             let mut next = behind.chars();
             let ends = match next.next() {
-                // A stop may end a sentence.
+                // A full stop may end the sentence and not belong to the path.
                 Some('.') => next.next().is_none_or(|next| !next.is_alphanumeric()),
                 Some(letter) => !in_path(letter),
                 None => true,
@@ -114,6 +120,7 @@ impl Haystack {
             let part = before.ends_with(digit)
                 || before.ends_with(|letter: char| letter.is_alphanumeric())
                 || behind.starts_with(digit);
+            // `20` inside `2024` or `x20` is another number.
             if part {
                 return false;
             }
@@ -139,16 +146,18 @@ impl Haystack {
     }
 }
 
-/// Whether the rest of a line fits how a command ended.
+/// True if the rest of a line fits the ending of a command.
 fn states(rest: &str, ending: Ending) -> bool {
     let failure = ["failed", "exit ", "error", "refused"]
         .iter()
         .any(|word| rest.contains(word));
     match ending {
         Ending::Unknown => true,
+        // A line may name an error in passing; an `ok` beside it settles the ending.
         Ending::Ok => rest.contains("ok") || !failure,
         Ending::Failed => failure,
         Ending::Exit(code) => {
+            // Both wordings occur: clients write one, summaries the other.
             rest.contains(&format!("exit {code}")) || rest.contains(&format!("exit code {code}"))
         }
     }
@@ -167,7 +176,7 @@ pub(super) fn arguments(block: &Block) -> String {
             }
             serde_json::Value::Array(values) => waiting.extend(values.iter().rev()),
             serde_json::Value::Object(members) => {
-                // The short ones say what the call is about.
+                // Popped last first, so the shortest come first: they name the subject of the call.
                 let mut values: Vec<_> = members.values().collect();
                 values.sort_by_key(|value| std::cmp::Reverse(value.as_str().map_or(0, str::len)));
                 waiting.extend(values);

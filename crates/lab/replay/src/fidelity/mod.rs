@@ -1,17 +1,17 @@
-//! Fidelity: what of a session is still there after compactions.
+//! Fidelity: facts of a session that survive its compactions.
 //!
 //! # Model
 //! [`mine`] takes the facts of a script, without a model and without the engine's ledger.
 //! [`measure`] runs the script under a policy with a number of compactions spread evenly over it,
 //! the last at its end, and says of every fact where it is: in the prompt, one call away, or lost.
 //! The policy's own triggers, clearings and notes are switched off, so that all are measured at the
-//! same points; what it keeps, carries and shows again, and how it asks, are its own.
+//! same points; the records it keeps, carries and shows again, and its way of asking, are its own.
 //!
 //! One call away means: a fixed query made of words from around the fact, without its value,
 //! brings it back from the history within a budget, and the prompt says where the history is.
 //!
 //! # Not here
-//! Showing the figures, and what compactions cost.
+//! Showing the figures, and the cost of compactions ([`crate::PolicyRun`]).
 
 mod facts;
 mod find;
@@ -37,26 +37,27 @@ use find::Haystack;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a search may return, in tokens.
+/// Tokens that one search may return: a tool result that costs little and still holds several
+/// windows.
 const SEARCH_TOKENS: u64 = 2_000;
 
-/// A window in which nothing is refused.
+/// A window in which nothing is refused, so that only the forced compactions forget.
 const WIDE: Tokens = Tokens(2_000_000);
 
-/// What the prompt calls the file that has everything.
+/// Name of the log in the prompt; a prompt that names it offers the search.
 const HISTORY_FILE: &str = "/sessions/replayed.jsonl";
 
-/// Who writes the summaries.
+/// Author of the summaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Summariser {
     /// The simulator's persona, which quotes sentences blindly.
     Persona,
-    /// Nobody: the engine makes extracts without a model.
+    /// No model: the engine makes extracts.
     Offline,
 }
 
 impl Summariser {
-    /// Its name in output.
+    /// Its name in reports and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Persona => "persona",
@@ -65,35 +66,35 @@ impl Summariser {
     }
 }
 
-/// Where a fact is.
+/// Presence of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// In the prompt.
+    /// In the prompt, so that the model reads it.
     InPrompt,
     /// A search brings it back.
     OneCallAway,
-    /// Neither.
+    /// Neither in the prompt nor found by the search.
     Lost,
 }
 
-/// How many facts are where.
+/// Number of facts by presence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// In the prompt.
+    /// Facts in the prompt.
     pub in_prompt: usize,
-    /// A search brings them back.
+    /// Facts that a search brings back.
     pub one_call_away: usize,
-    /// Neither.
+    /// Facts that are neither.
     pub lost: usize,
 }
 
 impl Tally {
-    /// All of them.
+    /// Number of all facts.
     pub const fn all(&self) -> usize {
         self.in_prompt + self.one_call_away + self.lost
     }
 
-    /// Adds others.
+    /// Adds the tally of others.
     pub fn merge(&mut self, other: &Self) {
         self.in_prompt += other.in_prompt;
         self.one_call_away += other.one_call_away;
@@ -109,38 +110,38 @@ impl Tally {
     }
 }
 
-/// What is measured.
+/// Policy and settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct FidelityOptions {
     /// The policy whose compactions are made.
     pub policy: Arc<dyn Policy>,
-    /// How many.
+    /// Number of compactions, spread evenly.
     pub compactions: usize,
-    /// Who writes the summaries.
+    /// Author of the summaries.
     pub summariser: Summariser,
     /// Settings of the session.
     pub settings: Arc<Settings>,
 }
 
-/// What of a session is still there.
+/// Facts of a session that are still there, and those that are not.
 #[derive(Clone, Debug)]
 pub struct Fidelity {
     /// Compactions that were made; fewer than asked for where there was too little to compact.
     pub compactions: usize,
-    /// What the prompt takes at the end, system prompt and tools included.
+    /// Tokens of the prompt at the end, system prompt and tools included.
     pub prompt: Tokens,
     /// The facts by kind.
     pub kinds: BTreeMap<FactKind, Tally>,
-    /// The user's messages.
+    /// Presence of the user's messages.
     pub users: UserTally,
     /// The facts that are not in the prompt, and where they are.
     pub elsewhere: Vec<(Fact, Place)>,
-    /// Why the session ended early, if it did.
+    /// Reason that the session ended early, if it did.
     pub ended_early: Option<String>,
 }
 
 impl Fidelity {
-    /// All kinds together.
+    /// Tally of all kinds together.
     pub fn total(&self) -> Tally {
         let mut total = Tally::default();
         for tally in self.kinds.values() {
@@ -150,8 +151,8 @@ impl Fidelity {
     }
 }
 
-/// Whether a policy's agent has the history search. The policies of other agents run on this
-/// engine for comparison, but their agents have no such search.
+/// True if a policy's agent has the history search. The policies of other agents run on this engine
+/// for comparison, but their agents have no such search.
 pub fn has_search(policy: &dyn Policy) -> bool {
     matches!(policy.name(), "none" | "classic" | "economic")
 }
@@ -168,6 +169,7 @@ pub fn measure(
     ticks: &Arc<dyn Clock>,
 ) -> Result<Fidelity, RunError> {
     let run_options = RunOptions {
+        // The recording's own window would make the policy compact at other points.
         window: Some(WIDE),
         offline: options.summariser == Summariser::Offline,
         compact_after: points(script.steps.len(), options.compactions),
@@ -178,6 +180,7 @@ pub fn measure(
     let records = &run.records;
     let prompt = run.driver.conversation().view().segments();
     let haystack = Haystack::of_prompt(&prompt);
+    // A model that is not told of the history will not search it.
     let history = (has_search(&*options.policy) && names_history(&run)).then(|| {
         let ratio = models.lookup(&script.model).info.bytes_per_token.text;
         History::new(records, bytes_of(SEARCH_TOKENS, ratio.as_f64()))
@@ -185,6 +188,7 @@ pub fn measure(
     let mut kinds: BTreeMap<FactKind, Tally> = BTreeMap::new();
     let mut elsewhere = Vec::new();
     for fact in &facts.facts {
+        // Counted once, at the best place: a fact in the prompt needs no search.
         let place = if haystack.has(fact, facts) {
             Place::InPrompt
         } else if history
@@ -203,6 +207,7 @@ pub fn measure(
     let made = run
         .notices
         .iter()
+        // Counted by what happened: a compaction that was refused kept everything.
         .filter(|(_, notice)| matches!(notice, Notice::Compacted { .. }))
         .count();
     Ok(Fidelity {
@@ -215,11 +220,12 @@ pub fn measure(
     })
 }
 
-/// Steps after which is compacted: evenly spread, the last at the end.
+/// Steps after which the run compacts: evenly spread, the last at the end.
 fn points(steps: usize, compactions: usize) -> Vec<usize> {
     let mut points: Vec<usize> = (1..=compactions)
         .map(|at| (steps * at).div_ceil(compactions))
         .collect();
+    // A short script has fewer steps than compactions.
     points.dedup();
     points
 }

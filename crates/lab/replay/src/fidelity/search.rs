@@ -1,11 +1,14 @@
-//! The history search: what one call of a tool could bring back.
+//! The history search: content that one call of a tool could bring back.
 //!
 //! # Model
-//! Every message, call and result of the log is cut into windows; each window is one text of a
-//! BM25 index. A call stands together with the beginning of its result, since how it ended is
-//! what one asks for. A query returns the best windows that fit into a budget of bytes.
+//! Every message, call and result of the log is cut into windows; each window is one text of a BM25
+//! index. A call stands together with the beginning of its result, since its ending is the usual
+//! question. A query returns the best windows that fit into a budget of bytes.
 //!
 //! The queries are fixed: a template for the kind and words from around the fact, never the value.
+//!
+//! # Not here
+//! Finding the fact in the windows: [`super::find`].
 
 use super::facts::{Fact, FactKind, Facts};
 use super::find::{Haystack, arguments};
@@ -14,11 +17,11 @@ use dormouse_core::record::{Body, Message, MessageOrigin, Record};
 use dormouse_text::rank::Index;
 use std::collections::HashMap;
 
-/// Bytes of one window.
+/// Bytes of one window: a paragraph or a screenful of output, so that a budget holds several.
 const WINDOW: usize = 800;
-/// Bytes of a result that are shown with its call.
+/// Bytes of a result that are shown with its call: enough for an exit code and the first error.
 const RESULT_HEAD: usize = 200;
-/// Windows looked at for one query; the budget ends it before.
+/// Windows ranked for one query; the budget ends the list before.
 const MOST_HITS: usize = 64;
 
 /// The searchable history of a session.
@@ -40,10 +43,14 @@ impl History {
         };
         let endings = endings(messages());
         let mut texts = Vec::new();
+        // Summaries and reminders are left out: found there, a fact would prove nothing about
+        // history.
         for message in messages().filter(|message| message.origin == MessageOrigin::Conversation) {
             for block in &message.content {
                 match block.kind() {
                     BlockKind::ToolUse => {
+                        // A call and its result are two messages; the question is usually about
+                        // both.
                         let ending = block.call().and_then(|call| endings.get(call.as_str()));
                         let ending = ending.map_or("", String::as_str);
                         call_windows(&arguments(block), ending, &mut texts);
@@ -75,6 +82,7 @@ impl History {
             let Some(text) = self.texts.get(hit.document) else {
                 continue;
             };
+            // Not skipped for a shorter one: the order of the ranking is part of the measurement.
             if text.len() > left {
                 break;
             }
@@ -84,14 +92,14 @@ impl History {
         found
     }
 
-    /// Whether the fixed query for a fact brings it back.
+    /// True if the fixed query for a fact brings it back.
     pub(super) fn brings_back(&self, fact: &Fact, facts: &Facts) -> bool {
         let found = self.search(&query(fact));
         Haystack::of_texts(found).has(fact, facts)
     }
 }
 
-/// The query for a fact.
+/// The fixed query for a fact; it never contains the value, or finding it would be no feat.
 pub(super) fn query(fact: &Fact) -> String {
     let template = match fact.kind {
         FactKind::UserRule | FactKind::UserNumber => "",
@@ -104,7 +112,7 @@ pub(super) fn query(fact: &Fact) -> String {
     format!("{template} {words}").trim().to_owned()
 }
 
-/// How each call ended.
+/// Ending of each call, by its id.
 fn endings<'a>(messages: impl Iterator<Item = &'a Message>) -> HashMap<&'a str, String> {
     let results = messages.flat_map(|message| &message.content);
     results
@@ -120,7 +128,7 @@ fn ending(result: &Block) -> String {
     format!("{sign}: {head}")
 }
 
-/// A call: its first window ends with how it ended.
+/// Windows of a call: the first ends with its result's beginning.
 fn call_windows(arguments: &str, ending: &str, texts: &mut Vec<String>) {
     let first = arguments.floor_char_boundary(WINDOW - RESULT_HEAD);
     texts.push(format!("{}\n→ {ending}", &arguments[..first]));
@@ -132,6 +140,7 @@ fn windows(text: &str, size: usize, texts: &mut Vec<String>) {
     let mut rest = text.trim();
     while !rest.is_empty() {
         let most = rest.floor_char_boundary(size);
+        // Cut at a line's end, so that a fact on one line is never divided.
         let end = if most == rest.len() {
             most
         } else {

@@ -1,8 +1,11 @@
-//! Numbers, paths and exit codes, told by how they look.
+//! Numbers, paths and exit codes, recognised by their shape.
+//!
+//! # Not here
+//! Words and sentences: [`super::words`].
 
 use super::words::subject_words;
 
-/// Words on each side of a number.
+/// Words on each side of a number that are kept as its context: about one clause.
 const AROUND_NUMBER: usize = 6;
 
 /// The numbers of a text that stand for themselves, with the words around them.
@@ -23,6 +26,7 @@ pub(super) fn numbers(text: &str) -> Vec<(String, Vec<String>)> {
             let mut context: Vec<String> = Vec::new();
             let mut sides = (before, behind);
             loop {
+                // Alternating, so that the nearest words of both sides come first.
                 let pair = (sides.0.next(), sides.1.next());
                 for word in [pair.1, pair.0].into_iter().flatten() {
                     context.extend(subject_words(word));
@@ -31,7 +35,7 @@ pub(super) fn numbers(text: &str) -> Vec<(String, Vec<String>)> {
                     break;
                 }
             }
-            // A number nobody says anything about cannot be asked for.
+            // Without a word around it a number cannot be asked for.
             if !context.is_empty() {
                 found.push((number.to_owned(), context));
             }
@@ -40,7 +44,7 @@ pub(super) fn numbers(text: &str) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// The number that a word is, without what surrounds it.
+/// The number that a word is, without the signs around it.
 fn number_in(word: &str) -> Option<&str> {
     let word = word.trim_matches(|letter: char| {
         matches!(
@@ -49,6 +53,7 @@ fn number_in(word: &str) -> Option<&str> {
         )
     });
     let word = word.trim_start_matches(['$', '€', '~', '=', '<', '>', '#']);
+    // A full stop ends the sentence, and a percent sign is often dropped when retold.
     let word = word.trim_end_matches(['.', '%']);
     let end = word
         .find(|letter: char| !(letter.is_ascii_digit() || matches!(letter, '.' | ',' | '_')))
@@ -56,6 +61,7 @@ fn number_in(word: &str) -> Option<&str> {
     let (number, unit) = word.split_at(end);
     let plain = number.starts_with(|letter: char| letter.is_ascii_digit())
         && number.ends_with(|letter: char| letter.is_ascii_digit());
+    // `20ms` is a number with a unit, `2fa` a word; four letters are no unit.
     let unit = unit.len() <= 3 && unit.chars().all(char::is_alphabetic);
     (plain && unit).then_some(number)
 }
@@ -69,6 +75,7 @@ pub(super) fn paths_in(text: &str) -> Vec<String> {
             })
             .trim_end_matches('.')
         })
+        // Addresses and plain words with a slash ("and/or") are no files.
         .filter(|word| word.contains('/') && !word.contains("://") && has_extension(word))
         .filter(|word| {
             word.chars()

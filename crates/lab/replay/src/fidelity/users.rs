@@ -1,27 +1,30 @@
-//! Whether the user's messages are still there, word for word.
+//! Presence of the user's messages in the prompt, word for word.
 //!
-//! Every message of the log is looked for by itself: exact, if all that was typed stands in the
-//! prompt byte for byte; by reference, if a line of the prompt names its record, alone or in a
-//! range; else it is lost.
+//! Every message of the log is looked for by itself: exact, if all typed pieces stand in the prompt
+//! byte for byte; by reference, if a line of the prompt names its record, alone or in a range; else
+//! it is lost.
+//!
+//! # Not here
+//! Telling typed text from a client's additions: [`super::words`].
 
 use super::words::typed;
 use dormouse_context::segment::SegmentList;
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::{Body, MessageOrigin, Record, Role};
 
-/// What became of the user's messages.
+/// Number of the user's messages by presence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserTally {
     /// In the prompt, word for word.
     pub exact: usize,
     /// Named in the prompt, whole in the log.
     pub by_reference: usize,
-    /// Neither.
+    /// Neither in the prompt nor named in it.
     pub lost: usize,
 }
 
 impl UserTally {
-    /// Adds another session's.
+    /// Adds the tally of another session.
     pub fn merge(&mut self, other: &Self) {
         self.exact += other.exact;
         self.by_reference += other.by_reference;
@@ -42,6 +45,7 @@ pub(super) fn tally(records: &[Record], prompt: &SegmentList) -> UserTally {
     for (at, (id, pieces)) in messages.iter().enumerate() {
         if pieces.iter().all(|piece| text.contains(piece.as_str())) {
             tally.exact += 1;
+        // Two forms of a reference: a line of its own, or a range from the first message on.
         } else if at < referred || text.contains(&format!(": record {id}, ")) {
             tally.by_reference += 1;
         } else {
@@ -56,6 +60,7 @@ fn message(record: &Record) -> Option<(&str, Vec<String>)> {
     let Body::Message(message) = &record.body else {
         return None;
     };
+    // Messages of clients and hooks have another origin; losing them loses nothing the user said.
     if message.role != Role::User || message.origin != MessageOrigin::Conversation {
         return None;
     }
@@ -65,10 +70,11 @@ fn message(record: &Record) -> Option<(&str, Vec<String>)> {
         .filter(|block| block.kind() == BlockKind::Text)
         .filter_map(Block::readable_text);
     let pieces: Vec<String> = texts.flat_map(|text| typed(&text)).collect();
+    // A message of results or images alone has no words that could be lost.
     (!pieces.is_empty()).then_some((record.id.as_str(), pieces))
 }
 
-/// How many of the first messages a range in the prompt stands for.
+/// Number of first messages that a range in the prompt stands for.
 fn referred_up_to(messages: &[(&str, Vec<String>)], text: &str) -> usize {
     let lines = text
         .lines()

@@ -1,9 +1,12 @@
-//! Texts as the fact miner sees them: words, sentences, and what a person typed.
+//! Texts as the fact miner sees them: words, sentences, and the parts a person typed.
 //!
-//! Written apart from the engine's own ledger and from the text crate on purpose: what measures
-//! must not share the mistakes of what is measured.
+//! Written apart from the engine's own ledger and from the text crate on purpose: the measure must
+//! not share the mistakes of the measured.
+//!
+//! # Not here
+//! Numbers and paths: [`super::shapes`].
 
-/// Openings of tags that clients put around what they add to the user's messages.
+/// Openings of tags that clients put around their additions to the user's messages.
 const CLIENT_TAGS: [&str; 10] = [
     "system-reminder",
     "command-",
@@ -17,10 +20,10 @@ const CLIENT_TAGS: [&str; 10] = [
     "persisted-output",
 ];
 
-/// Client tags around what a person typed all the same.
+/// Client tags around words that a person typed all the same.
 const TYPED_TAGS: [&str; 1] = ["command-args"];
 
-/// Words that say nothing about a subject.
+/// Words too common to name a subject; in a query they would only add noise.
 const EMPTY_WORDS: [&str; 60] = [
     "the", "and", "for", "that", "this", "with", "from", "are", "was", "were", "you", "your",
     "have", "has", "had", "not", "but", "can", "could", "will", "would", "should", "into", "its",
@@ -40,6 +43,7 @@ pub(super) fn plain(text: &str) -> String {
             // A ledger may break tags with a look-alike.
             '‹' => Some('<'),
             '’' => Some('\''),
+            // Terminal colours in output are not part of a value.
             _ if letter.is_control() => None,
             _ => Some(letter),
         }));
@@ -63,6 +67,7 @@ pub(super) fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut fenced = false;
     for line in text.lines() {
+        // Code between fences has full stops that end no sentence.
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
             continue;
@@ -86,12 +91,13 @@ pub(super) fn sentences(text: &str) -> Vec<&str> {
     found
 }
 
-/// Whether one of the phrases stands in a text as whole words.
+/// True if one of the phrases stands in a text as whole words.
 pub(super) fn has_phrase(text: &str, phrases: &[&str]) -> bool {
     let mut padded = String::with_capacity(text.len() + 2);
     padded.push(' ');
     for letter in text.chars() {
         match letter {
+            // Editors replace the apostrophe; "don’t" and "don't" are the same rule.
             '’' => padded.push('\''),
             '\'' => padded.push(letter),
             _ if letter.is_alphanumeric() => padded.extend(letter.to_lowercase()),
@@ -104,13 +110,14 @@ pub(super) fn has_phrase(text: &str, phrases: &[&str]) -> bool {
         .any(|phrase| padded.contains(&format!(" {phrase} ")))
 }
 
-/// The pieces of a message that a person typed, without what a client put around them.
+/// The pieces of a message that a person typed, without a client's additions.
 pub(super) fn typed(text: &str) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest = text;
     let mut own = String::new();
     while let Some(at) = rest.find('<') {
         let opened = tag(&rest[at..]);
+        // A `<` of the user's own, in code or prose, is text like any other.
         let Some((name, inside, behind)) = opened else {
             own.push_str(&rest[..=at]);
             rest = &rest[at + 1..];
@@ -121,7 +128,7 @@ pub(super) fn typed(text: &str) -> Vec<String> {
         if TYPED_TAGS.contains(&name) {
             pieces.push(inside.to_owned());
         }
-        // What follows a notice of a task was not typed either.
+        // Text behind a task's notice was not typed either.
         rest = if name == "task-notification" {
             ""
         } else {
@@ -130,6 +137,7 @@ pub(super) fn typed(text: &str) -> Vec<String> {
     }
     own.push_str(rest);
     pieces.push(own);
+    // A client writes this in the user's name after an interruption.
     let note = |piece: &str| piece.starts_with("[Request interrupted by user");
     pieces
         .into_iter()
@@ -138,10 +146,11 @@ pub(super) fn typed(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A client's tag at the beginning of a text: its name, what is in it and what follows.
+/// A client's tag at the beginning of a text: its name, its content and the text behind it.
 fn tag(text: &str) -> Option<(&str, &str, &str)> {
     let name = text[1..].split('>').next()?;
     let known = CLIENT_TAGS.iter().any(|start| name.starts_with(start));
+    // Tags of the user's own text, such as HTML, stay.
     if !known || name.contains(char::is_whitespace) {
         return None;
     }

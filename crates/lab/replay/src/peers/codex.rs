@@ -12,7 +12,7 @@ use dormouse_core::units::Tokens;
 
 /// Characters of a result: 10,000 tokens of four characters.
 const RESULT: u64 = 40_000;
-/// Share of the window at which it compacts, in thousandths.
+/// Share of the window at which it compacts, in thousandths; its default limit.
 const TRIGGER: u64 = 900;
 /// Tokens of the user's messages that stay, `COMPACT_USER_MESSAGE_MAX_TOKENS`.
 const USER_MESSAGES: Tokens = Tokens(20_000);

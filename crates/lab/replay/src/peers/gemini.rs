@@ -12,17 +12,17 @@ use dormouse_context::segment::SegmentList;
 use dormouse_core::units::Tokens;
 use std::sync::Arc;
 
-/// Characters of a result.
+/// Characters of a result that stay; the rest is cut off.
 const RESULT: u64 = 40_000;
 /// Tokens of the newest results that masking leaves.
 const PROTECT: Tokens = Tokens(50_000);
 /// Tokens that one masking frees at least.
 const LEAST: Tokens = Tokens(30_000);
-/// Share of the window at which it compacts, in thousandths.
+/// Share of the window at which it compacts, in thousandths; the source's default of one half.
 const TRIGGER: u64 = 500;
-/// Share of the conversation that stays, in thousandths.
+/// Share of the conversation that stays, in thousandths; the source's default.
 const KEPT: u64 = 300;
-/// Directive of the second call, in our words.
+/// Directive of the second call, in our words: the source's own text is not copied.
 const CHECK: &str = "A first summary was written. Check it against the conversation and write it \
                      again, corrected and complete.";
 

@@ -1,9 +1,9 @@
 //! Policies of other agents, for comparison.
 //!
 //! # Model
-//! Each follows the published figures of an agent as of November 2026: its triggers, what it keeps,
-//! the kind of call it makes. They are not those programs: prompts, tools and all machinery are
-//! Dormouse's, so that only the forgetting differs. Every file names the source of its figures.
+//! Each follows the published figures of an agent as of November 2026: its triggers, its kept part,
+//! its kind of call. They are not those programs: prompts, tools and all machinery are Dormouse's,
+//! so that only the forgetting differs. Every file names the source of its figures.
 //!
 //! # Not here
 //! The policies of Dormouse itself (`dormouse_context::policy`).
@@ -41,7 +41,7 @@ fn summary_alone(settings: &CompactSettings) -> CompactRule {
     }
 }
 
-/// Cuts every result to so many characters, whichever tool made it and whatever the settings say.
+/// Cuts every result to so many characters, of any tool and under any settings.
 fn cut_to(round: &Round<'_>, limit: u64) -> OffloadPlan {
     let results = round.results.iter().map(|result| Candidate {
         limit,
@@ -50,6 +50,7 @@ fn cut_to(round: &Round<'_>, limit: u64) -> OffloadPlan {
     });
     let results: Vec<Candidate<'_>> = results.collect();
     let limits = RoundLimits {
+        // These agents limit single results, not a round together.
         round: u64::MAX,
         preview: limit,
     };
@@ -68,12 +69,13 @@ fn share_of_window(facts: &Facts<'_>, thousandths: u64) -> Tokens {
 fn prune(inputs: &ClearInputs<'_>, protect: Tokens, least: Tokens) -> ClearVerdict {
     let old = inputs.old();
     let all = inputs.held(inputs.index.results());
-    // Up to here the newer results, this one included, hold more than is protected.
+    // Up to this entry the newer results, itself included, hold more than is protected.
     let behind = (0..old.len())
         .take_while(|at| all - inputs.held(&old[..*at]) > protect)
         .count();
     let batch = inputs.worthwhile(&old[..behind]);
     let freed = inputs.freed(&batch);
+    // A small clearing breaks the cache for little; the agents wait for a larger one.
     if freed < least {
         return ClearVerdict::Leave {
             reason: format!("{freed} tokens lie behind the protected {protect}; it takes {least}"),

@@ -20,9 +20,9 @@ const PROTECT: Tokens = Tokens(40_000);
 const LEAST: Tokens = Tokens(20_000);
 /// Tokens below the window at which it compacts, `COMPACTION_BUFFER`.
 const BUFFER: Tokens = Tokens(20_000);
-/// Characters of each result that the summariser sees.
+/// Characters of each result that the summariser sees; the source clamps them alike.
 const CLAMP: usize = 2_000;
-/// Most tokens of the newest rounds that stay.
+/// Most tokens of the newest rounds that stay uncompacted.
 const TAIL: Tokens = Tokens(15_000);
 
 /// Old results pruned as the session goes, a summary from clamped results, a tail kept.

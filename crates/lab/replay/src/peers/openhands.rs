@@ -13,7 +13,7 @@ use dormouse_core::record::Trigger;
 use dormouse_core::units::Tokens;
 use std::sync::Arc;
 
-/// Messages at which it condenses.
+/// Messages at which it condenses; the SDK's default of 240 events.
 const MESSAGES: usize = 240;
 /// Messages at the beginning that stay, `keep_first`.
 const FIRST: usize = 2;
@@ -58,7 +58,8 @@ pub(super) struct NewerHalf {
 impl Keep for NewerHalf {
     fn stays(&self, segments: &SegmentList, _: Measure) -> Stays {
         let cuts = cut::cuts(segments);
-        // Once there is a summary, it stands for the first messages.
+        // A summary at the front stands for the first messages; keeping two more would keep it
+        // twice.
         let summary = segments
             .get(0)
             .is_some_and(|segment| segment.category == Category::Summary);

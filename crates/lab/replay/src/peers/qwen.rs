@@ -12,24 +12,24 @@ use dormouse_context::offload::{OffloadPlan, Round};
 use dormouse_context::policy::{CompactRule, CompactVerdict, Facts, Policy};
 use dormouse_core::units::Tokens;
 
-/// Characters of a result.
+/// Characters of a result that stay; the rest is cut off.
 const RESULT: u64 = 25_000;
 /// Bytes of results at which clearing begins.
 const HIGH: u64 = 500_000;
 /// Bytes of results at which clearing ends: half, so that the prefix is not rewritten every turn.
 const LOW: u64 = 250_000;
-/// Newest results that stay.
+/// Newest results that are never cleared.
 const KEEP: usize = 5;
 /// Share of the window at which it compacts, in thousandths, `DEFAULT_PCT`.
 const TRIGGER: u64 = 850;
 /// Tokens below the window at which it compacts, if that is sooner: `SUMMARY_RESERVE` of 20,000
 /// and `AUTOCOMPACT_BUFFER` of 13,000.
 const BELOW: Tokens = Tokens(33_000);
-/// Files shown again.
+/// Files shown again after a compaction.
 const FILES: usize = 5;
-/// Tokens of one file.
+/// Tokens of one file that are shown.
 const FILE: Tokens = Tokens(5_000);
-/// Tokens of all files.
+/// Tokens of all files together.
 const ALL_FILES: Tokens = Tokens(50_000);
 
 /// Clearing between two marks, a summary that reads the cache, files shown again.
@@ -50,6 +50,7 @@ impl Policy for Qwen {
     }
 
     fn compact(&self, facts: &Facts<'_>) -> CompactVerdict {
+        // In small windows the fixed reserve is reached before the share.
         let below = facts.thresholds.window - BELOW;
         facts.due_at(share_of_window(facts, TRIGGER).min(below))
     }
@@ -71,10 +72,12 @@ pub(super) fn between_marks(
     keep: usize,
 ) -> ClearVerdict {
     let mut batch = inputs.all_but(keep);
+    // The next request pays for the whole prompt anyway, so clearing costs nothing.
     if inputs.cold {
         return inputs.clear(batch);
     }
     let mut held: u64 = inputs.old().iter().map(|entry| entry.bytes).sum();
+    // Hysteresis: clearing starts at the high mark and goes down to the low one.
     if held <= high {
         return ClearVerdict::Leave {
             reason: format!("results hold {held} bytes of {high}"),

@@ -1,4 +1,4 @@
-//! What is left after five compactions, on real sessions and on a generated one.
+//! Facts left after five compactions, on real sessions and on a generated one.
 
 use dormouse_context::policy::{Classic, Economic, Policy};
 use dormouse_core::models::ModelTable;

@@ -63,7 +63,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..25)
 }
 
-/// What the model will say, in order.
+/// Answers of the model, in order.
 fn script(steps: &[Step]) -> Vec<Answer> {
     let mut script = Vec::new();
     for step in steps {

@@ -25,9 +25,10 @@ use serde_json::json;
 use std::sync::Arc;
 
 const MODEL: &str = "claude-sonnet-4-6";
+/// Milliseconds of a minute.
 const MINUTE: i64 = 60_000;
 
-/// What happens before a request.
+/// Event before a request.
 #[derive(Clone, Debug)]
 enum Step {
     /// The user says something.

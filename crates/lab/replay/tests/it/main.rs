@@ -1,5 +1,5 @@
-//! Replays of real sessions, read by path and skipped where they are absent; and the ledger and the layers against
-//! the simulator.
+//! Replays of real sessions, read by path and skipped where they are absent; and the ledger and the
+//! layers against the simulator.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What the policies are worth, on a generated session and on every real one.
+//! Cost of the policies, on a generated session and on every real one.
 //!
 //! Heavy: hundreds of prompts of up to a million tokens each. `.ci/run` runs them in release:
 //! `cargo test --release -p dormouse-replay --test policies -- --ignored --nocapture`.
@@ -62,7 +62,7 @@ fn the_generated_session_costs_less_under_economic() {
         assert!(classic.finished() && economic.finished());
         assert!(ratio <= most, "{ratio} of {most}");
     }
-    // Where reading is cheaper still, the figures are stated and not barred.
+    // For models with still cheaper reading, the figures are stated and not barred.
     for model in ["claude-opus-5-5", "claude-fable-5-1"] {
         let scenario = Scenario {
             model: model.to_owned(),
@@ -157,6 +157,7 @@ fn forks_of_warm_sessions_read_the_cache() {
 
 /// Steps, from one, in front of which the cache had lapsed.
 fn lapsed(script: &Script) -> Vec<usize> {
+    /// Lifetime of a cache entry, in milliseconds.
     const FIVE_MINUTES: u64 = 5 * 60 * 1_000;
     let times: Vec<_> = script.steps.iter().map(|step| step.at).collect();
     let pauses = times.windows(2).enumerate();

@@ -9,6 +9,7 @@ use dormouse_sim::{SimConfig, Switches};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+/// Milliseconds of a minute.
 const MINUTE: i64 = 60_000;
 
 #[test]
@@ -44,7 +45,7 @@ fn the_marker_itself_is_one_of_the_twenty() {
 fn only_what_was_written_can_be_read() {
     let mut world = World::new();
     world.bill(&numbered(10, &[(10, "5m")]));
-    // Block 5 is as old as block 10, but nobody wrote there.
+    // Block 5 is as old as block 10, but no entry was written there.
     assert_eq!(world.bill(&numbered(5, &[(5, "5m")])), [0, 0, 500, 0]);
 }
 

@@ -5,6 +5,7 @@ use crate::support::{World, assistant, body, marked, parse, text, user, with};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+/// Tokens of a cleared result: the nine bytes of `[cleared]` at one byte a token.
 const PLACEHOLDER: u64 = 9;
 
 fn world() -> World {
@@ -154,7 +155,7 @@ fn thinking_is_cleared_by_turns() {
             "{keep}"
         );
     }
-    // Where thinking of earlier turns is stripped anyway, an edit can keep it.
+    // Of thinking that the model strips anyway, an edit can keep earlier turns.
     let haiku = |request: Value| with(request, "model", json!("claude-haiku-4-5"));
     let stripped = world
         .report(&haiku(body(json!(messages))))

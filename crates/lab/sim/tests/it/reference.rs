@@ -9,7 +9,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use serde_json::{Value, json};
 
+/// Milliseconds to the first byte: long enough that two requests of a story overlap.
 const LATENCY: i64 = 700;
+/// Least cacheable tokens: small, so that short random prompts lie on both sides of it.
 const MINIMUM: usize = 150;
 
 /// One step: some time passes, then a request is sent.

@@ -3,12 +3,12 @@
 use crate::category::Category;
 use crate::segment::Segment;
 use dormouse_core::block::Block;
+use dormouse_core::fragment::{
+    CONVERSATION_SUMMARY, EVIDENCE, USER_MESSAGES, close, defuse, open, render,
+};
 
 /// Prompt text around a summary, with a placeholder each for summary and history.
 const FRAME: &str = include_str!("frame.md");
-// The tags of `frame.md`; by them a summary is found again in the prompt.
-const OPEN: &str = "<conversation-summary>";
-const CLOSE: &str = "</conversation-summary>";
 
 /// Texts of a compacted prompt that are not kept from the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,20 +35,18 @@ impl Parts {
         // expanded.
         let frame = FRAME.trim_end().replace("{{history}}", &history).replacen(
             "{{summary}}",
-            self.summary
-                // A closing tag inside the summary would end the frame early.
-                .replace(CLOSE, "<conversation-summary/>")
-                .trim(),
+            // A closing tag inside the summary would end the frame early.
+            defuse(&CONVERSATION_SUMMARY, &self.summary).trim(),
             1,
         );
         let mut blocks = vec![Block::text(&frame)];
         if let Some(messages) = &self.user_messages {
-            blocks.push(Block::text(&format!(
-                "<user-messages>\n{messages}\n</user-messages>"
-            )));
+            // Exact, fenced by their section: `render` would change a message that quotes the tag.
+            let (open, close) = (open(&USER_MESSAGES), close(&USER_MESSAGES));
+            blocks.push(Block::text(&format!("{open}\n{messages}\n{close}")));
         }
         if let Some(evidence) = &self.evidence {
-            blocks.push(Block::text(&format!("<evidence>\n{evidence}\n</evidence>")));
+            blocks.push(Block::text(&render(&EVIDENCE, evidence)));
         }
         blocks
     }
@@ -57,12 +55,14 @@ impl Parts {
 /// Summaries among some segments, in order and without their frames. User messages and evidence
 /// beside them are left out, because every compaction writes them anew.
 pub fn summaries_in<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Vec<String> {
+    // By the tag of `frame.md` a summary is found again in the prompt.
+    let tag = open(&CONVERSATION_SUMMARY);
     segments
         .into_iter()
         .filter(|segment| segment.category == Category::Summary)
         .filter_map(|segment| segment.block.readable_text())
-        .filter_map(|text| match text.find(OPEN) {
-            Some(start) => Some(unframed(&text[start + OPEN.len()..]).to_owned()),
+        .filter_map(|text| match text.find(&tag) {
+            Some(start) => Some(unframed(&text[start + tag.len()..]).to_owned()),
             // Blocks that begin with a tag are the engine's own sections or restored parts.
             None => (!text.starts_with('<')).then_some(text),
         })
@@ -71,7 +71,9 @@ pub fn summaries_in<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Vec<
 
 /// Text between the introduction, the first paragraph, and the paragraph that names the history.
 fn unframed(framed: &str) -> &str {
-    let body = &framed[..framed.rfind(CLOSE).unwrap_or(framed.len())];
+    let body = &framed[..framed
+        .rfind(&close(&CONVERSATION_SUMMARY))
+        .unwrap_or(framed.len())];
     let body = body.trim();
     let body = body.split_once("\n\n").map_or(body, |(_, rest)| rest);
     let body = body

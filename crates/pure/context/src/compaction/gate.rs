@@ -3,6 +3,7 @@
 use super::directive::REQUIRED_SECTIONS;
 use super::protocol::SummaryAnswer;
 use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::fragment::{ANALYSIS, SUMMARY, close, open};
 use dormouse_core::units::Tokens;
 
 /// Reasons why a summary is refused.
@@ -61,11 +62,12 @@ pub(super) fn accepted(answer: &SummaryAnswer) -> Result<String, GateError> {
 /// When nothing is left, or a required section is missing.
 pub fn summary_of(answer: &str) -> Result<String, GateError> {
     let answer = without_analysis(answer);
-    let inner = match answer.find("<summary>") {
+    let tag = open(&SUMMARY);
+    let inner = match answer.find(&tag) {
         Some(start) => {
-            let body = &answer[start + "<summary>".len()..];
+            let body = &answer[start + tag.len()..];
             // A summary may quote the tag, so the last closing tag counts.
-            match body.rfind("</summary>") {
+            match body.rfind(&close(&SUMMARY)) {
                 Some(end) => &body[..end],
                 None => return Err(GateError::CutOff),
             }
@@ -90,18 +92,21 @@ pub fn summary_of(answer: &str) -> Result<String, GateError> {
 /// Removes the scratch part in front of the summary.
 fn without_analysis(answer: &str) -> String {
     // An analysis tag inside the summary is a quotation.
-    let summary = answer.find("<summary>").unwrap_or(answer.len());
-    let analysis = answer.find("<analysis>").filter(|start| *start < summary);
+    let (tag, end_tag) = (open(&SUMMARY), close(&ANALYSIS));
+    let summary = answer.find(&tag).unwrap_or(answer.len());
+    let analysis = answer
+        .find(&open(&ANALYSIS))
+        .filter(|start| *start < summary);
     let Some(start) = analysis else {
         return answer.to_owned();
     };
-    match answer[start..].find("</analysis>") {
+    match answer[start..].find(&end_tag) {
         Some(end) => {
-            let rest = &answer[start + end + "</analysis>".len()..];
+            let rest = &answer[start + end + end_tag.len()..];
             format!("{}{rest}", &answer[..start])
         }
         // An analysis without a closing tag may still be followed by a summary.
-        None => match answer[start..].find("<summary>") {
+        None => match answer[start..].find(&tag) {
             Some(summary) => answer[start + summary..].to_owned(),
             None => answer[..start].to_owned(),
         },

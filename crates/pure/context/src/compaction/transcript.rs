@@ -3,6 +3,7 @@
 use crate::category::Category;
 use crate::segment::Segment;
 use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::fragment::{CONVERSATION, close, defuse, open};
 use dormouse_core::record::Role;
 use std::fmt::Write as _;
 
@@ -12,7 +13,7 @@ pub fn transcript<'a>(
     segments: impl IntoIterator<Item = &'a Segment>,
     clamp: Option<usize>,
 ) -> String {
-    let mut out = String::from("<conversation>\n");
+    let mut out = format!("{}\n", open(&CONVERSATION));
     for segment in segments {
         let Some(text) = said(segment, clamp) else {
             continue;
@@ -24,11 +25,12 @@ pub fn transcript<'a>(
             (Role::User | Role::System, _) => "user",
         };
         // Content that quotes the closing tag must not end the transcript.
-        let text = text.replace("</conversation>", "<conversation/>");
+        let text = defuse(&CONVERSATION, &text);
         // Writing to a string does not fail.
         let _ = write!(out, "[{who}]\n{text}\n\n");
     }
-    out.push_str("</conversation>\n");
+    out.push_str(&close(&CONVERSATION));
+    out.push('\n');
     out
 }
 

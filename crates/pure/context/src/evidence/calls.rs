@@ -6,6 +6,7 @@
 use super::note::{At, seen};
 use super::{EvidenceLimits, clean, mine};
 use dormouse_core::block::Block;
+use dormouse_core::fragment::{EXIT_CODE, open};
 use dormouse_core::id::Seq;
 use dormouse_core::json::Text;
 use dormouse_core::record::{
@@ -165,12 +166,8 @@ fn exit_code(text: &str) -> Option<i32> {
             return None;
         }
         let line = line.to_ascii_lowercase();
-        let starts = [
-            "exit code",
-            "exit status",
-            "exited with code",
-            "<exit_code>",
-        ];
+        let tag = open(&EXIT_CODE);
+        let starts = ["exit code", "exit status", "exited with code", &tag];
         let spoken = starts.iter().find_map(|start| {
             let (before, behind) = line.split_once(start)?;
             let framed = before.trim().is_empty()

@@ -10,6 +10,7 @@ use super::note::{At, seen};
 use super::words::Words;
 use super::{EvidenceLimits, clean};
 use dormouse_core::block::Block;
+use dormouse_core::fragment::{TOOL_ERROR, close, open};
 use dormouse_core::id::Seq;
 use dormouse_core::record::{Chronicle, Decision, Mention, Source, Speaker};
 use dormouse_core::show;
@@ -133,17 +134,26 @@ const WORDS_AROUND: usize = 5;
 /// Longest value in bytes that is repeated among the words around it.
 const LONG_VALUE: usize = 24;
 
-/// Records values and rules from a user message.
+/// Records values from a user message: figures that were pasted are as good as typed ones.
 pub(super) fn user(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimits) {
-    // In pasted bulk the user's own words are at the ends.
+    for part in ends(text, limits) {
+        values(chronicle, seq, part, limits);
+    }
+}
+
+/// Records rules and decisions from the words that the user typed.
+pub(super) fn rules(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimits) {
+    for part in ends(text, limits) {
+        decisions(chronicle, seq, part, Speaker::User, limits);
+    }
+}
+
+/// The text, or of pasted bulk the ends: the user's own words are there.
+fn ends<'a>(text: &'a str, limits: &EvidenceLimits) -> Vec<&'a str> {
     if text.len() > limits.bulk {
-        for part in [show::head(text, limits.head), show::tail(text, limits.tail)] {
-            values(chronicle, seq, part, limits);
-            decisions(chronicle, seq, part, Speaker::User, limits);
-        }
+        vec![show::head(text, limits.head), show::tail(text, limits.tail)]
     } else {
-        values(chronicle, seq, text, limits);
-        decisions(chronicle, seq, text, Speaker::User, limits);
+        vec![text]
     }
 }
 
@@ -366,8 +376,8 @@ pub(super) fn error(
 fn error_line<'t>(text: &'t str, failed: bool, limits: &EvidenceLimits) -> Option<&'t str> {
     let text = text
         .trim()
-        .trim_start_matches("<tool_use_error>")
-        .trim_end_matches("</tool_use_error>");
+        .trim_start_matches(&open(&TOOL_ERROR))
+        .trim_end_matches(&close(&TOOL_ERROR));
     // The first letter rules out most lines before the list is searched.
     let begins = |line: &&str| {
         let first = line.bytes().next().map(|byte| byte.to_ascii_lowercase());

@@ -30,7 +30,7 @@ mod words;
 pub use account::{MissingMessage, accounts_for_all};
 pub use render::{render, render_beside};
 pub use section::{Accounted, Form, UserSection, user_messages};
-pub use spoken::spoken;
+pub use spoken::{Spoken, spoken};
 
 use crate::tokens;
 use dormouse_core::block::{Block, BlockKind};
@@ -153,22 +153,29 @@ fn user(chronicle: &mut Chronicle, record: &Record, message: &Message, limits: &
     {
         calls::closed(chronicle, record.seq, block, limits);
     }
-    // Summaries, repairs and other machine-made messages are not the user's words.
-    if message.origin != MessageOrigin::Conversation {
+    // Summaries, repairs and other machine-made messages are not the user's words; nor are the
+    // directives of an agent that another client recorded beside the conversation.
+    let aside = record.side_chain || (record.agent.is_some() && !record.own);
+    if message.origin != MessageOrigin::Conversation || aside {
         return;
     }
-    let words: Vec<String> = message
+    let words: Vec<Spoken> = message
         .content
         .iter()
         .filter(of_kind(BlockKind::Text))
         .filter_map(Block::readable_text)
         .map(|text| spoken(&text))
-        .filter(|text| !text.is_empty())
+        .filter(|words| !words.sent.is_empty())
         .collect();
     if !words.is_empty() {
-        let text = words.join("\n\n");
+        let join = |part: fn(&Spoken) -> &str| {
+            let parts: Vec<&str> = words.iter().map(part).collect();
+            parts.join("\n\n")
+        };
+        let text = join(|words| &words.sent);
         note::user_message(&mut chronicle.user, record, &text, limits);
         mine::user(chronicle, record.seq, &text, limits);
+        mine::rules(chronicle, record.seq, &join(|words| &words.typed), limits);
     }
 }
 

@@ -1,136 +1,97 @@
-//! The words of a person in a message of the user's side.
+//! Words of the user in a message of the user's side.
 //!
-//! Clients put things of their own into the user's messages: reminders, output of their commands,
-//! what the editor shows, notices of tasks. They wrap them in tags. A slash command is wrapped too,
-//! but what was typed behind its name is the user's.
+//! Authorship is decided by [`dormouse_core::fragment`]; this is its reading for a compaction. Words
+//! that the user sent stay exact, pasted ones included: losing what the user showed would lose the
+//! task. Rules and decisions are mined from typed words only.
 
-/// Wrappers whose content no person wrote.
-const INJECTED: [&str; 18] = [
-    "analysis",
-    "bash-stderr",
-    "bash-stdout",
-    "command-message",
-    "command-name",
-    "command-stderr",
-    "command-stdout",
-    "ide_diagnostics",
-    "ide_opened_file",
-    "ide_selection",
-    "local-command-caveat",
-    "local-command-stderr",
-    "local-command-stdout",
-    "new-diagnostics",
-    "persisted-output",
-    "post-tool-use-hook",
-    "system-reminder",
-    "user-prompt-submit-hook",
-];
+use dormouse_core::fragment::{
+    BASH_INPUT, COMMAND_NAME, How, MEMORY_INPUT, Span, Speaker, recognise, reported,
+};
 
-/// Wrappers around what a person typed, and what it is shown with in front.
-const TYPED: [(&str, &str); 3] = [
-    ("bash-input", "! "),
-    ("command-args", ""),
-    ("user-memory-input", "# "),
-];
+/// Words of the user in one text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spoken {
+    /// Words that the user sent, typed or pasted.
+    pub sent: String,
+    /// Typed words alone.
+    pub typed: String,
+}
 
-/// Wrappers of messages that a client sends by itself: what stands behind them is not typed either.
-const NOTICES: [&str; 1] = ["<task-notification>"];
-
-/// Notes of a client in the user's place, without tags.
-const NOTES: [&str; 2] = [
-    "[Request interrupted by user]",
-    "[Request interrupted by user for tool use]",
-];
-
-/// What a person said in a text, without what a client put in; empty if nothing is left.
-pub fn spoken(text: &str) -> String {
-    if NOTICES.iter().any(|tag| text.trim_start().starts_with(tag)) {
-        return String::new();
-    }
-    let mut out = String::new();
-    let mut command: Option<String> = None;
-    let mut rest = text;
-    while let Some(part) = next_part(rest) {
-        out.push_str(part.before);
-        let content = part.content.trim();
-        match part.wrapper {
-            Wrapper::Injected("command-name") => command = Some(content.to_owned()),
-            Wrapper::Typed(sign) if !content.is_empty() => {
+/// Takes apart what a person and what clients put into a text.
+pub fn spoken(text: &str) -> Spoken {
+    let mut out = Spoken::default();
+    let mut command: Option<&str> = None;
+    for span in recognise(text) {
+        let content = text[span.content.clone()].trim();
+        match span.how {
+            How::Typed => {
+                let words = &text[span.range];
+                out.sent.push_str(words);
+                push_unreported(words, &mut out.typed);
+            }
+            How::Pasted => {
+                out.sent.push_str(&text[span.range]);
+                out.typed.push('\n');
+            }
+            How::Wrapped(row) if row == &COMMAND_NAME => command = Some(content),
+            How::Wrapped(row) if row.speaker == Speaker::User && !content.is_empty() => {
                 // The name of a command alone tells nothing; with what follows it, it is a request.
                 if let Some(name) = command.take() {
-                    out.push_str(&name);
-                    out.push(' ');
+                    out.typed(name);
+                    out.typed(" ");
                 }
-                out.push_str(sign);
-                out.push_str(content);
+                if row == &BASH_INPUT {
+                    // A command is run, not said: no rule is in it.
+                    out.sent.push_str("! ");
+                    out.sent.push_str(content);
+                    continue;
+                }
+                if row == &MEMORY_INPUT {
+                    out.typed("# ");
+                }
+                out.typed(content);
             }
-            Wrapper::Injected(_) | Wrapper::Typed(_) => {}
+            How::Unlisted => out.sent.push_str(&stand_in(text, &span)),
+            How::Wrapped(_) | How::Noted => {}
         }
-        rest = part.rest;
     }
-    out.push_str(rest);
-    let words = out.trim();
-    if NOTES.contains(&words) {
-        String::new()
-    } else {
-        words.to_owned()
+    Spoken {
+        sent: out.sent.trim().to_owned(),
+        typed: out.typed.trim().to_owned(),
     }
 }
 
-#[derive(Clone, Copy)]
-enum Wrapper {
-    Injected(&'static str),
-    Typed(&'static str),
-}
-
-struct Part<'a> {
-    before: &'a str,
-    wrapper: Wrapper,
-    content: &'a str,
-    rest: &'a str,
-}
-
-/// The first wrapped part: its tag begins a line and is closed. Someone who writes *about* such a
-/// tag does neither.
-fn next_part(text: &str) -> Option<Part<'_>> {
-    let mut from = 0;
-    while let Some(found) = text[from..].find('<') {
-        let at = from + found;
-        from = at + 1;
-        let line = text[..at].rsplit('\n').next().unwrap_or_default();
-        let starts_a_line = line.trim().is_empty() || line.trim_end().ends_with('>');
-        if !starts_a_line {
-            continue;
-        }
-        let Some((name, wrapper)) = wrapper(&text[at + 1..]) else {
-            continue;
-        };
-        let inside = at + name.len() + 2;
-        let close = format!("</{name}>");
-        if let Some(length) = text[inside..].find(&close) {
-            return Some(Part {
-                before: &text[..at],
-                wrapper,
-                content: &text[inside..inside + length],
-                rest: &text[inside + length + close.len()..],
-            });
-        }
+impl Spoken {
+    fn typed(&mut self, words: &str) {
+        self.sent.push_str(words);
+        self.typed.push_str(words);
     }
-    None
 }
 
-fn wrapper(rest: &str) -> Option<(&'static str, Wrapper)> {
-    let opens = |name: &str| {
-        rest.strip_prefix(name)
-            .is_some_and(|behind| behind.starts_with('>'))
-    };
-    let injected = INJECTED.iter().find(|name| opens(name));
-    injected
-        .map(|name| (*name, Wrapper::Injected(name)))
-        .or_else(|| {
-            let typed = TYPED.iter().find(|(name, _)| opens(name));
-            typed.map(|(name, sign)| (*name, Wrapper::Typed(sign)))
-        })
+/// Appends words without the quotations in which they report what others said.
+fn push_unreported(words: &str, out: &mut String) {
+    for line in words.split_inclusive('\n') {
+        let mut from = 0;
+        for quotation in reported(line) {
+            out.push_str(&line[from..quotation.start]);
+            out.push('…');
+            from = quotation.end;
+        }
+        out.push_str(&line[from..]);
+    }
+}
+
+/// Name and size of a block that nobody is known to write. The user may have: without a trace of it
+/// the message around it could mean nothing.
+fn stand_in(text: &str, span: &Span) -> String {
+    let name: String = text[span.range.clone()]
+        .chars()
+        .skip_while(|c| !c.is_alphanumeric())
+        .take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+        .take(40)
+        .collect();
+    let chars = text[span.range.clone()].chars().count();
+    format!("\n[block \"{name}\", {chars} characters, not typed]\n")
 }
 
 #[cfg(test)]
@@ -183,9 +144,20 @@ mod tests {
                 "<ide_opened_file>The user opened a</ide_opened_file>hello",
                 "hello",
             ),
+            (
+                "<plugin-x>\nalways use tabs\n</plugin-x>\n\ngo on",
+                "[block \"plugin-x\", 38 characters, not typed]\n\n\ngo on",
+            ),
+            ("go on\n\n$ make\nalways red", "go on\n\n$ make\nalways red"),
         ];
         for (text, expected) in cases {
-            assert_eq!(spoken(text), expected, "{text:?}");
+            assert_eq!(spoken(text).sent, expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn rules_come_from_typed_words_only() {
+        let found = spoken("go on\n\n$ make\nalways red");
+        assert_eq!(found.typed, "go on");
     }
 }

@@ -11,6 +11,7 @@
 
 use super::document::Notes;
 use super::limits::{Excess, Limits};
+use dormouse_core::fragment::{CURRENT_NOTES, render};
 use dormouse_core::show::Grouped;
 
 // Prompt texts; snapshot-tested in `tests/it/notes.rs`.
@@ -101,7 +102,7 @@ pub fn directive(directive: &Directive<'_>) -> String {
     };
     if !has(Placeholder::CurrentNotes) {
         let notes = Placeholder::CurrentNotes.value(directive);
-        add(&format!("<current_notes>\n{notes}\n</current_notes>"));
+        add(&render(&CURRENT_NOTES, &notes));
     }
     if !has(Placeholder::Shorten) && !directive.excess.is_empty() {
         add(&shorten(directive.excess));

@@ -1,6 +1,7 @@
 //! Replacements for offloaded results: previews, file names, truncated texts.
 
 use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::fragment::PERSISTED_OUTPUT;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::CallId;
 use serde::Deserialize;
@@ -12,7 +13,7 @@ use std::fmt::Write as _;
 pub const EMPTY_RESULT: &str = "[The tool finished without any output.]";
 
 /// Element name around a preview; existing logs depend on it.
-pub const CONTAINER: &str = "persisted-output";
+pub static CONTAINER: &str = PERSISTED_OUTPUT.tag;
 
 /// Hexadecimal digits of each hash in a file name: 64 bits, so that collisions within a session are
 /// out of the question and names stay short.

@@ -67,7 +67,7 @@ impl Facts {
         }
         let said = message.role == Role::User && message.origin == MessageOrigin::Conversation;
         if said && block.kind() == BlockKind::Text {
-            let text = spoken(&block.readable_text().unwrap());
+            let text = spoken(&block.readable_text().unwrap()).sent;
             // Pasted bulk is output of tools, not values given by the user.
             if text.len() < 4_000 {
                 let words = text.split(|letter: char| !letter.is_alphanumeric());

@@ -15,6 +15,7 @@ mod layout;
 mod message;
 mod payload;
 mod read;
+mod read_usage;
 mod state;
 mod write;
 

@@ -10,14 +10,16 @@ use super::events::StateChange;
 use super::message::{Message, MessageOrigin, Role};
 use super::payload::{Boundary, BoundaryKind, Preserved, Trigger};
 use super::{Body, Foreign, Record};
-use crate::block::{Block, BlockError};
+use crate::block::{Block, BlockError, BlockKind};
+use crate::fragment::Speaker;
+use crate::fragment::record::{RecordFields, origin_of, speaker};
 use crate::id::{AgentId, MessageId, RecordId, Seq, SessionId};
 use crate::json::{Flag, Number, OrElse, Text};
 use crate::units::{Millis, Tokens};
 use crate::usage::TokenUsage;
 use bytes::Bytes;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -106,6 +108,16 @@ struct Line<'a> {
     is_api_error_message: Flag,
     #[serde(default)]
     is_visible_in_transcript_only: Flag,
+    #[serde(default)]
+    tool_use_result: Option<IgnoredAny>,
+    #[serde(default, rename = "sourceToolUseID")]
+    source_tool_use_id: Option<IgnoredAny>,
+    #[serde(borrow, default)]
+    origin: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    prompt_source: Text<'a>,
+    #[serde(borrow, default)]
+    user_type: Text<'a>,
     #[serde(borrow, default)]
     agent_id: Text<'a>,
     #[serde(borrow, default)]
@@ -372,46 +384,6 @@ struct WireMessage<'a> {
     usage: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireUsage {
-    input_tokens: Number,
-    cache_read_input_tokens: Number,
-    cache_creation_input_tokens: Number,
-    cache_creation: Option<WireWrites>,
-    output_tokens: Number,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireWrites {
-    ephemeral_5m_input_tokens: Number,
-    ephemeral_1h_input_tokens: Number,
-}
-
-impl TokenUsage {
-    /// Parses the `usage` object of a response.
-    ///
-    /// The total of cache writes is authoritative; the one-hour share comes from the split where
-    /// there is one, and the rest counts as five-minute writes.
-    pub fn from_wire(json: &str) -> Option<Self> {
-        let wire: WireUsage = serde_json::from_str(json).ok()?;
-        let of = |number: Number| Tokens(number.0.unwrap_or(0));
-        let split = wire.cache_creation.unwrap_or_default();
-        let parts = of(split.ephemeral_5m_input_tokens) + of(split.ephemeral_1h_input_tokens);
-        let written = wire.cache_creation_input_tokens.0.map_or(parts, Tokens);
-        // Bounded by the total: an inconsistent split must not count tokens twice.
-        let one_hour = of(split.ephemeral_1h_input_tokens).min(written);
-        Some(Self {
-            input: of(wire.input_tokens),
-            cache_read: of(wire.cache_read_input_tokens),
-            cache_write_5m: written - one_hour,
-            cache_write_1h: one_hour,
-            output: of(wire.output_tokens),
-        })
-    }
-}
-
 fn message(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Option<Message> {
     let mut leave_out = |what| {
         issues.push(LineIssue::Message { what });
@@ -449,10 +421,10 @@ fn message(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Opti
         MessageOrigin::TranscriptOnly
     } else if parsed.subtype.0.as_deref() == Some("repair") {
         MessageOrigin::Repair
-    } else if parsed.is_meta.0 {
-        MessageOrigin::Meta
-    } else {
+    } else if is_from_user(parsed, role, &content) {
         MessageOrigin::Conversation
+    } else {
+        MessageOrigin::Meta
     };
     Some(Message {
         role,
@@ -463,6 +435,30 @@ fn message(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Opti
         stop_reason: wire.stop_reason.0.as_deref().map(Arc::from),
         origin,
     })
+}
+
+/// Whether the words of a line are the conversation's: of a model, of a tool in its results, or of
+/// the user.
+fn is_from_user(parsed: &Line<'_>, role: Role, content: &[Block]) -> bool {
+    if parsed.is_meta.0 {
+        return false;
+    }
+    // Results are no words, and a response is marked by its role.
+    if role != Role::User || content.iter().all(|block| block.kind() != BlockKind::Text) {
+        return true;
+    }
+    let origin = parsed.origin.and_then(|raw| origin_of(raw.get()));
+    let fields = RecordFields {
+        role: role.as_str(),
+        kind: parsed.kind.0.as_deref().unwrap_or_default(),
+        is_from_tool: parsed.tool_use_result.is_some() || parsed.source_tool_use_id.is_some(),
+        origin: origin.as_deref(),
+        prompt_source: parsed.prompt_source.0.as_deref(),
+        user_type: parsed.user_type.0.as_deref(),
+        // Side conversations are told apart by the record itself.
+        ..RecordFields::default()
+    };
+    speaker(&fields) == Speaker::User
 }
 
 fn blocks(line: &Bytes, parts: &[&RawValue], issues: &mut Vec<LineIssue>) -> Vec<Block> {

@@ -1,4 +1,7 @@
-//! What goes along when one memory is put into another: trust, sources, keys of other tools, links.
+//! Companions of a merge: trust, sources, keys of other tools, links.
+//!
+//! # Not here
+//! The decision to merge, and the text of the result (`merge`).
 
 use super::merge::{Memory, again, is_untouchable, set};
 use super::{Stated, What};
@@ -7,7 +10,7 @@ use crate::topic::{self, Field, Topic, Triggers};
 use crate::trust::Trust;
 use dormouse_guard::paths::SafePath;
 
-/// What a merged file says of itself.
+/// Front matter of a merged file, as far as it changes.
 pub(super) fn fields(keeper: &Memory, gone: &Memory) -> Vec<Field> {
     let (k, g) = (&keeper.topic, &gone.topic);
     let mut sources: Vec<String> = Vec::new();
@@ -27,7 +30,7 @@ pub(super) fn fields(keeper: &Memory, gone: &Memory) -> Vec<Field> {
     if let (None, Some(kind)) = (k.kind, g.kind) {
         fields.push(Field::Kind(kind));
     }
-    // A file that says nothing of its trust is the user's own.
+    // A file without a trust key counts as the user's own.
     let least = believed(k).min(believed(g));
     if least != believed(k) {
         fields.push(Field::Trust(least));
@@ -39,7 +42,7 @@ pub(super) fn fields(keeper: &Memory, gone: &Memory) -> Vec<Field> {
     fields
 }
 
-/// How far a memory is believed; one that says nothing of it is the user's own.
+/// Trust of a memory; one without a claim is the user's own.
 pub(super) fn believed(topic: &Topic) -> Trust {
     topic.trust.unwrap_or(Trust::User)
 }
@@ -58,13 +61,14 @@ fn both(a: &Triggers, b: &Triggers) -> Triggers {
     }
 }
 
-/// A file with the keys of another that it does not have, as they are written there.
+/// File with the keys of another that it does not have, as they are written there.
 pub(super) fn with_keys(text: &str, other: &str) -> String {
     let (Some(theirs), _) = topic::split(other) else {
         return text.to_owned();
     };
     let text = match topic::split(text) {
         (Some(_), _) => text.to_owned(),
+        // A file without front matter gets an empty one to put the keys into.
         (None, _) => topic::edit(text, &[]),
     };
     let (Some(mine), _) = topic::split(&text) else {
@@ -73,6 +77,7 @@ pub(super) fn with_keys(text: &str, other: &str) -> String {
     let have: Vec<String> = mine.entries(&text).into_iter().map(|e| e.key).collect();
     let mut lines = String::new();
     for entry in theirs.entries(other) {
+        // Our own keys are merged by `fields`, each by its meaning.
         if !have.contains(&entry.key) && !super::check::is_own_key(&entry.key) {
             lines.push_str(other[entry.range].trim_end());
             lines.push_str(mine.newline);
@@ -82,7 +87,7 @@ pub(super) fn with_keys(text: &str, other: &str) -> String {
     format!("{head}{lines}{tail}")
 }
 
-/// Marks two memories as saying different things. What cannot be touched stays unmarked.
+/// Marks two memories as contradicting each other. Untouchable files stay unmarked.
 pub(super) fn contradict(
     snapshot: &mut Snapshot,
     changes: &mut Vec<Stated>,
@@ -94,6 +99,7 @@ pub(super) fn contradict(
             continue;
         };
         let mut list = contradicted(&memory.text);
+        // Marked by an earlier dream: marking again would be a change without end.
         if list.iter().any(|known| known == other.as_str()) {
             continue;
         }
@@ -112,7 +118,7 @@ pub(super) fn contradict(
     }
 }
 
-/// The files that a memory says it contradicts.
+/// Files that a memory says it contradicts.
 pub(super) fn contradicted(text: &str) -> Vec<String> {
     let (Some(front), _) = topic::split(text) else {
         return Vec::new();
@@ -153,6 +159,7 @@ pub(super) fn relink(
             }
         }
         text = follow(&text, &memory.topic, from, to, &path);
+        // Writing an untouchable file would spoil the whole dream.
         if text != memory.text && !is_untouchable(&path, &memory.text) {
             set(snapshot, &path, text);
             changes.push(Stated {
@@ -165,7 +172,7 @@ pub(super) fn relink(
     }
 }
 
-/// The keys that name other files.
+/// Text whose keys that name other files follow a merge.
 fn follow(text: &str, topic: &Topic, from: &SafePath, to: &SafePath, own: &SafePath) -> String {
     let mut fields = Vec::new();
     if topic.superseded_by.as_deref() == Some(from.as_str()) {
@@ -174,6 +181,7 @@ fn follow(text: &str, topic: &Topic, from: &SafePath, to: &SafePath, own: &SafeP
     let mut list = contradicted(text);
     if list.iter().any(|name| name == from.as_str()) {
         list.retain(|name| name != from.as_str() && name != to.as_str());
+        // A file cannot contradict itself: the two are one now.
         if to != own {
             list.push(to.to_string());
         }

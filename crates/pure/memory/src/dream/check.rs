@@ -1,12 +1,13 @@
-//! Whether the result of a dream may be swapped in.
+//! Check of a dream's result before it is swapped in.
 //!
 //! # Model
-//! The check compares two snapshots and trusts nobody: not the model, not the offline dream. It
-//! collects every [`Objection`]; one is enough to refuse the whole. What was odd before and was
-//! left alone is no objection: the check is about what the dream changed.
+//! The check compares two snapshots and trusts no writer: neither the model nor the offline dream.
+//! It collects every [`Objection`]; a single one refuses the whole. Oddities that were there before
+//! and were left alone are no objections: the check is about the dream's changes.
 //!
 //! # Not here
-//! Mending. Whether a change is an improvement.
+//! Sources and trust of new statements (`lineage`); mending; the question if a change is an
+//! improvement.
 
 use super::sentence::{Reader, unlinked};
 use super::support::{Ground, percent};
@@ -23,7 +24,7 @@ use jiff::civil::Date;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Keys that Dormouse writes itself; all others belong to somebody else.
+/// Keys that Dormouse writes itself; all others belong to other tools and must survive.
 const OWN_KEYS: [&str; 13] = [
     "name",
     "description",
@@ -39,33 +40,35 @@ const OWN_KEYS: [&str; 13] = [
     "review",
     "contradicts",
 ];
-/// Keys of ours that say where a memory comes from.
+/// Keys of ours that name the source of a memory: their value may change, but not vanish.
 const LINEAGE_KEYS: [&str; 2] = ["origin", "author"];
-/// The part of a sentence's terms that its sources must have.
+/// Least share of a sentence's terms, in percent, that its sources must have. A paraphrase may
+/// exchange nearly every third word; numbers are all needed anyway.
 pub(super) const SUPPORT_PERCENT: f64 = 70.0;
-/// The part of a file's sentences without which it counts as emptied.
+/// Share of a file's sentences below which it counts as emptied: with less than half it is no
+/// longer the same memory.
 const EMPTIED_PERCENT: f64 = 50.0;
 
-/// Whether a key is one of Dormouse's own.
+/// True for a key of Dormouse's own.
 pub(super) fn is_own_key(key: &str) -> bool {
     OWN_KEYS.contains(&key)
 }
 
-/// What a result is measured by.
+/// Limits that a result is measured by.
 #[derive(Clone, Debug)]
 pub struct CheckLimits {
-    /// The limits of the index.
+    /// Limits of the index.
     pub index: Limits,
-    /// The part of the memories that may be lost without a reason.
+    /// Share of the memories that may be lost without a reason (`dream.loss`).
     pub loss: Percent,
-    /// The day of the dream.
+    /// Day of the dream.
     pub today: Date,
-    /// When things were written.
+    /// Facts about the time of writing of memories.
     pub writing: Writing,
 }
 
 impl CheckLimits {
-    /// From the settings.
+    /// Reads the limits from the settings.
     pub fn from_settings(settings: &Settings, today: Date, writing: Writing) -> Self {
         let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         Self {
@@ -80,8 +83,8 @@ impl CheckLimits {
     }
 }
 
-/// The change that swaps the result in, or everything that is wrong with it. No difference is a
-/// change of nothing.
+/// Transaction that swaps the result in, or all objections to it. Equal snapshots give an empty
+/// transaction.
 pub fn check(
     before: &Snapshot,
     after: &Snapshot,
@@ -90,6 +93,7 @@ pub fn check(
 ) -> Result<Transaction, Vec<Objection>> {
     let mut transaction = between(before, after, Author::Dream, "dream");
     transaction.source = Some(declared.source.clone());
+    // Nothing changed, so oddities that were there before must not refuse it.
     if transaction.is_empty() {
         return Ok(transaction);
     }
@@ -97,6 +101,7 @@ pub fn check(
     check.files(&transaction);
     check.index();
     check.losses(&transaction);
+    // All checks run, so that the user sees every fault of a dream and not only the first.
     check.sources(&transaction);
     if let Err(refusal) = transaction.vet(before) {
         check.refused(refusal);
@@ -118,7 +123,7 @@ pub(super) struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// A check that has found nothing yet.
+    /// Check without objections yet.
     pub(super) fn new(
         before: &'a Snapshot,
         after: &'a Snapshot,
@@ -135,11 +140,12 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Each file that changed, by itself.
+    /// Looks at each changed file by itself.
     fn files(&mut self, transaction: &Transaction) {
         for operation in &transaction.operations {
             let path = &operation.path;
             let old = self.before.get(path);
+            // The content of a pinned file is not looked at: touching it is wrong already.
             if is_pinned(path) {
                 self.objections.push(Objection::Pinned(path.clone()));
                 continue;
@@ -166,10 +172,11 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// A log may only get the mark that it was read.
+    /// Objects to any change of a log but the mark that it was read.
     fn log(&mut self, path: &SafePath, old: Option<&StoredFile>, new: Option<&[u8]>) {
         let marked = old.zip(new).is_some_and(|(old, new)| {
             let added = new.strip_prefix(&old.content[..]).unwrap_or(new);
+            // The mark needs a line of its own; a log may lack its last newline.
             let added = added.strip_prefix(b"\n").unwrap_or(added);
             added == super::distil::MARK.as_bytes()
         });
@@ -184,7 +191,7 @@ impl<'a> Check<'a> {
             self.refused(Refusal::TooLong { path, bytes });
         }
         let (was, is) = (old.map(Topic::read), Topic::read(new));
-        // What a file never had it need not have; a new one needs all.
+        // A key that a file never had is not demanded; a new file needs all.
         let had = |has: fn(&Topic) -> bool| was.as_ref().is_none_or(has);
         let needs = [
             ("name", had(|t| !t.name.is_empty()) && is.name.is_empty()),
@@ -203,6 +210,7 @@ impl<'a> Check<'a> {
             let kept = if LINEAGE_KEYS.contains(&key.as_str()) {
                 values.contains_key(&key)
             } else {
+                // The value counts as well: a dream does not understand keys of other tools.
                 is_own_key(&key) || values.get(&key) == Some(&value)
             };
             if !kept {
@@ -212,7 +220,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether the index is valid, complete and within its limits.
+    /// Objects to an index that is invalid, incomplete or over its limits.
     fn index(&mut self) {
         let (text, old) = (self.after.index(), self.before.index());
         let cut = index::load(&text, self.limits.index).cut;
@@ -239,6 +247,7 @@ impl<'a> Check<'a> {
                 });
             }
         }
+        // If the limits leave no room, missing lines are no fault.
         let full = tidy::is_full(&text, self.limits.index) || self.is_filled_by_people(&text, &old);
         for path in drift.unlisted.into_iter().filter(|_| !full) {
             let file = self.after.get(&path);
@@ -251,7 +260,7 @@ impl<'a> Check<'a> {
         self.index_lines(&text, &old);
     }
 
-    /// Headings and remarks of people alone may fill the index; that is theirs to change.
+    /// True if headings and remarks of people alone fill the index, which is theirs to change.
     fn is_filled_by_people(&self, text: &str, old: &str) -> bool {
         let theirs: String = {
             let entries = index::entries(text);
@@ -268,10 +277,11 @@ impl<'a> Check<'a> {
             lines: self.limits.index.lines.saturating_sub(1),
             bytes: self.limits.index.bytes.saturating_sub(tidy::REMARK_ROOM),
         };
+        // A longer index is the dream's own doing, whatever people wrote before.
         text.len() <= old.len() && index::load(&theirs, near).cut.is_some()
     }
 
-    /// New lines of the index are those of memories, and say what the memories say.
+    /// Objects to new lines of the index that are no lines of memories, or say more than those.
     fn index_lines(&mut self, text: &str, old: &str) {
         let known: BTreeSet<&str> = old.lines().map(str::trim).collect();
         let entries = index::entries(text);
@@ -282,6 +292,7 @@ impl<'a> Check<'a> {
                 continue;
             }
             let Some(entry) = entries.iter().find(|entry| entry.line == number) else {
+                // A new heading is harmless unless it states a number.
                 let heading = self.reader.sentence(line);
                 if !line.starts_with('#') || heading.figures().next().is_some() {
                     self.objections
@@ -310,7 +321,7 @@ impl<'a> Check<'a> {
             .into_iter()
             .filter(|line| line.target == entry.target)
             .collect();
-        // A beginning says that it is one; it need not say all.
+        // A shortened beginning ends in `…`; it need not say all.
         let description = Topic::read(&file.text()).description;
         let begins = |whole: &str| {
             let whole: Vec<&str> = whole.split_whitespace().collect();
@@ -324,6 +335,7 @@ impl<'a> Check<'a> {
             said.insert(path, file.clone());
         }
         let mut ground = Ground::of(&self.reader, &said, &[], &self.limits.writing);
+        // An old line may say more than its file; a dream may keep those words.
         for line in earlier {
             ground.say(&self.reader, &format!("{} {}", line.title, line.hook));
         }
@@ -332,7 +344,7 @@ impl<'a> Check<'a> {
             .is_some()
     }
 
-    /// How many memories are gone, or emptied.
+    /// Objects if too many memories are gone, or emptied.
     fn losses(&mut self, transaction: &Transaction) {
         let mut ground = None;
         let mut lost = Vec::new();
@@ -351,6 +363,7 @@ impl<'a> Check<'a> {
                 .iter()
                 .filter(|sentence| ground.support(sentence, SUPPORT_PERCENT).is_some())
                 .count();
+            // A file whose every sentence lives on elsewhere was merged, not lost.
             let gone = operation.content.is_none() && kept < said.len();
             if gone || percent(kept, said.len()) < EMPTIED_PERCENT {
                 lost.push(path.clone());
@@ -371,7 +384,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The one gate names only its first reason; what is objected to already is not repeated.
+    /// Adds the gate's refusal. The gate names only its first reason; an objection that was made
+    /// already is not repeated.
     fn refused(&mut self, refusal: Refusal) {
         let known = match &refusal {
             Refusal::Secret { .. } | Refusal::Pinned(_) => true,
@@ -383,7 +397,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// What the front matter of a text says.
+/// Front matter of a text as values.
 pub(super) fn front(text: &str) -> Map<String, Value> {
     let (front, _) = topic::split(text);
     front.map(|front| front.values(text)).unwrap_or_default()

@@ -29,7 +29,7 @@ fn before() -> Snapshot {
     ])
 }
 
-/// What is said against a result.
+/// Objections to a result, as text.
 fn objections(change: impl FnOnce(&mut Snapshot, &mut Declared)) -> Vec<String> {
     let before = before();
     let (mut after, mut declared) = (before.clone(), declared());
@@ -46,7 +46,7 @@ fn objections(change: impl FnOnce(&mut Snapshot, &mut Declared)) -> Vec<String> 
     }
 }
 
-/// What a dream did.
+/// Change of the staged copy and of the declaration, as a dream would make it.
 type Change = fn(&mut Snapshot, &mut Declared);
 
 fn edit(snapshot: &mut Snapshot, name: &str, from: &str, to: &str) {

@@ -1,9 +1,12 @@
-//! When a memory was written, and relative dates made absolute by it.
+//! Day of writing of a memory, and relative dates made absolute by it.
 //!
 //! # Model
-//! "Yesterday" says something only together with the day it was written on. Where that day is known,
-//! the date is put in front and the words stay behind it in brackets: `2026-11-14 (yesterday)`.
-//! A wrong date is worse than a vague one, so whatever is in doubt stays as it is.
+//! "Yesterday" means something only together with the day of writing. If that day is known, the
+//! date is put in front and the words stay behind it in brackets: `2026-11-14 (yesterday)`. A wrong
+//! date is worse than a vague one, so every doubtful date stays as it is.
+//!
+//! # Not here
+//! Finding dates in a text (`dormouse_text::dates`).
 
 use crate::snapshot::StoredFile;
 use crate::topic::{self, Kind, Topic};
@@ -15,25 +18,25 @@ use jiff::tz::Offset;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Whether the time of a file says when it was written. It does not for files that were copied,
+/// Meaning of a file's time. It does not tell the day of writing for files that were copied,
 /// checked out or imported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileTimes {
-    /// It does.
+    /// Time of writing, unless the file itself states another.
     Believed,
-    /// It does not.
+    /// Unknown: only stated days count.
     #[default]
     Ignored,
 }
 
-/// What is known of when things were written.
+/// Facts about the time of writing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Writing {
-    /// The days of sessions.
+    /// Days of known sessions, by id.
     pub sessions: BTreeMap<String, Date>,
-    /// Whether files' times count.
+    /// Meaning of the files' times.
     pub file_times: FileTimes,
-    /// Where the user is.
+    /// Offset of the user's clock from UTC: near midnight it decides the day.
     pub offset: Offset,
 }
 
@@ -47,7 +50,7 @@ impl Default for Writing {
     }
 }
 
-/// A day, and whether it is stated rather than guessed from the time of a file.
+/// Day of writing; `stated` is false if it is only the time of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) day: Date,
@@ -55,7 +58,7 @@ pub(super) struct Written {
 }
 
 impl Writing {
-    /// The day a memory was written.
+    /// Day on which a memory was written.
     pub(super) fn day(&self, file: &StoredFile, topic: &Topic) -> Option<Written> {
         let origin = topic.origin.as_ref();
         let session = origin.and_then(|origin| origin.session.as_deref());
@@ -63,8 +66,10 @@ impl Writing {
             .and_then(|session| self.sessions.get(session).copied())
             .or_else(|| {
                 let time = origin?.time;
+                // Origins without a time read as zero, which would be 1970.
                 (time.0 > 0).then(|| self.local(time)).flatten()
             })
+            // Last, because other tools set it at every change, not only when they write the words.
             .or_else(|| self.modified_key(&file.text()));
         match (stated, self.file_times) {
             (Some(day), _) => Some(Written { day, stated: true }),
@@ -76,7 +81,7 @@ impl Writing {
         }
     }
 
-    /// The key `modified` that other tools write.
+    /// Key `modified`, which other tools write.
     fn modified_key(&self, text: &str) -> Option<Date> {
         let (front, _) = topic::split(text);
         let values = front?.values(text);
@@ -101,6 +106,7 @@ pub(super) fn absolute(text: &str, written: Written, kind: Option<Kind>) -> Opti
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for part in segment(text) {
+        // Code and headings are names, not statements about a day.
         if !matches!(
             part.kind,
             Part::Prose | Part::ListItem | Part::Quote | Part::TableRow
@@ -108,6 +114,7 @@ pub(super) fn absolute(text: &str, written: Written, kind: Option<Kind>) -> Opti
             continue;
         }
         let sentence = &text[part.range.clone()];
+        // Sentence by sentence: quotes and brackets of another one must not count.
         for mention in dates(sentence, written.day) {
             if !is_certain(sentence, &mention, written, kind) {
                 continue;
@@ -131,17 +138,20 @@ pub(super) fn absolute(text: &str, written: Written, kind: Option<Kind>) -> Opti
     Some(out)
 }
 
-/// Whether a relative date can be replaced by the day it means.
+/// True if a relative date can be replaced by the day it means.
 fn is_certain(sentence: &str, mention: &Mention, written: Written, kind: Option<Kind>) -> bool {
     let words = sentence[mention.range.clone()].to_lowercase();
     let before = &sentence[..mention.range.start];
     let after = &sentence[mention.range.end..];
+    // Dated by an earlier dream: dreaming again must change nothing.
     let dated = before
         .trim_end()
         .strip_suffix('(')
         .is_some_and(|rest| rest.trim_end().ends_with(|c: char| c.is_ascii_digit()));
+    // An odd number of backticks before it: a span of code is open.
     let in_code = before.matches('`').count() % 2 == 1;
     let quoted =
+        // "today's" and "end-of-day" are words, and quoted words are examples.
         before.ends_with(['"', '“', '\'', '/', '-']) || after.starts_with(['\'', '’', '/', '-']);
     mention.form == Form::Relative
         && mention.doubt.is_none()
@@ -151,8 +161,8 @@ fn is_certain(sentence: &str, mention: &Mention, written: Written, kind: Option<
         && is_once(&words, written, kind)
 }
 
-/// Words of a day that comes once. "End of month" and "in two weeks" are as often said of what
-/// comes again; only of a project's plans they are believed, and only where the day is stated.
+/// True for words of a day that comes once. "End of month" and "in two weeks" are as often said of
+/// a repeated event; they are believed only for a project's plans with a stated day of writing.
 fn is_once(words: &str, written: Written, kind: Option<Kind>) -> bool {
     const PAST: [&str; 10] = [
         "today",
@@ -184,7 +194,7 @@ fn is_once(words: &str, written: Written, kind: Option<Kind>) -> bool {
     has(&PAST) || (has(&COMING) && kind == Some(Kind::Project) && written.stated)
 }
 
-/// Days as they are written.
+/// Days in ISO form, as a month or a year if they are exactly one.
 pub(super) fn shown(days: Days, precision: Precision) -> String {
     let Days { first, last } = days;
     if first == last {
@@ -201,12 +211,14 @@ pub(super) fn shown(days: Days, precision: Precision) -> String {
     }
 }
 
-/// All the days that a sentence could mean, as text: a source for a sentence that states them.
+/// All days that a sentence could mean, as text: a source for a sentence that states them. Both
+/// readings of a doubtful date, since the check must not refuse the right one.
 pub(super) fn meant(sentence: &str, day: Date) -> String {
     let mut all = String::new();
     for mention in dates(sentence, day) {
         let mut readings = vec![mention.days];
         if let Some(Doubt::Order(other) | Doubt::Which(other)) = mention.doubt {
+            // Either reading of `03/04` may be the one that the source meant.
             readings.push(other);
         }
         for days in readings {

@@ -1,4 +1,4 @@
-//! What a model is told when it dreams.
+//! Directive for a model that dreams.
 
 use super::REPORT;
 use crate::index::Limits;
@@ -7,24 +7,24 @@ use jiff::civil::Date;
 
 const DIRECTIVE: &str = include_str!("directive.md");
 
-/// What the directive must name.
+/// Facts that the directive names.
 #[derive(Clone, Debug)]
 pub struct Brief<'a> {
-    /// The staged copy.
+    /// Path of the staged copy.
     pub staging: &'a str,
-    /// Where transcripts of sessions lie, if there are any to search.
+    /// Folder of the transcripts, if there are any to search.
     pub transcripts: Option<&'a str>,
-    /// The ids of the sessions since the last dream.
+    /// Ids of the sessions since the last dream.
     pub sessions: &'a [String],
-    /// The day of the dream.
+    /// Day of the dream; relative dates are resolved with it.
     pub today: Date,
-    /// The limits of the index.
+    /// Limits of the index.
     pub index: Limits,
-    /// The part of the memories that may be lost without a reason.
+    /// Share of the memories that may be lost without a reason (`dream.loss`).
     pub loss: Percent,
 }
 
-/// The text.
+/// Fills the places of the directive.
 pub fn directive(brief: &Brief<'_>) -> String {
     let transcripts = match brief.transcripts {
         Some(place) => format!(
@@ -37,6 +37,7 @@ pub fn directive(brief: &Brief<'_>) -> String {
                 brief.sessions.join(", ")
             }
         ),
+        // Said outright, because a model that is told nothing goes looking for them.
         None => "There are no transcripts to search.".to_owned(),
     };
     DIRECTIVE

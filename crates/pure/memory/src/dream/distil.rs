@@ -1,10 +1,13 @@
 //! Daily logs made into memories.
 //!
 //! # Model
-//! Logs only grow. What was read is behind a mark, a line of its own at the end; what is appended
-//! later comes after it and is read next time. Of a log whose day is over, the sentences that state
-//! a rule, a decision or a date go into one memory of that day, unless some memory says them
-//! already. The log itself stays.
+//! Logs only grow. A mark, a line of its own, stands at the end of the part that was read; lines
+//! appended later come after it and are read next time. Of a log whose day is over, the sentences
+//! that state a rule, a decision or a date go into one memory of that day, unless some memory says
+//! them already. The log itself stays.
+//!
+//! # Not here
+//! Writing logs ([`crate::daily`]).
 
 use super::dating::{Written, absolute};
 use super::merge::set;
@@ -24,12 +27,13 @@ use dormouse_text::segment::Kind as Part;
 use dormouse_text::summary::{Budget, Feature, Passage, Voice, summarise};
 use jiff::civil::Date;
 
-/// What stands at the end of what was read.
+/// Mark at the end of the part that was read. A comment, so that no reader of Markdown shows it.
 pub(super) const MARK: &str = "<!-- distilled -->\n";
-/// Sentences of one log at most.
+/// Most sentences of one log: a memory is a page, and a log that states more than this is a
+/// transcript.
 const MOST_SENTENCES: usize = 40;
 
-/// Reads the logs of days before today.
+/// Reads the logs of days before today; today's still grows.
 pub(super) fn distil(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: Date) {
     let logs: Vec<(SafePath, Date, String)> = snapshot
         .files()
@@ -39,7 +43,7 @@ pub(super) fn distil(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: 
             Some((path.clone(), day, text.to_owned()))
         })
         .filter(|(_, _, text)| !unread(text).trim().is_empty())
-        // A log with a credential in it cannot even be marked.
+        // A log with a credential in it cannot even be marked, because every write is scanned.
         .filter(|(_, _, text)| secrets::scan(text).is_empty())
         .collect();
     for (log, day, text) in logs {
@@ -47,6 +51,7 @@ pub(super) fn distil(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: 
         if !new.is_empty() {
             keep(snapshot, changes, &log, day, &new);
         }
+        // The mark counts only on a line of its own.
         let end = if text.ends_with('\n') { "" } else { "\n" };
         set(snapshot, &log, format!("{text}{end}{MARK}"));
         changes.push(Stated {
@@ -58,7 +63,7 @@ pub(super) fn distil(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: 
     }
 }
 
-/// The part of a log behind the last mark.
+/// Part of a log behind the last mark.
 fn unread(text: &str) -> &str {
     match text.rfind(MARK) {
         Some(at) => &text[at + MARK.len()..],
@@ -66,14 +71,16 @@ fn unread(text: &str) -> &str {
     }
 }
 
-/// The sentences that state a rule, a decision or a date, and that no memory has.
+/// Sentences that state a rule, a decision or a date, and that no memory has.
 fn worth_keeping(snapshot: &Snapshot, text: &str, day: Date) -> Vec<String> {
     let passage = Passage {
         text,
         voice: Voice::Assistant,
     };
+    // Without a limit: only the features of each sentence are wanted, not a shorter text.
     let summary = summarise(&[passage], Budget::Chars(usize::MAX));
     let reader = Reader::new();
+    // Memories of this very dream count too: two logs often repeat a sentence.
     let known: Vec<_> = snapshot
         .topics()
         .flat_map(|(_, file)| reader.sentences(&file.text()))
@@ -91,6 +98,7 @@ fn worth_keeping(snapshot: &Snapshot, text: &str, day: Date) -> Vec<String> {
             continue;
         }
         let stated = Written { day, stated: true };
+        // As a project's plan: a log is about the work of its day.
         let dated = absolute(sentence, stated, Some(Kind::Project));
         let sentence = dated.unwrap_or_else(|| sentence.to_owned());
         let sentence = show::flat(&sentence);
@@ -120,6 +128,8 @@ fn keep(
             let text = file.text();
             let known = Topic::read(&text);
             let mut fields = Vec::new();
+            // The log is the agent's word, so a memory that takes it up is no longer the user's
+            // alone.
             if super::carry::believed(&known) > Trust::Assistant {
                 fields.push(Field::Trust(Trust::Assistant));
             }

@@ -1,38 +1,39 @@
-//! Whether it is time to dream.
+//! Gates that decide when to dream.
 //!
 //! # Model
 //! Five gates, cheapest first, asked at the end of a query. [`Gates`] is a state machine: each
-//! answer it is given leads to the next question ([`Effect`]) or to the end, so that a shell looks
-//! at the disk only as far as the cheaper gates let it. [`gates()`] runs it over facts that are all
-//! known, for showing.
+//! answer leads to the next question ([`Effect`]) or to the end, so that a shell looks at the disk
+//! only as far as the cheaper gates let it. [`gates()`] runs it over facts that are all known, for
+//! showing.
 //!
 //! # Not here
-//! Reading the lock, looking for sessions, taking the lock.
+//! Reading and taking the lock (`dormouse-memdir`); looking for sessions (`dormouse-keeper`).
 
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Millis;
 use std::time::Duration;
 
-/// A last dream farther in the future than clocks differ was none.
+/// Tolerated clock skew: a last dream dated further in the future is ignored. Machines that share a
+/// directory differ by seconds; without a limit, one wrong clock would stop dreams for years.
 pub const CLOCK_SLACK: Duration = Duration::from_mins(5);
 
 /// Least time between two looks for sessions: a look reads the folder of every project's sessions,
 /// and only finished sessions count, which do not come by the minute.
 const SCAN_INTERVAL: Duration = Duration::from_mins(10);
 
-/// The limits of the gates.
+/// Limits of the gates, from the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateLimits {
-    /// Least time between two dreams.
+    /// Least time between two dreams (`dream.interval`).
     pub interval: Duration,
-    /// Least time between two looks for sessions.
+    /// Least time between two looks for sessions (`dream.scan_interval`).
     pub scan_interval: Duration,
-    /// Least sessions since the last dream.
+    /// Least number of other sessions since the last dream (`dream.sessions`).
     pub sessions: u64,
 }
 
 impl GateLimits {
-    /// From the settings.
+    /// Reads the three limits from the settings.
     pub fn from_settings(settings: &Settings) -> Self {
         Self {
             interval: settings.get(keys::DREAM_INTERVAL),
@@ -42,97 +43,98 @@ impl GateLimits {
     }
 }
 
-/// When the directory was consolidated last. With the holder of the lock dead, this is the time
-/// before that dream began.
+/// Time of the last consolidation. If the holder of the lock died, this is the time before that
+/// dream began, so that its sessions are not skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastDream {
-    /// There is no lock file.
+    /// No lock file, so no dream yet.
     Never,
-    /// Then.
+    /// Time of the lock file.
     At(Millis),
 }
 
-/// What a shell tells the machine.
+/// Fact that a shell reports to the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A query ended; the switches are known.
+    /// End of a query; the switches are known.
     QueryEnded {
         /// Memory and dreaming are on, and this is the main conversation.
         switched_on: bool,
-        /// The time.
+        /// Time of the query's end.
         now: Millis,
     },
-    /// The time of the lock file, as asked for.
+    /// Time of the lock file, as asked for.
     LastDream(LastDream),
-    /// How many other sessions were touched since, as asked for.
+    /// Number of other sessions touched since, as asked for.
     Sessions(u64),
-    /// Whether the lock was taken, as asked for.
+    /// Result of taking the lock, as asked for.
     Lock {
-        /// It is ours.
+        /// True if it is ours.
         taken: bool,
     },
 }
 
-/// What the shell is to do next.
+/// Next step for the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Look at the time of the lock file: one `stat`.
     StatLock,
     /// Count other sessions that were touched after this time, or all of them: one directory scan.
     CountSessions {
-        /// The time of the last dream.
+        /// Time of the last dream; `None` counts all.
         since: Option<Millis>,
     },
     /// Try to take the lock.
     TakeLock,
-    /// Dream, about what happened after this time.
+    /// Dream about the time after the last dream.
     Dream {
-        /// The time of the last dream.
+        /// Time of the last dream; `None` if there was none.
         since: Option<Millis>,
     },
-    /// Do nothing.
+    /// Do nothing until the next query, with the reason.
     Rest(Reason),
 }
 
-/// Why there is no dream now.
+/// Reason for not dreaming now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// Gate 1.
+    /// Gate 1: switches, which cost nothing to ask.
     #[error("dreaming is switched off here")]
     SwitchedOff,
-    /// Gate 2.
+    /// Gate 2: time since the last dream, one `stat`.
     #[error("the last dream was {} ago, the next comes after {}", span(*.ago), span(*.needed))]
     TooSoon {
-        /// Time since the last one.
+        /// Time since the last dream.
         ago: Duration,
-        /// Time there must be.
+        /// Time that must have passed.
         needed: Duration,
     },
-    /// Gate 3.
+    /// Gate 3: time since the last look for sessions, kept in memory.
     #[error("sessions were looked for {} ago, the next look comes after {}", span(*.ago), span(*.needed))]
     ScannedRecently {
         /// Time since the last look.
         ago: Duration,
-        /// Time there must be.
+        /// Time that must have passed.
         needed: Duration,
     },
-    /// Gate 4.
+    /// Gate 4: number of sessions, one directory scan.
     #[error("{found} of {needed} other sessions since the last dream")]
     TooFewSessions {
-        /// Sessions there are.
+        /// Number of sessions found.
         found: u64,
-        /// Sessions there must be.
+        /// Number of sessions needed.
         needed: u64,
     },
-    /// Gate 5.
-    #[error("somebody else dreams")]
+    /// Gate 5: the lock, which another process holds.
+    #[error("another process is dreaming")]
     LockHeld,
-    /// The shell told something that was not asked for.
+    /// Event that was not asked for.
     #[error("the gates were asked out of order")]
     OutOfOrder,
 }
 
 fn span(span: Duration) -> String {
+    // Minutes below two hours, because whole hours would be too coarse there.
     let minutes = span.as_secs() / 60;
     if minutes >= 120 {
         format!("{} h", minutes / 60)
@@ -141,7 +143,7 @@ fn span(span: Duration) -> String {
     }
 }
 
-/// What the machine waits for.
+/// Answer that the machine waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
     Query,
@@ -150,7 +152,7 @@ enum Waiting {
     Lock { since: Option<Millis> },
 }
 
-/// The gates of one process. It remembers when it last looked for sessions.
+/// Gates of one process. It remembers its last look for sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gates {
     limits: GateLimits,
@@ -168,7 +170,7 @@ impl Gates {
         }
     }
 
-    /// Takes what the shell found out and says what it should do next.
+    /// Takes the fact that the shell found out and returns the next step.
     pub fn handle(&mut self, event: Event) -> Effect {
         let waiting = std::mem::replace(&mut self.waiting, Waiting::Query);
         match (event, waiting) {
@@ -204,6 +206,7 @@ impl Gates {
         if let Some(ago) = last_scan.filter(|ago| *ago < needed) {
             return Effect::Rest(Reason::ScannedRecently { ago, needed });
         }
+        // Before the count is known: a scan that finds too few is not repeated either.
         self.last_scan = Some(now);
         self.waiting = Waiting::Sessions { since };
         Effect::CountSessions { since }
@@ -223,45 +226,45 @@ fn ago(at: Millis, now: Millis) -> Duration {
     Duration::from_millis(now.since(at))
 }
 
-/// Whether a time lies farther ahead than clocks differ.
+/// True if a time lies further ahead than clocks may differ.
 fn is_future(at: Millis, now: Millis) -> bool {
     Duration::from_millis(at.since(now)) > CLOCK_SLACK
 }
 
-/// Everything the gates look at.
+/// Facts that all gates look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateFacts {
-    /// The limits.
+    /// Limits from the settings.
     pub limits: GateLimits,
-    /// Memory and dreaming are on.
+    /// Memory and dreaming are switched on.
     pub switched_on: bool,
-    /// The time.
+    /// Time of the question.
     pub now: Millis,
-    /// When the directory was consolidated last.
+    /// Time of the last consolidation.
     pub last_dream: LastDream,
-    /// When sessions were looked for last.
+    /// Time of the last look for sessions.
     pub last_scan: Option<Millis>,
-    /// Other sessions that were touched since the last dream.
+    /// Number of other sessions touched since the last dream.
     pub sessions: u64,
-    /// Nobody holds the lock.
+    /// True if no process holds the lock.
     pub lock_free: bool,
 }
 
-/// What the gates say.
+/// Verdict of all gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateDecision {
-    /// All are open.
+    /// All open: time to dream.
     Dream {
-        /// The time of the last dream.
+        /// Time of the last dream.
         since: Option<Millis>,
-        /// That time lies in the future and was not believed.
+        /// Set if that time lies in the future and was ignored.
         odd_clock: bool,
     },
-    /// The first that is closed.
+    /// First gate that is closed.
     Rest(Reason),
 }
 
-/// Asks all gates in their order; the first that says no decides.
+/// Asks all gates in their order; the first closed one decides.
 pub fn gates(facts: &GateFacts) -> GateDecision {
     let mut machine = Gates::new(facts.limits);
     machine.last_scan = facts.last_scan;
@@ -300,7 +303,7 @@ mod tests {
     };
     const NOW: Millis = Millis(100 * HOUR);
 
-    /// Closes a gate.
+    /// Change that closes a gate.
     type Change = fn(&mut GateFacts);
 
     const fn open() -> GateFacts {
@@ -321,7 +324,7 @@ mod tests {
         let dream = |since, odd_clock| GateDecision::Dream { since, odd_clock };
         assert_eq!(gates(&open()), dream(since, false));
         let closed: [(Change, &str); 5] = [
-            (|f| f.lock_free = false, "somebody else dreams"),
+            (|f| f.lock_free = false, "another process is dreaming"),
             (
                 |f| f.sessions = 4,
                 "4 of 5 other sessions since the last dream",
@@ -336,7 +339,7 @@ mod tests {
             ),
             (|f| f.switched_on = false, "dreaming is switched off here"),
         ];
-        // Closing a cheaper gate as well hides what the dearer ones would say.
+        // Closing a cheaper gate as well hides the reasons of the dearer ones.
         let mut facts = open();
         for (close, expected) in closed {
             close(&mut facts);
@@ -396,7 +399,7 @@ mod tests {
             machine.handle(last),
             Effect::Rest(Reason::ScannedRecently { .. })
         ));
-        // Answers to questions nobody asked lead nowhere.
+        // Answers to questions that were not asked lead nowhere.
         let stray = machine.handle(Event::Lock { taken: true });
         assert_eq!(stray, Effect::Rest(Reason::OutOfOrder));
     }

@@ -1,4 +1,4 @@
-//! What holds of every dream without a model, whatever the directory.
+//! Laws of every dream without a model, for any directory.
 
 use super::sentence::Reader;
 use super::testing::{declared, facts, limits, path, put, source, text};
@@ -9,7 +9,7 @@ use crate::topic::Topic;
 use crate::trust::Trust;
 use proptest::prelude::*;
 
-/// A sentence out of few words, so that many are alike.
+/// Sentence out of few words, so that many are alike.
 fn sentence() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "tests",
@@ -155,7 +155,7 @@ proptest! {
         for (name, theirs) in &theirs {
             prop_assert_eq!(&text(&result, &format!("{name}.md")), theirs);
         }
-        // What is not done is reported, and what is done is what the dream did.
+        // Every operation is either done as the dream did it, or reported as dropped.
         for operation in &change.operations {
             let done = rebased.operations.iter().any(|other| other.path == operation.path);
             let left = |dropped: &Dropped| dropped.path == operation.path;

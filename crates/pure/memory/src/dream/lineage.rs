@@ -1,10 +1,13 @@
-//! Where what a dream states comes from.
+//! Lineage of the statements of a dream.
 //!
 //! # Model
-//! The lineage of a changed file is itself as it was, the files it says it was made of, those the
-//! dream declares, and those that support what is new in it. Every new sentence must have support,
-//! and the file is believed no more than the least of its lineage. What a model forgets to write
-//! down of this, code writes down for it ([`stamped`]).
+//! The lineage of a changed file is its earlier self, the files it says it was made of, those the
+//! dream declares, and those that support its new sentences. Every new sentence must have support,
+//! and the file has no more trust than the least of its lineage. Parts of the lineage that a model
+//! forgets to write down are added by code ([`stamped`]).
+//!
+//! # Not here
+//! Comparing one sentence with its sources (`support`); the other objections ([`super::check()`]).
 
 use super::check::{Check, CheckLimits, SUPPORT_PERCENT, front, is_own_key};
 use super::distil::MARK;
@@ -21,7 +24,7 @@ use dormouse_guard::paths::SafePath;
 use std::collections::BTreeSet;
 
 impl Check<'_> {
-    /// Whether everything that is new was said before, and is believed no more than that.
+    /// Objects to new statements without a source and to raised trust.
     pub(super) fn sources(&mut self, transaction: &Transaction) {
         for merge in &self.declared.merges {
             let missing = |path: &&SafePath| self.before.get(path).is_none();
@@ -35,12 +38,13 @@ impl Check<'_> {
         let mut ground = None;
         for operation in &transaction.operations {
             let path = &operation.path;
-            // An index of a folder states things as well; that at the top was looked at.
+            // An index of a folder states things as well; the one at the top was looked at.
             let log = daily::day_of(path).is_some();
             let checked = path.as_str() != INDEX && !log && !is_pinned(path);
             let Some(content) = operation.content.as_ref().filter(|_| checked) else {
                 continue;
             };
+            // Built at the first need: reading every file is the dearest part of the check.
             let ground = ground.get_or_insert_with(|| {
                 let excerpts = &self.declared.excerpts;
                 Ground::of(&self.reader, self.before, excerpts, &self.limits.writing)
@@ -61,7 +65,7 @@ impl Check<'_> {
         }
     }
 
-    /// What a changed file may be trusted as, and what it says that nobody said.
+    /// Trust that a changed file may have, and its sentences without a source.
     fn lineage(&self, path: &SafePath, text: &str, ground: &Ground) -> (Trust, Vec<String>) {
         let topic = Topic::read(text);
         let trust_of = |path: &SafePath| {
@@ -79,6 +83,7 @@ impl Check<'_> {
         let mut due = parents
             .filter_map(|parent| trust_of(&parent))
             .min()
+            // No parent at all: then every sentence needs support, which sets the trust.
             .unwrap_or(Trust::User);
         let old = self.before.get(path).map(|file| file.text().into_owned());
         let known: Vec<_> = old.map_or_else(Vec::new, |old| {
@@ -92,6 +97,7 @@ impl Check<'_> {
         let mut said = self.reader.sentences(&unlinked(&text[topic.body..]));
         said.push(self.reader.sentence(&topic.description));
         for sentence in &said {
+            // Its own old sentences need no further source.
             if known.iter().any(|old| sentence.repeats(old)) {
                 continue;
             }
@@ -103,7 +109,7 @@ impl Check<'_> {
         (due, invented)
     }
 
-    /// Keys of other tools in the files that one was made of.
+    /// Objects to lost keys of other tools in the files that one was made of.
     fn merged_keys(&mut self, path: &SafePath, text: &str) {
         let values = front(text);
         let merges = self.declared.merges.iter();
@@ -123,8 +129,8 @@ impl Check<'_> {
     }
 }
 
-/// A staged copy with what code knows better than a model: no changed memory is believed more than
-/// its lineage, and logs that the dream made something of are marked as read.
+/// Staged copy with facts that code knows better than a model: no changed memory has more trust
+/// than its lineage, and logs that the dream made something of are marked as read.
 #[must_use]
 pub fn stamped(
     before: &Snapshot,
@@ -151,6 +157,8 @@ pub fn stamped(
         }
     }
     for log in declared.merges.iter().flat_map(|merge| &merge.sources) {
+        // Today's log is still being written; marking it would often conflict with the agent's
+        // appends.
         let over = daily::day_of(log).is_some_and(|day| day < limits.today);
         let Some(file) = after.get(log).filter(|_| over) else {
             continue;

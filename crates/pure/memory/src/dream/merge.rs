@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! Candidates are found by their words (`dormouse_text::duplicates`) and judged sentence by
-//! sentence. What one file has and the other does not is carried over, so nothing is lost but what
-//! is said twice. Where both have something the other does not and a number or a negation differs,
+//! sentence. Sentences that one file has and the other does not are carried over, so nothing is
+//! lost but repetition. If both have sentences of their own and a number or a negation differs,
 //! they may contradict each other: both stay, and each says so.
 //!
 //! # Responsibilities
@@ -11,6 +11,10 @@
 //! - Keys of other tools are carried over. Links follow.
 //! - Pinned files and others that cannot be written, and files that those link to, stay where and
 //!   as they are.
+//!
+//! # Not here
+//! Front matter and links of a merge (`carry`); merging a new memory when it is added
+//! ([`crate::write`]).
 
 use super::carry::{contradict, fields, relink, with_keys};
 use super::sentence::{Reader, Sentence};
@@ -27,7 +31,7 @@ use dormouse_text::segment::{Kind, segment};
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A memory that is compared.
+/// Memory that is compared.
 #[derive(Clone)]
 pub(super) struct Memory {
     pub(super) path: SafePath,
@@ -40,7 +44,7 @@ impl Memory {
         &self.text[self.topic.body..]
     }
 
-    /// What it is compared by.
+    /// Text by which it is compared.
     fn statement(&self) -> &str {
         let body = self.body().trim();
         if body.is_empty() {
@@ -61,22 +65,22 @@ impl Memory {
     }
 }
 
-/// Whether a dream must leave a file as it is: it is pinned, or what it holds could not be written
+/// True if a dream must leave a file as it is: it is pinned, or its content could not be written
 /// again (too long, a credential), so that touching it would spoil the whole dream.
 pub(super) fn is_untouchable(path: &SafePath, text: &str) -> bool {
     is_pinned(path) || text.len() > MOST_BYTES || !secrets::scan(text).is_empty()
 }
 
-/// What is to be done about two memories.
+/// Decision on two memories.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
-    /// They have nothing to do with each other.
+    /// Unrelated, or not to be joined.
     Apart,
-    /// The second goes into the first.
+    /// Second goes into the first.
     Merge,
-    /// The first goes into the second.
+    /// First goes into the second.
     MergeBack,
-    /// They say different things about the same.
+    /// Different statements about the same thing.
     Contradict,
 }
 
@@ -87,7 +91,7 @@ pub(super) fn merge(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, today: D
         sketches: BTreeMap::new(),
         today,
     };
-    // Each round but the last takes a file away.
+    // Ends, because each round but the last takes a file away.
     while merger.round(snapshot, changes) {}
 }
 
@@ -98,7 +102,7 @@ struct Merger {
 }
 
 impl Merger {
-    /// One look at all memories; whether any was merged.
+    /// One look at all memories; returns true if any was merged.
     fn round(&mut self, snapshot: &mut Snapshot, changes: &mut Vec<Stated>) -> bool {
         let memories: Vec<Memory> = snapshot
             .topics()
@@ -109,6 +113,7 @@ impl Merger {
         let mut index = Index::new(NEAR);
         for memory in &memories {
             let key = Hash::of(memory.statement().as_bytes());
+            // Cached by content: each round would otherwise sketch every memory again.
             let sketch = self.sketches.entry(key);
             index.insert(
                 sketch
@@ -147,7 +152,9 @@ impl Merger {
     }
 
     fn judge(&self, snapshot: &Snapshot, a: &Memory, b: &Memory, likeness: Likeness) -> Verdict {
+        // A fact and a rule about the same thing are recalled for different reasons.
         let kinds = matches!((a.topic.kind, b.topic.kind), (Some(a), Some(b)) if a != b);
+        // One file has one last day; merged, one of the two would end wrongly.
         let until = a.topic.valid_until != b.topic.valid_until;
         let (held_a, held_b) = (a.is_untouchable(), b.is_untouchable());
         if kinds || until || (held_a && held_b) {
@@ -163,7 +170,7 @@ impl Merger {
         if (likeness == Likeness::Variant && both) || differ(&only_a, &only_b) {
             return Verdict::Contradict;
         }
-        // What a file links to that cannot follow must stay where it is.
+        // A link from an untouchable file cannot follow, so its target must stay.
         let linked = |memory: &Memory| {
             let from = dependents(snapshot, &memory.path).into_iter();
             let mut from = from.filter_map(|path| Some((path, snapshot.get(path)?)));
@@ -171,7 +178,7 @@ impl Merger {
         };
         match (held_a || linked(a), held_b || linked(b)) {
             (true, true) => Verdict::Apart,
-            // What cannot be touched is not added to; the other may go if it says nothing of its own.
+            // An untouchable file is not added to; the other may go if it says nothing of its own.
             (true, false) if held_a && !only_b.is_empty() => Verdict::Apart,
             (false, true) if held_b && !only_a.is_empty() => Verdict::Apart,
             (false, true) => Verdict::MergeBack,
@@ -180,7 +187,7 @@ impl Merger {
         }
     }
 
-    /// Puts one memory into another; not if that would become too long.
+    /// Puts one memory into another; refuses if that would become too long.
     fn join(
         &self,
         snapshot: &mut Snapshot,
@@ -220,6 +227,7 @@ impl Merger {
         let description = self.reader.sentence(&gone.topic.description);
         let own = self.reader.sentence(&keeper.topic.description);
         let known = |term: &String| all.contains(term) || own.terms.contains(term);
+        // A description may say more than the body; then it is carried over as a sentence.
         if !description.repeats(&own) && !description.terms.iter().all(known) {
             extra.push(gone.topic.description.clone());
         }
@@ -235,10 +243,11 @@ impl Merger {
         topic::edit(&text, &fields(keeper, gone))
     }
 
-    /// The parts of a body that are not said yet.
+    /// Parts of a body that are not said yet.
     fn extra(&self, body: &str, said: &mut Vec<Sentence>, keeper: &str) -> Vec<String> {
         let mut extra = Vec::new();
         for block in blocks(body) {
+            // Code is compared whole: a line of it alone means nothing.
             if block.contains("```") || block.contains("~~~") {
                 if !keeper.contains(block.trim()) {
                     extra.push(block.trim().to_owned());
@@ -264,13 +273,13 @@ impl Merger {
     }
 }
 
-/// The sentences that the other side does not have.
+/// Sentences that the other side does not have.
 fn left_over<'a>(mine: &'a [Sentence], theirs: &[Sentence]) -> Vec<&'a Sentence> {
     let said = |sentence: &Sentence| theirs.iter().any(|other| sentence.repeats(other));
     mine.iter().filter(|sentence| !said(sentence)).collect()
 }
 
-/// Whether two sentences differ in a number or a negation alone.
+/// True if two sentences differ in a number or a negation alone.
 fn differ(mine: &[&Sentence], theirs: &[&Sentence]) -> bool {
     let sketches = |list: &[&Sentence]| -> Vec<Sketch> {
         list.iter()
@@ -285,14 +294,14 @@ fn differ(mine: &[&Sentence], theirs: &[&Sentence]) -> bool {
     })
 }
 
-/// Whether `a` is the better file to keep than `b`, which comes first.
+/// True if `a` is the better file to keep than `b`, which comes first.
 fn better(a: &Memory, b: &Memory) -> bool {
     let rank = |memory: &Memory| (memory.is_complete(), memory.body().trim().len());
     rank(a) > rank(b)
 }
 
 fn read(path: &SafePath, file: &StoredFile) -> Option<Memory> {
-    // What is no text is not merged: its bytes would not survive.
+    // Bytes that are no text would not survive a merge.
     let text = std::str::from_utf8(&file.content).ok()?.to_owned();
     let topic = Topic::read(&text);
     let path = path.clone();
@@ -304,6 +313,7 @@ pub(super) fn again(snapshot: &Snapshot, path: &SafePath) -> Option<Memory> {
 }
 
 pub(super) fn set(snapshot: &mut Snapshot, path: &SafePath, text: String) {
+    // The old time stays: a dream adds no new information.
     let modified = snapshot.get(path).map(|file| file.modified);
     let file = StoredFile {
         content: text.into(),

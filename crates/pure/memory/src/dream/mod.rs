@@ -1,16 +1,17 @@
 //! Dreaming: consolidating the memory directory between sessions.
 //!
 //! # Model
-//! A dream is a function from a snapshot to another one, and a proof. Whether it is time for one is
-//! decided by [`Gates`]; what it does is done by a model in a staged copy ([`directive()`]) or without
-//! one ([`offline()`]). Code writes down what a model is not asked about ([`stamped`]). Whether the
-//! result may be swapped in is decided by [`check()`], which knows nothing of who dreamt. What others
-//! wrote in the meantime wins ([`rebase()`]).
+//! A dream is a function from a snapshot to another one, and a proof. [`Gates`] decide on its time;
+//! the work is done by a model in a staged copy ([`directive()`]) or without one ([`offline()`]).
+//! Code writes down facts that a model is not asked about ([`stamped`]). [`check()`] decides if the
+//! result may be swapped in, and treats both kinds of dream alike. Changes made by others in the
+//! meantime win ([`rebase()`]).
 //!
 //! # Responsibilities
-//! - Say what changed and why ([`Stated`]), so that it can be shown before and undone after.
+//! - State every change with its reason ([`Stated`]), so that it can be shown before and undone
+//!   after.
 //! - Refuse a result whole, with every objection there is, rather than mend it.
-//! - Follow a running dream for whoever watches it ([`Task`]).
+//! - Follow a running dream for a screen that shows it ([`Task`]).
 //!
 //! # Not here
 //! The lock, the staged copy and the swap (`dormouse-memdir`); calling a model (`dormouse-keeper`).
@@ -56,52 +57,52 @@ use dormouse_guard::paths::SafePath;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-/// What a dream did to a file.
+/// Kind of change that a dream made to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
     /// Other files were merged into it.
     Merged,
-    /// It was taken away.
+    /// Removed from the directory.
     Removed,
     /// Relative dates got the day they mean.
     Dated,
     /// Links follow a file that was merged.
     Linked,
-    /// It says something else about the same than another file.
+    /// Contradicts another file: a number or a negation differs.
     Contradicts,
-    /// A daily log was read, or made into a memory.
+    /// Daily log that was read, or memory made from one.
     Distilled,
-    /// The index was mended.
+    /// Index with its lines mended.
     Indexed,
-    /// Something else that whoever dreamt gave a reason for.
+    /// Other change that the model gave a reason for.
     Changed,
 }
 
-/// A change and why it was made.
+/// Change with its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stated {
-    /// The file.
+    /// File, relative to the memory directory.
     pub path: SafePath,
-    /// What was done to it.
+    /// Kind of the change.
     pub what: What,
-    /// Why, for people.
+    /// Reason for people, one line.
     pub reason: String,
-    /// The files that what it holds now stems from.
+    /// Files that its present content stems from.
     pub sources: Vec<SafePath>,
 }
 
-/// The result of a dream, before it was checked.
+/// Result of a dream, before it was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// The directory afterwards. Files keep the time of their last change.
+    /// Directory afterwards. Files keep the time of their last change.
     pub after: Snapshot,
-    /// What was done, in the order it was done.
+    /// Changes in the order in which they were made.
     pub changes: Vec<Stated>,
 }
 
 impl Draft {
-    /// What the check must know of it.
+    /// Declaration for the check.
     pub fn declared(&self, source: Origin) -> Declared {
         let mut declared = Declared::from(source);
         for change in &self.changes {
@@ -110,6 +111,7 @@ impl Draft {
                     path: change.path.clone(),
                     reason: change.reason.clone(),
                 }),
+                // A log that was only read has no sources and is no merge.
                 What::Merged | What::Distilled if !change.sources.is_empty() => {
                     declared.merges.push(Merge {
                         into: change.path.clone(),
@@ -123,50 +125,50 @@ impl Draft {
     }
 }
 
-/// A memory that is gone, and why.
+/// Memory that is gone, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// The file.
+    /// File that is gone.
     pub path: SafePath,
-    /// Why; a blank reason is none.
+    /// Reason for people; a blank one does not count.
     pub reason: String,
 }
 
-/// A file that was made of others.
+/// File that was made of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merge {
-    /// The file.
+    /// File that holds the result.
     pub into: SafePath,
-    /// What it was made of.
+    /// Files it was made of.
     pub sources: Vec<SafePath>,
 }
 
-/// A piece of a transcript that was gathered for a dream.
+/// Piece of a transcript that was gathered for a dream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
-    /// What was said.
+    /// Words as they were said.
     pub text: String,
-    /// How far it is believed: that of who said it.
+    /// Trust of the speaker.
     pub trust: Trust,
-    /// When it was said.
+    /// Day on which it was said, for relative dates.
     pub day: Option<Date>,
 }
 
-/// What a dream says of itself, and what it could draw on beside the directory.
+/// Declaration of a dream about itself, with the sources it had beside the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     /// Memories that are gone.
     pub losses: Vec<Loss>,
     /// Files that were made of others.
     pub merges: Vec<Merge>,
-    /// What was read of transcripts.
+    /// Excerpts that were read of transcripts.
     pub excerpts: Vec<Excerpt>,
-    /// The dream itself, as the source of the change.
+    /// Dream itself, as the source of the change.
     pub source: Origin,
 }
 
 impl From<Origin> for Declared {
-    /// Nothing is declared yet.
+    /// Empty declaration: no losses, merges or excerpts.
     fn from(source: Origin) -> Self {
         Self {
             losses: Vec::new(),

@@ -1,115 +1,116 @@
-//! Why the result of a dream may not be swapped in.
+//! Objections to the result of a dream.
 
 use crate::transaction::Refusal;
 use crate::trust::Trust;
 use dormouse_guard::paths::SafePath;
 use dormouse_guard::secrets;
 
-/// One thing that is wrong with the result.
+/// One fault of the result; a single one refuses it whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Objection {
-    /// A pinned file is not as it was.
+    /// Pinned file that was touched.
     #[error("`{0}` is pinned and was touched")]
     Pinned(SafePath),
-    /// A daily log lost something.
+    /// Daily log that lost or gained more than a mark.
     #[error("`{0}` is a log; logs are read and marked, never rewritten")]
     Log(SafePath),
-    /// The index is over its limits.
+    /// Index over its limits.
     #[error("MEMORY.md has {lines} lines and {bytes} bytes, more than are loaded")]
     IndexTooLong {
-        /// Its lines.
+        /// Number of its lines.
         lines: usize,
-        /// Its bytes.
+        /// Length of its text.
         bytes: usize,
     },
-    /// A line of the index points to nothing, or to what an earlier one points to.
+    /// Line of the index that points to nothing, or to the target of an earlier one.
     #[error("line {line} of MEMORY.md points to `{target}`, which {why}")]
     IndexLine {
-        /// The line.
+        /// Line number, from 1.
         line: usize,
-        /// Where it points.
+        /// Target of the link.
         target: String,
-        /// What is wrong.
+        /// Fault of the target.
         why: &'static str,
     },
-    /// A memory has no line.
+    /// Memory without a line in the index.
     #[error("`{0}` has no line in MEMORY.md")]
     Unlisted(SafePath),
-    /// The index has something in it that belongs into a memory.
+    /// Line of the index that belongs into a memory.
     #[error("line {line} of MEMORY.md is not the line of a memory; the index never holds content")]
     IndexContent {
-        /// The line.
+        /// Line number, from 1.
         line: usize,
     },
-    /// Front matter misses something.
+    /// Front matter without a required key.
     #[error("`{path}` has no valid `{key}` in its front matter")]
     FrontMatter {
-        /// The file.
+        /// File with the fault.
         path: SafePath,
-        /// The key.
+        /// Name of the missing key.
         key: &'static str,
     },
-    /// A key of another tool is gone.
+    /// Lost key of another tool.
     #[error("`{path}` lost the key `{key}` of its front matter")]
     KeyLost {
-        /// The file.
+        /// File with the fault.
         path: SafePath,
-        /// The key.
+        /// Name of the lost key.
         key: String,
     },
-    /// There is a credential in it.
+    /// Credential in a file.
     #[error("`{path}` line {line} holds a credential ({rule})")]
     Secret {
-        /// The file.
+        /// File with the fault.
         path: SafePath,
-        /// The line.
+        /// Line number, from 1.
         line: usize,
-        /// The rule that found it.
+        /// Name of the rule that matched.
         rule: &'static str,
     },
-    /// Too much is gone.
+    /// More losses than `dream.loss` allows.
     #[error("{lost} of {all} memories are lost, and not each with a reason: {}", list(.unstated))]
     Losses {
         /// Memories that are gone or emptied.
         lost: usize,
-        /// Memories there were.
+        /// Memories before the dream.
         all: usize,
-        /// Those without a reason.
+        /// Losses without a reason.
         unstated: Vec<SafePath>,
     },
-    /// Something is stated that nobody said.
+    /// Statement without a source.
     #[error("`{path}` states what no source states: {sentence}")]
     Invented {
-        /// The file.
+        /// File with the fault.
         path: SafePath,
-        /// The sentence.
+        /// Sentence without support, credentials redacted.
         sentence: String,
     },
-    /// A merge names a source that does not exist.
+    /// Merge from a source that does not exist.
     #[error("`{into}` is said to be made of `{source_file}`, which does not exist")]
     NoSuchSource {
-        /// The merged file.
+        /// File that holds the merge.
         into: SafePath,
-        /// The source.
+        /// Source that was named.
         source_file: SafePath,
     },
-    /// A file is believed more than what it was made of.
+    /// More trust than its sources have.
     #[error("`{path}` is trusted as {claimed}, but what it was made of only as {due}")]
     TrustRaised {
-        /// The file.
+        /// File with the fault.
         path: SafePath,
-        /// What it says.
+        /// Trust that the file claims.
         claimed: Trust,
-        /// What it may say.
+        /// Trust that its lineage allows.
         due: Trust,
     },
-    /// No change like this may be made by anybody.
+    /// Change that the gate refuses to every author.
     #[error(transparent)]
     Refused(#[from] Refusal),
 }
 
 impl Objection {
-    /// Something that nobody said. Objections are shown and logged: a credential in it is not.
+    /// Objection to a sentence without a source. Objections are shown and logged, so a credential
+    /// in the sentence must not stay in it.
     pub(super) fn invented(path: SafePath, sentence: &str) -> Self {
         let sentence = secrets::redact(sentence).into_owned();
         Self::Invented { path, sentence }

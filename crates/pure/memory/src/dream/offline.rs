@@ -4,6 +4,9 @@
 //! Four steps in a fixed order: relative dates get their day, logs are distilled, duplicates are
 //! merged, the index is mended. Each is careful enough that nothing needs to be understood, and
 //! dreaming again changes nothing.
+//!
+//! # Not here
+//! The steps themselves (`dating`, `distil`, `merge`, `tidy`).
 
 use super::dating::{Writing, absolute};
 use super::merge::{is_untouchable, merge, set};
@@ -14,21 +17,22 @@ use crate::topic::{self, Field, Topic};
 use dormouse_guard::paths::SafePath;
 use jiff::civil::Date;
 
-/// What an offline dream must know.
+/// Facts that an offline dream needs.
 #[derive(Clone, Debug)]
 pub struct OfflineFacts {
-    /// The day of the dream.
+    /// Day of the dream.
     pub today: Date,
-    /// When things were written.
+    /// Facts about the time of writing of memories.
     pub writing: Writing,
-    /// The limits of the index.
+    /// Limits of the index.
     pub index: Limits,
 }
 
-/// Dreams.
+/// Dreams without a model.
 pub fn offline(before: &Snapshot, facts: &OfflineFacts) -> Draft {
     let mut after = before.clone();
     let mut changes = Vec::new();
+    // Dates first: merged later, a memory has no single day of writing any more.
     date(&mut after, &mut changes, &facts.writing);
     distil::distil(&mut after, &mut changes, facts.today);
     merge(&mut after, &mut changes, facts.today);
@@ -85,7 +89,7 @@ fn date(snapshot: &mut Snapshot, changes: &mut Vec<Stated>, writing: &Writing) {
     }
 }
 
-/// A line that repeats the description goes on doing so.
+/// Keeps an index line that repeats the description in step with it.
 fn relist(snapshot: &mut Snapshot, path: &SafePath, old: &Topic, new: &Topic) {
     let text = snapshot.index();
     let entry = index::entries(&text)

@@ -122,7 +122,7 @@ fn a_pinned_memory_keeps_its_bytes_and_its_copy_goes() {
     ]);
     let draft = dream(&before);
     assert!(draft.after.get(&path("b.md")).is_none());
-    // What a pinned memory links to stays, and takes in what says the same.
+    // The target of a pinned memory's link stays, and takes in its duplicates.
     assert!(text(&draft.after, "c.md").ends_with(&own));
     for pinned in ["pinned/a.md", "pinned/d.md"] {
         assert_eq!(draft.after.get(&path(pinned)), before.get(&path(pinned)));
@@ -235,7 +235,7 @@ fn logs_of_past_days_are_distilled_once() {
     );
     assert_eq!(Topic::read(&kept).trust, Some(Trust::Assistant));
     assert_eq!(draft.after.get(&path(today)), before.get(&path(today)));
-    // What is appended behind the mark is read next time, into the same memory.
+    // Lines appended behind the mark are read next time, into the same memory.
     before = draft.after;
     let more = format!(
         "{}- Ann prefers the staging cluster in Oslo.\n",

@@ -1,10 +1,13 @@
-//! A dream's change, on a directory that others changed in the meantime.
+//! A dream's change, moved onto a directory that others changed in the meantime.
 //!
 //! # Model
-//! What others wrote wins. A file that is no longer as it was staged keeps what it has, and with it
-//! everything of the dream falls that belongs together with that file: the files it was merged with,
-//! those whose links followed, those that were marked because of it. The index is made anew from
-//! what is there.
+//! Changes of others win. A file that is no longer as it was staged keeps its content, and with it
+//! falls everything of the dream that belongs together with that file: the files it was merged
+//! with, those whose links followed, those that were marked because of it. The index is made anew
+//! from the files there are.
+//!
+//! # Not here
+//! Detecting the change and swapping the rest in (`dormouse-memdir`).
 
 use super::carry::contradicted;
 use super::{CheckLimits, Merge, tidy};
@@ -16,16 +19,16 @@ use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A part of a dream that was left out.
+/// Part of a dream that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// The file that stays as it is.
+    /// File that stays as it is.
     pub path: SafePath,
-    /// The file whose change made it so; often itself.
+    /// File whose change made it so; often itself.
     pub because_of: SafePath,
 }
 
-/// The part of a checked change that still applies, and what was left out. `merges` are those the
+/// Part of a checked change that still applies, and the parts left out. `merges` are those that the
 /// dream declared.
 pub fn rebase(
     transaction: &Transaction,
@@ -44,7 +47,7 @@ pub fn rebase(
     let moved = |path: &SafePath| {
         before.get(path).map(|file| &file.content) != now.get(path).map(|file| &file.content)
     };
-    // Everything that can be reached from a file that moved falls with it.
+    // Everything reachable from a moved file falls with it: half a merge would lose the other half.
     let mut reasons: BTreeMap<SafePath, SafePath> = BTreeMap::new();
     let all: BTreeSet<&SafePath> = bonds.keys().collect();
     for start in all.into_iter().filter(|path| moved(path)) {
@@ -71,12 +74,13 @@ pub fn rebase(
             None => rebased.operations.push(operation.clone()),
         }
     }
+    // An index made for files that fell would list memories that are not there.
     let theirs = before.index() != now.index() || !dropped.is_empty();
     put_index(&mut rebased, transaction, now, theirs, limits);
     (rebased.without_idle(now), dropped)
 }
 
-/// Which files stand and fall together.
+/// Files that stand and fall together.
 fn bonds(
     files: &[&Operation],
     merges: &[Merge],
@@ -94,6 +98,7 @@ fn bonds(
     }
     for operation in files {
         let path = &operation.path;
+        // Alone, too: a changed file must be a key to be looked at.
         bind(path, path);
         match &operation.content {
             Some(content) => {
@@ -118,8 +123,8 @@ fn bonds(
     bonds
 }
 
-/// The index: the dream's if all of the dream stands and nobody touched it, else the present one;
-/// mended in both cases.
+/// Index of the dream if all of the dream stands and no other process touched the index, otherwise
+/// the present one; mended in both cases.
 fn put_index(
     rebased: &mut Transaction,
     transaction: &Transaction,
@@ -138,6 +143,7 @@ fn put_index(
     if !theirs && let Some(content) = staged.and_then(|operation| operation.content.as_deref()) {
         tidy::put(&mut result, String::from_utf8_lossy(content).into_owned());
     }
+    // A dream that changes nothing any more must not tidy the index in passing.
     let nothing = rebased.operations.is_empty() && staged.is_none();
     let text = tidy::settled(&result, limits.today, limits.index);
     if !nothing && text != now.index() {

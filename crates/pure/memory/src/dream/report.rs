@@ -1,4 +1,4 @@
-//! What a model says of its dream.
+//! Report of a model on its dream.
 //!
 //! # Model
 //! The model leaves a Markdown file in the root of the staged copy. It has sections, and in each a
@@ -12,21 +12,24 @@
 //! ## Changed
 //! - file.md - why
 //! ```
-//! Reading is lenient: any heading whose first word begins like one of these counts, files may stand
-//! in backticks or links, and `a.md, b.md -> into.md` is understood. What is not understood says
-//! nothing, and a loss that is not stated counts as unstated.
+//! Reading is lenient: any heading whose first word begins like one of these counts, files may
+//! stand in backticks or links, and `a.md, b.md -> into.md` is understood. Items that are not
+//! understood are skipped, and their losses then count as unstated.
+//!
+//! # Not here
+//! Checking the report against the directory (`check`).
 
 use super::{Declared, Loss, Merge, Stated, What};
 use crate::snapshot::Snapshot;
 use dormouse_guard::paths::SafePath;
 
-/// The name of the report in the staged copy. It is never swapped in.
+/// Name of the report in the staged copy. It is never swapped in.
 pub const REPORT: &str = "DREAM_REPORT.md";
 
-/// What a model said.
+/// Report of a model, as far as it was understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Everything it gave a reason for, in its order.
+    /// Changes with their reasons, in the order of the report.
     pub changes: Vec<Stated>,
 }
 
@@ -47,7 +50,7 @@ impl Report {
             .unwrap_or_default()
     }
 
-    /// Reads a report.
+    /// Reads a report. Never fails: an empty one declares nothing.
     pub fn parse(text: &str) -> Self {
         let mut section = None;
         let mut changes = Vec::new();
@@ -61,7 +64,7 @@ impl Report {
         Self { changes }
     }
 
-    /// Adds what it states to what the check is given.
+    /// Adds its statements to the declaration for the check.
     pub fn declare(&self, declared: &mut Declared) {
         for change in &self.changes {
             match change.what {
@@ -74,7 +77,7 @@ impl Report {
                         into: change.path.clone(),
                         sources: change.sources.clone(),
                     });
-                    // What was merged is gone for that reason.
+                    // Files that were merged are gone for that reason.
                     let gone = change.sources.iter().filter(|path| **path != change.path);
                     declared.losses.extend(gone.map(|path| Loss {
                         path: path.clone(),
@@ -101,18 +104,19 @@ fn section_of(heading: &str) -> Option<Section> {
     }
 }
 
+/// Item of a list. A blank is needed behind the mark, because `**bold**` and `---` begin alike.
 fn item_of(line: &str) -> Option<&str> {
     let rest = line.strip_prefix(['-', '*', '+'])?;
     rest.starts_with(' ').then(|| rest.trim())
 }
 
-/// A file that an item names, and where the name ends.
+/// File that an item names, and the end of the name.
 struct Named {
     path: SafePath,
     end: usize,
 }
 
-/// The files of an item: words that end in `.md`, whatever stands around them.
+/// Files of an item: words that end in `.md`, whatever stands around them.
 fn named(item: &str) -> Vec<Named> {
     let edge = |c: char| c.is_whitespace() || "`[]()<>\"'*,;:→".contains(c);
     let mut found: Vec<Named> = Vec::new();
@@ -120,6 +124,7 @@ fn named(item: &str) -> Vec<Named> {
     for word in item.split_inclusive(edge) {
         let end = at + word.len();
         at = end;
+        // A name may end a sentence.
         let name = word.trim_end_matches(edge).trim_end_matches('.');
         let name = name.strip_prefix("./").unwrap_or(name);
         let markdown = name.to_lowercase().ends_with(".md");
@@ -154,9 +159,10 @@ fn stated(section: Section, item: &str) -> Option<Stated> {
         Section::Merged => {
             let forward = ["->", "→", "=>", " into "];
             let arrow = forward.iter().filter_map(|arrow| item.find(arrow)).min();
-            // `a, b -> into`: the file behind the arrow; else the first.
+            // `a, b -> into`: the file behind the arrow; otherwise the first.
             let into = arrow
                 .and_then(|at| files.iter().position(|file| file.end > at + 1))
+                // An arrow before the first file belongs to no list.
                 .filter(|at| *at > 0)
                 .unwrap_or(0);
             // Files in the reason are no sources: those stand before the first dash.
@@ -177,7 +183,7 @@ fn stated(section: Section, item: &str) -> Option<Stated> {
     }
 }
 
-/// The last file of the list that an item begins with.
+/// Last file of the list that an item begins with.
 fn list_end(item: &str, files: &[Named]) -> usize {
     let dash = [" - ", " – ", " — "]
         .iter()

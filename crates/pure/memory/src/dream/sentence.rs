@@ -1,14 +1,14 @@
-//! A sentence, reduced to what it says.
+//! Sentence, reduced to the parts that count.
 //!
-//! Two views: its words in order decide whether it repeats another ([`Sentence::repeats`]), its
-//! terms decide whether another could be its source (`support`). Numbers and negations are never a
-//! matter of degree.
+//! Two views: its words in order decide if it repeats another ([`Sentence::repeats`]), its terms
+//! decide if another could be its source (`support`). Numbers and negations are never a matter of
+//! degree.
 
 use dormouse_text::segment::{Kind, segment};
 use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser};
 use std::collections::BTreeSet;
 
-/// Words that turn a statement round.
+/// Words that negate a statement.
 const NEGATIONS: [&str; 27] = [
     "not",
     "no",
@@ -42,24 +42,25 @@ const NEGATIONS: [&str; 27] = [
 /// Words whose absence changes nothing.
 const FILLERS: [&str; 6] = ["a", "an", "the", "also", "just", "please"];
 
-/// Reads sentences. The language is fixed: both sides of a comparison must be cut alike.
+/// Reader of sentences. The language is fixed, because both sides of a comparison must be cut
+/// alike.
 pub(super) struct Reader {
     plain: Tokeniser,
     stemmed: Tokeniser,
 }
 
-/// What a sentence says.
+/// Sentence as words and terms.
 #[derive(Clone, Debug)]
 pub(super) struct Sentence {
-    /// As it is written.
+    /// Text as it is written.
     pub(super) text: String,
-    /// Its words in order, without endings and fillers.
+    /// Words in order, stemmed, without fillers.
     pub(super) words: Vec<String>,
-    /// Its words that mean something, each once.
+    /// Stems of its words except stop words, each once.
     pub(super) terms: BTreeSet<String>,
-    /// It turns something round.
+    /// True if it contains a negation.
     pub(super) negated: bool,
-    /// It is a heading.
+    /// True for a heading, which states little by itself.
     pub(super) heading: bool,
 }
 
@@ -72,7 +73,7 @@ impl Reader {
         }
     }
 
-    /// The sentences of a body.
+    /// Sentences of a body; code in fences is none.
     pub(super) fn sentences(&self, text: &str) -> Vec<Sentence> {
         let parts = segment(text).into_iter();
         let worded = parts.filter(|part| !matches!(part.kind, Kind::Fence | Kind::Blank));
@@ -85,12 +86,14 @@ impl Reader {
             .collect()
     }
 
-    /// One sentence.
+    /// One sentence, whatever its length.
     pub(super) fn sentence(&self, text: &str) -> Sentence {
         let mut negated = false;
         let mut stops = BTreeSet::new();
         self.plain.each(text, |word, range| {
             negated |= NEGATIONS.contains(&word);
+            // Looked up before stemming, since the list has whole words; offsets join the two
+            // passes.
             if Language::English.is_stop_word(word) {
                 stops.insert(range.start);
             }
@@ -115,25 +118,26 @@ impl Reader {
 }
 
 impl Sentence {
-    /// Whether the other one says all of this: its words in the same order, and no other negation.
+    /// True if the other one says all of this: its words in the same order, and no other negation.
     pub(super) fn repeats(&self, other: &Self) -> bool {
         if self.negated != other.negated {
             return false;
         }
+        // One shared iterator: each word must come behind the one before it.
         let mut rest = other.words.iter();
         self.words
             .iter()
             .all(|word| rest.any(|theirs| theirs == word))
     }
 
-    /// The terms with a number in them.
+    /// Terms with a digit in them.
     pub(super) fn figures(&self) -> impl Iterator<Item = &String> {
         self.terms.iter().filter(|term| is_figure(term))
     }
 }
 
-/// A text without the targets of its links to files: where a link leads is no statement, and it
-/// changes when files are merged.
+/// Text without the targets of its links to files: the target is no statement, and it changes when
+/// files are merged.
 pub(super) fn unlinked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -145,6 +149,7 @@ pub(super) fn unlinked(text: &str) -> String {
             .find_map(|(open, close)| {
                 let inner = tail.strip_prefix(open)?;
                 let inner = &inner[..inner.find(close)?];
+                // Brackets around prose are no link.
                 let file = !inner.contains(char::is_whitespace);
                 file.then_some(open.len() + inner.len() + close.len())
             });
@@ -155,7 +160,7 @@ pub(super) fn unlinked(text: &str) -> String {
     out
 }
 
-/// Whether a term has a number in it.
+/// True for a term with a digit in it.
 pub(super) fn is_figure(term: &str) -> bool {
     term.bytes().any(|byte| byte.is_ascii_digit())
 }

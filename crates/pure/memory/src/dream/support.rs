@@ -1,11 +1,14 @@
-//! Whether what a dream states was stated before.
+//! Support of a dream's statements by earlier ones.
 //!
 //! # Model
 //! A sentence has a source if up to three sentences of the ground (memories, logs, excerpts) have
-//! most of its terms between them and all of its numbers, and say it with the same sign: nothing
-//! that is affirmed may stem from something that was denied. This is a matter of words, not of
-//! meaning: it lets a faithful paraphrase pass that keeps the words that count, and refuses names,
-//! numbers and negations that come from nowhere.
+//! most of its terms between them and all of its numbers, and say it with the same sign: an
+//! affirmed sentence may not stem from a denied one. This is a matter of words, not of meaning: it
+//! lets a faithful paraphrase pass that keeps the words that count, and refuses names, numbers and
+//! negations that come from nowhere.
+//!
+//! # Not here
+//! The verdict on a whole file (`lineage`); sentences as words (`sentence`).
 
 use super::Excerpt;
 use super::carry::believed;
@@ -19,28 +22,29 @@ use crate::trust::Trust;
 use dormouse_guard::paths::SafePath;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Sentences that may share in supporting another.
+/// Most sentences that may share in supporting another. A merge joins two or three; with more, any
+/// sentence could be pieced together from a large directory.
 const MOST_PICKS: usize = 3;
-/// A heading of so few terms without a number states nothing.
+/// Most terms of a heading without a number that states nothing.
 const HEADING_TERMS: usize = 3;
-/// Terms of the labels that memories are written with.
+/// Terms of the labels that memories are written with, after stemming.
 const LABELS: [&str; 3] = ["why", "how", "appli"];
 
-/// A sentence of the ground.
+/// Sentence of the ground.
 struct Known {
     terms: BTreeSet<String>,
     negated: bool,
     trust: Trust,
 }
 
-/// Everything that was said before.
+/// Every sentence that was said before, indexed by its terms.
 pub(super) struct Ground {
     known: Vec<Known>,
     by_term: HashMap<String, Vec<usize>>,
 }
 
 impl Ground {
-    /// All of a directory, and excerpts beside it.
+    /// Ground of a directory, and of excerpts beside it.
     pub(super) fn of(
         reader: &Reader,
         snapshot: &Snapshot,
@@ -75,8 +79,8 @@ impl Ground {
         ground
     }
 
-    /// The lines of an index are believed as the files they point to; what points nowhere could be
-    /// from anywhere.
+    /// Adds the lines of an index with the trust of the files they point to; a line that points
+    /// nowhere could be from anywhere.
     fn add_index(&mut self, reader: &Reader, snapshot: &Snapshot, text: &str) {
         let entries = index::entries(text);
         for (number, line) in text.lines().enumerate() {
@@ -90,7 +94,7 @@ impl Ground {
         }
     }
 
-    /// Adds something that was said, by the agent as far as is known.
+    /// Adds a sentence that was said, by the agent as far as is known.
     pub(super) fn say(&mut self, reader: &Reader, text: &str) {
         self.add(reader, reader.sentence(text), Trust::Assistant, None);
     }
@@ -103,6 +107,7 @@ impl Ground {
         day: Option<jiff::civil::Date>,
     ) {
         let mut terms = sentence.terms;
+        // Days that relative words mean are terms, too: a dream may replace one by the other.
         if let Some(day) = day {
             terms.extend(reader.sentence(&meant(&sentence.text, day)).terms);
         }
@@ -120,8 +125,8 @@ impl Ground {
         });
     }
 
-    /// How far the sources of a sentence are believed; `None` if it has none. `share` is the part
-    /// of its terms, in percent, that they must have.
+    /// Least trust of a sentence's sources; `None` if it has none. `share` is the part of its
+    /// terms, in percent, that they must have.
     pub(super) fn support(&self, sentence: &Sentence, share: f64) -> Option<Trust> {
         let needed: BTreeSet<&String> = sentence
             .terms
@@ -131,12 +136,15 @@ impl Ground {
         let bare = sentence.heading
             && needed.len() <= HEADING_TERMS
             && sentence.figures().next().is_none();
+        // Nothing is stated, so there is nothing to distrust.
         if needed.is_empty() || bare {
             return Some(Trust::User);
         }
         let mut missing = needed.clone();
         let mut trust = Trust::User;
         for round in 0..MOST_PICKS {
+            // A denial needs one source that denies; the others may only supply words. An
+            // affirmation must not borrow a word from a denial.
             let denials = if round == 0 || !sentence.negated {
                 Some(sentence.negated)
             } else {
@@ -152,11 +160,12 @@ impl Ground {
                 break;
             }
         }
+        // A number is never a matter of degree.
         let figures = missing.iter().any(|term| is_figure(term));
         (!figures && percent(needed.len() - missing.len(), needed.len()) >= share).then_some(trust)
     }
 
-    /// The sentence that has most of what is missing, of the sign asked for; of equals, the most
+    /// Sentence that has most of the missing terms, of the sign asked for; of equals, the most
     /// trusted. A number alone makes no source.
     fn best(
         &self,
@@ -173,6 +182,7 @@ impl Ground {
         let worded = needed.iter().any(|term| !is_figure(term));
         let fits = |id: &usize| {
             let known = &self.known[*id];
+            // Otherwise "port 8080" could be supported by any sentence with an 8080 in it.
             let related = !worded
                 || needed
                     .iter()
@@ -187,7 +197,7 @@ impl Ground {
     }
 }
 
-/// How far a file is believed as a source. Logs are the agent's.
+/// Trust of a file as a source. Logs are the agent's.
 pub(super) fn source_trust(path: &SafePath, topic: &Topic) -> Trust {
     if path.components().next() == Some(LOGS) {
         Trust::Assistant

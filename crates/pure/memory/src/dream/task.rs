@@ -1,85 +1,88 @@
-//! A running dream, for whoever watches it.
+//! Running dream, for a screen that shows it.
 //!
 //! # Model
 //! A dream is `starting` until it writes for the first time, then `updating`; it runs until it is
 //! completed, failed or killed, and nothing moves it after that.
+//!
+//! # Not here
+//! Running it (`dormouse-keeper`); showing it (the doors).
 
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
-/// What a running dream is at.
+/// Phase of a running dream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// It reads.
+    /// Reading; nothing is written yet.
     Starting,
-    /// It has written.
+    /// Has written to the staged copy.
     Updating,
 }
 
-/// How a dream ended.
+/// End of a dream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "state", content = "why")]
 pub enum Ending {
-    /// Its result is in place, or there was nothing to do.
+    /// Result is in place, or there was nothing to do.
     Completed,
-    /// It changed nothing.
+    /// Failed with this reason; nothing changed.
     Failed(String),
-    /// The user ended it; it changed nothing.
+    /// Cancelled by the user; nothing changed.
     Killed,
 }
 
-/// What happens to a dream.
+/// Event of a dream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskEvent {
-    /// The model begins a turn.
+    /// Model begins a turn.
     TurnBegan,
-    /// It says something.
+    /// Model says something; pieces of a turn are joined.
     Said(String),
-    /// It calls a tool.
+    /// Model calls a tool.
     ToolCalled,
-    /// It wrote to the staged copy.
+    /// File written in the staged copy.
     Wrote(SafePath),
-    /// It is over.
+    /// End, after which events are ignored.
     Ended(Ending),
 }
 
-/// A turn as it is shown.
+/// Turn as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// What the model said.
+    /// Words of the model in this turn.
     pub text: String,
-    /// How many tools it called.
+    /// Number of tools it called.
     pub tools: u64,
 }
 
-/// A dream.
+/// Dream as a screen shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its id.
+    /// Unique id of the dream.
     pub id: String,
-    /// When it began.
+    /// Time of its beginning.
     pub started: Millis,
-    /// When it ended.
+    /// Time of its end; `None` while it runs.
     pub ended: Option<Millis>,
-    /// What it is at.
+    /// Phase it is in, or was in at its end.
     pub phase: Phase,
-    /// How it ended; `None` while it runs.
+    /// End of it; `None` while it runs.
     pub ending: Option<Ending>,
-    /// Its last turns, oldest first.
+    /// Last turns, oldest first.
     pub turns: VecDeque<Turn>,
-    /// Tools called in all turns.
+    /// Number of tools called in all turns.
     pub tools: u64,
-    /// Files it wrote.
+    /// Files written in the staged copy.
     pub files: BTreeSet<SafePath>,
-    /// Most turns that are kept.
+    /// Most turns that are kept (`dream.turns_shown`).
     kept: usize,
 }
 
 impl Task {
-    /// A dream that begins. The text of the last `kept` turns is kept.
+    /// Dream that begins. The last `kept` turns stay readable.
     pub const fn new(id: String, started: Millis, kept: usize) -> Self {
         Self {
             id,
@@ -94,12 +97,12 @@ impl Task {
         }
     }
 
-    /// Whether it runs.
+    /// True until an end was reported.
     pub const fn is_running(&self) -> bool {
         self.ending.is_none()
     }
 
-    /// Takes note of what happened. Whether anything changed: what comes late is nothing.
+    /// Records an event. Returns false for late ones, which change nothing.
     pub fn handle(&mut self, event: TaskEvent, now: Millis) -> bool {
         if !self.is_running() {
             return false;
@@ -112,6 +115,7 @@ impl Task {
                 self.turn().tools += 1;
             }
             TaskEvent::Wrote(path) => {
+                // Never back: from here on a screen shows that the dream changes its copy.
                 self.phase = Phase::Updating;
                 self.files.insert(path);
             }
@@ -125,12 +129,14 @@ impl Task {
 
     fn begin_turn(&mut self) {
         self.turns.push_back(Turn::default());
+        // At least one: the current turn must have a place.
         while self.turns.len() > self.kept.max(1) {
             self.turns.pop_front();
         }
     }
 
     fn turn(&mut self) -> &mut Turn {
+        // A model may speak before its first turn was reported.
         if self.turns.is_empty() {
             self.begin_turn();
         }

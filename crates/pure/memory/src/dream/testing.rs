@@ -1,4 +1,4 @@
-//! What the tests of dreams share.
+//! Helpers that the tests of dreams share.
 
 use super::{CheckLimits, Declared, FileTimes, OfflineFacts, Writing};
 use crate::index::Limits;
@@ -9,7 +9,7 @@ use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use jiff::civil::date;
 
-/// 2026-11-10, a Tuesday.
+/// 2026-11-10, a Tuesday: five days before the dreams of the tests.
 pub(super) const WRITTEN: Millis = Millis(1_794_312_000_000);
 
 pub(super) fn path(text: &str) -> SafePath {

@@ -1,11 +1,14 @@
 //! The index of a dream: mended, and within its limits.
 //!
 //! # Model
-//! What is not a line of a memory (headings, remarks, lines that lead out of the directory) belongs
-//! to people and stays. Lines of memories that are gone or over are dropped, missing
-//! ones added at the end. A line that is much too long is cut if its file says the same; all that are
-//! too long are, if the index nears its limits. If not all fit, the memories are ranked (pinned, then by type, then
-//! newest) and the first of them keep their lines; a remark says how many have none.
+//! Lines that belong to no memory (headings, remarks, links out of the directory) are people's and
+//! stay. Lines of memories that are gone or over are dropped, missing ones added at the end. A line
+//! that is much too long is cut if its file says the same; all that are too long are, if the index
+//! nears its limits. If not all fit, the memories are ranked (pinned, then by type, then newest)
+//! and the first of them keep their lines; a remark says how many have none.
+//!
+//! # Not here
+//! The format of a line ([`crate::index`]); the check of the result (`check`).
 
 use super::sentence::Reader;
 use super::support::percent;
@@ -17,44 +20,45 @@ use jiff::civil::Date;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the remark about memories without a line begins.
+/// Beginning of the remark about memories without a line.
 const REMARK: &str = "> More memories than fit here: ";
-/// Room that is kept for it, so that its number may grow.
+/// Bytes kept for it, so that its number may grow by a few digits.
 pub(super) const REMARK_ROOM: usize = 120;
 
-/// Characters of a line that is not cut as long as there is room: what stands in the index is always
-/// at hand, and the last words of a hook are often those that count.
+/// Characters of a line that is not cut as long as there is room, a third above the limit: the
+/// index is always at hand, and the last words of a hook are often those that count.
 const BEARABLE_LINE: usize = LONGEST_LINE * 4 / 3;
 
-/// Which of the lines that are too long are cut.
+/// Choice of the lines that are cut.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cutting {
-    /// Those that are much too long, and whose files say the same.
+    /// Lines that are much too long and whose files say the same.
     WhatFilesSay,
-    /// All, because the index nears its limits.
+    /// All lines that are too long, because the index nears its limits.
     All,
 }
 
-/// A line of the index.
+/// Line of the index.
 #[derive(Debug)]
 enum Line {
-    /// Not of a memory.
+    /// Line of people's: a heading, a remark, a link elsewhere.
     Other(String),
-    /// Of a memory.
+    /// Line of a memory.
     Of(SafePath, String),
 }
 
-/// What the dream knows of a memory's place in the index.
+/// Rank of a memory in the index, with its line.
 struct Ranked {
     rank: (bool, usize, Reverse<i64>, SafePath),
     line: String,
 }
 
-/// The index as it should be.
+/// Index as it should be.
 pub(super) fn tidy(snapshot: &Snapshot, today: Date, limits: Limits) -> String {
     let current: BTreeMap<&SafePath, (Topic, &StoredFile)> = snapshot
         .topics()
         .map(|(path, file)| (path, (Topic::read(&file.text()), file)))
+        // Overtaken memories are not recalled, so a line would waste room.
         .filter(|(_, (topic, _))| !topic.is_over(today))
         .collect();
     let cutting = if index::nearness(&snapshot.index(), limits).is_none() {
@@ -83,7 +87,7 @@ pub(super) fn tidy(snapshot: &Snapshot, today: Date, limits: Limits) -> String {
     selected(lines, missing, &current, limits)
 }
 
-/// The lines there are without those that lead nowhere.
+/// Lines there are, without those that lead nowhere.
 fn mended(
     snapshot: &Snapshot,
     current: &BTreeMap<&SafePath, (Topic, &StoredFile)>,
@@ -99,13 +103,14 @@ fn mended(
     let mut lines = Vec::new();
     for (number, old) in text.split_inclusive('\n').enumerate() {
         let Some(entry) = entries.get(&(number + 1)) else {
+            // The remark of an earlier dream is written anew, if it still holds.
             if !old.starts_with(REMARK) {
                 lines.push(Line::Other(old.to_owned()));
             }
             continue;
         };
         let target = entry.target.split('#').next().unwrap_or_default();
-        // What cannot be a file of the directory leads out of it.
+        // A target that cannot be a file of the directory leads out of it.
         let Ok(path) = SafePath::parse(target) else {
             lines.push(Line::Other(old.to_owned()));
             continue;
@@ -137,9 +142,10 @@ fn mended(
     lines
 }
 
-/// Whether a file says what its line says, so that nothing is lost with the end of the line.
+/// True if a file says what its line says, so that nothing is lost with the end of the line.
 fn says(reader: &Reader, file: &StoredFile, entry: &index::Entry) -> bool {
-    /// Most of the words; all of the numbers.
+    /// Least share of the hook's words that the file must have; all of the numbers are needed. Four
+    /// fifths allow for other forms of a word.
     const MOST_PERCENT: f64 = 80.0;
     let all = reader.sentence(&file.text()).terms;
     let hook = reader.sentence(&entry.hook);
@@ -148,11 +154,11 @@ fn says(reader: &Reader, file: &StoredFile, entry: &index::Entry) -> bool {
         && percent(known, hook.terms.len()) >= MOST_PERCENT
 }
 
-/// A line cut to its length, at the end of a clause if there is one far enough on.
+/// Line cut to its length, at the end of a clause if there is one far enough on.
 fn shortened(old: &str, entry: &index::Entry) -> String {
     let end = &old[old.trim_end_matches(['\r', '\n']).len()..];
     let short = index::line(&entry.title, &entry.target, &clause(entry));
-    // A long link cannot be cut.
+    // A long link cannot be cut, and then the line stays.
     if short.chars().count() < old.trim_end().chars().count() {
         format!("{short}{end}")
     } else {
@@ -160,8 +166,8 @@ fn shortened(old: &str, entry: &index::Entry) -> String {
     }
 }
 
-/// The clauses of a hook that fit into a line; the whole hook if the first is too long already, or
-/// if too little would be left.
+/// Clauses of a hook that fit into a line; the whole hook if the first is too long already, or if
+/// too little would be left.
 fn clause(entry: &index::Entry) -> String {
     let bare = index::line(&entry.title, &entry.target, "x")
         .chars()
@@ -170,6 +176,7 @@ fn clause(entry: &index::Entry) -> String {
     let fitting: String = entry.hook.chars().take(room).collect();
     let ends = ["; ", ". ", " — ", ": "].into_iter();
     let end = ends.filter_map(|mark| fitting.rfind(mark)).max();
+    // Two fifths at least: a cut after the first few words would say nothing.
     match end.filter(|at| *at * 5 > fitting.len() * 2) {
         Some(at) => format!("{}…", fitting[..at].trim_end()),
         None => entry.hook.clone(),
@@ -189,7 +196,7 @@ fn ranked(path: &SafePath, topic: &Topic, file: &StoredFile, line: Option<&str>)
     }
 }
 
-/// The line a memory gets if it has none.
+/// Line that a memory gets if it has none.
 pub(super) fn line_of(path: &SafePath, topic: &Topic) -> String {
     let name = path.file_name();
     let bare = name.get(..name.len().saturating_sub(3)).unwrap_or(name);
@@ -201,7 +208,7 @@ pub(super) fn line_of(path: &SafePath, topic: &Topic) -> String {
     index::line(title, path.as_str(), &topic.description)
 }
 
-/// The lines, those that are missing, and a remark on how many have none.
+/// Lines, those that are missing, and a remark on how many have none.
 fn joined(lines: &[Line], missing: &[Ranked], unlisted: Option<usize>) -> String {
     let mut out = String::new();
     let mut push = |line: &str| {
@@ -225,6 +232,7 @@ fn joined(lines: &[Line], missing: &[Ranked], unlisted: Option<usize>) -> String
     out
 }
 
+/// True if a text fits into the limits. A reserve stands for a further line, the remark.
 fn fits(text: &str, limits: Limits, reserve: usize) -> bool {
     let lines = text.lines().count() + usize::from(reserve > 0);
     lines <= limits.lines && text.len() + reserve <= limits.bytes
@@ -251,7 +259,7 @@ fn selected(
     let room = limits.lines.checked_sub(others.len() + 1);
     let bytes = limits.bytes.checked_sub(own_bytes + REMARK_ROOM);
     let (Some(mut room), Some(mut bytes)) = (room, bytes) else {
-        // What people wrote fills it already; dropping memories would not help.
+        // People's lines fill it already; dropping memories would not help.
         return joined(&lines, &[], None);
     };
     let mut all: Vec<Ranked> = lines
@@ -278,6 +286,7 @@ fn selected(
         .collect();
     for ranked in all {
         let cost = ranked.line.len() + usize::from(!ranked.line.ends_with('\n'));
+        // Strictly by rank: a lower one that happens to be shorter must not overtake.
         if room == 0 || cost > bytes {
             break;
         }
@@ -301,7 +310,7 @@ fn selected(
 
 /// Tidies until nothing moves: a line that lost its place may come back in a shorter form.
 pub(super) fn settled(snapshot: &Snapshot, today: Date, limits: Limits) -> String {
-    /// Each round adds lines or is the last; this is only a belt.
+    /// Most rounds. Each adds lines or is the last, so this is only a belt against a cycle.
     const MOST_ROUNDS: usize = 8;
     let mut trial = snapshot.clone();
     let mut text = snapshot.index();
@@ -330,7 +339,7 @@ pub(super) fn put(snapshot: &mut Snapshot, text: String) {
     snapshot.insert(path, StoredFile { content, modified });
 }
 
-/// Whether an index has no room for another line.
+/// True if an index has no room for another line.
 pub(super) fn is_full(text: &str, limits: Limits) -> bool {
     text.lines().any(|line| line.starts_with(REMARK)) && {
         // A line is at most so long, in letters of up to four bytes.
@@ -338,7 +347,7 @@ pub(super) fn is_full(text: &str, limits: Limits) -> bool {
     }
 }
 
-/// Whether a line is the remark about memories without a line.
+/// True for the remark about memories without a line.
 pub(super) fn is_remark(line: &str) -> bool {
     line.starts_with(REMARK)
 }

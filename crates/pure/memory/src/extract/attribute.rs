@@ -1,14 +1,18 @@
-//! Where a text stems from, decided by code.
+//! Attribution of a text to the spans it stems from, decided by code.
 //!
 //! # Model
-//! A memory is taken apart into claims. Each must be found in what was said: most of its words, every
-//! name and number, and not turned round. It is worth what the least of the spans is worth that are
-//! needed to cover it. What the writer says about its source is only a hint: the quote must be there,
-//! but a quote of the user's "yes" does not make a tool's words the user's.
+//! A memory is taken apart into claims. Each must be found in the conversation: most of its words,
+//! every name and number, and not negated. Its trust is that of the least trusted span needed to
+//! cover it. The source that the writer names is only a hint: the quote must be there, but a quote
+//! of the user's "yes" does not make a tool's words the user's.
 //!
-//! A claim about what to do that only a question, a supposition or a request of the moment supports is
-//! refused; so is what only recalled text supports (an echo), and what nothing supports (invented).
-//! Reasons and applications that nothing supports are named, so that they can be left out.
+//! A claim that only a question, a supposition or a request of the moment supports is refused; so
+//! is one that only recalled text supports (an echo), and one without support (invented). Reasons
+//! and applications without support are named, so that they can be left out.
+//!
+//! # Not here
+//! Comparing one claim with the spans (`evidence`); the verdict on the whole memory
+//! ([`super::judge`]).
 
 use super::claims::{Place, claims};
 use super::evidence::Evidence;
@@ -16,68 +20,68 @@ use super::span::Span;
 use crate::trust::{Origin, Speaker, Trust};
 use dormouse_core::units::Millis;
 
-/// Where a memory stems from.
+/// Source of a memory, found by code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribution {
-    /// How far it may be believed.
+    /// Least trust of all spans that it needs.
     pub trust: Trust,
-    /// The span that carries most of it.
+    /// Span that the journal names: the least trusted one that carries most claims.
     pub origin: Origin,
-    /// What supports what.
+    /// Supported claims with their records.
     pub support: Vec<Support>,
-    /// Reasons and applications that nothing supports; to be left out.
+    /// Reasons and applications without support; to be left out.
     pub unsupported: Vec<String>,
 }
 
-/// What supports a claim.
+/// Support of one claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Support {
-    /// The claim.
+    /// Text of the claim.
     pub claim: String,
-    /// The records it was found in.
+    /// Ids of the records it was found in.
     pub records: Vec<String>,
-    /// What they are worth.
+    /// Least trust of these records.
     pub trust: Trust,
 }
 
-/// Why a write is refused. The texts are for the model that wrote it.
+/// Reason why a write is refused. The texts are for the model that wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedWrite {
-    /// The quote is nowhere.
+    /// Quoted source is in no span.
     #[error(
         "not saved: `source` must repeat words of these messages exactly, and \"{0}\" is in none of them; quote what was said, or do not save this"
     )]
     QuoteNotFound(String),
-    /// Nothing supports it.
+    /// Claim without support in any span.
     #[error(
-        "not saved: nobody said \"{0}\" in these messages; save only what was said, in the words it was said in"
+        "not saved: no message says \"{0}\"; save only what was said, in the words it was said in"
     )]
     Unsupported(String),
-    /// It repeats what was recalled.
+    /// Claim that only recalled text supports.
     #[error(
         "not saved: \"{0}\" repeats a memory or a reminder that was shown to you; it is known already, leave it out"
     )]
     Echo(String),
-    /// The source says the contrary.
+    /// Claim that negates its source, or the other way round.
     #[error(
         "not saved: \"{0}\" turns round what was said; keep its `not` and its `never` as they were said"
     )]
     Turned(String),
-    /// It was asked, supposed or played.
+    /// Claim from a question, a supposition, irony or play.
     #[error(
         "not saved: \"{0}\" was a question, a supposition, irony or play, not a statement; do not save it"
     )]
     NotMeant(String),
-    /// It holds for the task at hand only.
+    /// Claim that holds for the task at hand only.
     #[error("not saved: \"{0}\" is about the task at hand; memories are for later conversations")]
     ForNow(String),
-    /// There is no text.
+    /// File without description and body.
     #[error("not saved: there is nothing in it; give it a description and a body")]
     Empty,
 }
 
-/// Finds where a memory stems from. `recalled` are texts that recall and reminders put before the
-/// model; fragments among the spans count as such.
+/// Attributes a memory. `recalled` are texts that recall and reminders put before the model;
+/// fragments among the spans count as such.
 pub fn attribute(
     content: &str,
     quote: Option<&str>,
@@ -87,7 +91,7 @@ pub fn attribute(
     attribute_new(content, "", quote, spans, recalled)
 }
 
-/// The same for a file that exists: what `known` has already needs no source.
+/// Attribution for a file that exists: sentences that `known` has already need no source.
 pub(super) fn attribute_new(
     content: &str,
     known: &str,
@@ -100,6 +104,7 @@ pub(super) fn attribute_new(
         return Err(RefusedWrite::Empty);
     }
     let evidence = Evidence::new(content, spans, recalled);
+    // Starts at the top; every span that is needed can only lower it.
     let mut trust = Trust::User;
     if let Some(quote) = quote.map(str::trim).filter(|quote| !quote.is_empty()) {
         trust = trust.min(evidence.quoted(quote)?);
@@ -131,13 +136,14 @@ pub(super) fn attribute_new(
                     trust,
                 });
             }
+            // Models add a plausible reason to every rule; that costs the reason, not the rule.
             Err(RefusedWrite::Unsupported(text)) if claim.place != Place::Statement => {
                 found.unsupported.push(text);
             }
             Err(refused) => return Err(refused),
         }
     }
-    // The span of the least trust is where doubt belongs; among those the one that carries most.
+    // Doubt must stay visible: the least trusted span first, among those the one that carries most.
     let least = |at: &usize| spans[*at].trust().unwrap_or(Trust::External);
     let used = (0..spans.len()).filter(|at| weights[*at] > 0);
     let best = used.max_by_key(|at| (std::cmp::Reverse(least(at)), weights[*at]));

@@ -9,7 +9,7 @@ fn span(at: usize, speaker: Speaker, kind: SpanKind, text: &str) -> Span {
         seq: at as u64,
         speaker,
         text: text.to_owned(),
-        // A Monday.
+        // A Monday, so that weekdays lie ahead in the same week.
         time: Millis::parse("2026-03-02T12:00:00Z").unwrap(),
         kind,
     }
@@ -92,7 +92,7 @@ fn a_yes_does_make_the_assistants_words_the_assistants() {
     );
 }
 
-/// What the user said, the quote, what was recalled, and what comes of it.
+/// Words of the user, the quote, recalled texts, and the expected verdict.
 type Refusal<'a> = (
     &'a str,
     Option<&'a str>,

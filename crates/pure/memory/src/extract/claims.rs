@@ -1,4 +1,12 @@
-//! What a text claims, in a form that can be looked for in another text.
+//! Claims of a text, in a form that can be looked for in another text.
+//!
+//! # Model
+//! A memory file is cut into sentences, each with its place (statement, reason, application). A
+//! sentence is read as stems, exact names and numbers, days, and clauses with their negation; a
+//! source must share enough of the first and all of the others.
+//!
+//! # Not here
+//! The comparison with a conversation (`evidence`); the sense of a user's sentence (`sentence`).
 
 use super::phrases::{Phrases, listed, visible};
 use crate::topic::Topic;
@@ -9,25 +17,25 @@ use dormouse_text::words::{Stemming, StopWords, Tokeniser, detect};
 use jiff::civil::Date;
 use std::collections::BTreeSet;
 
-/// What part of a memory a claim stands in.
+/// Part of a memory that a claim stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Place {
-    /// The rule or the fact.
+    /// Rule or fact itself; it must have a source.
     Statement,
-    /// The reason.
+    /// Reason for it; dropped if it has no source.
     Why,
-    /// What follows from it.
+    /// Application of it; worded by the writer, so fewer words must match.
     How,
 }
 
-/// A sentence of a memory.
+/// One sentence of a memory, to be attributed.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
     pub(super) text: String,
     pub(super) place: Place,
 }
 
-/// The claims of a memory file: its description and the sentences of its body that `known` does not
+/// Claims of a memory file: its description and the sentences of its body that `known` does not
 /// have.
 pub(super) fn claims(content: &str, known: &str) -> Vec<Claim> {
     let topic = Topic::read(content);
@@ -46,6 +54,7 @@ pub(super) fn claims(content: &str, known: &str) -> Vec<Claim> {
     let mut place = Place::Statement;
     for piece in segment(body) {
         let line = &body[piece.trimmed(body)];
+        // Code is no statement; `never` refuses it.
         if piece.kind == Kind::Fence {
             continue;
         }
@@ -58,7 +67,7 @@ pub(super) fn claims(content: &str, known: &str) -> Vec<Claim> {
     found
 }
 
-/// Takes a label such as `**Why:**` from a line.
+/// Takes a label such as `**Why:**` from a line; without one the part before goes on.
 pub(super) fn labelled(line: &str, before: Place) -> (Place, &str) {
     let bare = line.trim_start_matches(['*', '_', '-', ' ']);
     let lower = bare.to_lowercase();
@@ -79,41 +88,42 @@ pub(super) fn labelled(line: &str, before: Place) -> (Place, &str) {
     (before, line)
 }
 
-/// Words that say that something is a memory, not what it says.
+/// Words that mark a text as a memory. Models add them to every sentence; counted as terms, they
+/// would make any two memories look alike.
 const ABOUT: &str = "user|users|user's|prefers|prefer|preferred|preference|preferences|wants|want|likes|\
     asked|asks|said|says|stated|states|explicitly|requested|agent|assistant|rule|rules|\
     always|should|must|needs|need|ensure|make|sure|whenever|when|apply|applies|use|used|\
     using|uses|instead|rather|team|project|please|work|working|keep|any|all|also|only|\
     via|per|benutzer|nutzer|möchte|will|bevorzugt|immer|soll|verwenden|nutzen";
 
-/// Words that turn a statement round; a new clause begins with them.
+/// Words that negate; a new clause begins with them.
 const TURNS: &str = "not|no|never|none|don't|dont|doesn't|didn't|won't|can't|cannot|isn't|aren't|wasn't|\
     shouldn't|mustn't|wouldn't|haven't|without|stop|stopped|avoid|avoids|nor|neither|\
     nie|niemals|ohne|statt|kein|keine|keinen|keiner|keinem|pas|jamais";
 
-/// Reads texts the same way, so that their words can be compared.
+/// Reader for texts of one language, so that their words can be compared.
 #[derive(Debug)]
 pub(super) struct Reader {
     stemmed: Tokeniser,
-    /// [`ABOUT`], read the same way.
+    /// [`ABOUT`] after stemming, since terms are compared as stems.
     about: BTreeSet<String>,
 }
 
-/// A text as sets of words.
+/// Text as sets of words.
 #[derive(Clone, Debug)]
 pub(super) struct Read {
-    /// What it is about: stems.
+    /// Stems, without stop words and [`ABOUT`].
     pub(super) terms: BTreeSet<String>,
-    /// All of it in lower case.
+    /// Whole text in lower case, for names and numbers.
     pub(super) folded: String,
-    /// The days it names.
+    /// Days that the text names.
     pub(super) days: Vec<Days>,
-    /// Its clauses: whether they are turned round, and their terms.
+    /// Clauses: true if negated, with the terms of each.
     pub(super) clauses: Vec<(bool, BTreeSet<String>)>,
 }
 
 impl Reader {
-    /// A reader for texts in the language of this one.
+    /// Reader for texts in the language of this one.
     pub(super) fn for_text(text: &str) -> Self {
         let stemmed = Tokeniser::new(detect(text), StopWords::Drop, Stemming::On);
         let about = ABOUT.split('|').flat_map(|word| stemmed.terms(word));
@@ -126,6 +136,7 @@ impl Reader {
     fn terms(&self, text: &str) -> BTreeSet<String> {
         let mut terms = BTreeSet::new();
         self.stemmed.each(text, |term, _| {
+            // Single letters are list marks and initials, which match anything.
             let small = term.chars().count() < 2;
             if !small && !self.about.contains(term) && !listed(TURNS, term) {
                 terms.insert(term.to_owned());
@@ -134,11 +145,13 @@ impl Reader {
         terms
     }
 
-    /// Reads a text that was written on a day.
+    /// Reads a text that was written on `today`.
     pub(super) fn read(&self, text: &str, today: Date) -> Read {
         let text = visible(text).replace(['’', '‘'], "'");
         let mentions = dates(&text, today);
         let mut plain = text.clone();
+        // Backwards, because each replacement moves the ranges behind it. Days are compared as
+        // days: "tomorrow" and a date share no word.
         for mention in mentions.iter().rev() {
             plain.replace_range(mention.range.clone(), " ");
         }
@@ -157,7 +170,7 @@ impl Reader {
         for part in text.split(ends) {
             let words = Phrases::of(part);
             let words = words.without_phrases(IDIOMS);
-            // German puts "nicht" last.
+            // German puts "nicht" last, so it negates all that stands before it.
             let whole = words.has("nicht");
             for (turned, words) in turns(&words.words().collect::<Vec<_>>()) {
                 found.push((turned || whole, self.terms(&words)));
@@ -168,16 +181,16 @@ impl Reader {
     }
 }
 
-/// Words that look as if they turned something round.
+/// Phrases that only look like a negation.
 const IDIOMS: &str = "don't forget|do not forget|never forget|no matter|no doubt|not only|not just|vergiss nicht|why not";
-/// Words that a clause ends before.
+/// Words that begin a new clause.
 const JOINTS: &str = "but|because|since|so|weil|aber|sondern|damit|while|although|unless|therefore|when|whenever|if|wenn|falls";
-/// Words in front of a "not" that make it turn the whole clause.
+/// Words before a "not" that make it negate the whole clause.
 const PREDICATES: &str =
     "must|should|do|does|did|is|are|was|were|may|can|will|would|could|be|to|we|you|i|they|has|have";
 
-/// Cuts the words between two marks into clauses. "Tests must not mock" is one thing that is turned
-/// round; "spaces, not tabs" is two.
+/// Cuts the words between two marks into clauses. "Tests must not mock" is one negated clause;
+/// "spaces, not tabs" is two.
 fn turns(words: &[&str]) -> Vec<(bool, String)> {
     let mut found: Vec<(bool, Vec<&str>)> = vec![(false, Vec::new())];
     for (at, word) in words.iter().enumerate() {
@@ -194,7 +207,7 @@ fn turns(words: &[&str]) -> Vec<(bool, String)> {
         } else if contrast {
             found.push((true, vec![*word]));
         } else if listed(TURNS, word) {
-            // What stands before "and" is a clause of its own.
+            // Words before "and" are a clause of their own.
             let joint = current
                 .iter()
                 .rposition(|word| listed("and|or|und|oder", word));
@@ -216,7 +229,8 @@ pub(super) fn fold(text: &str) -> String {
     words.join(" ")
 }
 
-/// What must be in a source exactly as it is in a claim: names, numbers, addresses.
+/// Names, numbers and addresses of a claim, which its source must have exactly: a changed digit is
+/// a different fact, however many words agree.
 pub(super) fn exact(text: &str, today: Date) -> Vec<String> {
     let mentions = dates(text, today);
     let dated = |at: usize| mentions.iter().any(|mention| mention.range.contains(&at));
@@ -225,6 +239,7 @@ pub(super) fn exact(text: &str, today: Date) -> Vec<String> {
     for atom in atoms(text) {
         let word = &text[atom.range.clone()];
         let opens = std::mem::replace(&mut first, word.ends_with(['.', ':', '!', '?']));
+        // "2026-03-05" and "Thursday" may be the same day; dates are compared as such.
         if dated(atom.range.start) {
             continue;
         }
@@ -236,14 +251,14 @@ pub(super) fn exact(text: &str, today: Date) -> Vec<String> {
         if (digits || proper || named) && !known {
             found.push(fold(word));
         }
-        // A word behind a full stop opens a sentence; so does one behind a colon.
+        // A capital behind a full stop or a colon only opens a sentence.
         let behind = text[atom.range.end..].trim_start_matches(['"', '*', '`', ')', '”']);
         first = behind.starts_with(['.', ':', '!', '?']);
     }
     found
 }
 
-/// How much of the first set the second has.
+/// Share of the first set that the second has, from 0 to 1.
 #[expect(clippy::cast_precision_loss, reason = "counts of words")]
 pub(super) fn share(of: &BTreeSet<String>, within: &BTreeSet<String>) -> f64 {
     if of.is_empty() {
@@ -253,9 +268,11 @@ pub(super) fn share(of: &BTreeSet<String>, within: &BTreeSet<String>) -> f64 {
     covered as f64 / of.len() as f64
 }
 
-/// Whether a set has a word, or another form of it that cutting endings left apart: "show" and
-/// "shown", "summary" and "summarise".
+/// True if a set has a word, or another form of it that stemming left apart: "show" and "shown",
+/// "summary" and "summarise".
 pub(super) fn has(set: &BTreeSet<String>, term: &str) -> bool {
+    // Four letters: shorter beginnings ("con", "pre") are shared by unrelated words. Two more at
+    // most, the length of an ending such as "n" or "ed".
     const LEAST: usize = 4;
     const MOST_APART: usize = 2;
     if set.contains(term) {
@@ -273,12 +290,13 @@ pub(super) fn has(set: &BTreeSet<String>, term: &str) -> bool {
         } else {
             (term, other.as_str())
         };
+        // `v1` and `v10` are no forms of one word.
         let letters = !long.bytes().any(|byte| byte.is_ascii_digit());
         letters && long.len() - short.len() <= MOST_APART && long.starts_with(short)
     })
 }
 
-/// Whether two spans of days share one.
+/// True if two spans of days share a day.
 pub(super) fn meet(one: Days, other: Days) -> bool {
     one.first <= other.last && other.first <= one.last
 }

@@ -1,14 +1,18 @@
 //! A message of the user's side, cut by who wrote its parts.
 //!
 //! # Model
-//! Clients put things into the user's messages, wrapped in tags: those are *injected*. People paste
-//! things: fenced or quoted blocks, logs, mails, diffs, whatever follows "here is the output:". What
-//! is left is the user's *own*. In doubt a part is not the user's own: a rule that was lost can be
-//! said again, a rule that nobody said cannot be taken back once it was followed.
+//! [`recognise`] tells words that clients and other agents put into the user's messages, which are
+//! *injected*, and shapes that people paste. Left to this module are pastes that only their
+//! surroundings give away: indented code, logs and tables, quotations, text behind "here is the
+//! output:". The rest is the user's *own*. In doubt a part is not the user's own: a rule that was
+//! lost can be said again, a rule that nobody said cannot be taken back once it was followed.
 //!
 //! `<private>…</private>` is dropped before anything else.
 
 use super::phrases::{Phrases, listed, visible};
+use dormouse_core::fragment::{
+    BASH_INPUT, How, PRIVATE, Span, Speaker, close, open, recognise, reported,
+};
 use dormouse_text::segment::{Kind, segment};
 
 /// Who wrote a part.
@@ -22,36 +26,15 @@ pub(super) enum Part {
     Injected,
 }
 
-/// Wrappers whose content no person wrote.
-const INJECTED: &str = "analysis|bash-input|bash-stderr|bash-stdout|command-message|command-name|command-stderr|\
-    command-stdout|ide_diagnostics|ide_opened_file|ide_selection|local-command-caveat|\
-    local-command-stderr|local-command-stdout|memory|new-diagnostics|persisted-output|\
-    post-tool-use-hook|recalled-memory|summary|system-reminder|system|task-notification|\
-    user-prompt-submit-hook";
-
-/// Wrappers around what a person typed.
-const TYPED: [&str; 4] = [
-    "<command-args>",
-    "</command-args>",
-    "<user-memory-input>",
-    "</user-memory-input>",
-];
-
-/// How messages begin that a client sends by itself.
-const NOTICES: [&str; 2] = ["<task-notification>", "[Request interrupted by user"];
-
-/// How texts begin that stand for earlier ones.
-const SUMMARIES: &str = "this session is being continued from a previous|this conversation is being continued from|summary of the conversation so far";
-
 /// A text without its private parts; one that is never closed reaches to the end.
 pub(super) fn without_private(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = find_folded(rest, "<private>") {
+    let (open, close) = (open(&PRIVATE), close(&PRIVATE));
+    while let Some(start) = find_folded(rest, &open) {
         out.push_str(&rest[..start]);
         let inside = &rest[start..];
-        rest =
-            find_folded(inside, "</private>").map_or("", |end| &inside[end + "</private>".len()..]);
+        rest = find_folded(inside, &close).map_or("", |end| &inside[end + close.len()..]);
     }
     out.push_str(rest);
     out
@@ -66,26 +49,22 @@ fn find_folded(text: &str, needle: &str) -> Option<usize> {
 
 /// Cuts a message.
 pub(super) fn cut(text: &str) -> Vec<(Part, String)> {
-    let mut text = visible(&without_private(text));
-    for tag in TYPED {
-        text = text.replace(tag, " ");
-    }
-    let start = text.trim_start();
-    let notice = NOTICES.iter().any(|sign| start.starts_with(sign));
-    if notice || Phrases::of(&text).starts(SUMMARIES) {
-        return vec![(Part::Injected, text)];
-    }
+    let text = visible(&without_private(text));
     let mut parts = Vec::new();
-    let mut own = String::new();
-    let mut rest = text.as_str();
-    while let Some((start, end)) = injected(rest) {
-        own.push_str(&rest[..start]);
-        own.push('\n');
-        parts.push((Part::Injected, rest[start..end].to_owned()));
-        rest = &rest[end..];
+    let (mut own, mut pasted) = (String::new(), String::new());
+    for span in recognise(&text) {
+        match span.how {
+            // A command is run, not said.
+            How::Wrapped(row) if row.speaker == Speaker::User && row != &BASH_INPUT => {
+                let typed = &text[span.content];
+                for span in recognise(typed) {
+                    sort(typed, &span, &mut own, &mut pasted, &mut parts);
+                }
+            }
+            _ => sort(&text, &span, &mut own, &mut pasted, &mut parts),
+        }
     }
-    own.push_str(rest);
-    let (own, pasted) = own_words(&own);
+    let own = own_words(&own, &mut pasted);
     if !pasted.trim().is_empty() {
         parts.push((Part::Pasted, pasted));
     }
@@ -95,54 +74,32 @@ pub(super) fn cut(text: &str) -> Vec<(Part, String)> {
     parts
 }
 
-/// The first injected part. A tag that begins a line and is never closed reaches to the end; one
-/// inside a sentence that is never closed is somebody writing about it.
-fn injected(text: &str) -> Option<(usize, usize)> {
-    let mut from = 0;
-    while let Some(found) = text[from..].find('<') {
-        let at = from + found;
-        from = at + 1;
-        let Some(name) = INJECTED
-            .split('|')
-            .find(|name| opens(&text[at + 1..], name))
-        else {
-            continue;
-        };
-        let close = format!("</{name}>");
-        if let Some(length) = find_folded(&text[at..], &close) {
-            return Some((at, at + length + close.len()));
+/// Puts a span where it belongs. Words on either side of another's must not grow together.
+fn sort(
+    text: &str,
+    span: &Span,
+    own: &mut String,
+    pasted: &mut String,
+    parts: &mut Vec<(Part, String)>,
+) {
+    let words = &text[span.range.clone()];
+    match span.how {
+        How::Typed => own.push_str(words),
+        How::Pasted => {
+            pasted.push_str(words);
+            own.push('\n');
         }
-        let line = text[..at].rsplit('\n').next().unwrap_or_default();
-        if line.trim().is_empty() {
-            return Some((at, text.len()));
+        How::Wrapped(_) | How::Unlisted | How::Noted => {
+            parts.push((Part::Injected, words.to_owned()));
+            own.push('\n');
         }
     }
-    let marker = recalled(text)?;
-    Some((marker, text.len()))
-}
-
-fn opens(rest: &str, name: &str) -> bool {
-    let head = rest.as_bytes().get(..name.len());
-    head.is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes()))
-        && rest[name.len()..].starts_with(['>', ' '])
-}
-
-/// A line that recall writes in front of a memory.
-fn recalled(text: &str) -> Option<usize> {
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        if line.trim_start().starts_with("Memory (saved ") {
-            return Some(at);
-        }
-        at += line.len();
-    }
-    None
 }
 
 /// Tells the user's own words from what was pasted.
-fn own_words(text: &str) -> (String, String) {
-    let (mut own, mut pasted) = (String::new(), String::new());
-    let text = &without_indented(text, &mut pasted);
+fn own_words(text: &str, pasted: &mut String) -> String {
+    let mut own = String::new();
+    let text = &without_indented(text, pasted);
     let mut mode = Mode::Own;
     for piece in segment(text) {
         let line = &text[piece.range.clone()];
@@ -153,11 +110,6 @@ fn own_words(text: &str) -> (String, String) {
             Kind::Prose | Kind::Heading | Kind::ListItem | Kind::Blank => mode == Mode::Pasted,
         };
         if foreign {
-            pasted.push_str(line);
-            continue;
-        }
-        if begins_foreign(line) {
-            mode = Mode::Pasted;
             pasted.push_str(line);
             continue;
         }
@@ -173,10 +125,10 @@ fn own_words(text: &str) -> (String, String) {
                 own.push('\n');
                 mode = Mode::Pasted;
             }
-            _ => quoted_apart(line, &mut own, &mut pasted),
+            _ => quoted_apart(line, &mut own, pasted),
         }
     }
-    (own, pasted)
+    own
 }
 
 /// Takes out lines that are indented as code and comments are, and what follows a line that asks to
@@ -220,14 +172,6 @@ enum Mode {
     Pasted,
 }
 
-/// Lines that mails, diffs, pages, transcripts and front matter begin with.
-fn begins_foreign(line: &str) -> bool {
-    const HEADS: &str = "from:|to:|subject:|sent:|date:|cc:|reply-to:|diff --git|@@ |+++ |--- |-----|\
-        <!doctype|<html|<?xml|human:|assistant:|user:|system:|tool:|# readme|begin ";
-    let line = line.trim_start().to_lowercase();
-    HEADS.split('|').any(|head| line.starts_with(head)) || line.trim() == "---"
-}
-
 /// What people paste.
 const THINGS: &str = "guideline|guidelines|list|policy|policies|tips|instructions|advice|checklist|proposal|draft|text|code|\
     output|page|readme|log|logs|error|email|e-mail|mail|message|ticket|issue|article|\
@@ -259,33 +203,15 @@ fn introduces(line: &str) -> Option<usize> {
 
 /// What somebody else is quoted with inside a sentence goes to what was pasted.
 fn quoted_apart(line: &str, own: &mut String, pasted: &mut String) {
-    const QUOTING: &str = "says|said|saying|reads|wrote|writes|states|claims|claimed|told|asks|printed|prints|\
-        sagt|schreibt|behauptet";
-    let mut rest = line;
-    while let Some((start, end)) = quotation(rest) {
-        let head = Phrases::of(&rest[..start]);
-        own.push_str(&rest[..start]);
-        if head.words().any(|word| listed(QUOTING, word)) {
-            pasted.push_str(&rest[start..end]);
-            pasted.push('\n');
-            own.push('…');
-        } else {
-            own.push_str(&rest[start..end]);
-        }
-        rest = &rest[end..];
+    let mut from = 0;
+    for quotation in reported(line) {
+        own.push_str(&line[from..quotation.start]);
+        own.push('…');
+        pasted.push_str(&line[quotation.clone()]);
+        pasted.push('\n');
+        from = quotation.end;
     }
-    own.push_str(rest);
-}
-
-/// The first quotation: double quotes of any sort.
-fn quotation(text: &str) -> Option<(usize, usize)> {
-    const MARKS: [char; 7] = ['"', '“', '”', '„', '«', '»', '‟'];
-    let (start, open) = text.char_indices().find(|(_, c)| MARKS.contains(c))?;
-    let inside = start + open.len_utf8();
-    let (length, close) = text[inside..]
-        .char_indices()
-        .find(|(_, c)| MARKS.contains(c))?;
-    Some((start, inside + length + close.len_utf8()))
+    own.push_str(&line[from..]);
 }
 
 #[cfg(test)]

@@ -1,30 +1,30 @@
-//! What a fork is told that extracts with a model.
+//! Directive for the fork that extracts with a model.
 
 use super::span::{Span, SpanKind};
 
-/// The text, with places for what changes.
+/// Text with places (`{{…}}`) for the facts.
 const TEXT: &str = include_str!("directive.md");
 
-/// What the directive is filled with.
+/// Facts that the directive is filled with.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
-    /// The memory directory, as the tools name it.
+    /// Memory directory, as the tools name it.
     pub directory: &'a str,
-    /// The list of memories ([`crate::manifest::render`]).
+    /// List of memories ([`crate::manifest::render`]).
     pub manifest: &'a str,
-    /// Turns of the model at most.
+    /// Most turns of the model (`extract.turns`).
     pub turns: u32,
-    /// The number of messages behind the cursor.
+    /// Number of messages behind the cursor; the fork is told to look at no others.
     pub messages: usize,
-    /// Today, as `2026-11-16`.
+    /// Day of the extraction, as `2026-11-16`; relative dates are resolved with it.
     pub today: &'a str,
-    /// The memories that recall brought into these messages.
+    /// Names of the memories that recall brought into these messages; saving them again is an echo.
     pub recalled: &'a [&'a str],
-    /// A policy of the user's.
+    /// Policy of the user (`memory.extra_guidelines`).
     pub guidelines: Option<&'a str>,
 }
 
-/// Renders the directive.
+/// Fills the places of the directive.
 pub fn render(facts: &Facts<'_>) -> String {
     let manifest = match facts.manifest.trim() {
         "" => "(none yet)",
@@ -54,6 +54,7 @@ pub fn render(facts: &Facts<'_>) -> String {
         ("{{manifest}}", manifest.to_owned()),
     ];
     let mut text = TEXT.to_owned();
+    // Once each: a text that was filled in may itself contain a place.
     for (place, value) in filled {
         text = text.replacen(place, &value, 1);
     }

@@ -1,10 +1,13 @@
-//! What was said, read once and asked for each claim.
+//! Evidence of a conversation, read once and asked for each claim.
 //!
 //! # Model
-//! The user's messages are read by what they assert, tool results line by line. A claim is looked for in
-//! this order: in recalled text, in a message of the user, in a tool result, among what was not meant, in
-//! what the assistant said and the user confirmed. The order is the defence: an echo is one even if the
-//! user agreed, and a tool's words are a tool's even if the assistant repeated them.
+//! The user's messages are read by what they assert, tool results line by line. A claim is looked
+//! for in this order: recalled text, messages of the user, tool results, sentences that were not
+//! meant, words of the assistant that the user confirmed. The order is the defence: an echo is one
+//! even if the user agreed, and a tool's words are a tool's even if the assistant repeated them.
+//!
+//! # Not here
+//! Taking texts apart (`claims`); joining the verdicts on all claims ([`super::attribute`]).
 
 use super::attribute::RefusedWrite;
 use super::claims::{Claim, Place, Read, Reader, exact, has, meet, share};
@@ -17,46 +20,47 @@ use dormouse_text::duplicates::Sketch;
 use jiff::civil::Date;
 use std::collections::BTreeSet;
 
-/// How many of a claim's words a source must have.
+/// Least share of a claim's terms that a source must have. Fitted to the cases of `trial`: a
+/// paraphrase passes, another statement on the same subject does not.
 const COVERS: f64 = 0.55;
-/// How many, for what follows from a rule: it is the writer's to put into words.
+/// Least share for the application of a rule, which the writer puts into words.
 const COVERS_APPLICATION: f64 = 0.34;
-/// How many one message must have when two are needed.
+/// Least share of the second message when two are needed, so that each has its part.
 const COVERS_ALONE: f64 = 0.4;
-/// A claim of so few words must be covered whole: with one word changed it says something else.
+/// A claim of so few terms must be covered whole: with one word changed it says something else.
 const SHORT: usize = 3;
-/// A claim of fewer words is not put together from two messages.
+/// A claim with fewer terms is not put together from two messages: one common word would do.
 const LONG: usize = 5;
-/// From this overlap on a claim repeats a recalled text.
+/// Overlap from which a claim repeats a recalled text; the same as for instruction files.
 const ECHOES: f64 = 0.6;
 /// Claims of fewer words overlap by chance.
 const LEAST_ECHO: usize = 4;
 
-/// The spans, read.
+/// Spans of a conversation, read.
 pub(super) struct Evidence<'a> {
     reader: Reader,
     spans: &'a [Span],
-    /// The day the memory is written on.
+    /// Day on which the memory is written: that of the newest span.
     today: Date,
     users: Vec<Heard>,
     others: Vec<Heard>,
     recalled: Vec<(Sketch, Read)>,
 }
 
-/// A span, read.
+/// One span, read once for all claims.
 struct Heard {
     at: usize,
-    /// What is asserted in it.
+    /// Asserted sentences; for other speakers the whole text.
     meant: Read,
     /// Sentences that are not meant as they stand.
     unmeant: Vec<(Sense, Read)>,
-    /// For tools: sentence by sentence.
+    /// Sentence by sentence; filled for other speakers than the user.
     lines: Vec<Read>,
-    /// Whether it does nothing but confirm.
+    /// True if it begins with a yes.
     confirms: bool,
 }
 
-/// The day of a moment, by universal time.
+/// Day of a moment, in UTC, because a log has no time zone.
 pub(super) fn day(time: Millis) -> Date {
     jiff::Timestamp::from_millisecond(time.0)
         .map(|at| at.to_zoned(jiff::tz::TimeZone::UTC).date())
@@ -72,6 +76,8 @@ impl<'a> Evidence<'a> {
             .max()
             .unwrap_or_default();
         let (mut users, mut others) = (Vec::new(), Vec::new());
+        // Fragments in the log were recalled or injected, too; memories must not feed on
+        // themselves.
         let mut echoes: Vec<&str> = recalled.to_vec();
         for (at, span) in spans.iter().enumerate() {
             if span.trust().is_none() {
@@ -96,7 +102,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// The trust of the best span that has the quote.
+    /// Trust of the best span that has the quote. The best, because the quote only lowers the trust
+    /// that the claims have.
     pub(super) fn quoted(&self, quote: &str) -> Result<Trust, RefusedWrite> {
         let words = Phrases::of(quote);
         let has = |span: &&Span| Phrases::of(&span.text).has(words.as_str());
@@ -108,7 +115,7 @@ impl<'a> Evidence<'a> {
         best.ok_or_else(|| RefusedWrite::Echo(quote.to_owned()))
     }
 
-    /// What supports a claim, and what that is worth.
+    /// Supporting spans of a claim with their least trust.
     pub(super) fn support(&self, claim: &Claim) -> Result<(Trust, Vec<usize>), RefusedWrite> {
         let read = self.reader.read(&claim.text, self.today);
         let exact = exact(&claim.text, self.today);
@@ -121,6 +128,7 @@ impl<'a> Evidence<'a> {
             read: &read,
             exact: &exact,
         };
+        // First: a recalled memory that the user confirms is still no new memory.
         if self.echoes(claim, &wanted) {
             return Err(RefusedWrite::Echo(claim.text.clone()));
         }
@@ -133,6 +141,7 @@ impl<'a> Evidence<'a> {
         if let Some((trust, used)) = self.by_tool(&wanted) {
             return Ok((trust, used));
         }
+        // Behind the tools: a user who asks about a tool's words has not said them.
         if let Some(sense) = self.unmeant(&wanted) {
             return Err(match sense {
                 Sense::ForNow => RefusedWrite::ForNow(claim.text.clone()),
@@ -143,6 +152,8 @@ impl<'a> Evidence<'a> {
             .ok_or_else(|| RefusedWrite::Unsupported(claim.text.clone()))
     }
 
+    /// True if recalled text has the claim. Names, days and negation must agree as well, because an
+    /// update of a recalled fact has most of its words.
     fn echoes(&self, claim: &Claim, wanted: &Wanted<'_>) -> bool {
         if Phrases::of(&claim.text).count() < LEAST_ECHO {
             return false;
@@ -162,13 +173,15 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// The messages of the user that cover a claim: one, or two of which each has its part.
+    /// Messages of the user that cover a claim: one, or two of which each has its part.
     fn by_user(&self, wanted: &Wanted<'_>) -> Option<Vec<usize>> {
         let mut ranked: Vec<(f64, &Heard)> = self
             .users
             .iter()
             .map(|heard| (share(&wanted.read.terms, &heard.meant.terms), heard))
             .collect();
+        // Best first, so that the first fit is the strongest; ties keep the order of the
+        // conversation.
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
         let one = ranked
             .iter()
@@ -196,7 +209,7 @@ impl<'a> Evidence<'a> {
             })
     }
 
-    /// Whether the source says of the same thing the contrary.
+    /// True if the source says the contrary of the same thing.
     fn turned(&self, wanted: &Wanted<'_>, used: &[usize]) -> bool {
         let sources: Vec<&Heard> = self
             .users
@@ -209,11 +222,12 @@ impl<'a> Evidence<'a> {
                 .filter_map(|heard| clause_for(terms, &heard.meant))
                 .flatten()
                 .collect();
+            // A source that says both is no contradiction of either.
             !found.is_empty() && !found.contains(turned)
         })
     }
 
-    /// What the user's words do not cover must not come from a tool.
+    /// Lowers the trust if the terms that the user's words leave open come from a tool.
     fn tainted(&self, wanted: &Wanted<'_>, mut used: Vec<usize>) -> (Trust, Vec<usize>) {
         let mut trust = Trust::User;
         let covered = |term: &&String| {
@@ -224,6 +238,7 @@ impl<'a> Evidence<'a> {
         let open: BTreeSet<String> = terms.filter(|term| !covered(term)).cloned().collect();
         for heard in self.tools() {
             let source = heard.lines.iter().any(|line| {
+                // Two open terms, and half of the claim in one line: one shared word is chance.
                 open.intersection(&line.terms).count() >= 2
                     && share(&wanted.read.terms, &line.terms) >= 0.5
             });
@@ -240,9 +255,10 @@ impl<'a> Evidence<'a> {
         self.others.iter().filter(is_tool)
     }
 
-    /// The tool results that a claim's words, or a name in it, come from.
+    /// Tool results that the claim's words, or a name in it, come from.
     fn by_tool(&self, wanted: &Wanted<'_>) -> Option<(Trust, Vec<usize>)> {
         let said: Vec<&Read> = self.users.iter().map(|heard| &heard.meant).collect();
+        // A name that the user said, too, proves nothing about the tool.
         let foreign: Vec<&String> = wanted
             .exact
             .iter()
@@ -277,7 +293,7 @@ impl<'a> Evidence<'a> {
             .map(|(sense, _)| *sense)
     }
 
-    /// What the assistant said and the user confirmed in the next message.
+    /// Words of the assistant that the user confirmed in the next message.
     fn by_assistant(&self, wanted: &Wanted<'_>) -> Option<(Trust, Vec<usize>)> {
         let assistant = self
             .others
@@ -294,6 +310,7 @@ impl<'a> Evidence<'a> {
                 .cloned()
                 .collect();
             let covers = share(&wanted.read.terms, &both) >= COVERS;
+            // Silence is no consent: without a yes the assistant's own words are never a memory.
             if covers && next.confirms && wanted.exact_in(&[&heard.meant, &next.meant]) {
                 return Some((Trust::Assistant, vec![heard.at, next.at]));
             }
@@ -302,7 +319,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Whether the clauses that have most of these words are turned round; `None` if none has many.
+/// Negation of the clauses that share most of these words; `None` if none shares many.
 fn clause_for(terms: &BTreeSet<String>, read: &Read) -> Option<Vec<bool>> {
     let shares: Vec<(f64, bool)> = read
         .clauses
@@ -310,6 +327,7 @@ fn clause_for(terms: &BTreeSet<String>, read: &Read) -> Option<Vec<bool>> {
         .map(|(turned, other)| (share(terms, other), *turned))
         .collect();
     let most = shares.iter().map(|(share, _)| *share).fold(0.0, f64::max);
+    // Below three fifths it is another clause on the same subject.
     (most >= 0.6).then(|| {
         let best = shares
             .into_iter()
@@ -318,7 +336,7 @@ fn clause_for(terms: &BTreeSet<String>, read: &Read) -> Option<Vec<bool>> {
     })
 }
 
-/// What is looked for.
+/// Claim in the form in which it is looked for.
 struct Wanted<'a> {
     read: &'a Read,
     exact: &'a [String],
@@ -326,7 +344,7 @@ struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// Whether every name, number and day is in one of these.
+    /// True if every name, number and day is in one of these.
     fn exact_in(&self, sources: &[&Read]) -> bool {
         let words = self.exact.iter().all(|word| {
             sources
@@ -363,7 +381,7 @@ fn hear_user(reader: &Reader, at: usize, span: &Span) -> Heard {
     }
 }
 
-/// Whether a message begins with a yes.
+/// True if a message begins with a yes.
 pub(super) fn confirms(words: &Phrases) -> bool {
     words.starts(
         "yes|yep|yeah|exactly|right|correct|perfect|that's right|agreed|ok|okay|good|great|\

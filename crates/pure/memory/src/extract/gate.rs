@@ -1,60 +1,68 @@
-//! Whether to extract after a query, and how far extraction has got.
+//! Decision to extract after a query, and the cursor of extraction.
+//!
+//! # Model
+//! [`decide`] looks at the facts of a query in a fixed order and names the first that speaks
+//! against extraction. The [`Cursor`] is the last record dealt with: it moves on success and for a
+//! direct write, stays on failure, and never goes back.
+//!
+//! # Not here
+//! One extraction at a time ([`super::queue`]); collecting the facts (`dormouse-keeper`).
 
 use dormouse_core::id::Seq;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is known when a query has ended. Settings come in as values.
+/// Facts known when a query has ended. Settings come in as values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a switch or a fact of its own; the gate asks them one by one"
 )]
 pub struct Circumstances {
-    /// Memory and extraction are switched on.
+    /// Memory and extraction are both switched on.
     pub enabled: bool,
-    /// The run is a remote one.
+    /// Remote run (`memory.remote`): its directory, if it has one, is not the user's own.
     pub remote: bool,
     /// The conversation is a sub-agent's.
     pub sub_agent: bool,
-    /// The run ends with its first answer.
+    /// Run of a single prompt, which ends with its first answer.
     pub one_shot: bool,
-    /// Such runs are to be extracted from all the same.
+    /// Setting `extract.one_shot`: such runs are extracted from all the same.
     pub one_shot_allowed: bool,
     /// The answer was final: it called no tool.
     pub finished: bool,
     /// The main agent wrote to memory behind the cursor ([`super::wrote_memory`]).
     pub wrote_memory: bool,
-    /// Turns of the user behind the cursor.
+    /// Number of the user's turns behind the cursor.
     pub turns: u32,
-    /// Extract every so many turns.
+    /// Setting `extract.every`, in turns of the user.
     pub every: u32,
 }
 
-/// Why nothing is extracted.
+/// Reason why nothing is extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Skip {
-    /// It is switched off.
+    /// Switched off by the settings.
     Off,
-    /// The run is remote.
+    /// Remote run, by the setting `memory.remote`.
     Remote,
-    /// A sub-agent's conversation.
+    /// Conversation of a sub-agent: its user is another agent.
     SubAgent,
-    /// A run with one answer.
+    /// Run with one answer, and `extract.one_shot` is off.
     OneShot,
-    /// The query goes on.
+    /// Query still running: the answer called a tool.
     Unfinished,
-    /// The main agent wrote to memory itself.
+    /// Main agent wrote to memory itself; a second opinion would only make duplicates.
     DirectWrite,
-    /// Nothing new was said.
+    /// No turn of the user behind the cursor.
     Nothing,
-    /// Too few turns.
+    /// Fewer turns than `extract.every`.
     TooSoon,
 }
 
 impl Skip {
-    /// Whether what was skipped is dealt with all the same.
+    /// True if the cursor moves past the skipped records all the same.
     pub const fn advances(self) -> bool {
         matches!(self, Self::DirectWrite)
     }
@@ -75,16 +83,17 @@ impl fmt::Display for Skip {
     }
 }
 
-/// What to do after a query.
+/// Verdict after a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Extract now.
+    /// Extract the records behind the cursor now.
     Run,
-    /// Do not, and why.
+    /// Leave them for later, with the reason.
     Skip(Skip),
 }
 
-/// Whether to extract now. Switches come before facts: what is off is not looked at.
+/// Decides on extraction. Switches come before facts, so that the reason shown is the one the user
+/// can change.
 pub fn decide(now: &Circumstances) -> Decision {
     let checks = [
         (!now.enabled, Skip::Off),
@@ -92,6 +101,7 @@ pub fn decide(now: &Circumstances) -> Decision {
         (now.sub_agent, Skip::SubAgent),
         (now.one_shot && !now.one_shot_allowed, Skip::OneShot),
         (!now.finished, Skip::Unfinished),
+        // Before the turns are counted: a direct write moves the cursor, too few turns do not.
         (now.wrote_memory, Skip::DirectWrite),
         (now.turns == 0, Skip::Nothing),
         // A run with one answer has no later turn to wait for.
@@ -101,26 +111,26 @@ pub fn decide(now: &Circumstances) -> Decision {
     skip.map_or(Decision::Run, |(_, reason)| Decision::Skip(reason))
 }
 
-/// How an extraction ended.
+/// End of an extraction, as the cursor sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Everything up to this record is dealt with.
+    /// Success: everything up to this record is dealt with.
     Done(Seq),
-    /// It was not needed up to this record.
+    /// Skipped, with the last record that was considered.
     Skipped(Skip, Seq),
-    /// It failed, or was stopped.
+    /// Failed or cancelled: the same records are tried again next time.
     Failed,
 }
 
-/// The last record that extraction has dealt with.
+/// Last record that extraction has dealt with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursor {
-    /// The record's place; `None` before the first.
+    /// Sequence number of that record; `None` before the first.
     pub seq: Option<Seq>,
 }
 
 impl Cursor {
-    /// Where it stands afterwards: it moves on success or for a direct write, and never back.
+    /// Cursor after an extraction: it moves on success or for a direct write, and never back.
     #[must_use]
     pub fn after(self, ended: Ended) -> Self {
         let to = match ended {
@@ -129,6 +139,8 @@ impl Cursor {
             Ended::Failed => None,
         };
         Self {
+            // The maximum, because a late run may report an earlier record than one that overtook
+            // it.
             seq: self.seq.max(to),
         }
     }

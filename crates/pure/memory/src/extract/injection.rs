@@ -1,6 +1,7 @@
 //! Text that wants to be obeyed rather than read.
 
 use super::phrases::{Phrases, is_hidden};
+use dormouse_core::fragment::has_prompt_mark;
 
 /// What no memory says, whoever wrote it: orders to a reader about its other orders.
 const ORDERS: &str = "ignore previous|ignore all previous|ignore the previous|ignore prior|\
@@ -13,27 +14,6 @@ const ORDERS: &str = "ignore previous|ignore all previous|ignore the previous|ig
     don't tell the user|without telling the user|without asking the user|hide this from|\
     keep this secret from|ignoriere alle|vergiss alle";
 
-/// Marks of prompts, of calls and of other parts of the machinery.
-const MARKS: [&str; 17] = [
-    "<system",
-    "</system",
-    "system-reminder",
-    "<tool_use",
-    "tool_use_id",
-    "<function_call",
-    "</function",
-    "<invoke",
-    "<|im_",
-    "[inst]",
-    "<<sys>>",
-    "\"role\":",
-    "<assistant",
-    "<human",
-    "<tool_result",
-    "<memory",
-    "memory (saved ",
-];
-
 /// Why a text is taken for an order; `None` if it is not.
 pub(super) fn found(text: &str) -> Option<&'static str> {
     if text
@@ -45,17 +25,7 @@ pub(super) fn found(text: &str) -> Option<&'static str> {
     if Phrases::of(text).has(ORDERS) {
         return Some("it gives orders to whoever reads it");
     }
-    let lower = text.to_lowercase();
-    if MARKS.iter().any(|mark| lower.contains(*mark)) {
-        return Some("it has marks of a prompt in it");
-    }
-    let speaks = |line: &str| {
-        let line = line.trim_start_matches(['*', '#', '>', ' ']).to_lowercase();
-        ["system:", "assistant:", "human:", "user:", "tool:"]
-            .iter()
-            .any(|head| line.starts_with(head))
-    };
-    text.lines().any(speaks).then_some("it speaks for somebody")
+    has_prompt_mark(text).then_some("it has marks of a prompt in it")
 }
 
 /// Emoji are made with these.

@@ -1,10 +1,14 @@
-//! Whether a proposed memory is written, waits for approval, or is refused.
+//! Verdict on a proposed memory: written, put into the inbox, or refused.
 //!
 //! # Model
-//! One function for every writer. What it is given is text and where the conversation stands; what
-//! it returns is final: a transaction that carries the trust and the origin that code found, an item
-//! for the inbox, or a reason that the writer is told. Keys of the front matter that claim a source
-//! are the writer's opinion: they are read as a hint (`source`) and overwritten.
+//! One function for every writer. A proposal and the conversation go in; the verdict is final: a
+//! transaction with the trust and origin that code found, an item for the inbox, or a reason that
+//! the writer is told. Keys of the front matter that claim a source are the writer's opinion: they
+//! are read as a hint (`source`) and overwritten.
+//!
+//! # Not here
+//! The sources themselves ([`super::attribute`]); the sorts that are never saved
+//! ([`super::never`]); applying a transaction (`dormouse-memdir`).
 
 use super::attribute::{Attribution, RefusedWrite, attribute_new};
 use super::claims::{Place, labelled};
@@ -21,102 +25,102 @@ use dormouse_core::show;
 use dormouse_guard::paths::SafePath;
 use serde::Serialize;
 
-/// Characters of a name that is made from a description.
+/// Most characters of a name made from a description: one line in lists and menus.
 const LONGEST_NAME: usize = 60;
-/// Characters of a description at most; recall reads one line.
+/// Most characters of a description: recall and the index show one line of it.
 const LONGEST_DESCRIPTION: usize = 200;
 
-/// What waits for approval.
+/// Proposals that wait for approval (`memory.review`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Review {
-    /// What the user or the assistant did not say.
+    /// Those that stem from neither the user nor the assistant.
     #[default]
     Untrusted,
-    /// Everything (`memory.review = "all"`).
+    /// Every proposal (`memory.review = "all"`).
     All,
 }
 
-/// What somebody wants to save.
+/// Proposal of a writer.
 #[derive(Clone, Debug)]
 pub enum Proposed<'a> {
-    /// A file with its whole new content, as a model writes it.
+    /// File with its whole new content, as a model writes it.
     File {
-        /// Where.
+        /// Target below the memory directory.
         path: &'a SafePath,
-        /// All of it, front matter included.
+        /// New content, front matter included.
         content: &'a str,
     },
-    /// A memory with its parts known.
+    /// Memory with its parts known, as the offline rules make it.
     Memory(&'a NewMemory),
 }
 
-/// What a proposal is held against.
+/// Facts that a proposal is compared with.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// The directory.
+    /// Directory before the change.
     pub snapshot: &'a Snapshot,
-    /// The conversation since the cursor.
+    /// Conversation since the cursor.
     pub spans: &'a [Span],
     /// Texts that recall put before the model.
     pub recalled: &'a [&'a str],
-    /// What instruction files say.
+    /// Texts of instruction files; repeating them is refused.
     pub known: &'a [&'a str],
-    /// What waits for approval.
+    /// Setting `memory.review`: proposals that wait for approval.
     pub review: Review,
-    /// Who proposes.
+    /// Writer, for the journal and for the rules on pinned files.
     pub author: Author,
 }
 
-/// A memory that waits for approval.
+/// Memory that waits for approval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
-    /// Where it would be written; `None` to find a name for it then.
+    /// Target if it is approved; `None` to find a name then.
     pub path: Option<SafePath>,
-    /// The whole file, with its trust and its origin.
+    /// Whole file, with its trust and its origin.
     pub content: String,
-    /// How far it may be believed.
+    /// Trust found by code.
     pub trust: Trust,
-    /// Where it stems from.
+    /// Span it stems from.
     pub origin: Origin,
-    /// Why it waits.
+    /// Reason for the wait, shown by `dormouse memory inbox`.
     pub reason: String,
 }
 
-/// Why a proposal is refused.
+/// Reason why a proposal is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refused {
-    /// Nobody said it, or not so.
+    /// Source missing, or different from the claim.
     #[error(transparent)]
     Source(#[from] RefusedWrite),
-    /// It is of a sort that is never saved.
+    /// Sort of text that is never saved.
     #[error(transparent)]
     Never(#[from] Never),
-    /// It wants to be obeyed.
+    /// Text that wants to be obeyed: a prompt injection.
     #[error("not saved: {0}; memories are notes, not orders")]
     Order(&'static str),
-    /// The file is no memory.
+    /// Index, log or other file that is no memory.
     #[error("`{0}` is not a memory; write topic files only, the index is kept for you")]
     NotTopic(SafePath),
-    /// It may not be written at all.
+    /// Refused by the gate that every change passes.
     #[error(transparent)]
     Gate(#[from] Refusal),
 }
 
-/// What becomes of a proposal.
+/// Verdict on a proposal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It is written.
+    /// Change to be applied.
     Write(Transaction),
-    /// It is there already.
+    /// Nothing to do: this file says it already.
     Known(SafePath),
-    /// It waits for approval.
+    /// Kept apart until the user approves it.
     Inbox(Waiting),
-    /// It is not saved.
+    /// Not saved, with a reason for the writer.
     Refuse(Refused),
 }
 
-/// Judges a proposal.
+/// Judges a proposal; the only way into the directory for automation.
 pub fn judge(proposed: &Proposed<'_>, context: &Context<'_>) -> Outcome {
     match consider(proposed, context) {
         Ok(outcome) => outcome,
@@ -134,6 +138,7 @@ fn consider(proposed: &Proposed<'_>, context: &Context<'_>) -> Result<Outcome, R
     }
     let old = path.and_then(|path| context.snapshot.get(path));
     let old = old.map(|file| file.text().into_owned()).unwrap_or_default();
+    // Models rewrite files they only read; an unchanged one needs no source.
     if !old.is_empty() && old == content {
         let path = path.cloned();
         return Ok(path.map_or_else(
@@ -141,6 +146,7 @@ fn consider(proposed: &Proposed<'_>, context: &Context<'_>) -> Result<Outcome, R
             Outcome::Known,
         ));
     }
+    // Before the source is looked for: an order stays one even if the user pasted it.
     if let Some(why) = injection::found(&content) {
         return Err(Refused::Order(why));
     }
@@ -155,7 +161,7 @@ fn consider(proposed: &Proposed<'_>, context: &Context<'_>) -> Result<Outcome, R
         context.recalled,
     )?;
     let memory = match proposed {
-        // Made by rules from the user's sentence: its parts are right as they are.
+        // Offline rules cut it from the user's own sentence, so its parts need no second look.
         Proposed::Memory(memory) => NewMemory {
             origin: Some(found.origin.clone()),
             trust: Some(found.trust),
@@ -185,13 +191,14 @@ fn check_path(path: &SafePath, context: &Context<'_>) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Whether a sentence of it is of a sort that is never saved.
+/// Refuses a memory with a sentence of a sort that is never saved.
 fn check_never(
     content: &str,
     old: &str,
     kind: Option<Kind>,
     context: &Context<'_>,
 ) -> Result<(), Refused> {
+    // Over the whole text as well: a key may stand in front matter or span lines.
     if never::is_secret(content) {
         return Err(Never::Secret.into());
     }
@@ -203,11 +210,12 @@ fn check_never(
         let (next, text) = labelled(line, place);
         place = next;
         let words = Phrases::of(text);
+        // Sentences that were there before are not this writer's fault.
         let is_old = !old.is_empty() && before.has(words.as_str());
         if words.count() == 0 || is_old {
             continue;
         }
-        // Reasons tell what happened: a fix or a merge may be one.
+        // Reasons tell a story: a fix or a merge may be one.
         let sort = never::found(text, kind, context.known);
         let told = matches!(
             sort,
@@ -220,14 +228,14 @@ fn check_never(
     Ok(())
 }
 
-/// The words that the writer gives as its source.
+/// Words that the writer gives as its source, the key `source`.
 fn quote_of(content: &str) -> Option<String> {
     let (front, _) = topic::split(content);
     let value = front?.values(content).get("source")?.as_str()?.to_owned();
     Some(value.trim_matches(['"', '\'', ' ', '“', '”']).to_owned())
 }
 
-/// The memory that a file describes, with what code knows about it in place of what it claims.
+/// Memory that a file describes, with facts found by code in place of its claims.
 fn memory_of(content: &str, found: &Attribution) -> NewMemory {
     let topic = Topic::read(content);
     let body = without_lines(&content[topic.body..], &found.unsupported);
@@ -239,6 +247,7 @@ fn memory_of(content: &str, found: &Attribution) -> NewMemory {
     let description = show::one_line(&description, LONGEST_DESCRIPTION);
     let told = format!("{description} {body}").to_lowercase();
     let own_words = Phrases::of(&topic.name);
+    // A name is a claim as well: one with words from nowhere is replaced.
     let supported = own_words
         .words()
         .filter(|word| word.len() > 3)
@@ -267,11 +276,13 @@ fn memory_of(content: &str, found: &Attribution) -> NewMemory {
     }
 }
 
-/// Triggers that a model claims hold only if the text has them.
+/// Keeps the claimed triggers that the text supports: an invented one would recall the memory in
+/// the wrong work.
 fn supported_triggers(claimed: Triggers, told: &str, derived: Triggers) -> Triggers {
     let keep = |list: Vec<String>| -> Vec<String> {
         let has = |item: &String| {
             let bare = item.trim_matches(['*', '.', '/']).to_lowercase();
+            // A pattern such as `**` is left with nothing and would match every file.
             bare.len() > 1 && told.contains(&bare)
         };
         list.into_iter().filter(has).collect()
@@ -291,10 +302,11 @@ fn supported_triggers(claimed: Triggers, told: &str, derived: Triggers) -> Trigg
     }
 }
 
-/// A body without the sentences that nothing supports; labels that are left alone go too.
+/// Body without the unsupported sentences; labels without a text behind them go too.
 fn without_lines(body: &str, unsupported: &[String]) -> String {
     let mut out = body.to_owned();
     for text in unsupported {
+        // Once: the same words may stand elsewhere as a supported sentence.
         out = out.replacen(text.as_str(), "", 1);
     }
     let empty = |line: &&str| {
@@ -308,7 +320,7 @@ fn without_lines(body: &str, unsupported: &[String]) -> String {
 fn waits(found: &Attribution, context: &Context<'_>) -> Option<String> {
     if !found.trust.is_recalled() {
         return Some(format!(
-            "it stems from {} and nobody has approved it",
+            "it stems from {} and is not approved yet",
             found.trust
         ));
     }
@@ -335,6 +347,8 @@ fn place(
         }
         _ => {
             let added = write::add(snapshot, memory, context.author, &reason);
+            // A file that the model chose, only if nothing like it exists; otherwise merge, so that
+            // a model that overlooked a memory makes no duplicate.
             match (&added.placement, path) {
                 (Placement::Known(known), _) => return Ok(Outcome::Known(known.clone())),
                 (Placement::Create(_), Some(path)) => write::retext(
@@ -350,6 +364,7 @@ fn place(
     };
     transaction.source = Some(found.origin.clone());
     transaction.vet(snapshot)?;
+    // Merged without a new line: the directory says all of it already.
     if transaction.is_empty() {
         let known = path
             .cloned()
@@ -361,9 +376,10 @@ fn place(
     Ok(Outcome::Write(transaction))
 }
 
-/// A file that exists, with its new text: keys of other tools stay, trust can only fall.
+/// New text for an existing file: keys of other tools stay, trust can only fall.
 fn updated(content: &str, old: &str, memory: &NewMemory, found: &Attribution) -> String {
     let before = Topic::read(old);
+    // Only lower: a rewrite by a more trusted speaker does not vouch for the lines it keeps.
     let trust = before
         .trust
         .map_or(found.trust, |trust| trust.min(found.trust));

@@ -147,8 +147,8 @@ fn indexes_pins_and_orders_are_refused() {
 }
 
 proptest! {
-    /// Whatever a tool says, whatever the user says beside it, and whatever the model quotes and claims:
-    /// a sentence of which the user said nothing is never written without approval.
+    /// For any words of a tool, any words of the user beside them, and any quotes and claims of the
+    /// model: a sentence of which the user said nothing is never written without approval.
     #[test]
     fn what_only_a_tool_said_is_never_trusted(
         theirs in prop::collection::vec("(delta|gamma|sigma|omega|kappa|lambda|theta|zeta)", 3..9),

@@ -1,14 +1,14 @@
-//! Extraction: what of a conversation becomes a memory, and what does not.
+//! Extraction: statements of a conversation that become memories.
 //!
 //! # Model
-//! A session's records become [`Span`]s: who said what, with what clients, tools and recall put in
-//! told apart from what a person typed ([`spans`]). Two writers propose memories from them: rules
-//! without a model ([`offline`]), and a fork of the model that was given a [`directive`]. Whoever
-//! proposes, [`judge`](judge::judge) decides: it finds the spans that a text stems from
-//! ([`attribute`](attribute::attribute)), gives it the trust of the least of them, refuses what must
-//! never be saved ([`mod@never`]), and places the rest beside what there is.
+//! A session's records become [`Span`]s, each with one speaker: text that clients, tools and recall
+//! put in is told apart from text that a person typed ([`spans`]). Two writers propose memories
+//! from them: rules without a model ([`offline`]), and a fork of the model that was given a
+//! [`directive`]. [`judge`](judge::judge) decides on both: it finds the spans that a text stems
+//! from ([`attribute`](attribute::attribute)), gives it the trust of the least of them, refuses the
+//! sorts that are never saved ([`mod@never`]), and places the rest beside the memories there are.
 //!
-//! - [`gate`]: whether to extract now, and how far it has got.
+//! - [`gate`]: the decision to extract now, and the cursor of extraction.
 //! - [`queue`]: one extraction at a time, and the newest of those that wait.
 //! - [`trial`]: labelled sessions that are run through both writers.
 //!

@@ -1,10 +1,14 @@
-//! What is never saved by automation.
+//! Sorts of text that automation never saves.
 //!
 //! # Model
-//! Some things are better looked up where they are: code, structure and history of a project, what
-//! instruction files say. Some are over soon: the state of a task, a fix. Some harm: secrets, and
-//! what puts people down. They are recognised by their words, sentence by sentence; a rule about
-//! how to work may name a path or a tool, a description of where things are may not.
+//! Code, structure and history of a project and the text of instruction files are better looked up
+//! where they are. The state of a task and a fix are over soon. Secrets and remarks that put people
+//! down do harm. All are recognised by their words, sentence by sentence; a rule about how to work
+//! may name a path or a tool, a description of a layout may not.
+//!
+//! # Not here
+//! Orders hidden in a text (`injection`); the gate for every author
+//! ([`crate::transaction::Transaction::vet`]), which knows secrets only.
 
 use super::phrases::{Phrases, listed};
 use crate::topic::Kind;
@@ -13,42 +17,44 @@ use dormouse_text::atoms::{Shape, atoms};
 use dormouse_text::duplicates::Sketch;
 use serde::Serialize;
 
-/// From this overlap on a text repeats an instruction file.
+/// Overlap from which a text repeats an instruction file. Below it, sentences of one project merely
+/// share its nouns.
 const REPEATS: f64 = 0.6;
 
-/// Why something is never saved.
+/// Sort of text that is never saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Never {
     /// Code, or a pattern of it.
     #[error("not saved: code is read where it is; what was surprising about it?")]
     Code,
-    /// How the project is built or laid out.
+    /// Architecture or layout of the project.
     #[error("not saved: architecture, paths and structure are in the project itself")]
     Structure,
-    /// What version control knows.
+    /// Events that version control records.
     #[error("not saved: version control knows this")]
     History,
-    /// A fix that is in the code.
+    /// Fix that is in the code already.
     #[error(
         "not saved: a fix is in the code; save what will matter next time, if there is such a thing"
     )]
     Fix,
-    /// What instruction files say.
+    /// Repetition of an instruction file.
     #[error("not saved: the instruction files say this already")]
     Instructions,
-    /// The state of the task.
+    /// State of the task at hand.
     #[error("not saved: the state of a task is over with it")]
     Task,
-    /// A credential.
+    /// Credential, by form or by context.
     #[error("not saved: memories never hold secrets; name where it is kept instead")]
     Secret,
-    /// It puts somebody down.
+    /// Remark that puts a person down.
     #[error("not saved: nothing disparaging is kept about people")]
     Disparaging,
 }
 
-/// Why a text is never saved; `None` if it may be.
+/// Sort of a text; `None` if it may be saved. Harm is looked for first, so that it is named even if
+/// the text is of several sorts.
 pub fn found(text: &str, kind: Option<Kind>, known: &[&str]) -> Option<Never> {
     if is_secret(text) {
         return Some(Never::Secret);
@@ -61,6 +67,7 @@ pub fn found(text: &str, kind: Option<Kind>, known: &[&str]) -> Option<Never> {
         return Some(Never::Code);
     }
     let sketch = Sketch::new(text);
+    // One or two words overlap with any file by chance.
     if words.count() > 2
         && known
             .iter()
@@ -78,7 +85,7 @@ pub fn found(text: &str, kind: Option<Kind>, known: &[&str]) -> Option<Never> {
     found.map(|(_, never)| never)
 }
 
-/// A credential by its form, or because the sentence says that it is one.
+/// Credential by its form, or because the sentence says that it is one.
 pub(super) fn is_secret(text: &str) -> bool {
     const NAMES: &str = "password|passwort|passphrase|api key|api-key|apikey|secret key|access key|\
         access token|auth token|token|private key|credential|credentials|pin|kennwort|\
@@ -93,15 +100,18 @@ pub(super) fn is_secret(text: &str) -> bool {
     })
 }
 
-/// A word with letters and figures mixed, or of many, that is no word of a language.
+/// Word that mixes letters and digits, or is very long, as no word of a language does.
 fn is_value(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
     let digits = word.chars().filter(char::is_ascii_digit).count();
     let letters = word.chars().filter(char::is_ascii_alphabetic).count();
+    // Versions and dates have digits, too, and open nothing.
     let version = word.starts_with('v') && word[1..].starts_with(|c: char| c.is_ascii_digit());
     let dated = word.len() == 10 && word.matches('-').count() == 2;
     !version
         && !dated
+        // Six characters: shorter mixtures are ids and units (`2nd`, `h264`). Five digits: four are
+        // a year or a port. Thirty letters: longer than any word people use.
         && ((digits > 0 && letters > 2 && word.len() >= 6)
             || (digits >= 4 && letters == 0 && word.len() > 4)
             || word.len() > 30)
@@ -109,7 +119,7 @@ fn is_value(word: &str) -> bool {
 
 fn disparages(words: &Phrases) -> bool {
     const IS: &str = "is|are|was|were|i'm|he's|she's|they're|ist|sind|so|such|a|an|ein";
-    // Nobody says these of a thing.
+    // Words that are said of people only.
     const PERSONAL: &str = "idiot|idiots|incompetent|lazy|clueless|moron|morons|arrogant|ignorant|pathetic|jerk|\
         unfähig|inkompetent|faul|loser|losers|dumbass|dumm";
     const BAD: &str =
@@ -119,7 +129,7 @@ fn disparages(words: &Phrases) -> bool {
     const CANNOT: &str = "bad at|terrible at|struggles with|does not understand|doesn't understand|has no clue|\
         can't code|keine ahnung";
     let people = words.words().any(|word| listed(PEOPLE, word));
-    // Loading and evaluation are lazy, too.
+    // Loading and evaluation are lazy without offence.
     let technical =
         words.has("lazy loading|lazy loaded|lazy evaluation|lazy initialisation|lazy static");
     (words.near(IS, PERSONAL, 4) && !technical)
@@ -137,6 +147,8 @@ fn is_code(text: &str) -> bool {
     let coded = |line: &&str| {
         let ends = line.trim_end().ends_with([';', '{', '}']);
         let count = signs.iter().filter(|sign| line.contains(*sign)).count();
+        // One sign occurs in prose ("return early", "a -> b"); two, or one at the end of a
+        // statement, do not.
         count >= 2 || (ends && count >= 1)
     };
     text.lines().filter(coded).count() >= 1
@@ -170,7 +182,7 @@ fn is_task(words: &Phrases) -> bool {
 }
 
 fn is_structure(text: &str, words: &Phrases, kind: Option<Kind>) -> bool {
-    // A rule says what to do; only what describes is looked at.
+    // A rule says what to do; only descriptions are looked at.
     let rule = words.starts("always|never|don't|do not|avoid|use|prefer|when|put|keep|stop")
         || words.has("must|should|don't|never|always|because|since|weil|nie|immer");
     let architecture = words.has(
@@ -190,13 +202,15 @@ fn is_structure(text: &str, words: &Phrases, kind: Option<Kind>) -> bool {
     if rule && kind != Some(Kind::Project) {
         return false;
     }
+    // A reason makes it a decision, which the code does not tell.
     (architecture && !words.has("because|weil|since"))
         || (path && located && kind != Some(Kind::Feedback))
 }
 
-/// A file or a folder; an address is neither.
+/// File or folder; an address is neither.
 fn is_path(word: &str, shape: Shape) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || "/_-.".contains(c);
+    // `and/or` has a slash, too.
     let folders = word.contains('/') && word.len() > 5 && word.chars().all(plain);
     !word.contains("://") && (shape == Shape::Path || folders)
 }

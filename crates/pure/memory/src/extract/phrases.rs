@@ -6,12 +6,14 @@
 pub(super) struct Phrases(String);
 
 impl Phrases {
-    /// Reads a text.
+    /// Folds a text to its words.
     pub(super) fn of(text: &str) -> Self {
         let mut folded = String::with_capacity(text.len() + 2);
         folded.push(' ');
         let mut letters = text.chars().filter(|c| !is_hidden(*c)).peekable();
         while let Some(letter) = letters.next() {
+            // A quote mark at the edge of a word is punctuation; only inside it belongs to the
+            // word.
             let inside = folded.ends_with(char::is_alphanumeric)
                 && letters.peek().is_some_and(|next| next.is_alphanumeric());
             match letter {
@@ -28,22 +30,22 @@ impl Phrases {
         Self(folded)
     }
 
-    /// Whether one of these phrases stands in it, word for word. Lists of phrases are one text with
-    /// `|` between them: that is how they are read best.
+    /// True if one of these phrases stands in it, word for word. Lists are one text with `|`
+    /// between the phrases, because a long list is easiest to read that way.
     pub(super) fn has(&self, phrases: &str) -> bool {
         phrases
             .split('|')
             .any(|phrase| self.0.contains(&format!(" {phrase} ")))
     }
 
-    /// Whether it begins with one of these phrases.
+    /// True if it begins with one of these phrases.
     pub(super) fn starts(&self, phrases: &str) -> bool {
         phrases
             .split('|')
             .any(|phrase| self.0.starts_with(&format!(" {phrase} ")))
     }
 
-    /// Whether one of the first words is followed by one of the second within so many words.
+    /// True if one of the first words is followed by one of the second within `most` words.
     pub(super) fn near(&self, first: &str, second: &str, most: usize) -> bool {
         let words: Vec<&str> = self.words().collect();
         words.iter().enumerate().any(|(at, word)| {
@@ -52,13 +54,13 @@ impl Phrases {
         })
     }
 
-    /// The same without some words.
+    /// Copy without the listed words.
     pub(super) fn without(&self, list: &str) -> Self {
         let left: Vec<&str> = self.words().filter(|word| !listed(list, word)).collect();
         Self(format!(" {} ", left.join(" ")))
     }
 
-    /// The same without some phrases.
+    /// Copy without the listed phrases.
     pub(super) fn without_phrases(&self, list: &str) -> Self {
         let mut left = self.0.clone();
         for phrase in list.split('|') {
@@ -67,34 +69,35 @@ impl Phrases {
         Self(left)
     }
 
-    /// Its words.
+    /// Words in order, without the blanks around them.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.0.split(' ').filter(|word| !word.is_empty())
     }
 
-    /// How many words it has.
+    /// Number of words, hidden characters ignored.
     pub(super) fn count(&self) -> usize {
         self.words().count()
     }
 
-    /// The words with one blank between them.
+    /// Words with one blank between them, without the blanks at both ends.
     pub(super) fn as_str(&self) -> &str {
         self.0.trim()
     }
 }
 
-/// Whether a word is in a list.
+/// True if a word is in a list.
 pub(super) fn listed(list: &str, word: &str) -> bool {
     list.split('|').any(|item| item == word)
 }
 
-/// Characters that are not seen: they join, direct or tag others, or have no width.
+/// Invisible characters: they join, direct or tag others, or have no width. An attacker can put
+/// them inside a word, which then would no longer match a list.
 pub(super) fn is_hidden(letter: char) -> bool {
     matches!(u32::from(letter), 0x00AD | 0x180E | 0x200B..=0x200F | 0x202A..=0x202E
         | 0x2060..=0x206F | 0xFE00..=0xFE0F | 0xFEFF | 0xFFF9..=0xFFFB | 0xE0000..=0xE0FFF)
 }
 
-/// A text without what is not seen.
+/// Text without invisible characters.
 pub(super) fn visible(text: &str) -> String {
     text.chars().filter(|letter| !is_hidden(*letter)).collect()
 }

@@ -1,12 +1,14 @@
 //! One extraction at a time.
 //!
 //! # Model
-//! A context is offered after each query. If nothing runs, it runs. If something does, the context
-//! waits, and a newer one takes its place: it contains the older one's messages. When a run ends,
-//! however it ends, the one that waits follows. Nothing is done here; the caller runs what it is
-//! handed and says when it has ended.
+//! A context is offered after each query. If nothing runs, it runs. Otherwise it waits, and a newer
+//! one takes its place, since that contains the older one's messages. When a run ends, well or not,
+//! the one that waits follows. The caller runs the context it is handed and reports its end.
+//!
+//! # Not here
+//! The decision to extract at all ([`super::gate`]); running it (`dormouse-keeper`).
 
-/// What runs and what waits.
+/// State of the queue: at most one context runs and at most one waits.
 #[derive(Clone, Debug)]
 pub struct Queue<T> {
     running: bool,
@@ -23,15 +25,16 @@ impl<T> Default for Queue<T> {
 }
 
 impl<T> Queue<T> {
-    /// Nothing runs and nothing waits.
+    /// Idle queue: nothing runs and nothing waits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Offers a context; it is handed back if it is to be run now.
+    /// Offers a context; it is handed back if the caller is to run it now.
     #[must_use]
     pub fn offer(&mut self, context: T) -> Option<T> {
         if self.running {
+            // The older one is dropped on purpose: its messages are part of the newer one.
             self.waiting = Some(context);
             return None;
         }
@@ -39,20 +42,21 @@ impl<T> Queue<T> {
         Some(context)
     }
 
-    /// The run has ended, well or not; what is to be run next.
+    /// Reports the end of a run, well or not, and returns the context to be run next.
     #[must_use]
     pub fn ended(&mut self) -> Option<T> {
         let next = self.waiting.take();
+        // Set here and not by the next offer: an offer in between would start a second run.
         self.running = next.is_some();
         next
     }
 
-    /// Drops what waits: the session is over, and the next start goes on from the cursor.
+    /// Drops the waiting context: the session is over, and the next start goes on from the cursor.
     pub fn forget_waiting(&mut self) {
         self.waiting = None;
     }
 
-    /// Whether something runs.
+    /// True while the caller has a context that it has not reported as ended.
     pub const fn is_running(&self) -> bool {
         self.running
     }

@@ -1,56 +1,64 @@
-//! Sentences of the user, and how they are meant.
+//! Sentences of the user, and the sense in which they are meant.
 //!
 //! # Model
-//! Not everything a person types is meant as it stands. A question asks, a supposition supposes, a
-//! part in a play is played, a request of the moment is over with the task. Only what is *asserted*
-//! can be the source of a memory.
+//! A person does not mean every sentence as it stands. A question asks, a supposition supposes, a
+//! part in a play is played, a request of the moment is over with the task. Only an *asserted*
+//! sentence can be the source of a memory.
+//!
+//! # Not here
+//! Cues that make an asserted sentence worth keeping ([`super::offline`]); parts of a message that
+//! the user did not write (`cut`).
 
 use super::phrases::Phrases;
 use dormouse_text::segment::{Kind, segment};
 
-/// How a sentence is meant.
+/// Sense in which a sentence is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sense {
-    /// As it stands.
+    /// Meant as it stands; the only source of memories.
     Asserted,
-    /// It asks.
+    /// Question, or a request in its form.
     Question,
-    /// It supposes something.
+    /// Supposition: it may never come true.
     Supposed,
-    /// It is said in play, or as an example.
+    /// Part in a play or story, or an example.
     Played,
-    /// It tells what somebody else says.
+    /// Words of a page, a file or a third person, told by the user.
     Reported,
-    /// It is meant the other way round.
+    /// Irony: meant the other way round.
     Ironic,
-    /// It holds for the task at hand only.
+    /// Request that is over with the task at hand.
     ForNow,
 }
 
-/// A sentence.
+/// Sentence with its words and its sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sentence {
-    /// Its text.
+    /// Text without list marks.
     pub(super) text: String,
-    /// Its words.
+    /// Folded words, for phrase lists.
     pub(super) words: Phrases,
-    /// How it is meant.
+    /// Sense in which it is meant.
     pub(super) sense: Sense,
 }
 
+/// Phrases that open a play, a story or an example.
 const PLAY: &str = "pretend|role play|role-play|roleplay|let's play|in this story|in the story|\
     write a story|write a poem|act as|you are now|for the example|as an example|\
     for example|imagine|hypothetically|in this scenario|in the scenario|my character|\
     in character|dialogue where|tu so als|stell dir vor|rollenspiel|angenommen|\
     zum beispiel|write a dialogue";
 
+/// Phrases of suppositions and of thinking aloud.
 const SUPPOSED: &str = "suppose|what if|if we were|if i were|if i was|if we had|would have|maybe we should|\
     maybe i should|perhaps|not sure|i wonder|i'm wondering|we could|might want to|\
     thinking about|considering|was wäre wenn|vielleicht|könnten wir|i guess|we might";
 
+/// Phrases of irony. A plain "great" is not among them: it is mostly meant.
 const IRONY: &str = "yeah right|sure because|oh great|of course because|great idea to|brilliant|lol|haha|\
     just kidding|kidding|joking|jk|as if|na klar|ja klar|super idee|thanks for nothing";
 
+/// Phrases that tie a sentence to the task at hand.
 const FOR_NOW: &str = "for now|right now|this time|just this once|just for this|only for this|\
     for this task|for this one|for this change|in this pr|for this pr|in this commit|\
     for the moment|at the moment|for today|today only|until i say|until we're done|\
@@ -60,20 +68,23 @@ const FOR_NOW: &str = "for now|right now|this time|just this once|just for this|
     temporarily|for a second|erstmal|vorerst|jetzt|gerade|diesmal|nur dieses mal|danach|\
     in diesem pr|im moment";
 
-/// What makes a sentence stand for longer, whatever else is in it.
+/// Phrases that make a sentence stand for longer, whatever else is in it.
 const STANDING: &str = "from now on|always|never again|in future|in the future|going forward|every time|\
     generally|in general|as a rule|by default|ab jetzt|in zukunft|künftig|immer|\
     grundsätzlich|ab sofort|from here on";
 
-/// Cuts a text into sentences. Play colours all that follows it in the same text.
+/// Cuts a text into sentences. Play colours all that follows it in the same text, because its end
+/// is rarely said.
 pub(super) fn sentences(text: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     let mut played = false;
     for piece in segment(text) {
+        // Code, tables and quotes are not the user's own statements.
         if !matches!(piece.kind, Kind::Prose | Kind::ListItem | Kind::Heading) {
             continue;
         }
         let line = text[piece.trimmed(text)].trim_start_matches(['-', '*', '•', '#', ' ']);
+        let line = without_number(line);
         if line.is_empty() {
             continue;
         }
@@ -93,6 +104,13 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
     found
 }
 
+/// A list item without its number.
+fn without_number(line: &str) -> &str {
+    let bare = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = bare.strip_prefix(". ").or_else(|| bare.strip_prefix(") "));
+    item.filter(|_| bare.len() < line.len()).unwrap_or(line)
+}
+
 fn sense(line: &str, words: &Phrases) -> Sense {
     const ASKING: &str = "can you|could you|would you|will you|please|can we|could we|kannst du|könntest du|\
         bitte|let's|do me a favor and|do me a favour and|would you mind";
@@ -102,20 +120,23 @@ fn sense(line: &str, words: &Phrases) -> Sense {
     const WAYS: &str = "stop|avoid|quit|refrain|never|not|don't|instead|prefer|use|call me|keep|aufhören|lass|nutze|\
         verwende|statt|remember|merk|note";
     let ends = line.trim_end_matches(['"', '\'', ')', '”', ' ']);
-    // "Could you stop adding emojis?" tells how to work; "can you write a test?" asks for one.
+    // "Could you stop adding emojis?" is a rule in polite form; "can you write a test?" is a
+    // request.
     if ends.ends_with('?') && words.starts(ASKING) && !words.has(STANDING) && !words.has(WAYS) {
         return Sense::Question;
     }
     if ends.ends_with('?') && !words.starts(ASKING) {
-        // "We use tabs, ok?" tells more than it asks.
+        // "We use tabs, ok?" states more than it asks.
         let tag = ["ok?", "okay?", "right?", "please?", "ja?", "oder?"];
         let told =
             tag.iter().any(|tag| ends.to_lowercase().ends_with(tag)) && !words.starts(OPENERS);
+        // "Right?" is different: it asks for confirmation of a belief that may be wrong.
         let told = told && !ends.to_lowercase().ends_with("right?");
         if !told {
             return Sense::Question;
         }
     }
+    // Before the other checks: reported words may contain any of their phrases.
     if reports(words) {
         return Sense::Reported;
     }
@@ -131,7 +152,7 @@ fn sense(line: &str, words: &Phrases) -> Sense {
     Sense::Asserted
 }
 
-/// Whether a text is quoted that nobody in the conversation wrote, or a wish is denied.
+/// True if the user quotes a text from elsewhere, or denies a wish.
 fn reports(words: &Phrases) -> bool {
     const TEXTS: &str = "page|readme|docs|documentation|article|site|website|post|issue|ticket|email|mail|comment|\
         tutorial|blog|wiki|log|output|error|someone|somebody|chatgpt|stackoverflow|tool|file|book|video|forum|\
@@ -140,6 +161,7 @@ fn reports(words: &Phrases) -> bool {
         sagt|behauptet|schreibt|empfiehlt|steht|argues|demands";
     const DENIED: &str = "i never said|i didn't say|i did not say|you don't have to remember|don't remember|\
         do not remember|no need to remember|doesn't mean|ich habe nie gesagt|not saying that";
+    // Three words apart: "the readme also clearly says" still reports.
     words.near(TEXTS, SAYS, 3) || words.has("according to") || words.has(DENIED)
 }
 

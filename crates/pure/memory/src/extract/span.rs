@@ -1,50 +1,59 @@
-//! Spans: who said what in a session.
+//! Spans: the conversation cut by speaker.
+//!
+//! # Model
+//! Records go in, [`Span`]s come out, each with one speaker and one way into the conversation. A
+//! result inherits its source from the call it answers; a message of the user's side is cut
+//! further, because clients and pastes share it with the user.
+//!
+//! # Not here
+//! Cutting a message (`cut`); reading the log (`dormouse-keeper`).
 
 use super::cut::{Part, cut, without_private};
 use crate::trust::{Origin, Speaker, Trust};
 use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::fragment::{COMMAND_NAME, How, recognise};
 use dormouse_core::id::{CallId, Seq};
 use dormouse_core::record::{Body, Message, MessageOrigin, Record, Role, StateChange};
 use dormouse_core::units::Millis;
 use std::collections::HashMap;
 
-/// How a text came into the conversation.
+/// Way in which a text came into the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpanKind {
-    /// It was said: typed by a person, or answered by the model.
+    /// Typed by a person, or answered by the model.
     Said,
-    /// A tool brought it, or a person pasted it.
+    /// Brought by a tool, or pasted by a person.
     ToolResult {
-        /// The tool, where it is known; `None` for what was pasted.
+        /// Name of the tool; `None` for pasted text and for calls that the log lacks.
         tool: Option<String>,
-        /// Whether it comes from outside the project.
+        /// True if it comes from outside the project.
         external: bool,
     },
-    /// It was put there: recalled memory, reminders, instructions, summaries.
+    /// Put there by a client: recalled memory, reminders, instructions, summaries.
     Fragment,
 }
 
-/// A piece of a conversation with one source.
+/// Piece of a conversation with one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The session whose log has it.
+    /// Session whose log has it.
     pub session: Option<String>,
-    /// The record that has it.
+    /// Id of the record that has it.
     pub record: String,
-    /// The record's place in the log.
+    /// Sequence number of that record.
     pub seq: u64,
-    /// Who spoke.
+    /// Speaker that the text is attributed to.
     pub speaker: Speaker,
-    /// The words.
+    /// Text, without parts that the user marked as private.
     pub text: String,
-    /// When.
+    /// Time of the record; zero if the log has none.
     pub time: Millis,
-    /// How it came into the conversation.
+    /// Way in which it came into the conversation.
     pub kind: SpanKind,
 }
 
 impl Span {
-    /// How far a memory may be believed that stems from here; `None` where none may stem from.
+    /// Trust of a memory that stems from here; `None` if none may.
     pub const fn trust(&self) -> Option<Trust> {
         match &self.kind {
             SpanKind::Said => Some(self.speaker.trust()),
@@ -54,12 +63,12 @@ impl Span {
         }
     }
 
-    /// Whether a person typed it.
+    /// True if a person typed it in this conversation.
     pub const fn is_users(&self) -> bool {
         matches!((&self.kind, self.speaker), (SpanKind::Said, Speaker::User))
     }
 
-    /// The place in the log.
+    /// Position in the log, for front matter and journal.
     pub fn origin(&self) -> Origin {
         Origin {
             session: self.session.clone(),
@@ -70,13 +79,16 @@ impl Span {
     }
 }
 
-/// Tools that bring what somebody outside wrote.
+/// Signs of tools whose results were written outside the project. MCP servers are among them,
+/// because nothing is known about where theirs come from.
 const OUTSIDE: &str = "browser|crawl|curl|download|fetch|http|internet|mail|mcp__|scrape|slack|web";
 
-/// Whether a tool looks outside the project. One that is not known does.
+/// True if a tool looks outside the project. An unknown one counts as such.
 pub(super) fn is_external(tool: Option<&str>, command: Option<&str>) -> bool {
+    // A pasted text or a call missing from the log: the cautious reading is "outside".
     let Some(tool) = tool else { return true };
     let tool = tool.to_lowercase();
+    // A shell command brings foreign text too: `gh` and `glab` show issues that anyone can write.
     let fetches = |text: &str| {
         ["curl", "wget", "http://", "https://", "gh ", "glab "]
             .iter()
@@ -85,19 +97,21 @@ pub(super) fn is_external(tool: Option<&str>, command: Option<&str>) -> bool {
     OUTSIDE.split('|').any(|sign| tool.contains(sign)) || command.is_some_and(fetches)
 }
 
-/// The spans of a session's records on the path, in order; with `after`, of the records behind it.
+/// Spans of a session's records on the path, in order; with `after`, of the records behind it.
 pub fn spans(records: &[Record], after: Option<Seq>) -> Vec<Span> {
+    // From all records: a result behind the cursor may belong to a call before it.
     let calls = calls(records);
     let wanted = records
         .iter()
         .filter(|record| after.is_none_or(|seq| record.seq > seq));
     wanted
         .flat_map(|record| spans_of(record, &calls))
+        // Images and private parts leave empty texts behind.
         .filter(|span| !span.text.trim().is_empty())
         .collect()
 }
 
-/// A tool call as far as its result's source depends on it.
+/// Tool call, as far as the source of its result depends on it.
 struct Call {
     tool: String,
     command: Option<String>,
@@ -136,6 +150,7 @@ fn spans_of(record: &Record, calls: &HashMap<CallId, Call>) -> Vec<Span> {
     };
     match &record.body {
         Body::Message(message) if message.reaches_the_model() => {
+            // The prompt of a sub-agent was written by a model, not by the user.
             let aside = record.side_chain || record.agent.is_some();
             of_message(message, aside, &template, calls)
         }
@@ -183,7 +198,7 @@ fn of_message(
                 spans.extend(said_by_user(&text(), template));
             }
             // A sub-agent's words are tool output; meta messages, summaries and system messages
-            // were put there.
+            // were put there by the client.
             (Role::Assistant, BlockKind::Text) => spans.push(Span {
                 text: without_private(&text()),
                 kind: SpanKind::ToolResult {
@@ -204,12 +219,13 @@ fn of_message(
     spans
 }
 
-/// Cuts a message of the user's side by who wrote its parts.
+/// Cuts a message of the user's side by the author of its parts.
 pub(super) fn said_by_user(text: &str, template: &Span) -> Vec<Span> {
     let part = |(part, text): (Part, String)| {
         let (speaker, kind) = match part {
             Part::Own => (Speaker::User, SpanKind::Said),
             Part::Pasted => {
+                // A paste may come from any page, so it is as foreign as a fetched one.
                 let (tool, external) = (None, true);
                 (Speaker::Tool, SpanKind::ToolResult { tool, external })
             }
@@ -225,8 +241,8 @@ pub(super) fn said_by_user(text: &str, template: &Span) -> Vec<Span> {
     cut(text).into_iter().map(part).collect()
 }
 
-/// Whether the main agent itself wrote to memory behind `after`: with a file tool on a path that
-/// `is_memory` knows, with the memory tool, or because the user said `/remember`.
+/// True if the main agent itself wrote to memory behind `after`: with a file tool on a path that
+/// `is_memory` accepts, with the memory tool, or because the user said `/remember`.
 pub fn wrote_memory(
     records: &[Record],
     after: Option<Seq>,
@@ -263,7 +279,7 @@ pub fn wrote_memory(
                 block.kind() == BlockKind::Text && asks_to_remember(&text)
             })
         }
-        // What extraction or a dream saved was not written by the main agent.
+        // A save by extraction or a dream is not the main agent's.
         Body::State(StateChange::MemorySaved { detail }) => detail
             .get("author")
             .and_then(serde_json::Value::as_str)
@@ -272,10 +288,13 @@ pub fn wrote_memory(
     })
 }
 
-/// Whether a message is the command that saves at once.
+/// True for the command that saves at once, typed or as a client records it.
 fn asks_to_remember(text: &str) -> bool {
     text.trim_start().starts_with("/remember")
-        || text.contains("<command-name>/remember</command-name>")
+        || recognise(text).iter().any(|span| {
+            span.how == How::Wrapped(&COMMAND_NAME)
+                && text[span.content.clone()].trim() == "/remember"
+        })
 }
 
 #[cfg(test)]

@@ -2,16 +2,16 @@
 //!
 //! # Model
 //! Files go in, as paths and bytes; memories come out, and for every file that gave none the reason
-//! ([`Skipped`]). Nothing is guessed that the files do not say: what has no type stays untyped. The
-//! memories are then placed in a directory in one transaction ([`plan`]).
+//! ([`Skipped`]). Nothing is guessed: a memory without a type stays untyped. The memories are then
+//! placed in a directory in one transaction ([`plan`]).
 //!
 //! # Responsibilities
-//! - Credentials, binaries, blanks and what is known already stay outside, and are named.
-//! - What an agent wrote is believed as an agent's word; a folder of notes is the user's own. A file
+//! - Credentials, binaries, blanks and duplicates stay outside, and are named.
+//! - An agent's memory is believed as an agent's word; a folder of notes is the user's own. A file
 //!   may claim less, never more.
 //!
 //! # Not here
-//! Finding the folders and reading them; transcripts.
+//! Finding the folders and reading them (`dormouse memory import`); transcripts (`dormouse-store`).
 
 mod plan;
 mod read;
@@ -29,7 +29,7 @@ use dormouse_guard::secrets;
 use dormouse_text::duplicates::{Index, Likeness, NEAR, Sketch};
 use std::fmt;
 
-/// Whose memories they are.
+/// Tool that wrote the memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Claude Code's memory folder: an index and a file for each memory.
@@ -38,12 +38,12 @@ pub enum Format {
     Codex,
     /// Letta's tree of blocks, `system/` and others, with a description each.
     Letta,
-    /// A folder of notes.
+    /// Folder of notes that the user wrote.
     Markdown,
 }
 
 impl Format {
-    /// How far its memories are believed.
+    /// Most trust that its memories can have.
     const fn trust(self) -> Trust {
         match self {
             Self::ClaudeCode | Self::Codex | Self::Letta => Trust::Assistant,
@@ -52,51 +52,51 @@ impl Format {
     }
 }
 
-/// A file to be imported.
+/// File to be imported.
 #[derive(Clone, Copy, Debug)]
 pub struct Foreign<'a> {
-    /// Its path below the folder, with `/`.
+    /// Path below the folder, with `/` on every system.
     pub path: &'a str,
-    /// Its bytes.
+    /// Raw bytes; binaries are skipped.
     pub content: &'a [u8],
 }
 
-/// A memory and where it was.
+/// Memory with the file it was in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The file it was in.
+    /// Path of the foreign file, for the report.
     pub from: String,
-    /// The name it should have, if that is free.
+    /// Name it should have, if that is free.
     pub path: SafePath,
-    /// The memory.
+    /// Memory itself, its trust already capped.
     pub memory: NewMemory,
 }
 
-/// Why a file, or a part of it, gave no memory.
+/// Reason why a file, or a part of it, gave no memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// It is an index; a new one is made.
     Index,
-    /// It is hidden, or its name cannot be used.
+    /// Hidden, or no name that this directory can have.
     Name,
-    /// It is no Markdown.
+    /// Other ending than `.md`.
     NotMarkdown,
-    /// It is no text.
+    /// NUL bytes or invalid UTF-8.
     Binary,
-    /// There is nothing in it.
+    /// Only blanks, or a heading without text.
     Empty,
-    /// It is longer than a memory may be.
+    /// Longer than a memory may be ([`crate::transaction::MOST_BYTES`]).
     TooLong,
-    /// It is made by the other tool from other things.
+    /// Made by the other tool from its memories or sessions.
     Derived,
-    /// It holds a credential.
+    /// Credential in the text.
     Secret {
-        /// The rule that found it.
+        /// Name of the rule that matched.
         rule: &'static str,
-        /// The line.
+        /// Line number, from 1.
         line: usize,
     },
-    /// It says what another file says.
+    /// Same statement as this file, foreign or known.
     Duplicate(String),
 }
 
@@ -116,21 +116,21 @@ impl fmt::Display for Why {
     }
 }
 
-/// Something that was left out.
+/// File, or part of one, that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// The file.
+    /// Path of the foreign file.
     pub path: String,
-    /// Why.
+    /// Reason for the report.
     pub why: Why,
 }
 
-/// What an import found.
+/// Result of reading another tool's memories.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Import {
-    /// The memories.
+    /// Memories to be added, in the order of the files.
     pub memories: Vec<Imported>,
-    /// What was left out.
+    /// Files and parts that were left out, each with its reason.
     pub skipped: Vec<Skipped>,
 }
 
@@ -160,6 +160,7 @@ pub fn import(format: Format, files: &[Foreign<'_>], known: &Snapshot) -> Import
             }
         };
         for (path, mut memory) in parts {
+            // Some tools keep a memory in its description alone.
             if memory.body.trim().is_empty() && memory.description.is_empty() {
                 skip(Why::Empty);
                 continue;
@@ -168,6 +169,7 @@ pub fn import(format: Format, files: &[Foreign<'_>], known: &Snapshot) -> Import
                 skip(Why::Duplicate(other));
                 continue;
             }
+            // No claim means the best this format can give; the format's cap follows.
             let claimed = memory.trust.unwrap_or(Trust::User);
             memory.trust = Some(claimed.min(format.trust()));
             let from = file.path.to_owned();
@@ -177,15 +179,17 @@ pub fn import(format: Format, files: &[Foreign<'_>], known: &Snapshot) -> Import
     import
 }
 
-/// The text of a file that may become a memory.
+/// Text of a file that may become a memory.
 fn readable<'a>(file: &Foreign<'a>) -> Result<&'a str, Why> {
     let hidden = file.path.split('/').any(|part| part.starts_with('.'));
+    // Hidden files of other tools are their state, not memories.
     if hidden || SafePath::parse(file.path).is_err() {
         return Err(Why::Name);
     }
     if !file.path.to_lowercase().ends_with(".md") {
         return Err(Why::NotMarkdown);
     }
+    // Valid UTF-8 may hold NUL bytes all the same; no note does.
     if file.content.contains(&0) {
         return Err(Why::Binary);
     }
@@ -193,6 +197,7 @@ fn readable<'a>(file: &Foreign<'a>) -> Result<&'a str, Why> {
     if text.trim().is_empty() {
         return Err(Why::Empty);
     }
+    // Checked here and not only at the gate: one credential would refuse the whole import.
     match secrets::scan(text).first() {
         Some(found) => Err(Why::Secret {
             rule: found.rule,
@@ -202,7 +207,7 @@ fn readable<'a>(file: &Foreign<'a>) -> Result<&'a str, Why> {
     }
 }
 
-/// What is known, by its words.
+/// Statements seen so far, of this directory and of the import.
 struct Seen {
     index: Index,
     names: Vec<String>,
@@ -227,10 +232,11 @@ impl Seen {
         self.names.push(name);
     }
 
-    /// The file that says the same; else the memory is known from now on.
+    /// File that says the same; if there is none, the memory is known from now on.
     fn meets(&mut self, memory: &NewMemory, name: &str) -> Option<String> {
         let sketch = Sketch::new(statement(&memory.description, &memory.body));
         let found = self.index.find(&sketch).into_iter().next();
+        // Near ones are kept: importing must not lose the difference, a dream may merge them.
         if let Some(found) = found.filter(|found| found.likeness >= Likeness::Same) {
             return self.names.get(found.id).cloned();
         }

@@ -1,4 +1,4 @@
-//! Where imported memories go.
+//! Paths for imported memories.
 
 use super::Imported;
 use crate::index;
@@ -8,10 +8,11 @@ use crate::write::render;
 use dormouse_guard::paths::SafePath;
 use std::collections::BTreeSet;
 
-/// One transaction that adds all of them, each under its own name or the next one that is free, with
-/// a line in the index.
+/// One transaction that adds all of them, each under its own name or the next one that is free,
+/// with a line in the index. One, so that an import can be undone in one step.
 pub fn plan(snapshot: &Snapshot, memories: &[Imported], reason: &str) -> Transaction {
     let mut transaction = Transaction::by(Author::Import, reason);
+    // Case-insensitive: `Notes.md` and `notes.md` are one file on some disks.
     let folded = |path: &SafePath| path.as_str().to_lowercase();
     let mut taken: BTreeSet<String> = snapshot.files().map(|(path, _)| folded(path)).collect();
     let mut lines = snapshot.index();
@@ -34,6 +35,7 @@ pub fn plan(snapshot: &Snapshot, memories: &[Imported], reason: &str) -> Transac
     }
     if let Some(path) = SafePath::parse(INDEX)
         .ok()
+        // Without memories there is nothing to list, and an untouched index stays untouched.
         .filter(|_| !transaction.is_empty())
     {
         transaction.put(snapshot, path, lines);
@@ -41,13 +43,15 @@ pub fn plan(snapshot: &Snapshot, memories: &[Imported], reason: &str) -> Transac
     transaction
 }
 
-/// The name asked for, or one with a number. What was pinned elsewhere is not pinned here.
+/// Name asked for, or one with a number. A memory pinned elsewhere is not pinned here: pinning is
+/// the user's decision for this directory.
 fn free(wanted: &SafePath, taken: &BTreeSet<String>) -> Option<SafePath> {
     let wanted = wanted.as_str();
     let wanted = wanted
         .strip_prefix(PINNED)
         .and_then(|rest| rest.strip_prefix('/'))
         .unwrap_or(wanted);
+    // Three bytes for `.md`, which every imported name has.
     let bare = wanted.get(..wanted.len().saturating_sub(3))?;
     let numbered = (2..).map(|number| format!("{bare}_{number}.md"));
     std::iter::once(format!("{bare}.md"))

@@ -1,4 +1,8 @@
-//! One file of another tool as memories.
+//! Reading one file of another tool as memories.
+//!
+//! # Not here
+//! Duplicates, secrets and trust, which all formats share ([`super::import`]); names in the
+//! directory (`plan`).
 
 use super::{Format, Why};
 use crate::index;
@@ -10,18 +14,19 @@ use dormouse_core::show;
 use dormouse_guard::paths::SafePath;
 use dormouse_text::segment::{Kind as Part, segment};
 
-/// Characters of a description that is made of a text.
+/// Most characters of a made description: about what a line of the index can show.
 const LONGEST_DESCRIPTION: usize = 160;
-/// Bytes of a file's name that is made of a heading.
+/// Most bytes of a file name made from a heading; longer ones are unreadable in lists.
 const LONGEST_NAME: usize = 60;
 
-/// The memories of a file, each with the name it should have.
+/// Memories of a file, each with the name it should have.
 pub(super) fn parts(
     format: Format,
     path: &str,
     text: &str,
 ) -> Result<Vec<(SafePath, NewMemory)>, Why> {
     let own = SafePath::parse(path).map_err(|_| Why::Name)?;
+    // Codex keeps many memories in one long file; its parts are measured one by one.
     if text.len() > MOST_BYTES && format != Format::Codex {
         return Err(Why::TooLong);
     }
@@ -29,6 +34,7 @@ pub(super) fn parts(
         Format::ClaudeCode if own.file_name() == INDEX => index_remarks(&own, text),
         Format::Codex => codex(&own, text),
         Format::Letta => letta(own, text).map(|part| vec![part]),
+        // In a folder of notes the index lists files that are imported themselves.
         Format::Markdown if own.file_name() == INDEX => Err(Why::Index),
         Format::ClaudeCode | Format::Markdown => {
             let memory = plain(&own, text);
@@ -37,7 +43,7 @@ pub(super) fn parts(
     }
 }
 
-/// A file as one memory: front matter where there is some, else its title and first paragraph.
+/// File as one memory: front matter where there is some, otherwise its title and first paragraph.
 fn plain(path: &SafePath, text: &str) -> NewMemory {
     let topic = Topic::read(text);
     let body = &text[topic.body..];
@@ -63,7 +69,7 @@ fn plain(path: &SafePath, text: &str) -> NewMemory {
     }
 }
 
-/// What stands in an index that is no line of a memory: early memories were kept there.
+/// Text of an index beside its lines: early memories of Claude Code were kept there.
 fn index_remarks(path: &SafePath, text: &str) -> Result<Vec<(SafePath, NewMemory)>, Why> {
     let mut rest = String::with_capacity(text.len());
     let mut at = 0;
@@ -73,6 +79,7 @@ fn index_remarks(path: &SafePath, text: &str) -> Result<Vec<(SafePath, NewMemory
     }
     rest.push_str(&text[at..]);
     let parts = sections(path, &rest);
+    // Only lines and headings: an ordinary index, which is made anew.
     if parts.is_empty() {
         Err(Why::Index)
     } else {
@@ -80,7 +87,7 @@ fn index_remarks(path: &SafePath, text: &str) -> Result<Vec<(SafePath, NewMemory
     }
 }
 
-/// Codex keeps what it learnt under headings; its other files are made from sessions.
+/// Sections of Codex's memory file; its other files are made from sessions.
 fn codex(path: &SafePath, text: &str) -> Result<Vec<(SafePath, NewMemory)>, Why> {
     const DERIVED: [&str; 2] = ["memory_summary.md", "raw_memories.md"];
     let folder = path.components().next().unwrap_or_default();
@@ -101,7 +108,7 @@ fn codex(path: &SafePath, text: &str) -> Result<Vec<(SafePath, NewMemory)>, Why>
     Ok(parts)
 }
 
-/// Letta's blocks: the human is the user, the persona how to work.
+/// Block of Letta's: `human` is about the user, `persona` is how to work.
 fn letta(path: SafePath, text: &str) -> Result<(SafePath, NewMemory), Why> {
     let parts: Vec<&str> = path.components().collect();
     if parts.first() == Some(&"skills") {
@@ -122,7 +129,7 @@ fn letta(path: SafePath, text: &str) -> Result<(SafePath, NewMemory), Why> {
             None
         }
     });
-    // `system/` only says that a block is always shown.
+    // `system/` only says that a block is always shown, which is no part of its name.
     let bare = path.as_str().strip_prefix("system/");
     let path = bare
         .and_then(|bare| SafePath::parse(bare).ok())
@@ -130,12 +137,13 @@ fn letta(path: SafePath, text: &str) -> Result<(SafePath, NewMemory), Why> {
     Ok((path, memory))
 }
 
-/// The sections of a file, a memory each; a file without headings is one.
+/// Sections of a file, a memory each; a file without headings is one.
 fn sections(path: &SafePath, text: &str) -> Vec<(SafePath, NewMemory)> {
     let body = &text[Topic::read(text).body..];
     let mut found: Vec<(String, String)> = vec![(String::new(), String::new())];
     for part in segment(body) {
         let piece = &body[part.range.clone()];
+        // Deeper headings are parts of a memory; each alone would lack its subject.
         if part.kind == Part::Heading && !piece.trim_start().starts_with("###") {
             let name = piece.trim().trim_start_matches('#').trim().to_owned();
             found.push((name, String::new()));
@@ -160,7 +168,7 @@ fn sections(path: &SafePath, text: &str) -> Vec<(SafePath, NewMemory)> {
         .collect()
 }
 
-/// A file name out of a heading.
+/// File name out of a heading.
 fn named(heading: &str) -> Option<SafePath> {
     let mut name = String::new();
     for word in heading.split(|c: char| !c.is_ascii_alphanumeric()) {
@@ -184,7 +192,7 @@ fn stem(path: &SafePath) -> String {
     bare.to_owned()
 }
 
-/// The first heading of a text.
+/// First heading of a text, if it begins with one.
 fn title(body: &str) -> Option<String> {
     let first = body.lines().find(|line| !line.trim().is_empty())?;
     let title = first
@@ -195,13 +203,14 @@ fn title(body: &str) -> Option<String> {
     (!title.is_empty()).then(|| title.to_owned())
 }
 
-/// The first sentences of prose, as many as fit on a line.
+/// First sentences of prose, as many as fit on a line.
 fn first_words(body: &str) -> String {
     let mut words = String::new();
     for part in segment(body) {
         let prose = matches!(part.kind, Part::Prose | Part::ListItem | Part::Quote);
         let piece = body[part.range.clone()].trim();
         let piece = piece.trim_start_matches(['-', '*', '+', '>', ' ']);
+        // Code and tables make no description; the first of them behind prose ends it.
         if !prose || piece.is_empty() {
             if words.is_empty() {
                 continue;

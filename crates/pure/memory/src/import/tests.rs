@@ -1,4 +1,4 @@
-//! Tests of imports.
+//! Tests of imports from the formats of other tools.
 
 use super::*;
 use crate::snapshot::StoredFile;
@@ -65,7 +65,7 @@ fn claude_codes_folder() {
             "-blank.md: empty",
         ]
     );
-    // What a file claims for itself is not more than what an agent's word is worth.
+    // A file's own claim is worth no more than an agent's word.
     assert_eq!(import.memories[0].memory.trust, Some(Trust::Assistant));
 }
 

@@ -1,4 +1,7 @@
-//! The index against the files there are.
+//! Index compared with the files there are.
+//!
+//! # Not here
+//! The index of a dream, which also keeps its limits ([`crate::dream`]).
 
 use super::{Entry, LONGEST_LINE, entries, line};
 use crate::snapshot::{PINNED, Snapshot};
@@ -7,34 +10,34 @@ use dormouse_guard::paths::SafePath;
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A memory as the index lists it.
+/// Memory as the index lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The file.
+    /// File, relative to the memory directory.
     pub path: SafePath,
-    /// Its name, or the file's.
+    /// Name of the memory, or the file's name without its ending.
     pub title: String,
-    /// Its description.
+    /// Description; empty if the memory has none.
     pub hook: String,
-    /// What it is about.
+    /// Subject, which decides the heading of a generated index.
     pub kind: Option<Kind>,
 }
 
-/// Where index and files disagree.
+/// Disagreements between index and files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drift {
     /// Lines whose file does not exist.
     pub dangling: Vec<Entry>,
     /// Files without a line.
     pub unlisted: Vec<SafePath>,
-    /// Lines that point to a file that an earlier line points to.
+    /// Lines whose file an earlier line points to already.
     pub repeated: Vec<Entry>,
-    /// Lines that are longer than they should be.
+    /// Lines longer than [`LONGEST_LINE`].
     pub long: Vec<Entry>,
 }
 
 impl Drift {
-    /// Whether index and files agree. A long line is a matter of taste.
+    /// True if index and files agree. A long line is a matter of taste and does not count.
     pub fn is_none(&self) -> bool {
         self.dangling.is_empty() && self.unlisted.is_empty() && self.repeated.is_empty()
     }
@@ -54,7 +57,7 @@ pub fn listed(snapshot: &Snapshot, today: Date) -> Vec<Listed> {
     current.collect()
 }
 
-/// The name of a memory for people.
+/// Title for people: the name, or the file's name without its ending.
 fn title(path: &SafePath, topic: &Topic) -> String {
     if topic.name.is_empty() {
         let name = path.file_name();
@@ -73,6 +76,7 @@ pub fn drift(snapshot: &Snapshot, today: Date) -> Drift {
     let mut seen = BTreeSet::new();
     let mut drift = Drift::default();
     for entry in entries(&text) {
+        // A link to a heading within a memory lists that memory.
         let target = entry
             .target
             .split('#')
@@ -91,17 +95,18 @@ pub fn drift(snapshot: &Snapshot, today: Date) -> Drift {
     let unlisted = listed(snapshot, today)
         .into_iter()
         .map(|listed| listed.path);
+    // Overtaken memories are not in `listed`, so an index without them is no drift.
     let missing = |path: &SafePath| topics.contains(path.as_str()) && !seen.contains(path.as_str());
     drift.unlisted = unlisted.filter(missing).collect();
     drift
 }
 
-/// A line may point to any file of the directory: a log, an index of a folder.
+/// True for any file of the directory: a line may also point to a log or a folder's index.
 fn exists(snapshot: &Snapshot, target: &str) -> bool {
     SafePath::parse(target).is_ok_and(|path| snapshot.get(&path).is_some())
 }
 
-/// The index with what drifted mended and everything else as it was.
+/// Index with its drift mended and everything else as it was.
 pub fn reconciled(snapshot: &Snapshot, today: Date) -> String {
     let text = snapshot.index();
     let drift = drift(snapshot, today);
@@ -117,6 +122,7 @@ pub fn reconciled(snapshot: &Snapshot, today: Date) -> String {
             out.push_str(old);
         }
     }
+    // Otherwise the first new line would join the last old one.
     if !drift.unlisted.is_empty() && !out.is_empty() && !out.ends_with('\n') {
         out.push('\n');
     }
@@ -133,11 +139,12 @@ pub fn reconciled(snapshot: &Snapshot, today: Date) -> String {
     out
 }
 
-/// An index made of the files alone: pinned ones first, then by type.
+/// Index made from the files alone: pinned ones first, then by type.
 pub fn generated(snapshot: &Snapshot, today: Date) -> String {
     let mut all = listed(snapshot, today);
     let pinned = |listed: &Listed| listed.path.components().next() == Some(PINNED);
     let order = |listed: &Listed| {
+        // Untyped memories come last.
         let kind = listed.kind.map_or(Kind::ALL.len(), |kind| kind as usize);
         (!pinned(listed), kind)
     };

@@ -1,33 +1,33 @@
-//! What of the index gets into the prompt.
+//! Part of the index that gets into the prompt.
 
-/// How much of it at most.
+/// Limits of that part, from `memory.index.lines` and `memory.index.bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Lines; cut first.
+    /// Most lines; applied first.
     pub lines: usize,
-    /// Bytes of what is left; cut at the last newline before.
+    /// Most bytes of the remaining lines; cut at the last newline before.
     pub bytes: usize,
 }
 
-/// What was left out.
+/// Figures of a cut, for the warning and for callers that report it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Cut {
-    /// Lines that are shown.
+    /// Lines in the prompt.
     pub lines_shown: usize,
-    /// Lines there are.
+    /// Lines of the whole index.
     pub lines: usize,
-    /// Bytes that are shown.
+    /// Bytes in the prompt, without the warning.
     pub bytes_shown: usize,
-    /// Bytes there are.
+    /// Bytes of the whole index.
     pub bytes: usize,
 }
 
-/// The index as the prompt has it.
+/// Index as the prompt has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// The text, with a warning at its end if something was left out.
+    /// Text, with a warning at its end if lines were left out.
     pub text: String,
-    /// What was left out.
+    /// Figures of the cut; `None` if everything fits.
     pub cut: Option<Cut>,
 }
 
@@ -55,6 +55,7 @@ pub fn load(text: &str, limits: Limits) -> Loaded {
         bytes: text.len(),
     };
     let mut loaded = shown.to_owned();
+    // The warning must not become the end of a half line.
     if !loaded.is_empty() && !loaded.ends_with('\n') {
         loaded.push('\n');
     }
@@ -65,7 +66,7 @@ pub fn load(text: &str, limits: Limits) -> Loaded {
     }
 }
 
-/// The text up to the last newline before the limit; if its first line is longer, a part of that.
+/// Text up to the last newline before the limit; if its first line is longer, a part of that.
 fn within(text: &str, limit: usize) -> &str {
     if text.len() <= limit {
         return text;
@@ -73,6 +74,7 @@ fn within(text: &str, limit: usize) -> &str {
     let end = text.floor_char_boundary(limit);
     match text[..end].rfind('\n') {
         Some(newline) => &text[..=newline],
+        // One endless line: half of it is better than an empty index.
         None => &text[..end],
     }
 }
@@ -86,10 +88,11 @@ fn warning(cut: &Cut, limits: Limits) -> String {
     )
 }
 
-/// A remark for whoever writes, when the index nears its limits: the newest lines, at the end, would
-/// be the first to vanish.
+/// Remark for the writer of a memory when the index nears its limits: the newest lines, at the end,
+/// would be the first to vanish.
 pub fn nearness(text: &str, limits: Limits) -> Option<String> {
-    /// From this share of a limit on.
+    /// Share of a limit at which the remark begins: with the default of 200 lines, twenty more
+    /// memories before anything is lost.
     const NEAR_PERCENT: usize = 90;
     let lines = text.lines().count();
     let near = |have: usize, limit: usize| have * 100 >= limit * NEAR_PERCENT;

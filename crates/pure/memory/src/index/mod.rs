@@ -7,7 +7,8 @@
 //! [`without`]), comparing with the files there are ([`drift`]), and mending ([`reconciled`]).
 //!
 //! # Not here
-//! The content of memories never stands in the index.
+//! Contents of memories, which never stand in the index ([`crate::topic`]); the list that a model
+//! is shown for extraction ([`crate::manifest`]).
 
 mod drift;
 mod load;
@@ -20,25 +21,26 @@ pub use load::{Cut, Limits, Loaded, load, nearness};
 use dormouse_core::show;
 use std::ops::Range;
 
-/// Characters of a line at most.
+/// Most characters of a line. Every session pays for every line of the index in its prompt; detail
+/// belongs into the memory's body.
 pub const LONGEST_LINE: usize = 150;
 
-/// A line that points to a file.
+/// Line that points to a file of the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What the link says.
+    /// Text of the link.
     pub title: String,
-    /// Where it leads, as it is written.
+    /// Target of the link as it is written, without a leading `./`.
     pub target: String,
-    /// What stands behind it.
+    /// Text behind the link; empty if there is none.
     pub hook: String,
-    /// The line, with its newline.
+    /// Bytes of the line, newline included.
     pub range: Range<usize>,
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
-/// The lines that point to files of the directory; links to other places are not among them.
+/// Lines that point to files of the directory; links to other places are not among them.
 pub fn entries(text: &str) -> Vec<Entry> {
     let mut at = 0;
     let mut found = Vec::new();
@@ -58,7 +60,7 @@ pub fn entries(text: &str) -> Vec<Entry> {
     found
 }
 
-/// Takes a line apart: a bullet, a link, what stands behind it.
+/// Takes a line apart: a bullet, a link, the text behind it.
 fn parse(line: &str) -> Option<(String, String, String)> {
     let rest = line.trim_start();
     let rest = rest.strip_prefix(['-', '*', '+'])?;
@@ -66,17 +68,20 @@ fn parse(line: &str) -> Option<(String, String, String)> {
     let (title, rest) = rest.split_once("](")?;
     let (target, hook) = rest.split_once(')')?;
     let target = target.trim().trim_start_matches("./");
+    // People link to pages and headings as well; those are no memories and never dangle.
     let elsewhere = target.contains("://") || target.starts_with(['/', '#', '~']);
     if target.is_empty() || elsewhere {
         return None;
     }
+    // Other tools separate with a hyphen, an en dash or a colon.
     let hook = hook.trim().trim_start_matches(['—', '–', '-', ':']).trim();
     Some((title.trim().to_owned(), target.to_owned(), hook.to_owned()))
 }
 
-/// The line of a memory, cut to [`LONGEST_LINE`] characters. A hook that only repeats the title is
-/// left out, and so is a title at its beginning.
+/// Line of a memory, cut to [`LONGEST_LINE`] characters. A hook that only repeats the title is left
+/// out, and so is a title at its beginning.
 pub fn line(title: &str, target: &str, hook: &str) -> String {
+    // A bracket in the title would end the link early.
     let title = show::flat(title).replace(['[', ']'], "");
     let mut line = format!("- [{title}]({target})");
     let hook = show::flat(hook);
@@ -91,8 +96,9 @@ pub fn line(title: &str, target: &str, hook: &str) -> String {
     shortened(&line, target)
 }
 
-/// What a hook says besides the title.
+/// Part of a hook that the title does not say already.
 fn without_title<'a>(hook: &'a str, title: &str) -> &'a str {
+    // Closing marks belong to the title's last word and are kept.
     let ends = |c: char| c.is_ascii_punctuation() && !matches!(c, ')' | '`' | '"');
     let bare = title.trim_end_matches(ends);
     let begins = hook
@@ -112,7 +118,7 @@ fn without_title<'a>(hook: &'a str, title: &str) -> &'a str {
     }
 }
 
-/// Cuts a line behind its link; the link itself must stay whole.
+/// Cuts a line behind its link; the link itself must stay whole, or the memory is unreachable.
 fn shortened(line: &str, target: &str) -> String {
     let link = format!("]({target})");
     let least = line
@@ -123,6 +129,7 @@ fn shortened(line: &str, target: &str) -> String {
         return line.to_owned();
     }
     let mut cut: String = line.chars().take(most).collect();
+    // Cut at a word, unless that would reach into the link.
     if cut.chars().count() > least {
         if let Some(space) = cut
             .rfind(' ')
@@ -136,7 +143,7 @@ fn shortened(line: &str, target: &str) -> String {
     cut
 }
 
-/// The index with a memory's line put in: in place of the line it had, else at the end.
+/// Index with a memory's line put in: in place of the line it had, otherwise at the end.
 pub fn with_entry(text: &str, title: &str, target: &str, hook: &str) -> String {
     let line = line(title, target, hook);
     if let Some(old) = entries(text)
@@ -145,6 +152,7 @@ pub fn with_entry(text: &str, title: &str, target: &str, hook: &str) -> String {
     {
         let mut out = text[..old.range.start].to_owned();
         out.push_str(&line);
+        // A file with Windows line endings stays consistent.
         out.push_str(if text[old.range.clone()].ends_with("\r\n") {
             "\r\n"
         } else {
@@ -162,7 +170,7 @@ pub fn with_entry(text: &str, title: &str, target: &str, hook: &str) -> String {
     out
 }
 
-/// The index without the lines that point to a file.
+/// Index without the lines that point to a file.
 pub fn without(text: &str, target: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;

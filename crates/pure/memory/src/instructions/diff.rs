@@ -1,4 +1,4 @@
-//! What has changed on disk since instructions were given.
+//! Changes on disk since instructions were given.
 
 use super::parts::{File, Loaded};
 use super::render::{shown, wrap};
@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 
 const CHANGED: &str = include_str!("changed.md");
 
-/// A file as it was given, to be recorded with the prompt.
+/// Digest of a file as it was given, to be recorded with the prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDigest {
-    /// Where it was found.
+    /// Path at which it was found.
     pub path: PathBuf,
-    /// The hash of the text that was given.
+    /// Hash of the text that was given.
     pub hash: Hash,
 }
 
 impl FileDigest {
-    /// The digests of all that a prompt begins with.
+    /// Digests of all files that a prompt begins with.
     pub fn of(loaded: &Loaded) -> Vec<Self> {
         let digest = |file: &File| Self {
             path: file.path.clone(),
@@ -30,7 +30,8 @@ impl FileDigest {
     }
 }
 
-/// The announcement of what changed, for the end of the conversation; `None` if nothing did.
+/// Announcement of the changes, for the end of the conversation; `None` if there are none. At the
+/// end, because a change at the beginning would throw the cached prompt away.
 pub fn diff(recorded: &[FileDigest], now: &Loaded) -> Option<String> {
     let before: BTreeMap<&Path, Hash> = recorded
         .iter()

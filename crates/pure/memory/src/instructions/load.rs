@@ -1,4 +1,11 @@
-//! Finding the files, in order.
+//! Search for instruction files, in order of priority.
+//!
+//! # Model
+//! Places are visited from the most general to the most special; each file found is handed to
+//! `take`. Directories below the working directory are visited when a file in them is read.
+//!
+//! # Not here
+//! Reading a file and its includes (`take`); text of the prompt (`render`).
 
 use super::parts::{File, Loaded, Scope};
 use super::places::{Approvals, Limits, MemoryIndex, Places};
@@ -9,13 +16,14 @@ use dormouse_core::hash::Hash;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// Deepest folder of rules that is looked into.
+/// Deepest folder of rules that is looked into. People nest one or two; a link to a large tree ends
+/// here.
 const RULE_LEVELS: usize = 8;
 
-/// Names of the files a directory of a project may have, lowest priority first.
+/// Names of the files that a directory of a project may have, lowest priority first.
 const PROJECT_FILES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
 
-/// Names of the files a user keeps beside them.
+/// Names of the files that a user keeps beside them, out of version control.
 const LOCAL_FILES: [&str; 2] = ["AGENTS.local.md", "CLAUDE.local.md"];
 
 /// Loads all instruction files of a session.
@@ -34,16 +42,16 @@ pub fn load(
     loader.load()
 }
 
-/// All that loading needs.
+/// Inputs of loading, borrowed from the caller.
 #[derive(Clone, Copy)]
 pub struct Loader<'a> {
-    /// Where to look.
+    /// Places to look in.
     pub places: &'a Places,
-    /// How much to take.
+    /// Limits on includes and sizes.
     pub limits: &'a Limits,
-    /// What may lie outside the project.
+    /// Files outside the project that the user has approved.
     pub approvals: &'a Approvals,
-    /// Where files come from.
+    /// Port to the disk.
     pub source: &'a dyn Source,
 }
 
@@ -57,7 +65,7 @@ impl std::fmt::Debug for Loader<'_> {
 }
 
 impl Loader<'_> {
-    /// Loads all that holds from the start of a session.
+    /// Loads all files that hold from the start of a session.
     pub fn load(&self) -> Loaded {
         let mut taking = Taking::new(*self, self.project(), Loaded::default());
         for path in &self.places.managed {
@@ -75,6 +83,7 @@ impl Loader<'_> {
         for directory in &chain {
             self.project_files(&mut taking, directory);
         }
+        // All local files behind all shared ones: the user's word has priority in every directory.
         for directory in &chain {
             local_files(&mut taking, directory);
         }
@@ -85,10 +94,12 @@ impl Loader<'_> {
         loaded
     }
 
-    /// What more holds now that a file is read: the instruction files of the directories between
-    /// the working directory and the file, and the rules that match it. Each is given once.
+    /// Files that hold in addition now that a file is read: the instruction files of the
+    /// directories between the working directory and the file, and the rules that match it. Each is
+    /// given once.
     pub fn load_for_file(&self, loaded: &mut Loaded, path: &Path) -> Vec<File> {
         let path = normal(&self.places.working_dir.join(path));
+        // The file may not exist yet; then its directory decides.
         let real = self.source.real_path(&path).unwrap_or_else(|| {
             let parent = path
                 .parent()
@@ -112,8 +123,9 @@ impl Loader<'_> {
             local_files(&mut taking, directory);
         }
         *loaded = taking.finish();
-        // What is told later is no part of what a prompt begins with.
+        // Files told later are no part of the beginning of a prompt, which is never changed.
         let mut more = loaded.always.split_off(before);
+        // A rule may be written for the path with links or for the one without.
         for path in [&real, &path] {
             let rules: Vec<File> = loaded.rules_for(path).into_iter().cloned().collect();
             more.extend(
@@ -135,9 +147,10 @@ impl Loader<'_> {
         }
     }
 
-    /// The Markdown files below a directory, ordered by name.
+    /// Markdown files below a directory, ordered by name.
     fn rule_files(&self, directory: &Path) -> Vec<PathBuf> {
         let mut files = Vec::new();
+        // By real path: two links to one folder would load its rules twice.
         let mut visited = BTreeSet::new();
         self.walk(directory, RULE_LEVELS, &mut visited, &mut files);
         files
@@ -153,11 +166,12 @@ impl Loader<'_> {
         let Some(real) = self.source.real_path(directory) else {
             return;
         };
-        // Links may lead in circles.
+        // Links may form a cycle.
         if levels == 0 || !visited.insert(real) {
             return;
         }
         let mut entries = self.source.list(directory);
+        // File systems list in any order; the prompt must be the same each time.
         entries.sort();
         for entry in entries {
             if entry.name.starts_with('.') {
@@ -172,13 +186,13 @@ impl Loader<'_> {
         }
     }
 
-    /// The directory outside of which files need approval.
+    /// Directory outside of which files need approval.
     fn project(&self) -> PathBuf {
         let root = self.places.project_root.as_ref();
         self.real(root.unwrap_or(&self.places.working_dir))
     }
 
-    /// The directories whose files are loaded, from the root down to the working directory.
+    /// Directories whose files are loaded, from the root down to the working directory.
     fn chain(&self) -> Vec<PathBuf> {
         let working = self.real(&self.places.working_dir);
         let root = self
@@ -189,6 +203,7 @@ impl Loader<'_> {
         let mut chain: Vec<PathBuf> = working
             .ancestors()
             .filter(|directory| match &root {
+                // A root that does not contain the working directory limits nothing.
                 Some(root) if working.starts_with(root) => directory.starts_with(root),
                 _ => true,
             })
@@ -211,6 +226,7 @@ fn local_files(taking: &mut Taking<'_>, directory: &Path) {
 }
 
 fn add_index(loaded: &mut Loaded, index: &MemoryIndex) {
+    // A heading without text would only cost tokens.
     if index.text.trim().is_empty() {
         return;
     }
@@ -232,7 +248,7 @@ fn add_index(loaded: &mut Loaded, index: &MemoryIndex) {
     });
 }
 
-/// The directories below `top` down to the one the file is in.
+/// Directories below `top` down to the one the file is in.
 fn between(top: &Path, file: &Path) -> Vec<PathBuf> {
     let Some(parent) = file.parent().filter(|parent| parent.starts_with(top)) else {
         return Vec::new();
@@ -251,7 +267,7 @@ pub(super) fn is_markdown(path: &Path) -> bool {
         .is_some_and(|end| end.eq_ignore_ascii_case("md"))
 }
 
-/// The path without `.` and `..`, as text.
+/// Path without `.` and `..`, by its text alone: nothing needs to be there.
 pub(super) fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {

@@ -1,29 +1,31 @@
-//! As much of Markdown as decides what counts: where code is, where a block comment is, and which
-//! files are named.
+//! Just enough of Markdown to find code, block comments and names of files.
 //!
-//! It is not a parser of Markdown. Where it is in doubt whether something is code, indented lines
-//! behind a list are text, because there they usually are.
+//! It is not a parser of Markdown. In doubt, indented lines behind a list are text, because there
+//! they usually are.
+//!
+//! # Not here
+//! Sentences and paragraphs of prose (`dormouse_text::segment`); opening the named files (`take`).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Most characters of a path in an include.
+/// Most characters of a path in an include: longer than any path that people write.
 const LONGEST_PATH: usize = 1_024;
 
-/// Most includes of one file that are looked at.
+/// Most includes of one file that are looked at: as many as files of a session are loaded at all.
 const MOST_MENTIONS: usize = 1_000;
 
-/// `@` and what may be a path.
+/// `@` with the word behind it, which may be a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
-    /// Where it stands, the `@` included.
+    /// Bytes of the mention, the `@` included.
     pub(super) range: Range<usize>,
-    /// What stands behind the `@`.
+    /// Word behind the `@`, as it is written.
     pub(super) written: String,
 }
 
 impl Mention {
-    /// What may be meant, the most literal first: a sentence may go on behind the path, and a path
+    /// Possible meanings, the most literal first: a sentence may go on behind the path, and a path
     /// may point into a section.
     pub(super) fn candidates(&self) -> Vec<String> {
         let whole = self.written.replace("\\ ", " ");
@@ -50,11 +52,11 @@ enum Kind {
     Text,
 }
 
-/// Tells lines of code from others.
+/// State of a scan that tells lines of code from others.
 struct Lines {
     fence: Option<(char, usize)>,
     in_list: bool,
-    /// An indented line would be code: the line before was blank, or such code.
+    /// True if an indented line would be code: the line before was blank, or such code.
     may_indent: bool,
 }
 
@@ -72,6 +74,7 @@ impl Lines {
         let indent = line.len() - body.len();
         if let Some((letter, length)) = self.fence {
             let run = body.chars().take_while(|next| *next == letter).count();
+            // A fence is closed only by one of its own letter that is at least as long.
             if indent < 4 && run >= length && body[run..].trim().is_empty() {
                 self.fence = None;
             }
@@ -82,6 +85,7 @@ impl Lines {
             return Kind::Blank;
         }
         let indented = indent >= 4 || line.starts_with('\t');
+        // Behind a list item, four blanks continue the item.
         if indented && !self.in_list && self.may_indent {
             self.may_indent = true;
             return Kind::Code;
@@ -95,6 +99,7 @@ impl Lines {
         let body = body.trim_start_matches('\t');
         for letter in ['`', '~'] {
             let run = body.chars().take_while(|next| *next == letter).count();
+            // Backticks with another backtick behind them are code within the line.
             if run >= 3 && !(letter == '`' && body[run..].contains('`')) {
                 self.fence = Some((letter, run));
                 return Kind::Code;
@@ -114,7 +119,7 @@ fn is_list_item(body: &str) -> bool {
     marker.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }
 
-/// The text without comments that begin a line. A comment nobody closes stays.
+/// Text without comments that begin a line. An unclosed comment stays.
 pub(super) fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut lines = Lines::new();
@@ -126,17 +131,20 @@ pub(super) fn without_comments(text: &str) -> String {
         let is_comment = closes
             && lines.fence.is_none()
             && line.trim_start().starts_with("<!--")
+            // Four blanks make it code.
             && line.len() - line.trim_start_matches(' ').len() < 4
             && !line.starts_with('\t');
         if is_comment {
             if let Some(length) = text[at..].find("-->") {
                 at += length + "-->".len();
+                // The rest of the line stays; an empty one goes with the comment.
                 let rest = line_end(text, at);
                 if text[at..rest].trim().is_empty() {
                     at = rest;
                 }
                 continue;
             }
+            // Unclosed: looked for once, since each further look would scan to the end again.
             closes = false;
         }
         lines.kind(line.trim_end_matches('\n'));
@@ -146,12 +154,12 @@ pub(super) fn without_comments(text: &str) -> String {
     out
 }
 
-/// Behind the line end of the line at a place.
+/// Offset behind the line that begins at `at`.
 fn line_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |end| at + end + 1)
 }
 
-/// What is named with `@` outside of code.
+/// Files named with `@` outside of code.
 pub(super) fn mentions(text: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     let mut lines = Lines::new();
@@ -168,10 +176,12 @@ pub(super) fn mentions(text: &str) -> Vec<Mention> {
         at = end;
     }
     in_paragraph(text, paragraph, &mut found);
+    // After the scan, so that the kept ones are the first in the file.
     found.truncate(MOST_MENTIONS);
     found
 }
 
+/// Adds the mentions of a paragraph, which is the unit because inline code may span its line ends.
 fn in_paragraph(text: &str, range: Range<usize>, found: &mut Vec<Mention>) {
     let paragraph = &text[range.clone()];
     if !paragraph.contains('@') {
@@ -183,6 +193,7 @@ fn in_paragraph(text: &str, range: Range<usize>, found: &mut Vec<Mention>) {
     while let Some(letter) = paragraph[at..].chars().next() {
         let mut next = at + letter.len_utf8();
         match letter {
+            // An escaped `\@` or backtick means itself.
             '\\' => {
                 let escaped = paragraph[next..].chars().next();
                 next += escaped.map_or(0, char::len_utf8);
@@ -217,7 +228,7 @@ fn in_paragraph(text: &str, range: Range<usize>, found: &mut Vec<Mention>) {
     }
 }
 
-/// Where runs of backticks begin, by their length.
+/// Starts of runs of backticks, by their length.
 fn tick_runs(text: &str) -> BTreeMap<usize, Vec<usize>> {
     let mut runs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut at = 0;
@@ -233,12 +244,12 @@ fn tick_runs(text: &str) -> BTreeMap<usize, Vec<usize>> {
     runs
 }
 
-/// Addresses have something before the `@`.
+/// True if an `@` here begins a word; addresses have something before it.
 fn begins_word(before: Option<char>) -> bool {
     before.is_none_or(|letter| letter.is_whitespace() || "([{\"'*:,;|>".contains(letter))
 }
 
-/// Up to a blank that is not escaped, or what no path has.
+/// Word up to a blank that is not escaped, or a character that no path has.
 fn path_at(text: &str) -> &str {
     let mut escaped = false;
     let end = text.find(|letter: char| {

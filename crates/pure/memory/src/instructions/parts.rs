@@ -1,4 +1,4 @@
-//! What was loaded.
+//! Result of loading instruction files.
 
 use super::report::ReportLine;
 use super::rules::Rule;
@@ -7,70 +7,71 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Whose instructions they are; the order is that of priority.
+/// Owner of instructions, in the order of priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// The administrator's, for the machine.
+    /// Administrator, for the whole machine.
     Managed,
-    /// The user's, for all projects.
+    /// User, for all projects.
     User,
-    /// The project's, for everybody who works on it.
+    /// Project, for everyone who works on it.
     Project,
-    /// The user's, for this project.
+    /// User, for this project only.
     Local,
-    /// The index of the memory.
+    /// Index of the memory directory.
     Memory,
 }
 
-/// One file that goes into the prompt.
+/// File that goes into the prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Where it was found.
+    /// Path at which it was found, links included.
     pub path: PathBuf,
-    /// The same without links.
+    /// Path without links; a file counts once by it.
     pub real: PathBuf,
-    /// Whose it is.
+    /// Owner, shown in the heading of its section.
     pub scope: Scope,
-    /// The file that includes it.
+    /// File that includes it.
     pub included_by: Option<PathBuf>,
-    /// What is taken of it: without block comments, within the limit, with a marker if it was cut.
+    /// Text for the prompt: without block comments, within the limit, with a marker if it was cut.
     pub text: String,
-    /// The hash of that text.
+    /// Hash of that text, by which `diff` finds changes.
     pub hash: Hash,
 }
 
-/// An include that is not read before it is approved.
+/// Include that is not read before it is approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// The real path that has to be approved.
+    /// Real path that has to be approved.
     pub real: PathBuf,
-    /// As it was found.
+    /// Path as the include spells it, made absolute.
     pub path: PathBuf,
     /// The file that includes it; `None` for an instruction file that is itself a link to outside.
     pub included_by: Option<PathBuf>,
 }
 
-/// All that is known of the instruction files of a session.
+/// Instruction files of a session, loaded or not.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// What always holds, lowest priority first.
+    /// Files that always hold, lowest priority first.
     pub always: Vec<File>,
-    /// What holds for some files only.
+    /// Rules that hold for some files only.
     pub rules: Vec<Rule>,
-    /// What waits for approval.
+    /// Includes and links that wait for approval.
     pub waiting: Vec<Waiting>,
-    /// Every file that was met, in the order of meeting.
+    /// Lines for the load report, in the order in which the files were met.
     pub report: Vec<ReportLine>,
-    /// Real paths of what is in the prompt.
+    /// Real paths of the files in the prompt.
     pub(super) seen: BTreeSet<PathBuf>,
-    /// Directories below the working directory that were looked into later.
+    /// Directories below the working directory that were looked into later, each once.
     pub(super) visited: BTreeSet<PathBuf>,
 }
 
 impl Loaded {
-    /// The files of the rules that hold for a file, given by absolute path; each file once.
+    /// Files of the rules that hold for a file, given by absolute path; each file once.
     pub fn rules_for(&self, path: &Path) -> Vec<&File> {
+        // Two rules may include the same file and match at once.
         let mut seen = BTreeSet::new();
         self.rules
             .iter()

@@ -1,43 +1,44 @@
-//! Where instructions are looked for, and how much of them is taken.
+//! Places of instruction files, and limits on their size.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Files an administrator sets for the whole machine, on Linux.
+/// Files that an administrator sets for the whole machine, on Linux. Claude Code's place is read as
+/// well, so that a machine set up for it needs no second file.
 pub const MANAGED: [&str; 2] = ["/etc/dormouse/AGENTS.md", "/etc/claude-code/CLAUDE.md"];
 
-/// Where to look. All paths are absolute.
+/// Places to look in. All paths are absolute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// Files set for the whole machine, lowest priority first; usually [`MANAGED`].
     pub managed: Vec<PathBuf>,
     /// Dormouse's home, which may hold `AGENTS.md`.
     pub home: PathBuf,
-    /// What `~` means in an include.
+    /// Meaning of `~` in an include; without it such includes are skipped.
     pub user_home: Option<PathBuf>,
-    /// The home of Claude Code, which may hold `CLAUDE.md` and `rules/`.
+    /// Home of Claude Code, which may hold `CLAUDE.md` and `rules/`.
     pub claude_home: Option<PathBuf>,
-    /// The root of the repository, if there is one.
+    /// Root of the repository, if there is one.
     pub project_root: Option<PathBuf>,
-    /// Where the session works.
+    /// Working directory of the session.
     pub working_dir: PathBuf,
-    /// The memory index, already cut to its own limits.
+    /// Memory index, already cut to its own limits.
     pub memory_index: Option<MemoryIndex>,
 }
 
-/// The index of the memory directory.
+/// Index of the memory directory, as the prompt gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryIndex {
-    /// Where it is.
+    /// Path of the index, for its heading.
     pub path: PathBuf,
-    /// What is loaded of it.
+    /// Loaded part of its text.
     pub text: String,
 }
 
-/// How much is taken. The figures are settings.
+/// Limits on included text. The figures are settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How deep a file may include others; 0 is not at all.
+    /// Most levels of includes below a file; 0 follows none.
     pub include_depth: u64,
     /// Most characters of one file.
     pub file_chars: u64,

@@ -1,31 +1,33 @@
-//! From the bytes of a file to what is taken of it.
+//! Preparation of a file's bytes for the prompt.
 
 use super::markdown::{Mention, mentions, without_comments};
 use super::rules;
 use crate::topic;
 
-/// What is taken of a file.
+/// Text for the prompt, with facts that decide about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Prepared {
-    /// Within the limit, without the marker.
+    /// Text within the limit, without the marker for a cut.
     pub(super) text: String,
-    /// Files named in it.
+    /// Files named in that text; those behind the cut are not followed.
     pub(super) mentions: Vec<Mention>,
-    /// How many characters there were, if some had to go.
+    /// Characters of the whole text, if some had to go.
     pub(super) cut_from: Option<u64>,
-    /// The patterns of its front matter.
+    /// Patterns of its front matter (`paths`); empty for a file that always holds.
     pub(super) patterns: Vec<String>,
 }
 
-/// Prepares a text. `None`: it is no text.
+/// Prepares a text. `None` for bytes that are no text.
 pub(super) fn prepare(bytes: &[u8], most_chars: u64) -> Option<Prepared> {
     let text = std::str::from_utf8(bytes).ok()?;
+    // Valid UTF-8 may hold NUL bytes; no instruction file does, but many binaries.
     if text.contains('\0') {
         return None;
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = text.replace("\r\n", "\n");
     let (patterns, body) = conditions(&text);
+    // Comments first: a comment must not use up the limit, nor may its includes count.
     let whole = without_comments(body);
     let whole = whole.trim_matches('\n').trim_end();
     let (text, cut_from) = cut(whole, most_chars);
@@ -37,8 +39,8 @@ pub(super) fn prepare(bytes: &[u8], most_chars: u64) -> Option<Prepared> {
     })
 }
 
-/// The patterns of the front matter, and the text behind it. Front matter without patterns is part
-/// of the text.
+/// Patterns of the front matter, and the text behind it. Front matter without patterns is part of
+/// the text.
 fn conditions(text: &str) -> (Vec<String>, &str) {
     let (Some(front), body) = topic::split(text) else {
         return (Vec::new(), text);
@@ -49,13 +51,14 @@ fn conditions(text: &str) -> (Vec<String>, &str) {
     }
 }
 
-/// At most so many characters, whole lines if there is a line end at all.
+/// Text of at most so many characters, whole lines if there is a line end at all.
 fn cut(text: &str, most: u64) -> (&str, Option<u64>) {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let Some((end, _)) = text.char_indices().nth(most) else {
         return (text, None);
     };
     let head = &text[..end];
+    // Half a sentence could say the opposite of the whole.
     let head = head.rfind('\n').map_or(head, |line| &head[..line]);
     (head, Some(text.chars().count() as u64))
 }

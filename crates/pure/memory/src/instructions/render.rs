@@ -1,29 +1,21 @@
-//! The text of the instructions in a prompt.
+//! Text of the instructions in a prompt.
 
 use super::parts::{File, Loaded, Scope};
+use dormouse_core::fragment::{self, CONVERSATION_SUMMARY, INSTRUCTIONS_HEAD, REMINDER, defuse};
 use std::fmt::Write as _;
 use std::path::Path;
 
 const FRAME: &str = include_str!("frame.md");
 const LATER: &str = include_str!("later.md");
 
-/// What every heading of ours begins with, and no line of a file does.
-const HEADING: &str = "# Instructions from ";
-
-/// The tag around what a client says.
-const TAG: &str = "system-reminder";
-
-/// The names of all tags that bound what the client itself says.
-const BOUNDARIES: [&str; 2] = [TAG, "conversation-summary"];
-
-/// The fragment a prompt begins with; `None` if there is nothing to say.
+/// Fragment that a prompt begins with; `None` without files.
 pub fn render(loaded: &Loaded) -> Option<String> {
     let files: Vec<&File> = loaded.always.iter().collect();
     (!files.is_empty()).then(|| sections(FRAME, &files))
 }
 
-/// The fragment for what [`Loader::load_for_file`](super::Loader::load_for_file) found; `None` if
-/// it found nothing.
+/// Fragment for the files that [`Loader::load_for_file`](super::Loader::load_for_file) found;
+/// `None` if it found none.
 pub fn render_later(files: &[File]) -> Option<String> {
     let files: Vec<&File> = files.iter().collect();
     (!files.is_empty()).then(|| sections(LATER, &files))
@@ -35,7 +27,7 @@ fn sections(frame: &str, files: &[&File]) -> String {
         // Writing to a string cannot fail.
         write!(
             out,
-            "\n\n{HEADING}{} ({})",
+            "\n\n{INSTRUCTIONS_HEAD}{} ({})",
             shown(&file.path),
             whose(file.scope)
         )
@@ -50,7 +42,7 @@ fn sections(frame: &str, files: &[&File]) -> String {
 
 /// Puts a text into the tags of a reminder.
 pub(super) fn wrap(text: &str) -> String {
-    format!("<{TAG}>\n{text}\n</{TAG}>")
+    fragment::render(&REMINDER, text)
 }
 
 fn whose(scope: Scope) -> &'static str {
@@ -63,7 +55,7 @@ fn whose(scope: Scope) -> &'static str {
     }
 }
 
-/// A path on one line, without anything that acts.
+/// Path on one line, without control characters and tags: a file name is written by others, too.
 pub(super) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     let line: String = text
@@ -79,7 +71,7 @@ pub(super) fn shown(path: &Path) -> String {
     untagged(&line)
 }
 
-/// What is left of a file that is too long, and a line that says so.
+/// Kept part of a file that is too long, with a line that says so.
 pub(super) fn cut_marker(text: &str, of: u64, path: &Path) -> String {
     format!(
         "{text}\n[Cut: only the first {} of {of} characters of {} are shown. Read the file for the rest.]",
@@ -88,7 +80,7 @@ pub(super) fn cut_marker(text: &str, of: u64, path: &Path) -> String {
     )
 }
 
-/// A text that can neither leave the reminder nor pretend to be another file.
+/// Text that can neither leave the reminder nor pretend to be another file.
 fn harmless(text: &str) -> String {
     let text = untagged(text);
     let mut out = String::with_capacity(text.len());
@@ -96,7 +88,8 @@ fn harmless(text: &str) -> String {
         if index > 0 {
             out.push('\n');
         }
-        if line.trim_start().starts_with(HEADING.trim_end()) {
+        // Otherwise a project's file could speak with the heading of the administrator's.
+        if line.trim_start().starts_with(INSTRUCTIONS_HEAD.trim_end()) {
             out.push('\\');
         }
         out.push_str(line);
@@ -104,19 +97,7 @@ fn harmless(text: &str) -> String {
     out
 }
 
-/// Breaks the client's tags, however they are written.
+/// Breaks the tags around the fragments that a file could end or forge.
 fn untagged(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (at, letter) in text.char_indices() {
-        let is_tag = letter == '<' && {
-            let rest = text[at + 1..].trim_start();
-            let rest = rest.strip_prefix('/').unwrap_or(rest).trim_start();
-            BOUNDARIES.iter().any(|tag| {
-                rest.get(..tag.len())
-                    .is_some_and(|name| name.eq_ignore_ascii_case(tag))
-            })
-        };
-        out.push(if is_tag { '‹' } else { letter });
-    }
-    out
+    defuse(&CONVERSATION_SUMMARY, &defuse(&REMINDER, text))
 }

@@ -1,4 +1,4 @@
-//! The load report: what became of every file, and why.
+//! Load report: the outcome for every file, with its reason.
 
 use super::parts::Scope;
 use dormouse_core::block::Block;
@@ -7,63 +7,62 @@ use dormouse_core::units::Tokens;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What became of one file.
+/// Line of the report about one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportLine {
-    /// Where it was found.
+    /// Path at which it was found.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Owner of the instructions.
     pub scope: Scope,
-    /// The file that includes it.
+    /// File that includes it.
     pub included_by: Option<PathBuf>,
-    /// Its bytes on disk, as far as known.
+    /// Bytes on disk, as far as known; 0 for a file that was not read.
     pub bytes: u64,
-    /// What it costs in the prompt, estimated; what a rule will cost when it holds. Nothing for
-    /// what is left out.
+    /// Estimated cost in the prompt; for a rule, the cost once it holds. Zero for files left out.
     pub tokens: Tokens,
-    /// What was done with it, and why.
+    /// Decision on it, with the reason.
     pub outcome: Outcome,
 }
 
-/// What was done with a file.
+/// Decision on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is in the prompt, whole.
+    /// In the prompt, whole.
     Loaded,
-    /// It is in the prompt up to the limit.
+    /// In the prompt up to `instructions.file_limit`.
     Cut {
-        /// Characters taken.
+        /// Characters in the prompt.
         shown: u64,
-        /// Characters it has.
+        /// Characters of the whole text.
         of: u64,
     },
-    /// It comes into the prompt when a file that matches is read.
+    /// Rule: in the prompt once a matching file is read.
     Conditional {
-        /// The patterns.
+        /// Globs of the rule, as written.
         patterns: Vec<String>,
     },
-    /// A rule none of whose patterns can be used.
+    /// Rule none of whose patterns can be used.
     BadPatterns {
-        /// Each with what is wrong with it.
+        /// Patterns, each with its error.
         problems: Vec<String>,
     },
-    /// It says nothing by itself: the files it names stand for it.
+    /// Nothing but includes: the files it names stand for it.
     OnlyIncludes,
-    /// It holds nothing.
+    /// Blank, or nothing but comments.
     Empty,
-    /// It is in the prompt already.
+    /// In the prompt already, by its real path or its text.
     Repeat,
-    /// It lies outside the project and waits for approval.
+    /// Outside the project and waiting for approval.
     Waiting,
-    /// Includes are nested too deeply.
+    /// Nested deeper than `instructions.include_depth`.
     TooDeep,
-    /// Its bytes are too many to be read.
+    /// Too many bytes to be read at all.
     TooLarge,
-    /// It is no UTF-8 text.
+    /// Invalid UTF-8 or NUL bytes.
     NotText,
-    /// An include that says plainly it is a path, but nothing is there.
+    /// Include that is plainly a path, but leads to no file.
     Missing,
-    /// So many files were loaded that no more are.
+    /// First file beyond the limit of a session; the others are not reported.
     TooMany,
 }
 
@@ -89,9 +88,10 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Estimated tokens of a text, for a model nobody has measured yet.
+/// Estimated tokens of a text, for a model without measurements.
 pub(super) fn tokens(text: &str) -> Tokens {
     let block = Block::text(text);
+    // Wide characters are counted apart: they cost about a token each, whatever their bytes.
     let weight = block.weight();
     BytesPerToken::default().text.tokens_of(weight.text_bytes) + Tokens(weight.wide_chars)
 }

@@ -1,26 +1,34 @@
 //! Rules that hold for some files only.
+//!
+//! # Model
+//! Front matter lists globs relative to a directory. Usable ones are compiled; bad ones are
+//! reported, and the others still hold.
+//!
+//! # Not here
+//! Finding rule files (`load`); their includes (`take`).
 
 use super::parts::File;
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Most patterns a rule may stand for once its braces are written out.
+/// Most patterns of a rule once its braces are written out. `{a,b}` twenty times over stands for a
+/// million globs, which no rule needs and an attacker may try.
 const BRACE_BUDGET: u64 = 1_000;
 
-/// Most bytes of a pattern.
+/// Most bytes of a pattern; real ones have less than a hundred.
 const LONGEST_PATTERN: usize = 1_024;
 
 /// Instructions that hold for the files that match.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// The rule, then what it includes.
+    /// File of the rule, then its includes.
     pub files: Vec<File>,
     pub(super) patterns: Patterns,
 }
 
 impl Rule {
-    /// Whether it holds for a file, given by absolute path.
+    /// True if it holds for a file, given by absolute path.
     pub fn matches(&self, path: &Path) -> bool {
         self.patterns.matches(path)
     }
@@ -31,20 +39,21 @@ impl Rule {
 pub(super) struct Patterns {
     base: PathBuf,
     globs: GlobSet,
-    /// As written.
+    /// Patterns as written, for the report.
     pub(super) written: Vec<String>,
-    /// What could not be used, and why.
+    /// Unusable patterns, each with its error.
     pub(super) problems: Vec<String>,
 }
 
 impl Patterns {
-    /// Makes patterns usable; those that are not are named in `problems`.
+    /// Compiles patterns; the unusable ones are named in `problems`.
     pub(super) fn new(base: &Path, written: Vec<String>) -> Self {
         let mut globs = GlobSetBuilder::new();
         let mut problems = Vec::new();
         let mut budget = BRACE_BUDGET;
         for pattern in &written {
             let cost = expansions(pattern);
+            // The others still hold: one bad pattern must not switch a rule off.
             if cost > budget {
                 problems.push(format!(
                     "`{}`: more than {BRACE_BUDGET} patterns",
@@ -60,6 +69,7 @@ impl Patterns {
                 Err(problem) => problems.push(problem),
             }
         }
+        // Built from valid globs, it fails only for a set that is too large; then nothing matches.
         let globs = globs.build().unwrap_or_else(|error| {
             problems.push(error.to_string());
             GlobSet::empty()
@@ -72,7 +82,7 @@ impl Patterns {
         }
     }
 
-    /// Whether none of them can ever match.
+    /// True if no file can ever match.
     pub(super) fn is_useless(&self) -> bool {
         self.globs.is_empty()
     }
@@ -90,14 +100,16 @@ fn glob(pattern: &str) -> Result<Glob, String> {
             pattern.chars().take(60).collect::<String>()
         ));
     }
+    // People write `./src` and `/src` for the same; both are relative to the base.
     let relative = pattern.strip_prefix("./").unwrap_or(pattern);
     GlobBuilder::new(relative.trim_start_matches('/'))
+        // `*` must not cross a slash, as in `.gitignore`.
         .literal_separator(true)
         .build()
         .map_err(|error| error.to_string())
 }
 
-/// The patterns of a front matter's `paths`: a list of texts, or one text with commas.
+/// Patterns of a front matter's `paths`: a list of texts, or one text with commas.
 ///
 /// A pattern that begins with `*` and has no quotes is no YAML. Such a list arrives as the text it
 /// is written as, on one line or many.
@@ -118,6 +130,7 @@ pub(super) fn written(value: &Value) -> Vec<String> {
 /// Cuts at line ends, and at commas outside of braces.
 fn pieces(text: &str) -> Vec<&str> {
     let text = text.trim();
+    // An unquoted flow list (`[*.rs, *.toml]`) is no YAML and arrives as text with its brackets.
     let inner = text
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'));
@@ -140,9 +153,9 @@ fn pieces(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// How many patterns come of writing the braces out.
+/// Number of patterns that come of writing the braces out, without writing them.
 fn expansions(pattern: &str) -> u64 {
-    // For each open brace: the sum of its finished alternatives, and the product of the current one.
+    // For each open brace: sum of its finished alternatives, product of the current one.
     let mut open: Vec<(u64, u64)> = vec![(0, 1)];
     for letter in pattern.chars() {
         match letter {
@@ -162,6 +175,7 @@ fn expansions(pattern: &str) -> u64 {
             _ => {}
         }
     }
+    // Unclosed braces count as closed at the end: the safe side.
     open.into_iter().fold(1, |all, (sum, product)| {
         all.saturating_mul(sum.saturating_add(product))
     })

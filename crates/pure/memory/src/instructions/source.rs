@@ -1,49 +1,49 @@
-//! Where files come from.
+//! Port through which instruction files are read.
 
 use bytes::Bytes;
 use std::path::{Path, PathBuf};
 
-/// Reads files for the loader. Links are followed everywhere.
+/// Reader of files for the loader. Links are followed everywhere.
 pub trait Source {
     /// Reads a file of at most `limit` bytes.
     fn read(&self, path: &Path, limit: u64) -> SourceResult;
 
-    /// What lies in a directory, in any order; nothing if it is none or cannot be read.
+    /// Entries of a directory, in any order; none if it is no directory or cannot be read.
     fn list(&self, directory: &Path) -> Vec<Listed>;
 
-    /// Whether a regular file is there. Nothing of it is read.
+    /// True for a regular file, behind links too. Nothing of it is read.
     fn is_file(&self, path: &Path) -> bool;
 
-    /// The absolute path without links, `.` and `..`; `None` if nothing is there.
+    /// Absolute path without links, `.` and `..`; `None` if nothing is there.
     fn real_path(&self, path: &Path) -> Option<PathBuf>;
 }
 
-/// What reading gave.
+/// Result of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceResult {
     /// No regular file is there, or it may not be read.
     Missing,
-    /// It has more bytes than asked for.
+    /// More bytes than asked for.
     TooLarge {
-        /// How many it has.
+        /// Length of the file.
         bytes: u64,
     },
-    /// It is known not to hold text. A source need not look; the loader does.
+    /// Known not to hold text. A source need not look; the loader does.
     NotText,
-    /// The whole file.
+    /// Whole content of the file.
     Content {
-        /// Its path without links.
+        /// Path without links, as it was at the time of reading.
         real: PathBuf,
-        /// All of it.
+        /// Bytes of the file, all of them.
         bytes: Bytes,
     },
 }
 
-/// An entry of a directory.
+/// Entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listed {
-    /// Its name.
+    /// Name without the directory.
     pub name: String,
-    /// Whether it leads to a directory.
+    /// True for a directory, behind links too.
     pub is_directory: bool,
 }

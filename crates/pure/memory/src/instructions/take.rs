@@ -1,4 +1,12 @@
-//! Taking one file with all it includes.
+//! Loading of one file with its includes.
+//!
+//! # Model
+//! A found file is judged by its real path before it is read: repeated, waiting for approval, or
+//! too many. Then it is read, prepared, and its includes are taken behind it. Rules with patterns
+//! are put aside until all files that always hold are known.
+//!
+//! # Not here
+//! Mentions in a text (`markdown`); the places of files (`load`).
 
 use super::load::{Loader, is_markdown, normal};
 use super::markdown::Mention;
@@ -13,35 +21,37 @@ use dormouse_core::units::Tokens;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a file that is read at all.
+/// Most bytes of a file that is read at all. The limit in characters is far below; this keeps a
+/// link to a video out of memory.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Most files of a session, rules included.
+/// Most files of a session, rules included. Each costs a read at every start; no project needs as
+/// many, and a folder of generated files ends here.
 const MOST_FILES: usize = 1_000;
 
-/// A file that is there by its name, before anything is known of it.
+/// File known by its path, before it is read.
 pub(super) struct Found {
     path: PathBuf,
     scope: Scope,
-    /// Its real path may be below this directory; `None` for files of the user's own and of the
+    /// Directory that its real path must lie in; `None` for files of the user's own and of the
     /// machine, which may be anywhere.
     within: Option<PathBuf>,
-    /// Rules: what their patterns are relative to.
+    /// Directory that a rule's patterns are relative to; `None` for other files.
     base: Option<PathBuf>,
     included_by: Option<Includer>,
 }
 
-/// The file with the include.
+/// File with the include.
 #[derive(Clone)]
 struct Includer {
     path: PathBuf,
-    /// Whether it may include what lies outside the project.
+    /// True if it may include files outside the project.
     is_trusted: bool,
     depth: u64,
 }
 
 impl Found {
-    /// A file of the user's own or of the machine.
+    /// File of the user's own or of the machine.
     pub(super) fn own(path: &Path, scope: Scope) -> Self {
         Self {
             path: path.to_owned(),
@@ -52,7 +62,7 @@ impl Found {
         }
     }
 
-    /// A file in a directory of a project.
+    /// File in a directory of a project.
     pub(super) fn inside(path: &Path, directory: &Path, scope: Scope) -> Self {
         Self {
             within: Some(directory.to_owned()),
@@ -60,7 +70,7 @@ impl Found {
         }
     }
 
-    /// The same as a rule.
+    /// Turns it into a rule with patterns relative to `base`.
     pub(super) fn rule(self, base: &Path) -> Self {
         Self {
             base: Some(base.to_owned()),
@@ -68,13 +78,13 @@ impl Found {
         }
     }
 
-    /// Whether it was looked for by its name.
+    /// True for a file looked for by its name, as opposed to a rule or an include.
     fn is_named(&self) -> bool {
         self.base.is_none() && self.included_by.is_none()
     }
 }
 
-/// A file that was read.
+/// File that was read and prepared.
 struct Opened {
     found: Found,
     real: PathBuf,
@@ -82,19 +92,20 @@ struct Opened {
     prepared: Prepared,
 }
 
-/// A load under way.
+/// State of a load under way.
 pub(super) struct Taking<'a> {
     with: Loader<'a>,
     project: PathBuf,
     pub(super) loaded: Loaded,
-    /// Rules with patterns: their includes come last, so that what always holds is not theirs.
+    /// Rules with patterns: their includes come last, so that a file that always holds is not
+    /// counted as theirs.
     rules: Vec<(Opened, Patterns)>,
-    /// The patterns of the rule whose files are being taken.
+    /// Patterns of the rule whose files are being taken.
     condition: Option<Vec<String>>,
-    /// Where files go at the moment.
+    /// Destination of the files that are being taken.
     files: Vec<File>,
-    /// Contents of the files with a name of their own, by where and whose they are: a project may
-    /// have the same text as `AGENTS.md` and as `CLAUDE.md`.
+    /// Contents of the files with a name of their own, by directory and owner: a project may have
+    /// the same text as `AGENTS.md` and as `CLAUDE.md`.
     texts: BTreeSet<(Option<PathBuf>, Scope, Hash)>,
     count: usize,
 }
@@ -113,7 +124,7 @@ impl<'a> Taking<'a> {
         }
     }
 
-    /// Takes a file and what it includes. Whether a file is there, taken or not.
+    /// Takes a file and its includes. Returns true if a file is there, taken or not.
     pub(super) fn take(&mut self, found: Found) -> bool {
         if !self.with.source.is_file(&found.path) {
             return false;
@@ -125,12 +136,13 @@ impl<'a> Taking<'a> {
             self.note(&found, 0, outcome);
             return true;
         }
+        // Past the one report line on the limit; nothing more is read.
         if self.count > MOST_FILES {
             return true;
         }
         let bytes = match self.with.source.read(&real, MOST_BYTES) {
             SourceResult::Missing => return false,
-            // A link was put there just now; the next load will judge where it leads.
+            // A link was put there just now; the next load judges its target.
             SourceResult::Content { real: now, .. } if now != real => return false,
             SourceResult::Content { bytes, .. } => bytes,
             SourceResult::TooLarge { bytes } => {
@@ -151,6 +163,7 @@ impl<'a> Taking<'a> {
             self.note(&found, length, Outcome::NotText);
             return true;
         };
+        // Counted when read: files that only repeat or wait cost nothing.
         self.count += 1;
         let opened = Opened {
             found,
@@ -168,8 +181,9 @@ impl<'a> Taking<'a> {
         true
     }
 
-    /// Why a file is not even read.
+    /// Reason why a file is not even read.
     fn obstacle(&mut self, found: &Found, real: &Path) -> Option<Outcome> {
+        // Also the end of an include cycle.
         if self.loaded.seen.contains(real) {
             return Some(Outcome::Repeat);
         }
@@ -182,7 +196,7 @@ impl<'a> Taking<'a> {
             });
             return Some(Outcome::Waiting);
         }
-        // Said once; the others are silently left out.
+        // Reported once: a thousand lines about the same limit would hide the others.
         (self.count == MOST_FILES).then(|| {
             self.count += 1;
             Outcome::TooMany
@@ -194,7 +208,7 @@ impl<'a> Taking<'a> {
         found.is_named() && !self.texts.insert(text())
     }
 
-    /// Puts the rules behind what always holds.
+    /// Adds the rules behind the files that always hold.
     pub(super) fn finish(mut self) -> Loaded {
         let always = std::mem::take(&mut self.files);
         let seen = self.loaded.seen.clone();
@@ -223,7 +237,7 @@ impl<'a> Taking<'a> {
         self.loaded
     }
 
-    /// Adds a file, then what it includes.
+    /// Adds a file, then its includes.
     fn add(&mut self, opened: Opened) {
         let Opened {
             found,
@@ -232,7 +246,7 @@ impl<'a> Taking<'a> {
             prepared,
         } = opened;
         self.loaded.seen.insert(real.clone());
-        // The file's place comes before those of its includes, but what it is depends on them.
+        // The file's place comes before those of its includes, but its outcome depends on them.
         let (place, row) = (self.files.len(), self.loaded.report.len());
         let says_more = self.add_includes(&found, &real, &prepared);
         let outcome = self.outcome(&prepared, says_more);
@@ -256,10 +270,12 @@ impl<'a> Taking<'a> {
         self.loaded.report.insert(row, line);
     }
 
-    /// Adds what a file includes. Whether the file says anything besides.
+    /// Adds the includes of a file. Returns true if the file says anything besides.
     fn add_includes(&mut self, found: &Found, real: &Path, prepared: &Prepared) -> bool {
         let includer = Includer {
             path: found.path.clone(),
+            // A user's file inside the project is the project's: its writers could have put it
+            // there.
             is_trusted: found.within.is_none() && !real.starts_with(&self.project),
             depth: 1 + found.included_by.as_ref().map_or(0, |outer| outer.depth),
         };
@@ -284,6 +300,7 @@ impl<'a> Taking<'a> {
 
     fn outcome(&self, prepared: &Prepared, says_more: bool) -> Outcome {
         match (&self.condition, prepared.cut_from) {
+            // A text that was cut is never taken for empty: its rest may say something.
             (_, None) if prepared.text.trim().is_empty() => Outcome::Empty,
             (_, None) if !says_more => Outcome::OnlyIncludes,
             (Some(patterns), _) => Outcome::Conditional {
@@ -297,7 +314,7 @@ impl<'a> Taking<'a> {
         }
     }
 
-    /// Includes what a mention names. Whether it is a file.
+    /// Includes the file that a mention names. Returns true if there is one.
     fn include(&mut self, outer: &Found, includer: &Includer, mention: &Mention) -> bool {
         let directory = outer.path.parent().unwrap_or(Path::new("/"));
         let candidates = mention.candidates();
@@ -311,12 +328,14 @@ impl<'a> Taking<'a> {
             };
             let found = Found {
                 path: normal(&path),
+                // An include inherits the owner: text must not gain priority by being included.
                 scope: outer.scope,
                 within: outer.within.clone(),
                 base: None,
                 included_by: Some(includer.clone()),
             };
             if includer.depth > self.with.limits.include_depth {
+                // Only files worth a line: a name in prose is no include.
                 if self.is_new_file(&found.path) {
                     self.note(&found, 0, Outcome::TooDeep);
                     return false;
@@ -329,8 +348,8 @@ impl<'a> Taking<'a> {
         false
     }
 
-    /// A path that begins like one is worth a line if nothing is there. A name may belong to a
-    /// person, and `@/` is what many projects write for their own sources.
+    /// Reports a mention that is plainly a path but leads nowhere. A bare name may be a person's,
+    /// and many projects write `@/` for their own sources.
     fn note_missing(&mut self, outer: &Found, includer: &Includer, candidates: &[String]) {
         let Some(written) = candidates.get(1).or(candidates.first()) else {
             return;
@@ -350,12 +369,14 @@ impl<'a> Taking<'a> {
         }
     }
 
-    /// Whether a file is there that is not loaded yet.
+    /// True for a file that is not loaded yet.
     fn is_new_file(&self, path: &Path) -> bool {
         let real = self.with.source.real_path(path);
         self.with.source.is_file(path) && real.is_some_and(|real| !self.loaded.seen.contains(&real))
     }
 
+    /// Permission to read a file, by real paths only, because a link in the project may lead
+    /// anywhere.
     fn may_read(&self, found: &Found, real: &Path) -> bool {
         let inside = |directory: &PathBuf| {
             let directory = self.with.source.real_path(directory);
@@ -373,7 +394,7 @@ impl<'a> Taking<'a> {
     }
 }
 
-/// A line about a file that costs nothing.
+/// Report line about a file that costs nothing.
 fn line(found: &Found, bytes: u64, outcome: Outcome) -> ReportLine {
     ReportLine {
         path: found.path.clone(),
@@ -385,13 +406,14 @@ fn line(found: &Found, bytes: u64, outcome: Outcome) -> ReportLine {
     }
 }
 
-/// A link in a repository that was checked out where there are no links is a file that holds nothing
-/// but the path of another one.
+/// Mention for a file that holds nothing but the path of another one: a link in a repository that
+/// was checked out where there are no links.
 fn whole_path(found: &Found, text: &str) -> Option<Mention> {
-    /// Longest path a link may hold.
+    /// Longest text that is believed to be a former link; a longer one is prose.
     const LONGEST: usize = 255;
     let is_path = text.len() <= LONGEST
         && !text.starts_with(['@', '/'])
+        // A file that names itself would be included by itself.
         && !found.path.ends_with(text)
         && is_markdown(Path::new(text))
         && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());

@@ -1,11 +1,12 @@
-//! What the system prompt says about memory.
+//! Section of the system prompt on memory.
 //!
 //! # Model
 //! One section, put together from texts in `.md` files, rendered once and kept until the prefix is
-//! made anew. Nothing in it may change within a session: no date, no count, no content of memory.
+//! made anew. Nothing in it may change within a session (no date, no count, no content of memory),
+//! because every change would throw the cached prefix away.
 //!
 //! # Not here
-//! The index itself, which is given with the instruction files.
+//! The index itself, which is given with the instruction files ([`crate::instructions`]).
 
 use crate::daily::PATTERN;
 use crate::index::Limits;
@@ -16,31 +17,31 @@ const DAILY_LOG: &str = include_str!("daily_log.md");
 const TEAM: &str = include_str!("team.md");
 const SEARCHING: &str = include_str!("searching.md");
 
-/// How the agent saves.
+/// Way in which the agent saves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Memories and index, as it works.
+    /// Topic files and index, while it works.
     Live,
-    /// Entries of a daily log.
+    /// Entries of a daily log; a dream distils them later.
     DailyLog,
 }
 
-/// What the section must name.
+/// Facts that the section names.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
-    /// The memory directory.
+    /// Memory directory, as the agent's tools name it.
     pub directory: &'a str,
-    /// The directory that is shared, if there is one.
+    /// Shared directory, if the project has one.
     pub team: Option<&'a str>,
-    /// How the agent saves.
+    /// Way in which the agent saves.
     pub mode: Mode,
-    /// The limits of the index.
+    /// Limits of the index, so that the agent keeps it short enough.
     pub index: Limits,
-    /// A policy that the user or the administrator adds.
+    /// Further policy of the user or the administrator (`memory.extra_guidelines`).
     pub extra_guidelines: Option<&'a str>,
 }
 
-/// The section.
+/// Text of the section.
 pub fn render(section: &Section<'_>) -> String {
     let saving = match section.mode {
         Mode::Live => SAVING,
@@ -51,6 +52,7 @@ pub fn render(section: &Section<'_>) -> String {
         saving.push_str(TEAM);
     }
     let mut text = SECTION
+        // The parts first: they have places of their own to be filled.
         .replace("{{saving}}\n", &saving)
         .replace("{{searching}}\n", SEARCHING)
         .replace("{{directory}}", section.directory)
@@ -59,6 +61,7 @@ pub fn render(section: &Section<'_>) -> String {
         .replace("{{lines}}", &section.index.lines.to_string())
         .replace("{{bytes}}", &section.index.bytes.to_string());
     let extra = section.extra_guidelines.map(str::trim);
+    // A heading without rules below it would only puzzle the model.
     if let Some(extra) = extra.filter(|extra| !extra.is_empty()) {
         text.push_str("\n## Further rules\n\n");
         text.push_str(extra);
@@ -87,7 +90,7 @@ mod tests {
         }
     }
 
-    /// The most a prompt should spend on this.
+    /// Most words that a prompt should spend on memory: about two thousand tokens.
     const MOST_WORDS: usize = 1_500;
 
     #[test]

@@ -1,32 +1,33 @@
-//! What comes of a command.
+//! Result of a command.
 
 use bytes::Bytes;
 use dormouse_guard::paths::SafePath;
 
-/// What a command answers, and what it changes.
+/// Text for the model with the changes that make it true.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The content of the tool's result.
+    /// Content of the tool's result.
     pub text: String,
-    /// Whether the result is marked as an error. An error changes nothing.
+    /// Marks the result as an error. An error changes nothing.
     pub is_error: bool,
-    /// To be applied together, before the text is handed over. Each path occurs at most once.
+    /// Changes to be applied together, before the text is handed over. Each path occurs at most
+    /// once.
     pub operations: Vec<Change>,
 }
 
-/// One file changed.
+/// Change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The file holds this from now on.
+    /// New or replaced file.
     Put {
-        /// Which file, below the root.
+        /// File below the root.
         path: SafePath,
-        /// All of it.
+        /// Whole content afterwards, no patch.
         content: Bytes,
     },
-    /// The file is gone. A directory is gone with its last file.
+    /// Removed file. A directory is gone with its last file.
     Delete {
-        /// Which file, below the root.
+        /// File below the root.
         path: SafePath,
     },
 }

@@ -1,59 +1,63 @@
-//! The input of the tool, read strictly: a field that is missing, of the wrong type or unknown is
+//! Input of the tool, read strictly: a field that is missing, of the wrong type or unknown is
 //! named, so that the model can put it right.
+//!
+//! # Not here
+//! Paths (`place`); carrying a command out (`view`, `edit`, `remove`).
 
 use super::place::Place;
 use dormouse_core::show;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// Most characters of a foreign name that are repeated to the model.
+/// Most characters of an unknown name that are repeated to the model: enough to recognise a typo,
+/// and a whole text sent as a name does not come back.
 const SHOWN: usize = 60;
 
-/// What the model wants done.
+/// Request of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Show a directory or a file.
     View {
-        /// Which.
+        /// Directory or file to show.
         path: Place,
-        /// Which lines of a file; all when absent.
+        /// Lines of a file; all when absent.
         range: Option<LineRange>,
     },
-    /// Make a file.
+    /// Create a file with this content.
     Create {
-        /// Which.
+        /// Path of the new file.
         path: Place,
-        /// Its content.
+        /// Content of the new file.
         file_text: String,
     },
-    /// Replace a text that occurs once.
+    /// Replace a text that occurs exactly once.
     StrReplace {
-        /// In which file.
+        /// File that has the text.
         path: Place,
-        /// What goes.
+        /// Text to be replaced.
         old_str: String,
-        /// What comes; empty to delete.
+        /// Text in its place; empty to delete.
         new_str: String,
     },
-    /// Put a text between two lines.
+    /// Insert a text between two lines.
     Insert {
-        /// In which file.
+        /// File that has the line.
         path: Place,
-        /// Behind which line; 0 is the top.
+        /// Line behind which it goes; 0 is the top.
         insert_line: i64,
-        /// What comes.
+        /// Text to be inserted, as whole lines.
         insert_text: String,
     },
-    /// Remove a file, or a directory with all that is in it.
+    /// Remove a file, or a directory with its content.
     Delete {
-        /// Which.
+        /// File or directory to remove.
         path: Place,
     },
     /// Move a file or a directory.
     Rename {
-        /// From where.
+        /// Present path of it.
         old_path: Place,
-        /// To where; nothing may be there.
+        /// New path; nothing may be there.
         new_path: Place,
     },
 }
@@ -61,13 +65,13 @@ pub enum Command {
 /// Lines, counted from 1. Checked only against a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineRange {
-    /// The first line.
+    /// First line shown, at least 1.
     pub first: i64,
-    /// The last line; -1 is the end of the file.
+    /// Last line shown; -1 is the end of the file.
     pub last: i64,
 }
 
-/// What `create` does where a file is already.
+/// Behaviour of `create` for a file that exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overwrite {
     /// Answers with the documented error.
@@ -77,39 +81,39 @@ pub enum Overwrite {
     Allow,
 }
 
-/// Why an input is no command. Shown to the model as it is.
+/// Reason why an input is no command. Shown to the model as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InputError {
-    /// The input is no JSON object.
+    /// Input other than a JSON object.
     #[error("Error: The input must be an object with a field `command`")]
     NotAnObject,
-    /// A field is not there.
+    /// Required field that is absent or `null`.
     #[error("Error: The field `{0}` is missing")]
     Missing(&'static str),
-    /// A field holds something else.
+    /// Field of the wrong type.
     #[error("Error: The field `{field}` must be {expected}")]
     WrongType {
-        /// Which field.
+        /// Name of the field.
         field: &'static str,
-        /// What it has to be.
+        /// Type that it must have.
         expected: &'static str,
     },
-    /// A field the command does not have.
+    /// Field that the command does not have.
     #[error("Error: Unknown field `{field}` for the command `{command}`; it takes {takes}")]
     UnknownField {
-        /// The field, shortened.
+        /// Name of the field, shortened.
         field: String,
-        /// The command.
+        /// Name of the command.
         command: &'static str,
-        /// The fields it has.
+        /// Fields that the command has.
         takes: String,
     },
-    /// There is no such command.
+    /// Name that is no command, shortened.
     #[error(
         "Error: Unknown command `{0}`; there are view, create, str_replace, insert, delete, rename"
     )]
     UnknownCommand(String),
-    /// A path that may not be used.
+    /// Path that may not be used, with the remedy.
     #[error("{0}")]
     Path(String),
 }
@@ -171,13 +175,13 @@ impl Command {
         }
     }
 
-    /// Whether it could change anything.
+    /// True if it could change anything.
     pub fn writes(&self) -> bool {
         !matches!(self, Self::View { .. })
     }
 }
 
-/// The fields of the input. `null` counts as absent, for models fill optional fields with it.
+/// Fields of the input. `null` counts as absent, because models fill optional fields with it.
 struct Fields<'a>(&'a Map<String, Value>);
 
 impl<'a> Fields<'a> {
@@ -185,6 +189,8 @@ impl<'a> Fields<'a> {
         self.0.get(field).filter(|value| !value.is_null())
     }
 
+    /// Refuses unknown fields: ignored, a misspelt one would do something else than the model
+    /// meant.
     fn only(&self, command: &'static str, known: &[&str]) -> Result<(), InputError> {
         let unknown = self
             .0

@@ -1,4 +1,7 @@
-//! Making and changing files.
+//! Commands that create and change files.
+//!
+//! # Not here
+//! Applying the changes: they are returned, and the caller makes them in one transaction.
 
 use super::answer::{Answer, Change};
 use super::command::Overwrite;
@@ -9,10 +12,11 @@ use super::view::{MOST_CHARS, as_text};
 use bytes::Bytes;
 use dormouse_guard::paths::SafePath;
 
-/// Lines shown before and after a replacement.
+/// Lines shown before and after a replacement: enough to see it in its place.
 const AROUND: usize = 4;
 
-/// Most line numbers named when a text occurs more than once.
+/// Most line numbers named when a text occurs more than once; more would not help to make it
+/// unique.
 const MOST_NAMED: usize = 100;
 
 pub(super) fn create(
@@ -48,6 +52,7 @@ pub(super) fn str_replace(
         || format!("Error: The path {place} does not exist. Please provide a valid path.");
     let (path, content) = file(tree, place).ok_or_else(missing)?;
     let text = as_text(place, &content)?;
+    // An empty text occurs everywhere.
     if old.is_empty() {
         return Err("Error: The field `old_str` must not be empty".to_owned());
     }
@@ -90,10 +95,11 @@ pub(super) fn insert(
             lines.len()
         ));
     };
-    // The inserted text is whole lines, whether or not the last of them is closed.
+    // Inserted text is whole lines, even if the last of them is not closed.
     let own = inserted.strip_suffix('\n').unwrap_or(inserted);
     let (before, after) = lines.split_at(at);
     let mut edited = [before, &[own], after].concat().join("\n");
+    // A file without a final newline keeps that, unless the model itself closes its last line.
     let closes = after.is_empty() && inserted.ends_with('\n');
     if text.ends_with('\n') || closes {
         edited.push('\n');
@@ -104,7 +110,7 @@ pub(super) fn insert(
     ))
 }
 
-/// The file at a place; directories are none.
+/// File at a place; `None` for directories.
 fn file<'a>(tree: &dyn Tree, place: &'a Place) -> Option<(&'a SafePath, Bytes)> {
     let path = place.below()?;
     match tree.find(path)? {
@@ -113,7 +119,8 @@ fn file<'a>(tree: &dyn Tree, place: &'a Place) -> Option<(&'a SafePath, Bytes)> 
     }
 }
 
-/// Nothing, if the file holds just that already.
+/// Change of a file's content; none if the file holds just that already, so that the journal has no
+/// empty entries.
 fn put(tree: &dyn Tree, path: &SafePath, content: String) -> Vec<Change> {
     if tree
         .read(path)
@@ -127,9 +134,10 @@ fn put(tree: &dyn Tree, path: &SafePath, content: String) -> Vec<Change> {
     }]
 }
 
-/// Where the text occurs, overlapping occurrences included: with them, too, it is not clear which
+/// Offsets of the text, overlapping occurrences included: with them, too, it is not clear which one
 /// is meant.
 fn occurrences(text: &str, part: &str) -> Vec<usize> {
+    // By one character, because a byte more could cut one.
     let step = part.chars().next().map_or(1, char::len_utf8);
     let mut found = Vec::new();
     let mut from = 0;
@@ -140,7 +148,7 @@ fn occurrences(text: &str, part: &str) -> Vec<usize> {
     found
 }
 
-/// The lines in which the occurrences begin, each once.
+/// Numbers of the lines in which the occurrences begin, each once.
 fn line_numbers(text: &str, places: &[usize]) -> String {
     let mut numbers: Vec<usize> = Vec::new();
     let (mut line, mut seen) = (1, 0);
@@ -164,7 +172,7 @@ fn line_numbers(text: &str, places: &[usize]) -> String {
     format!("{}{rest}", named.join(", "))
 }
 
-/// The lines around what was put at `at`.
+/// Numbered lines around the text that was put at `at`.
 fn snippet(text: &str, at: usize, new: &str) -> String {
     let lines = lines(text);
     let first = text[..at].matches('\n').count();
@@ -175,8 +183,8 @@ fn snippet(text: &str, at: usize, new: &str) -> String {
     number(shown, from + 1, MOST_CHARS).text
 }
 
-/// Whether a file can be made at a path where nothing is: no file may stand in the way, and no name
-/// may differ from another one only in a way some disks ignore.
+/// Refuses a new file if another file stands in the way, or if a name differs from another one only
+/// in a way that some disks ignore.
 pub(super) fn check_free(tree: &dyn Tree, path: &SafePath) -> Result<(), String> {
     let mut directory: Option<SafePath> = None;
     for component in path.components() {
@@ -187,6 +195,7 @@ pub(super) fn check_free(tree: &dyn Tree, path: &SafePath) -> Result<(), String>
         let Some(next) = step(&directory, component) else {
             return Ok(());
         };
+        // Only the first new component can clash; the ones above it exist under exactly this name.
         if next == *path || tree.find(&next).is_none() {
             let entries = tree.list(directory.as_ref());
             let twin = entries

@@ -2,20 +2,21 @@
 //! below `/memories`.
 //!
 //! # Model
-//! A JSON input becomes a [`Command`], and a command over a [`Tree`] becomes an [`Answer`]: the text
-//! the model gets, whether it is an error, and the changes to be made. Nothing is written here: the
+//! A JSON input becomes a [`Command`], and a command over a [`Tree`] becomes an [`Answer`]: the
+//! text for the model, an error flag, and the changes to be made. Nothing is written here: the
 //! caller applies [`Answer::operations`] as one transaction, and only then hands over the text.
 //!
 //! The texts are those the provider documents, byte for byte, because models are trained on them.
-//! Where the documentation is silent, the text names the argument and the way out.
+//! If the documentation is silent, the text names the argument and the way out.
 //!
 //! # Lines
-//! A line end closes a line; it does not open another one. `"a\n"` has one line, an empty file none.
+//! A line end closes a line; it does not open another one. `"a\n"` has one line, an empty file has
+//! none.
 //!
 //! # Not here
-//! Secrets, pinned files, budgets and provenance: whoever applies a transaction judges those. The
-//! capability that keeps a path inside its directory at the time of use is in `dormouse-system`;
-//! here a path is checked as text.
+//! Secrets, pinned files, budgets and provenance ([`crate::transaction::Transaction::vet`], applied
+//! by the caller). The capability that keeps a path inside its directory at the time of use is in
+//! `dormouse-system`; here a path is checked as text.
 
 mod answer;
 mod command;
@@ -33,7 +34,7 @@ pub use tree::{Entry, Tree};
 
 use serde_json::Value;
 
-/// Reads an input and carries it out: what a host of tools calls.
+/// Reads an input and carries it out; the one call that a host of tools needs.
 pub fn answer(input: &Value, tree: &dyn Tree, overwrite: Overwrite) -> Answer {
     match Command::parse(input) {
         Ok(command) => execute(&command, tree, overwrite),
@@ -41,7 +42,7 @@ pub fn answer(input: &Value, tree: &dyn Tree, overwrite: Overwrite) -> Answer {
     }
 }
 
-/// Carries out a command: what to answer, and what to change.
+/// Carries out a command: the text to answer, and the changes to make.
 pub fn execute(command: &Command, tree: &dyn Tree, overwrite: Overwrite) -> Answer {
     let outcome = match command {
         Command::View { path, range } => view::view(tree, path, *range),

@@ -1,24 +1,25 @@
-//! A path as the model writes it.
+//! Path as the model writes it.
 
 use dormouse_core::show;
 use dormouse_guard::paths::SafePath;
 use std::fmt;
 
-/// Where the memory begins, as the model sees it.
+/// Root of the memory, as the model sees it; the name comes with the provider's tool.
 pub const ROOT: &str = "/memories";
 
-/// Most characters of a refused path that are repeated to the model.
+/// Most characters of a refused path that are repeated to the model: a whole usual path, but no
+/// page of text.
 const SHOWN: usize = 200;
 
-/// A place at or below [`ROOT`]. Shown as the model writes it.
+/// Place at or below [`ROOT`]. Shown as the model writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place(Option<SafePath>);
 
 impl Place {
     /// Checks a path as text. The error is a sentence that names the path and the remedy.
     ///
-    /// One slash at the end is let pass, for that is how models write directories. Hidden names are
-    /// refused: journal, inbox and caches are none of the model's business.
+    /// One slash at the end is accepted, because models write directories that way. Hidden names
+    /// are refused: journal, inbox and caches are not the model's.
     pub fn parse(text: &str) -> Result<Self, String> {
         let refused = |why: &str| {
             format!(
@@ -33,6 +34,7 @@ impl Place {
         };
         let below = below.ok_or_else(|| refused(&format!("it is not below {ROOT}")))?;
         let below = below.strip_suffix('/').unwrap_or(below);
+        // `//` would read as an absolute path below.
         if below.starts_with('/') {
             return Err(refused("it has an empty component"));
         }
@@ -43,7 +45,7 @@ impl Place {
         Ok(Self(Some(path)))
     }
 
-    /// The path below the root; `None` is the root itself.
+    /// Path below the root; `None` is the root itself.
     pub fn below(&self) -> Option<&SafePath> {
         self.0.as_ref()
     }

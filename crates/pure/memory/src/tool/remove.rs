@@ -1,4 +1,4 @@
-//! Removing and moving.
+//! Commands that remove and move.
 
 use super::answer::{Answer, Change};
 use super::edit::check_free;
@@ -31,9 +31,11 @@ pub(super) fn rename(tree: &dyn Tree, old: &Place, new: &Place) -> Result<Answer
     }
     let exists = || format!("Error: The destination {new} already exists");
     let to = new.below().ok_or_else(exists)?;
+    // Overwriting would lose a memory that the model did not look at.
     if tree.find(to).is_some() {
         return Err(exists());
     }
+    // A directory moved into itself would vanish with its content.
     if below(to, from).is_some() {
         return Err(format!(
             "Error: {old} cannot be moved to {new}, which is inside it"
@@ -46,6 +48,7 @@ pub(super) fn rename(tree: &dyn Tree, old: &Place, new: &Place) -> Result<Answer
             None => Ok(to.clone()),
             Some(rest) => SafePath::parse(&format!("{to}/{rest}")),
         };
+        // A deeper path may become too long at its new place.
         let target = target.map_err(|refusal| {
             format!(
                 "Error: {} cannot be moved: {refusal}",
@@ -65,7 +68,7 @@ pub(super) fn rename(tree: &dyn Tree, old: &Place, new: &Place) -> Result<Answer
     ))
 }
 
-/// The path relative to a directory it lies in.
+/// Path relative to a directory it lies in.
 fn below<'a>(path: &'a SafePath, directory: &SafePath) -> Option<&'a str> {
     path.as_str()
         .strip_prefix(directory.as_str())?

@@ -1,8 +1,8 @@
-//! Lines, numbers and sizes.
+//! Lines, numbers and sizes, in the provider's format.
 
 use std::fmt::Write as _;
 
-/// The lines of a text. A line end closes a line; it does not open another one.
+/// Lines of a text. A line end closes a line; it does not open another one.
 pub(super) fn lines(text: &str) -> Vec<&str> {
     if text.is_empty() {
         return Vec::new();
@@ -13,13 +13,13 @@ pub(super) fn lines(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Lines with their numbers, cut so that they fit.
+/// Lines with their numbers, cut to a limit.
 pub(super) struct Numbered {
-    /// The numbered lines, joined.
+    /// Numbered lines, joined by newlines.
     pub(super) text: String,
-    /// How many lines are in it.
+    /// Number of lines in it.
     pub(super) shown: usize,
-    /// Whether the last of them is not whole.
+    /// True if the last of them is not whole.
     pub(super) torn: bool,
 }
 
@@ -36,6 +36,7 @@ pub(super) fn number(lines: &[&str], first: usize, most: usize) -> Numbered {
         let numbered = format!("{number:>6}\t{line}");
         let length = numbered.chars().count() + usize::from(out.shown > 0);
         if length > left {
+            // Without any line the model could not go on from there.
             if out.shown == 0 {
                 out.text.extend(numbered.chars().take(most));
                 out.shown = 1;
@@ -53,9 +54,10 @@ pub(super) fn number(lines: &[&str], first: usize, most: usize) -> Numbered {
     out
 }
 
-/// A size for people, rounded up like `du -h` does: `17B`, `5.5K`, `12K`, `1.2M`.
+/// Size for people, rounded up like `du -h` does: `17B`, `5.5K`, `12K`, `1.2M`.
 pub(super) fn human_size(bytes: u64) -> String {
     const STEP: u128 = 1024;
+    // Tenths of the largest size do not fit into 64 bits.
     let bytes = u128::from(bytes);
     if bytes < STEP {
         return format!("{bytes}B");
@@ -75,7 +77,7 @@ pub(super) fn human_size(bytes: u64) -> String {
     bytes.to_string()
 }
 
-/// Adds a remark of ours below a text of somebody else's.
+/// Adds a remark of ours below foreign text, in brackets so that the two can be told apart.
 pub(super) fn remark(text: &mut String, remark: &str) {
     // Writing to a string cannot fail.
     write!(text, "\n[{remark}]").ok();

@@ -1,36 +1,36 @@
-//! The files a command is carried out on.
+//! Files that a command is carried out on.
 
 use crate::snapshot::Snapshot;
 use bytes::Bytes;
 use dormouse_guard::paths::SafePath;
 use std::collections::BTreeMap;
 
-/// A snapshot of the files below the root. `None` for a directory means the root, which always
+/// Snapshot of the files below the root. `None` for a directory means the root, which always
 /// exists.
 pub trait Tree {
-    /// What lies at a path.
+    /// File or directory at a path.
     fn find(&self, path: &SafePath) -> Option<Entry>;
 
-    /// The names directly inside a directory, in order. Nothing for what is no directory.
+    /// Names directly inside a directory, in order. Empty for anything but a directory.
     fn list(&self, directory: Option<&SafePath>) -> Vec<(String, Entry)>;
 
-    /// The content of a file.
+    /// Content of a file; `None` for directories.
     fn read(&self, path: &SafePath) -> Option<Bytes>;
 }
 
-/// What a path leads to.
+/// Kind of thing at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A file.
+    /// File with its size.
     File {
-        /// Its length.
+        /// Length of the content.
         bytes: u64,
     },
-    /// A directory.
+    /// Directory, which exists as long as a file lies in it.
     Directory,
 }
 
-/// Files by path; directories are what the paths imply.
+/// Files by path; directories are implied by the paths.
 impl Tree for BTreeMap<SafePath, Bytes> {
     fn find(&self, path: &SafePath) -> Option<Entry> {
         let length = self.get(path).map(Bytes::len);
@@ -74,12 +74,13 @@ fn file(length: usize) -> Entry {
     }
 }
 
-/// A file of that length, or the directory some file is in.
+/// File of that length, or the directory that some file is in.
 fn find<'a>(
     length: Option<usize>,
     mut files: impl Iterator<Item = &'a SafePath>,
     path: &SafePath,
 ) -> Option<Entry> {
+    // Lazily: looking for a file below a path walks all of them.
     let mut is_directory = || files.any(|file| inside(file, Some(path)).is_some());
     length
         .map(file)
@@ -96,6 +97,7 @@ fn list<'a>(
             continue;
         };
         match rest.split_once('/') {
+            // A directory has as many entries as files below it; the map keeps one.
             Some((name, _)) => entries.insert(name.to_owned(), Entry::Directory),
             None => entries.insert(rest.to_owned(), file(length)),
         };
@@ -103,7 +105,7 @@ fn list<'a>(
     entries.into_iter().collect()
 }
 
-/// The path of a file relative to a directory it lies in.
+/// Path of a file relative to a directory it lies in.
 fn inside<'a>(file: &'a SafePath, directory: Option<&SafePath>) -> Option<&'a str> {
     match directory {
         None => Some(file.as_str()),
@@ -114,7 +116,7 @@ fn inside<'a>(file: &'a SafePath, directory: Option<&SafePath>) -> Option<&'a st
     }
 }
 
-/// Every file at or below a path, in order. Names no path may have are left out.
+/// Every file at or below a path, in order. Names that no path may have are left out.
 pub(super) fn files_below(tree: &dyn Tree, path: &SafePath) -> Vec<SafePath> {
     let mut found = Vec::new();
     let mut open: Vec<(SafePath, Entry)> = tree
@@ -133,6 +135,7 @@ pub(super) fn files_below(tree: &dyn Tree, path: &SafePath) -> Vec<SafePath> {
             }
         }
     }
+    // The stack yields them in no useful order.
     found.sort();
     found
 }

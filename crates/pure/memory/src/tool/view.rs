@@ -1,4 +1,7 @@
-//! Showing directories and files.
+//! Commands that show directories and files.
+//!
+//! # Not here
+//! Numbers, sizes and remarks in the provider's format (`text`).
 
 use super::answer::Answer;
 use super::command::LineRange;
@@ -13,13 +16,13 @@ use std::path::Path;
 /// Most characters of content in an answer, as the tool's description tells the model.
 pub(super) const MOST_CHARS: usize = 16_000;
 
-/// Most lines of a file that can be numbered in six digits.
+/// Most lines of a file; more could not be numbered in six digits.
 pub(super) const MOST_LINES: usize = 999_999;
 
-/// How deep a listing goes.
+/// Depth of a listing, as the tool's description promises.
 const LEVELS: usize = 2;
 
-/// Shows what lies at a path.
+/// Shows the directory or file at a path.
 pub(super) fn view(
     tree: &dyn Tree,
     place: &Place,
@@ -38,6 +41,7 @@ pub(super) fn view(
 }
 
 fn directory(tree: &dyn Tree, place: &Place, range: Option<LineRange>) -> Result<Answer, String> {
+    // Ignoring it would let the model believe that it saw a part only.
     if range.is_some() {
         return Err(format!(
             "Error: Invalid `view_range` parameter: {place} is a directory, which has no lines"
@@ -53,6 +57,7 @@ fn directory(tree: &dyn Tree, place: &Place, range: Option<LineRange>) -> Result
     for (index, (size, path)) in rows.iter().enumerate() {
         let row = format!("\n{}\t{path}", human_size(*size));
         let length = row.chars().count();
+        // The number of entries left tells the model to look deeper instead of taking this for all.
         if length > room {
             let left = rows.len() - index;
             remark(
@@ -67,7 +72,7 @@ fn directory(tree: &dyn Tree, place: &Place, range: Option<LineRange>) -> Result
     Ok(Answer::told(text))
 }
 
-/// Adds what is shown of a directory, and returns the bytes of all visible files below it.
+/// Adds the rows of a directory, and returns the bytes of all visible files below it.
 fn collect(
     tree: &dyn Tree,
     directory: Option<&SafePath>,
@@ -83,9 +88,10 @@ fn collect(
             None => SafePath::parse(&name),
             Some(directory) => directory.join(&name),
         };
-        // A name the guard refuses could not be named in a command either.
+        // A name that the guard refuses could not be used in a command either.
         let Ok(path) = path else { continue };
         let row = rows.len();
+        // Deeper levels are still walked: their bytes belong to the directory's size.
         if levels > 0 {
             rows.push((0, path.clone().into()));
         }
@@ -107,6 +113,7 @@ fn file(
     path: &SafePath,
     range: Option<LineRange>,
 ) -> Result<Answer, String> {
+    // Found a moment ago in the same snapshot, so it can be read.
     let content = tree.read(path).unwrap_or_default();
     if is_image(path) {
         return Err(format!(
@@ -155,7 +162,7 @@ fn file(
     Ok(Answer::told(text))
 }
 
-/// The first and last line meant. An end behind the file is its end.
+/// First and last line meant. An end behind the file is its end.
 fn check(range: LineRange, count: usize) -> Result<(usize, usize), String> {
     let first = usize::try_from(range.first).unwrap_or(0);
     let last = match range.last {
@@ -175,7 +182,7 @@ fn check(range: LineRange, count: usize) -> Result<(usize, usize), String> {
     Ok((first, last))
 }
 
-/// The content as text.
+/// Content as text; the error is for the model.
 pub(super) fn as_text<'a>(place: &Place, content: &'a Bytes) -> Result<&'a str, String> {
     std::str::from_utf8(content).map_err(|_| format!("Error: {place} is not a text file in UTF-8"))
 }

@@ -1,4 +1,11 @@
-//! Changing front matter without touching anything else.
+//! Edits of front matter that touch nothing else.
+//!
+//! # Model
+//! Each field replaces the lines of its key, or is appended behind the last one; every byte outside
+//! these lines is copied. Values are written on one line of YAML that other readers understand.
+//!
+//! # Not here
+//! Reading front matter (`front`); changes of the body ([`crate::write`](mod@crate::write)).
 
 use super::front::split;
 use super::{Kind, Triggers};
@@ -7,34 +14,34 @@ use dormouse_core::show;
 use dormouse_core::units::Millis;
 use std::fmt::Write as _;
 
-/// A key that is to be changed.
+/// Key of front matter with its new value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field {
-    /// The name.
+    /// Title for people, the key `name`.
     Name(String),
-    /// The description.
+    /// One line for recall and the index.
     Description(String),
-    /// The type.
+    /// Subject, the key `type`.
     Kind(Kind),
-    /// Where it comes from.
+    /// Span of a log it stems from.
     Origin(Origin),
-    /// How far it is believed.
+    /// Trust derived from the source.
     Trust(Trust),
-    /// When it applies; none removes the key.
+    /// Work that calls for it; an empty value removes the key.
     Triggers(Triggers),
-    /// The file that overtook it; `None` removes the key.
+    /// File that overtook it; `None` removes the key.
     SupersededBy(Option<String>),
-    /// The last day it holds; `None` removes the key.
+    /// Last day on which it holds; `None` removes the key.
     ValidUntil(Option<String>),
-    /// When its claims were last checked.
+    /// Time of the last check of its claims.
     Verified(Millis),
-    /// Who wrote it.
+    /// Author (team memory only).
     Author(String),
-    /// The files it was merged from.
+    /// Files it was merged from; an empty list removes the key.
     Sources(Vec<String>),
-    /// It needs to be looked at, and why; `None` removes the key.
+    /// Reason why a person should look at it; `None` removes the key.
     Review(Option<String>),
-    /// The files that say the contrary.
+    /// Files that say the contrary; an empty list removes the key.
     Contradicts(Vec<String>),
 }
 
@@ -77,17 +84,19 @@ impl Field {
 }
 
 /// Changes the fields given and leaves every other byte as it is. A file without front matter gets
-/// one. A key that a nested `metadata` has already is written at the top all the same: that is
-/// where it is looked for first.
+/// one. A key that a nested `metadata` has already is written at the top all the same, because
+/// reading looks there first.
 pub fn edit(text: &str, fields: &[Field]) -> String {
     let (front, body) = split(text);
     let Some(front) = front else {
+        // A byte order mark stays in front; behind the fence it would be content.
         let (mark, rest) = text.split_at(body);
         let mut out = format!("{mark}---\n");
         for field in fields {
             push_line(&mut out, field, "\n");
         }
         out.push_str("---\n");
+        // One blank line between fence and body, as people write it.
         if !rest.is_empty() && !rest.starts_with(['\n', '\r']) {
             out.push('\n');
         }
@@ -107,6 +116,7 @@ pub fn edit(text: &str, fields: &[Field]) -> String {
     }
     out.push_str(&text[at..front.inner.end]);
     for field in fields {
+        // At the end, so that keys keep the order in which the user wrote them.
         if entries.iter().all(|entry| entry.key != field.key()) {
             push_line(&mut out, field, front.newline);
         }
@@ -124,10 +134,11 @@ fn push_line(out: &mut String, field: &Field, newline: &str) {
     }
 }
 
-/// A text as YAML: bare if nothing in it could mean anything else, else in double quotes.
+/// Text as YAML: bare if nothing in it could mean anything else, otherwise in double quotes.
 fn plain(text: &str) -> String {
     let text = show::flat(text);
     let first = text.chars().next();
+    // A leading digit, quote, dash or bracket would make it a number, a string or a list.
     let safe_start = first.is_some_and(char::is_alphabetic);
     let special = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
     let safe = safe_start
@@ -139,13 +150,14 @@ fn plain(text: &str) -> String {
     if safe { text } else { quoted(&text) }
 }
 
-/// Words that YAML takes for something else than text.
+/// Words that some YAML reader takes for a boolean or null.
 fn reserved(text: &str) -> bool {
+    // YAML 1.1 readers, which other tools still use, know more booleans than 1.2.
     const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// JSON's quotes are YAML's.
+/// Text in double quotes with JSON's escapes, which YAML shares.
 fn quoted(text: &str) -> String {
     let mut out = String::from('"');
     for c in text.chars() {

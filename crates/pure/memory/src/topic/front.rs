@@ -1,28 +1,29 @@
-//! Front matter: where it is, and what it says.
+//! Front matter: its bounds and its values.
 
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// Longer front matter is no front matter.
+/// Longest front matter, in bytes. A note that merely begins with a rule (`---`) must not be read
+/// as keys to its end; ours has a few hundred bytes.
 const MOST_BYTES: usize = 64 * 1024;
 
-/// The front matter of a file.
+/// Bounds of a file's front matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrontMatter {
-    /// The lines between the fences.
+    /// Bytes between the fences, without them.
     pub inner: Range<usize>,
-    /// How lines end in it.
+    /// Line ending of the opening fence; edits use the same one.
     pub newline: &'static str,
 }
 
-/// A key at the left edge, with everything up to the next one.
+/// Key at the left edge, with everything up to the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) key: String,
     pub(crate) range: Range<usize>,
 }
 
-/// Cuts a file into front matter and body; the body begins at the number given.
+/// Cuts a file into front matter and body; the number is the byte offset of the body.
 pub fn split(text: &str) -> (Option<FrontMatter>, usize) {
     let start = if text.starts_with('\u{feff}') {
         '\u{feff}'.len_utf8()
@@ -38,6 +39,7 @@ pub fn split(text: &str) -> (Option<FrontMatter>, usize) {
     let newline = if first.ends_with('\r') { "\r\n" } else { "\n" };
     let inner = at;
     while let Some((line, next)) = line_at(text, at) {
+        // YAML ends a document with either.
         if matches!(line.trim_end(), "---" | "...") {
             let front = FrontMatter {
                 inner: inner..at,
@@ -45,6 +47,7 @@ pub fn split(text: &str) -> (Option<FrontMatter>, usize) {
             };
             return (Some(front), next);
         }
+        // No closing fence: the file is all body.
         if next - inner > MOST_BYTES || next == text.len() {
             break;
         }
@@ -53,7 +56,7 @@ pub fn split(text: &str) -> (Option<FrontMatter>, usize) {
     (None, start)
 }
 
-/// The line at a place, without its newline, and where the next one begins.
+/// Line at an offset without its newline, and the offset of the next one.
 fn line_at(text: &str, at: usize) -> Option<(&str, usize)> {
     let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
     match rest.find('\n') {
@@ -63,7 +66,8 @@ fn line_at(text: &str, at: usize) -> Option<(&str, usize)> {
 }
 
 impl FrontMatter {
-    /// What it says. What is no YAML is read line by line.
+    /// Keys and values. Invalid YAML is read line by line, because an unquoted colon in a
+    /// description is common and must not cost the type and the trust.
     pub fn values(&self, text: &str) -> Map<String, Value> {
         let inner = &text[self.inner.clone()];
         match serde_saphyr::from_str::<Value>(inner) {
@@ -79,7 +83,7 @@ impl FrontMatter {
             let lines = &text[entry.range];
             let (_, value) = lines.split_once(':')?;
             let value = value.trim();
-            // What Dormouse itself wrote is readable by itself, whatever stands around it.
+            // Values that Dormouse wrote are valid by themselves, whatever stands around them.
             if value.starts_with(['[', '{'])
                 && let Ok(structured) = serde_saphyr::from_str::<Value>(value)
             {
@@ -91,8 +95,8 @@ impl FrontMatter {
         entries.into_iter().filter_map(value).collect()
     }
 
-    /// The keys at the left edge with their lines. Comments and blank lines before a key belong to
-    /// nobody and stay where they are.
+    /// Keys at the left edge with their lines. Comments and blank lines before a key belong to
+    /// none, so that replacing a key keeps them.
     pub(crate) fn entries(&self, text: &str) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut at = self.inner.start;
@@ -113,6 +117,7 @@ impl FrontMatter {
                 if let Some(last) = entries.last_mut() {
                     last.range.end = next;
                 }
+            // A comment ends the value; indented lines behind it are not ours to replace.
             } else {
                 open = false;
             }
@@ -126,12 +131,13 @@ fn continues(line: &str) -> bool {
     line.starts_with([' ', '\t']) || line.starts_with("- ") || line.trim_end() == "-"
 }
 
-/// The key of a line at the left edge.
+/// Key of a line at the left edge; `None` for comments, list items and continuation lines.
 fn key_of(line: &str) -> Option<&str> {
     if line.starts_with([' ', '\t', '#', '-']) {
         return None;
     }
     let (key, rest) = line.split_once(':')?;
+    // `http://…` has a colon, too, but no blank behind it.
     let ends = rest.is_empty() || rest.starts_with([' ', '\t', '\r']);
     let key = key.trim_end().trim_matches(['"', '\'']);
     (ends && !key.is_empty()).then_some(key)

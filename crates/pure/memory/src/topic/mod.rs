@@ -4,14 +4,13 @@
 //! Front matter, then a body. The file is its bytes: reading takes what is understood out of them
 //! ([`Topic`]), and editing ([`edit`]) changes the lines of the keys it was asked to change and
 //! nothing else, so that keys of other tools, comments, blanks and the body survive byte for byte.
-//!
 //! Reading never fails. Front matter that is no YAML is read line by line (an unquoted colon in a
-//! description is the usual reason); a type that is none of ours reads as untyped; the newer form of
-//! other tools with a nested `metadata` is understood.
+//! description is the usual reason); a type that is none of ours reads as untyped; the newer form
+//! of other tools with a nested `metadata` is understood.
 //!
 //! # Not here
-//! What a memory is worth: `trust` in a file is a note for people and for recall. Whoever writes
-//! decides it from the source.
+//! Trust in a memory: `trust` in a file is a note for people and for recall; the writer derives it
+//! from the source ([`crate::extract`]). Cards for lists ([`crate::card`]).
 
 mod edit;
 mod front;
@@ -27,7 +26,7 @@ use dormouse_core::units::Millis;
 use serde_json::Value;
 use std::fmt;
 
-/// What a memory is about.
+/// Subject of a memory.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -35,19 +34,19 @@ use std::fmt;
 pub enum Kind {
     /// The user: role, goals, knowledge, preferences.
     User,
-    /// How to work: corrections and confirmations.
+    /// Way of working: corrections and confirmations.
     Feedback,
-    /// Who does what, why, by when; what cannot be told from the code.
+    /// Plans, owners, reasons and dates of the project, as far as the code does not tell them.
     Project,
-    /// Where things are in outside systems.
+    /// Locations of things in outside systems.
     Reference,
 }
 
 impl Kind {
-    /// All of them.
+    /// Every kind, in the order of a generated index.
     pub const ALL: [Self; 4] = [Self::User, Self::Feedback, Self::Project, Self::Reference];
 
-    /// As it is written.
+    /// Lower-case name, as front matter has it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -57,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// Reads [`Self::name`], in any case.
+    /// Inverse of [`Self::name`], case-insensitive.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -71,62 +70,62 @@ impl fmt::Display for Kind {
     }
 }
 
-/// When a standing rule applies, whatever the words of the question.
+/// Work that calls for a memory, whatever the words of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Triggers {
-    /// A tool is used.
+    /// Names of tools that are used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// A file is worked on whose path matches a glob.
+    /// Globs for paths of files that are worked on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// A file in a language is worked on.
+    /// Languages of files that are worked on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub languages: Vec<String>,
-    /// A command is run.
+    /// First words of commands that are run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
 }
 
 impl Triggers {
-    /// Whether there is none.
+    /// True without any trigger.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What is understood of a topic file.
+/// Understood part of a topic file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Topic {
-    /// Its name; empty if it has none.
+    /// Title; empty if the file has none.
     pub name: String,
-    /// What recall reads, one line.
+    /// One line for recall and the index; empty if the file has none.
     pub description: String,
-    /// What it is about; `None` is untyped.
+    /// Subject; `None` is untyped.
     pub kind: Option<Kind>,
-    /// Where it comes from.
+    /// Span of a log it stems from, if Dormouse wrote the file.
     pub origin: Option<Origin>,
-    /// What the file says of its trust; `None` for files that Dormouse did not write.
+    /// Trust that the file claims; `None` for files that Dormouse did not write.
     pub trust: Option<Trust>,
-    /// When it applies.
+    /// Work that calls for it, whatever the words of a prompt.
     pub triggers: Triggers,
-    /// The file that overtook it.
+    /// File that overtook it.
     pub superseded_by: Option<String>,
-    /// The last day it holds, as it is written.
+    /// Last day on which it holds, as it is written.
     pub valid_until: Option<String>,
-    /// When its claims were last checked.
+    /// Time at which its claims were last checked against the working tree.
     pub verified: Option<Millis>,
-    /// Who wrote it (team memory).
+    /// Author (team memory only).
     pub author: Option<String>,
-    /// The files it was merged from.
+    /// Files it was merged from.
     pub sources: Vec<String>,
-    /// Where the body begins.
+    /// Byte offset of the body.
     pub body: usize,
 }
 
 impl Topic {
-    /// Reads a file.
+    /// Reads a file. Never fails: a key that is not understood stays at its default.
     pub fn read(text: &str) -> Self {
         let (front, body) = split(text);
         let Some(front) = front else {
@@ -137,10 +136,12 @@ impl Topic {
         };
         let values = front.values(text);
         let nested = values.get("metadata");
+        // Newer files of other tools nest their keys; ours stand at the top and win.
         let find = |key: &str| values.get(key).or_else(|| nested?.get(key));
         let string = |key: &str| find(key).and_then(scalar);
         Self {
             name: string("name").unwrap_or_default(),
+            // Lists show it on one line; a folded YAML text would break them.
             description: show::flat(&string("description").unwrap_or_default()),
             kind: string("type").and_then(|name| Kind::parse(&name)),
             origin: find("origin").and_then(origin),
@@ -155,7 +156,7 @@ impl Topic {
         }
     }
 
-    /// Whether the memory was overtaken, by another one or by the calendar.
+    /// True once another memory or the calendar has overtaken it.
     pub fn is_over(&self, today: jiff::civil::Date) -> bool {
         is_over(
             self.superseded_by.as_deref(),
@@ -165,21 +166,23 @@ impl Topic {
     }
 }
 
-/// Whether a memory with these two fields was overtaken on a day.
+/// Shared by topics and cards, so that lists and recall agree on the day.
 pub(crate) fn is_over(
     superseded_by: Option<&str>,
     valid_until: Option<&str>,
     today: jiff::civil::Date,
 ) -> bool {
     let until = valid_until.and_then(last_day);
+    // A date that cannot be read never ends a memory: losing it silently would be worse.
     superseded_by.is_some() || until.is_some_and(|day| day < today)
 }
 
-/// The day of a date or of a time.
+/// Day of a date or of a timestamp.
 fn last_day(text: &str) -> Option<jiff::civil::Date> {
     text.get(..10).unwrap_or(text).parse().ok()
 }
 
+/// Text of a scalar. YAML reads `name: 42` and `name: true` as no text, though people mean one.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -189,6 +192,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
+/// Texts of a list, or of a single value instead of one: a usual slip in hand-written files.
 fn strings(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().filter_map(scalar).collect(),
@@ -201,6 +205,7 @@ fn origin(value: &Value) -> Option<Origin> {
     Some(Origin {
         session: field("session"),
         message: field("message"),
+        // Without a speaker nothing follows about trust, so the whole origin is dropped.
         speaker: Speaker::parse(&field("speaker")?)?,
         time: field("time")
             .and_then(|at| Millis::parse(&at))

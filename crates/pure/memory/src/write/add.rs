@@ -1,4 +1,12 @@
-//! Adding a memory, or finding that it is there.
+//! Adding a memory, or finding the file that has it already.
+//!
+//! # Model
+//! The most similar memory decides: the same statement makes the new one known, a near one takes in
+//! its new lines, a contrary one stays beside it or is overtaken, and without any it gets a file
+//! and a line in the index.
+//!
+//! # Not here
+//! Likeness of texts (`dormouse_text::duplicates`); merging memories that exist ([`crate::dream`]).
 
 use super::{listed, put_index, supersede_in};
 use crate::index;
@@ -9,54 +17,55 @@ use crate::trust::{Origin, Trust};
 use dormouse_guard::paths::SafePath;
 use dormouse_text::duplicates::{Likeness, NEAR, Sketch};
 
-/// The label of the last part of a rule.
+/// Label of a rule's last part, as the offline extraction and the directive for models write it.
 const HOW_TO_APPLY: &str = "**How to apply:**";
-/// Bytes of a file's name before its ending.
+/// Most bytes of a made file name before its ending: long enough for six or seven words, short
+/// enough for a line of the index.
 const LONGEST_NAME: usize = 48;
 
-/// A memory that is to be added.
+/// Memory to be added, as parts that [`render`] joins.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NewMemory {
-    /// What it is about.
+    /// Type; `None` is untyped.
     pub kind: Option<Kind>,
-    /// Its name.
+    /// Title for people; the file name is made from it.
     pub name: String,
-    /// One line that recall reads.
+    /// One line that recall and the index show.
     pub description: String,
-    /// The text.
+    /// Text below the front matter, Markdown.
     pub body: String,
-    /// Where it comes from.
+    /// Span it stems from; `None` for imports without one.
     pub origin: Option<Origin>,
-    /// How far it is believed.
+    /// Trust found by the caller; `None` leaves the key out, which reads as the user's own.
     pub trust: Option<Trust>,
-    /// When it applies.
+    /// Work that calls for it; empty if only its words do.
     pub triggers: Triggers,
-    /// The last day it holds.
+    /// Last day on which it holds, as a date; `None` for ever.
     pub valid_until: Option<String>,
-    /// Who wrote it (team memory).
+    /// Author for team memory; private memory leaves it out.
     pub author: Option<String>,
 }
 
-/// Where a memory belongs.
+/// File that a memory belongs into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// A file of its own.
     Create(SafePath),
-    /// It is there.
+    /// Known: this file says the same.
     Known(SafePath),
-    /// A file that says nearly the same.
+    /// Nearly known: new lines are appended to this file.
     Merge(SafePath),
     /// A file of its own, and one that says something else about the same.
     Contradict {
-        /// Its own.
+        /// Path of its own file.
         path: SafePath,
-        /// The other.
+        /// Path of the memory it contradicts.
         other: SafePath,
     },
 }
 
 impl Placement {
-    /// The file that has the memory in the end.
+    /// File that has the memory in the end.
     pub const fn path(&self) -> &SafePath {
         match self {
             Self::Create(path)
@@ -67,16 +76,16 @@ impl Placement {
     }
 }
 
-/// A memory that was placed.
+/// Placed memory with the change that puts it there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Added {
-    /// Where.
+    /// Decision on the file.
     pub placement: Placement,
-    /// What is to be done; nothing if it is there already.
+    /// Change to be applied; empty if the memory is known.
     pub transaction: Transaction,
 }
 
-/// The file of a memory.
+/// File of a memory: front matter and body.
 pub fn render(memory: &NewMemory) -> String {
     let mut fields = vec![
         Field::Name(memory.name.clone()),
@@ -92,13 +101,14 @@ pub fn render(memory: &NewMemory) -> String {
     topic::edit(&body, &fields)
 }
 
-/// Where a memory belongs, given what there is.
+/// Looks for the most similar memory and decides where the new one goes.
 pub fn place(snapshot: &Snapshot, memory: &NewMemory) -> Placement {
     let sketch = Sketch::new(&statement(&memory.description, &memory.body));
     let mut best: Option<(Likeness, f64, SafePath)> = None;
     for (path, file) in snapshot.topics() {
         let text = file.text();
         let topic = Topic::read(&text);
+        // An overtaken memory must not swallow a new one: it is not recalled.
         if topic.superseded_by.is_some() {
             continue;
         }
@@ -107,6 +117,7 @@ pub fn place(snapshot: &Snapshot, memory: &NewMemory) -> Placement {
             continue;
         };
         let overlap = sketch.overlap(&other).jaccard;
+        // The kind of likeness first: a verbatim copy wins over a longer text that merely overlaps.
         let better = best
             .as_ref()
             .is_none_or(|(known, most, _)| (likeness, overlap) > (*known, *most));
@@ -125,14 +136,15 @@ pub fn place(snapshot: &Snapshot, memory: &NewMemory) -> Placement {
     }
 }
 
-/// What two memories are compared by: a description that repeats the body adds nothing, nor does
-/// what follows from a rule for its use.
+/// Text by which two memories are compared. A description repeats the body, and the application of
+/// a rule is boilerplate that would make different rules look alike.
 fn statement(description: &str, body: &str) -> String {
     let said: Vec<&str> = body
         .lines()
         .take_while(|line| !line.starts_with(HOW_TO_APPLY))
         .collect();
     let said = said.join("\n");
+    // Some tools write the description only.
     if said.trim().is_empty() {
         description.to_owned()
     } else {
@@ -145,9 +157,12 @@ pub fn add(snapshot: &Snapshot, memory: &NewMemory, author: Author, reason: &str
     let placement = place(snapshot, memory);
     let mut transaction = Transaction::by(author, reason);
     transaction.source.clone_from(&memory.origin);
+    // Vetting would refuse the whole transaction, and the memory with it.
     let untouchable = |path: &SafePath| author.is_automation() && is_pinned(path);
     match &placement {
         Placement::Known(_) => {}
+        // The pinned file says nearly the same, which is good enough; a second file would be a
+        // duplicate.
         Placement::Merge(path) if untouchable(path) => {
             return Added {
                 placement: Placement::Known(path.clone()),
@@ -159,6 +174,8 @@ pub fn add(snapshot: &Snapshot, memory: &NewMemory, author: Author, reason: &str
             create(&mut transaction, snapshot, path, memory, &snapshot.index());
         }
         Placement::Contradict { path, other } => {
+            // Only the user's word overtakes; otherwise an assistant's guess could hide what the
+            // user said.
             let overtakes = memory.trust == Some(Trust::User) && !untouchable(other);
             let mut index_text = snapshot.index();
             let mut memory = memory.clone();
@@ -166,6 +183,7 @@ pub fn add(snapshot: &Snapshot, memory: &NewMemory, author: Author, reason: &str
                 index_text = supersede_in(&mut transaction, snapshot, other, path, &index_text);
             }
             let mut text = render(&memory);
+            // Both stay in force; the new file names the one that it contradicts.
             if !overtakes {
                 text = topic::edit(&text, &[Field::Contradicts(vec![other.to_string()])]);
                 memory
@@ -196,7 +214,7 @@ fn create(
     put_index(transaction, snapshot, index_text);
 }
 
-/// Adds the lines that the file does not have yet. Trust falls to the least of both.
+/// Appends the lines that the file does not have yet. Trust falls to the least of both.
 fn merge_into(
     transaction: &mut Transaction,
     snapshot: &Snapshot,
@@ -208,6 +226,7 @@ fn merge_into(
     };
     let text = file.text();
     let topic = Topic::read(&text);
+    // By words, so that another bullet or a full stop does not make a line new.
     let has = |line: &str| text.lines().any(|old| same_words(old, line));
     let new: Vec<&str> = memory
         .body
@@ -223,10 +242,11 @@ fn merge_into(
     merged.push('\n');
     let least = match (topic.trust, memory.trust) {
         (Some(old), Some(new)) => Some(old.min(new)),
-        // A file that says nothing of its trust is the user's own.
+        // A file without a trust key counts as the user's own.
         (None, Some(new)) if new < Trust::User => Some(new),
         (old, _) => old,
     };
+    // Rewriting an equal key would change bytes for nothing.
     if let Some(least) = least.filter(|least| Some(*least) != topic.trust) {
         merged = topic::edit(&merged, &[Field::Trust(least)]);
     }
@@ -247,7 +267,7 @@ fn same_words(a: &str, b: &str) -> bool {
     fold(a) == fold(b)
 }
 
-/// A name nobody has: the type, then the words of the name.
+/// Unused file name: the type, then the words of the name.
 pub fn free_path(snapshot: &Snapshot, memory: &NewMemory) -> SafePath {
     let mut name = String::new();
     if let Some(kind) = memory.kind {
@@ -258,6 +278,7 @@ pub fn free_path(snapshot: &Snapshot, memory: &NewMemory) -> SafePath {
     } else {
         &memory.name
     };
+    // ASCII only: names survive every file system and archive.
     for word in own.split(|c: char| !c.is_ascii_alphanumeric()) {
         if word.is_empty() || (name.is_empty() && word.len() > LONGEST_NAME) {
             continue;
@@ -265,7 +286,7 @@ pub fn free_path(snapshot: &Snapshot, memory: &NewMemory) -> SafePath {
         if name.len() + word.len() + 1 > LONGEST_NAME {
             break;
         }
-        // `feedback_feedback_tests.md` helps nobody.
+        // `feedback_feedback_tests.md` would waste the name's few bytes.
         if !name.is_empty() && name.eq_ignore_ascii_case(word) {
             continue;
         }
@@ -281,6 +302,7 @@ pub fn free_path(snapshot: &Snapshot, memory: &NewMemory) -> SafePath {
 }
 
 fn free_name(snapshot: &Snapshot, name: &str) -> SafePath {
+    // Lines of the index count too: a dangling one would suddenly point to another memory.
     let taken = |path: &SafePath| {
         snapshot
             .files()
@@ -296,7 +318,7 @@ fn free_name(snapshot: &Snapshot, name: &str) -> SafePath {
         } else {
             format!("_{number}")
         };
-        // Lower-case letters, digits and `_` only: always a path.
+        // Lower-case letters, digits and `_` only, so this always parses.
         if let Ok(path) = SafePath::parse(&format!("{name}{ending}.md"))
             && !taken(&path)
         {

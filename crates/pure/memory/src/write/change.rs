@@ -1,4 +1,7 @@
 //! Changing, moving and dropping memories.
+//!
+//! # Not here
+//! Adding and merging (`add`); edits of single keys ([`crate::topic`]).
 
 use super::{listed, put_index};
 use crate::index;
@@ -7,25 +10,25 @@ use crate::topic::{self, Field};
 use crate::transaction::{Author, Transaction};
 use dormouse_guard::paths::{PathRefusal, SafePath};
 
-/// Why a wish makes no sense.
+/// Reason why a wish cannot be turned into a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     /// There is no such memory.
     #[error("there is no memory `{0}`")]
     Missing(SafePath),
-    /// It is no memory.
+    /// Index, log or other file that is no memory.
     #[error("`{0}` is not a memory; only topic files can be changed this way")]
     NotTopic(SafePath),
-    /// It is where it should go already.
+    /// Pinned already: the file lies below `pinned/`.
     #[error("`{0}` is pinned already")]
     AlreadyPinned(SafePath),
-    /// It is not pinned.
+    /// Memory that is not below `pinned/`.
     #[error("`{0}` is not pinned")]
     NotPinned(SafePath),
-    /// The place it should go to is taken.
+    /// Target of a move exists.
     #[error("`{0}` exists already; rename one of the two first")]
     Taken(SafePath),
-    /// The name cannot be used.
+    /// Target of a move is no valid path.
     #[error(transparent)]
     Path(#[from] PathRefusal),
 }
@@ -72,13 +75,14 @@ pub fn edit(
     Ok(retext(snapshot, path, &text, author, reason))
 }
 
-/// Drops a memory and its line, and marks what depended on it.
+/// Drops a memory and its line in the index, and marks its dependents for review.
 pub fn forget(
     snapshot: &Snapshot,
     path: &SafePath,
     author: Author,
     reason: &str,
 ) -> Result<Transaction, WriteError> {
+    // Only for its errors: a wrong path must not become an empty transaction.
     text_of(snapshot, path)?;
     let mut transaction = Transaction::by(author, reason);
     transaction.delete(snapshot, path.clone());
@@ -93,7 +97,7 @@ pub fn forget(
     Ok(transaction)
 }
 
-/// Marks `old` as overtaken within a transaction; the index without its line.
+/// Marks `old` as overtaken within a transaction; returns the index without its line.
 pub(crate) fn supersede_in(
     transaction: &mut Transaction,
     snapshot: &Snapshot,
@@ -114,7 +118,7 @@ pub(crate) fn supersede_in(
     index::without(index_text, old.as_str())
 }
 
-/// The memories that link to a file, `[[name]]` or `[[name.md]]`.
+/// Memories that link to a file, as `[[name]]` or `[[name.md]]`.
 pub fn dependents<'a>(snapshot: &'a Snapshot, path: &SafePath) -> Vec<&'a SafePath> {
     let bare = path.as_str().strip_suffix(".md").unwrap_or(path.as_str());
     let links = [format!("[[{bare}]]"), format!("[[{bare}.md]]")];
@@ -128,7 +132,7 @@ pub fn dependents<'a>(snapshot: &'a Snapshot, path: &SafePath) -> Vec<&'a SafePa
         .collect()
 }
 
-/// Automation leaves pinned files unmarked.
+/// Marks the memories that link to a file for review. Automation leaves pinned ones unmarked.
 fn flag_dependents(transaction: &mut Transaction, snapshot: &Snapshot, path: &SafePath, why: &str) {
     for other in dependents(snapshot, path) {
         let theirs = transaction.author.is_automation() && is_pinned(other);
@@ -136,6 +140,7 @@ fn flag_dependents(transaction: &mut Transaction, snapshot: &Snapshot, path: &Sa
             .operations
             .iter()
             .any(|done| done.path == *other);
+        // A transaction names each file once; a second operation would be refused as a whole.
         if theirs || changed {
             continue;
         }
@@ -146,7 +151,7 @@ fn flag_dependents(transaction: &mut Transaction, snapshot: &Snapshot, path: &Sa
     }
 }
 
-/// Moves a memory to where automation does not reach.
+/// Moves a memory below `pinned/`, out of automation's reach.
 pub fn pin(snapshot: &Snapshot, path: &SafePath) -> Result<Transaction, WriteError> {
     if is_pinned(path) {
         return Err(WriteError::AlreadyPinned(path.clone()));
@@ -155,7 +160,7 @@ pub fn pin(snapshot: &Snapshot, path: &SafePath) -> Result<Transaction, WriteErr
     moved(snapshot, path, &to, "pin")
 }
 
-/// Moves it back.
+/// Moves a pinned memory back to where it was before.
 pub fn unpin(snapshot: &Snapshot, path: &SafePath) -> Result<Transaction, WriteError> {
     let bare = path
         .as_str()
@@ -174,6 +179,7 @@ fn moved(
     reason: &str,
 ) -> Result<Transaction, WriteError> {
     let text = text_of(snapshot, from)?;
+    // A put would overwrite a different memory of the same name.
     if snapshot.get(to).is_some() {
         return Err(WriteError::Taken(to.clone()));
     }
@@ -199,8 +205,10 @@ fn moved(
             );
             format!("{head}{line}{end}{tail}")
         }
+        // A memory without a line gets one now, or pinning would leave it unlisted.
         None => listed(&index_text, to, &text),
     };
+    // A guard only: no topic is called `MEMORY.md`, and the index may not be changed twice.
     if to.as_str() != INDEX {
         put_index(&mut transaction, snapshot, index_text);
     }

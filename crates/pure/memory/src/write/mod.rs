@@ -1,18 +1,19 @@
-//! What people and programs want done to memory, as transactions.
+//! Wishes of people and programs, as transactions on memory.
 //!
 //! # Model
-//! Each function takes a snapshot and a wish and returns a [`Transaction`] that does the whole of it:
-//! the topic file, its line in the index, and marks on files that depended on what changed. Nothing
-//! is written twice: a new memory is first compared with what there is ([`place`]).
+//! Each function takes a snapshot and a wish and returns a [`Transaction`] that does the whole of
+//! it: the topic file, its line in the index, and marks on files that link to a changed one.
+//! Nothing is written twice: a new memory is first compared with the known ones ([`place`]).
 //!
 //! # Responsibilities
-//! - A memory that is there already is not added again; one that is nearly there is merged.
-//! - One that says the contrary of another is kept as such: what the user said last overtakes what
-//!   was said before, and the older file keeps its text and says by what it was overtaken.
+//! - A memory that exists is not added again; a near duplicate is merged.
+//! - A contradiction is kept as such: the user's newest word overtakes the older one, whose file
+//!   keeps its text and names its successor.
 //! - The trust of a merge is the least of its parts.
 //!
 //! # Not here
-//! Whether the wish may be granted ([`Transaction::vet`]), and where the wish comes from.
+//! Permission ([`Transaction::vet`]); proposals from conversations ([`crate::extract`]) and dreams
+//! ([`crate::dream`]).
 
 mod add;
 mod change;
@@ -37,23 +38,25 @@ pub(crate) fn put_index(transaction: &mut Transaction, snapshot: &Snapshot, text
     }
 }
 
-/// The index with a memory's line as its text now wants it.
+/// Index with the line of a memory as its text now wants it.
 pub(crate) fn listed(index_text: &str, path: &SafePath, text: &str) -> String {
     let topic = crate::topic::Topic::read(text);
     let name = path.file_name();
+    // Three bytes for `.md`; callers pass topic files only.
     let bare = name.get(..name.len().saturating_sub(3)).unwrap_or(name);
     let title = if topic.name.is_empty() {
         bare
     } else {
         &topic.name
     };
+    // Overtaken memories are kept but not recalled; a line would still send the model to them.
     if topic.superseded_by.is_some() {
         return index::without(index_text, path.as_str());
     }
     let known = index::entries(index_text)
         .into_iter()
         .find(|entry| entry.target == path.as_str());
-    // A line that somebody wrote by hand stays, as long as the file says nothing of itself.
+    // A hand-written line stays as long as the file has no description to replace it with.
     if known.is_some() && topic.description.is_empty() {
         return index_text.to_owned();
     }

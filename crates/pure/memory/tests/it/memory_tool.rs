@@ -1,4 +1,4 @@
-//! The memory tool with arguments nobody would expect.
+//! Tests of the memory tool with hostile and broken arguments.
 
 use bytes::Bytes;
 use dormouse_guard::paths::SafePath;

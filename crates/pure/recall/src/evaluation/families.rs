@@ -1,29 +1,32 @@
-//! Which entries are pieces of the same whole.
+//! Grouping of entries into pieces of the same whole.
 //!
 //! # Model
-//! The first of these that gives families of their own: the parent an entry names; what stands in
-//! its id before a number at the end (`D3:12`, `s1_t4`, `a#5`, `a/5`); its time, if several share
-//! it. Ids and times are believed only where entries are short, as turns are: whole sessions are
-//! numbered, too, and are no pieces of anything. Neighbours are entries that follow each other in
-//! the set and have the same parent.
+//! The first of these that gives families of their own: the parent an entry names; the part of its
+//! id before a number at the end (`D3:12`, `s1_t4`, `a#5`, `a/5`); its time, if several share it.
+//! Ids and times are believed only if entries are short, as turns are: whole sessions are numbered,
+//! too, and are no pieces of anything. Neighbours are entries that follow each other in the set and
+//! have the same parent.
+//!
+//! # Not here
+//! Parents of memories in use: those are notes that stand alone.
 
 use super::Entry;
 use std::collections::HashMap;
 
-/// Entries with more words than this on average are no turns.
+/// Most words of an entry, on average, that can be a turn of a conversation.
 const TURN_WORDS: usize = 150;
-/// At least this many entries have the same parent on average, if an id or a time is to be one.
+/// Least entries per parent, on average, for an id or a time to be one: pairs occur by chance.
 const FAMILY: usize = 3;
 
-/// Where an entry belongs.
+/// Place of an entry in a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Family<'a> {
     pub(super) parent: &'a str,
-    /// Its position among all entries: neighbours are one apart.
+    /// Position among all entries: neighbours are one apart.
     pub(super) order: u32,
 }
 
-/// For each entry where it belongs, if anywhere.
+/// Family of each entry, if it has one.
 pub(super) fn of(entries: &[Entry]) -> Vec<Option<Family<'_>>> {
     let named: Vec<Option<&str>> = entries
         .iter()
@@ -31,6 +34,7 @@ pub(super) fn of(entries: &[Entry]) -> Vec<Option<Family<'_>>> {
         .collect();
     let found = if named.iter().any(Option::is_some) {
         Some(named)
+    // Only without named parents: a set that names some has said which entries stand alone.
     } else if are_turns(entries) {
         let by_id: Vec<Option<&str>> = entries
             .iter()
@@ -52,6 +56,7 @@ pub(super) fn of(entries: &[Entry]) -> Vec<Option<Family<'_>>> {
     (0_u32..)
         .zip(parents)
         .map(|(order, parent)| {
+            // A piece alone has neither neighbours nor a whole.
             let parent = parent.filter(|parent| sizes.get(parent).is_some_and(|size| *size > 1))?;
             Some(Family { parent, order })
         })
@@ -59,7 +64,7 @@ pub(super) fn of(entries: &[Entry]) -> Vec<Option<Family<'_>>> {
 }
 
 /// Makes the entries of one group among several pieces of one whole, if they are short, their ids
-/// count up and nothing else tells what they are pieces of: a conversation without sessions.
+/// count up and nothing else tells their whole: a conversation without sessions.
 pub fn join_conversation(entries: &mut [Entry]) {
     let ids: Vec<Option<u64>> = entries
         .iter()
@@ -69,6 +74,7 @@ pub fn join_conversation(entries: &mut [Entry]) {
         [Some(before), Some(behind)] => before.checked_add(1) == Some(*behind),
         _ => false,
     });
+    // Nine steps of ten: sets leave out a turn here and there.
     let counts_up = steps.count() * 10 >= entries.len().saturating_sub(1) * 9;
     if counts_up && are_turns(entries) && of(entries).iter().all(Option::is_none) {
         for entry in entries {
@@ -93,6 +99,7 @@ fn are_turns(entries: &[Entry]) -> bool {
 fn are_families(parents: &[Option<&str>]) -> bool {
     let sizes = sizes(parents);
     let pieces: usize = sizes.values().sum();
+    // Four fifths must have a parent, and not all the same one: otherwise the id is only a name.
     sizes.len() > 1 && pieces >= FAMILY * sizes.len() && pieces * 10 >= parents.len() * 8
 }
 
@@ -104,7 +111,7 @@ fn sizes<'a>(parents: &[Option<&'a str>]) -> HashMap<&'a str, usize> {
     sizes
 }
 
-/// What stands before the number at the end, without the letters that announce it (`_t4`).
+/// Part of an id before the number at its end, without the letters that announce it (`_t4`).
 fn before_number(id: &str) -> Option<&str> {
     let rest = id.trim_end_matches(|letter: char| letter.is_ascii_digit());
     if rest.len() == id.len() {

@@ -1,4 +1,4 @@
-//! How good the ranker is, measured on documents with questions whose answers are known.
+//! Quality of the ranker, measured on documents with questions whose answers are known.
 //!
 //! # Model
 //! Entries and questions belong to groups; a question is ranked among the entries of its group
@@ -25,47 +25,47 @@ use bytes::Bytes;
 use families::Family;
 use std::time::Duration;
 
-/// How many hits are looked at.
+/// Hits looked at: ten times the deepest cutoff, so that near misses can be shown.
 const TOP: usize = 100;
 
-/// A document of a set.
+/// Document of a set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name within its group.
+    /// Name within its group.
     pub id: String,
-    /// What it says.
+    /// Text that is searched.
     pub text: String,
-    /// A title, or a folder.
+    /// Title, or a folder.
     pub name: String,
-    /// A summary or a caption; when it was said, in words.
+    /// Summary or caption; the time in words, if it was said.
     pub description: String,
-    /// What it is said to be a piece of.
+    /// Whole that it is said to be a piece of.
     pub parent: Option<String>,
-    /// When it was said, as it is written.
+    /// Time at which it was said, as it is written.
     pub time: String,
 }
 
-/// A question of a set.
+/// Question of a set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
-    /// The words.
+    /// Words of the question.
     pub text: String,
-    /// The positions of the entries that answer it.
+    /// Positions of the entries that answer it.
     pub relevant: Vec<usize>,
 }
 
-/// What a question got.
+/// Result of a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The positions of the best entries, best first.
+    /// Positions of the best entries, best first.
     pub ranked: Vec<usize>,
-    /// How sure the first of them is.
+    /// Confidence of the first of them; zero without hits.
     pub confidence: f32,
-    /// How long the search took.
+    /// Duration of the search.
     pub took: Duration,
 }
 
-/// An index of the entries of one group.
+/// Index of the entries of one group.
 #[derive(Debug)]
 pub struct Group {
     searcher: Searcher,
@@ -78,9 +78,10 @@ impl Group {
         Self::weighing(entries, Weights::default())
     }
 
-    /// The same with other weights.
+    /// Indexes entries with other weights, for measurements.
     pub fn weighing(entries: &[Entry], weights: Weights) -> Result<Self, TooLarge> {
         let families = families::of(entries);
+        // Big-endian, so that equals are ordered by position.
         let keys: Vec<[u8; 8]> = (0..entries.len() as u64).map(u64::to_be_bytes).collect();
         let documents = entries.iter().zip(&families).zip(&keys);
         let documents = documents.map(|((entry, family), key)| Document {
@@ -94,6 +95,7 @@ impl Group {
         });
         let language = language_of(entries.iter().map(|entry| entry.text.as_str()));
         let bytes = Segment::build(language, documents)?;
+        // Bytes that were just built open, unless they outgrew the format.
         let segment = Segment::open(Bytes::from(bytes)).map_err(|_| TooLarge)?;
         Ok(Self {
             searcher: Searcher::new(segment).weighing(weights),

@@ -1,20 +1,21 @@
 //! Markdown notes as a set: the title is the question, the rest the document.
 
-/// A note with its title taken out.
+/// Note with its title taken out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The first heading of the first rank.
+    /// First heading of the first rank.
     pub title: String,
-    /// The text without that line.
+    /// Text without that line; with it, every question would be answered by itself.
     pub body: String,
 }
 
-/// Takes the title out of a note. `None` if it has none, or nothing else.
+/// Takes the title out of a note. `None` without a title, or without anything else.
 pub fn note(text: &str) -> Option<Note> {
     let mut fenced = false;
     let mut title = None;
     let mut body = String::with_capacity(text.len());
     for line in text.lines() {
+        // A `#` in code is a comment.
         fenced ^= line.trim_start().starts_with("```");
         match line.strip_prefix("# ") {
             Some(heading) if !fenced && title.is_none() => title = Some(heading.trim().to_owned()),
@@ -28,7 +29,7 @@ pub fn note(text: &str) -> Option<Note> {
     (!body.trim().is_empty()).then_some(Note { title, body })
 }
 
-/// Whether a file of this name speaks about its folder instead of being a note in it.
+/// True for a file that speaks about its folder instead of being a note in it.
 pub fn is_about_the_folder(file_name: &str) -> bool {
     const NAMES: [&str; 8] = [
         "readme",

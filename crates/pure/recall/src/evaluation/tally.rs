@@ -1,11 +1,12 @@
-//! Adding up ranks.
+//! Sums over ranks, and their means.
 
 use std::collections::HashSet;
 
-/// The depths that are looked at.
+/// Depths that are looked at: the first hit, the places above rules, the default of `recall.files`,
+/// and a page.
 pub const CUTOFFS: [usize; 4] = [1, 3, 5, 10];
 
-/// How some questions were answered.
+/// Results of some questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     questions: u32,
@@ -16,13 +17,15 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts one question: which entries were found, best first, and which should have been.
+    /// Counts one question: entries found, best first, and entries that should have been.
     #[expect(
         clippy::cast_precision_loss,
         reason = "numbers of entries are far below 2^52"
     )]
     pub fn add(&mut self, ranked: &[usize], relevant: &[usize]) {
+        // A set: a question may name an entry twice.
         let relevant: HashSet<usize> = relevant.iter().copied().collect();
+        // Nothing to find says nothing about the ranker.
         if relevant.is_empty() {
             return;
         }
@@ -41,32 +44,33 @@ impl Tally {
         self.reciprocal += first.map_or(0.0, |rank| 1.0 / (rank + 1) as f64);
     }
 
-    /// How many questions were counted.
+    /// Number of questions counted.
     pub fn questions(&self) -> u32 {
         self.questions
     }
 
-    /// The mean share of the relevant entries within each depth.
+    /// Mean share of the relevant entries within each depth.
     pub fn recall(&self) -> [f64; CUTOFFS.len()] {
         self.recall.map(|sum| self.mean(sum))
     }
 
-    /// The share of questions with at least one relevant entry within each depth.
+    /// Share of questions with at least one relevant entry within each depth.
     pub fn any(&self) -> [f64; CUTOFFS.len()] {
         self.any.map(|count| self.mean(f64::from(count)))
     }
 
-    /// The share of questions with all relevant entries within each depth.
+    /// Share of questions with all relevant entries within each depth.
     pub fn all(&self) -> [f64; CUTOFFS.len()] {
         self.all.map(|count| self.mean(f64::from(count)))
     }
 
-    /// The mean of one over the rank of the first relevant entry.
+    /// Mean of one over the rank of the first relevant entry.
     pub fn reciprocal_rank(&self) -> f64 {
         self.mean(self.reciprocal)
     }
 
     fn mean(&self, sum: f64) -> f64 {
+        // No questions give zero instead of NaN.
         sum / f64::from(self.questions.max(1))
     }
 }

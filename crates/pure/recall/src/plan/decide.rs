@@ -1,4 +1,12 @@
-//! Making the plan.
+//! Decisions of the plan.
+//!
+//! # Model
+//! A planner goes through triggered rules, then hits, best first. Each memory is decided on once:
+//! objections first, then confidence, then room; the rest become candidates for the small model
+//! until those are enough.
+//!
+//! # Not here
+//! The types of a plan ([`super`]); detection of a wish to do without memory (`ignore`).
 
 use super::{
     Budgets, Hit, LeftOut, Pick, Reason, Request, Seen, Skip, Surfacing, Why, documentation, ignore,
@@ -8,8 +16,9 @@ use dormouse_guard::paths::SafePath;
 use dormouse_memory::card::Card;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What goes in with a prompt, and what the small model may choose from.
+/// Memories to show with a prompt, and candidates for the small model.
 pub fn plan(request: &Request<'_>) -> Surfacing {
+    // "ok" and "continue" ask for nothing; a search with one word brings noise.
     if request.prompt.split_whitespace().nth(1).is_none() && !is_unspaced(request.prompt) {
         return skipped(Skip::TooShort);
     }
@@ -17,6 +26,7 @@ pub fn plan(request: &Request<'_>) -> Surfacing {
         return skipped(skip);
     }
     let mut planner = Planner::new(request, &[]);
+    // Before the hits: rules have priority over resemblance within the budget.
     planner.triggered();
     for hit in request.hits {
         planner.ranked(hit);
@@ -24,7 +34,7 @@ pub fn plan(request: &Request<'_>) -> Surfacing {
     planner.finish()
 }
 
-/// What goes in of the small model's choice. What happened since it was asked counts.
+/// Memories to show of the small model's choice. Showings since it was asked count.
 pub fn plan_selected(request: &Request<'_>, selected: &[SafePath]) -> Surfacing {
     if let Some(skip) = skip(request) {
         return skipped(skip);
@@ -36,7 +46,7 @@ pub fn plan_selected(request: &Request<'_>, selected: &[SafePath]) -> Surfacing 
     planner.finish()
 }
 
-/// What goes in because the work has moved on: rules only, whatever the prompt was.
+/// Rules to show because the work has moved on, whatever the prompt was.
 pub fn plan_work(request: &Request<'_>) -> Surfacing {
     if let Some(skip) = skip(request) {
         return skipped(skip);
@@ -47,6 +57,7 @@ pub fn plan_work(request: &Request<'_>) -> Surfacing {
 }
 
 fn skip(request: &Request<'_>) -> Option<Skip> {
+    // Also for rules: the user's word on memory is the last.
     if ignore::says_to_ignore_memory(request.prompt) {
         Some(Skip::ToldToIgnore)
     } else if request.seen.bytes >= request.budgets.session_bytes {
@@ -63,12 +74,13 @@ fn skipped(skip: Skip) -> Surfacing {
     }
 }
 
-/// Scripts that are written without blanks have words all the same.
+/// True for scripts without blanks, whose prompts have words all the same.
 fn is_unspaced(prompt: &str) -> bool {
     let wide = |c: &char| {
         matches!(u32::from(*c),
             0x0E00..=0x0EFF | 0x1780..=0x17FF | 0x3040..=0x30FF | 0x3400..=0x9FFF | 0xF900..=0xFAFF)
     };
+    // Four characters make about two words.
     prompt.chars().filter(wide).nth(3).is_some()
 }
 
@@ -93,6 +105,8 @@ impl<'a> Planner<'a> {
             cards: request
                 .cards
                 .iter()
+                // Standing ones for the triggers; all others only if needed, since a directory may
+                // hold thousands.
                 .filter(|card| card.is_standing() || wanted.contains(&card.path))
                 .map(|card| (&card.path, card))
                 .collect(),
@@ -126,9 +140,10 @@ impl<'a> Planner<'a> {
             return;
         }
         let confidence = hit.confidence;
-        // Written so that a confidence that is no number is not enough.
+        // Written so that NaN as a confidence is not enough.
         if confidence >= self.budgets.confidence && self.has_room(card).is_ok() {
             self.take(card, Why::Ranked { confidence });
+        // Not sure enough, or too many already: the small model may still prefer it.
         } else if self.out.candidates.len() < self.budgets.candidates && self.fits(card) {
             self.out.candidates.push(hit.path.clone());
         } else {
@@ -148,7 +163,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The card of a path that was not decided on yet.
+    /// Card of a path that was not decided on yet.
     fn known(&mut self, path: &SafePath) -> Option<&'a Card> {
         if !self.first_look(path) {
             return None;
@@ -161,10 +176,11 @@ impl<'a> Planner<'a> {
     }
 
     fn first_look(&mut self, path: &SafePath) -> bool {
+        // A rule may be triggered and ranked at once; it must be shown and reported once.
         self.decided.insert(path.clone())
     }
 
-    /// Whether a memory may go in at all; otherwise it is left out.
+    /// True if a memory may be shown at all; otherwise it is left out with the reason.
     fn vet(&mut self, card: &Card) -> bool {
         let reason = self.objection(card);
         let fine = reason.is_none();
@@ -175,6 +191,7 @@ impl<'a> Planner<'a> {
     }
 
     fn objection(&self, card: &Card) -> Option<Reason> {
+        // Trust first: the reason shown for an untrusted memory must be that one.
         if let Some(trust) = card.trust.filter(|_| !card.is_trusted()) {
             return Some(Reason::Untrusted(trust));
         }
@@ -205,7 +222,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What a memory takes of the budget, or why it cannot have it.
+    /// Bytes that a memory takes of the budget, or the reason why it cannot have them.
     fn has_room(&self, card: &Card) -> Result<u64, Reason> {
         if self.out.now.len() >= self.budgets.files {
             return Err(Reason::TooMany);
@@ -220,8 +237,8 @@ impl<'a> Planner<'a> {
         self.cost(card) <= self.left
     }
 
-    /// What of a memory is shown at most. A `<` that is taken apart makes a text longer than its
-    /// file, so that only the limit is sure to hold; but a small file stays small.
+    /// Most bytes of a memory that are shown. A `<` that is taken apart makes a text longer than
+    /// its file, so that only the limit is sure to hold; but a small file stays small.
     fn cost(&self, card: &Card) -> u64 {
         let most = u64::try_from(self.budgets.file_bytes).unwrap_or(u64::MAX);
         card.bytes.min(most)

@@ -8,31 +8,34 @@ use crate::work::Work;
 use dormouse_memory::card::Card;
 use dormouse_memory::manual::title;
 
-/// Names of tools that are everyday words: they are meant only where the text says so.
+/// Names of tools that are everyday words: a title means them only if it says so.
 const EVERYDAY: [&str; 14] = [
     "read", "write", "edit", "task", "make", "go", "just", "find", "cat", "time", "test", "sort",
     "head", "file",
 ];
 
-/// The tool in use that a memory explains, if that is all it does.
+/// Tool in use that a memory explains, if that is all it does.
 pub(super) fn of_tool_in_use(card: &Card, work: &Work) -> Option<String> {
+    // A rule in the form of a manual is still a rule.
     if card.is_standing() || !card.manual {
         return None;
     }
     let title = title(&card.path, &card.name, &card.description);
     let commands = work.commands.iter().filter_map(|command| program(command));
+    // Commands first: their names are less ambiguous than those of tools.
     let tools = work.tools.iter().flat_map(|tool| tool_names(tool));
     commands.chain(tools).find(|name| is_about(&title, name))
 }
 
-/// The program of a command, without its folder.
+/// Program of a command, without its folder.
 fn program(command: &str) -> Option<String> {
     let first = command.split_whitespace().next()?;
     let name = first.rsplit(['/', '\\']).next()?;
+    // One letter (`[`, `.`) is syntax, not a program.
     (name.len() > 1).then(|| name.to_lowercase())
 }
 
-/// The names by which people call a tool: of an MCP tool, its server and the action.
+/// Names by which people call a tool: of an MCP tool, its server and the action.
 fn tool_names(tool: &str) -> Vec<String> {
     let tool = tool.to_lowercase();
     match tool.strip_prefix("mcp__") {
@@ -41,7 +44,7 @@ fn tool_names(tool: &str) -> Vec<String> {
     }
 }
 
-/// Whether a title names the tool; an everyday word must be called a tool, a command or a CLI.
+/// True if a title names the tool; an everyday word must be called a tool, a command or a CLI.
 fn is_about(title: &[String], name: &str) -> bool {
     let called = |at: usize| {
         title.get(at + 1).is_some_and(|next| {

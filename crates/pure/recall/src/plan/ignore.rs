@@ -1,11 +1,14 @@
-//! Whether the user says to do without memory.
+//! Detection of a wish to do without memory.
 //!
 //! # Model
 //! A word that turns memory off, a few words that may stand between, and memory itself at the end
 //! of its phrase: "ignore your memory", "ohne dein Gedächtnis". Talk about a computer's memory
 //! ("without memory leaks", "ignore memory warnings") goes on behind the word and is not meant.
+//!
+//! # Not here
+//! Switching memory off for good: that is the setting `memory`.
 
-/// Words that mean what Dormouse keeps.
+/// Words for the memory that Dormouse keeps.
 const MEMORY: [&str; 6] = [
     "memory",
     "memories",
@@ -15,7 +18,7 @@ const MEMORY: [&str; 6] = [
     "erinnerung",
 ];
 
-/// What may stand between.
+/// Words that may stand between.
 const BETWEEN: [&str; 38] = [
     "your",
     "the",
@@ -57,7 +60,7 @@ const BETWEEN: [&str; 38] = [
     "bisherigen",
 ];
 
-/// What may follow: a new phrase, not the second half of a compound.
+/// Words that may follow: a new phrase, not the second half of a compound.
 const BEHIND: [&str; 34] = [
     "for",
     "in",
@@ -95,7 +98,7 @@ const BEHIND: [&str; 34] = [
     "heute",
 ];
 
-/// Whether a prompt says to ignore memory.
+/// True if a prompt says to ignore memory.
 pub(super) fn says_to_ignore_memory(prompt: &str) -> bool {
     let lower = prompt.to_lowercase().replace('’', "'");
     let words: Vec<Word<'_>> = lower.split_whitespace().map(Word::new).collect();
@@ -104,7 +107,7 @@ pub(super) fn says_to_ignore_memory(prompt: &str) -> bool {
 
 struct Word<'a> {
     text: &'a str,
-    /// A phrase ends behind it.
+    /// True if a phrase ends behind it.
     ends: bool,
 }
 
@@ -115,27 +118,31 @@ impl<'a> Word<'a> {
         let behind = raw.rfind(text).map_or("", |at| &raw[at + text.len()..]);
         Self {
             text,
+            // Kept apart from the word, because trimming it would lose where the phrase ends.
             ends: behind.contains(['.', ',', ';', ':', '!', '?', ')', '…']),
         }
     }
 }
 
-/// Whether a phrase that turns memory off begins at a word.
+/// True if a phrase that turns memory off begins at a word.
 fn turns_off(words: &[Word<'_>], at: usize) -> bool {
     let Some(word) = words.get(at) else {
         return false;
     };
     let before = at.checked_sub(1).and_then(|before| words.get(before));
+    // "Do not ignore your memory" means the opposite.
     let negated = before.is_some_and(|word| is_negation(word.text));
     match word.text {
         "ignore" | "disregard" | "ignoring" | "ignoriere" | "ignorier" => {
             !negated && memory_after(words, at).is_some()
         }
         "without" | "ohne" => memory_after(words, at).is_some(),
+        // "Use your memory" is a wish for it; only the negation turns it off.
         "use" | "consult" | "check" | "access" | "apply" => {
             negated && memory_after(words, at).is_some()
         }
         "nutze" | "nutz" | "benutze" | "benutz" | "verwende" | "verwend" => {
+            // German negates with "kein" before the noun or with "nicht" behind it.
             let keine = words
                 .get(at + 1)
                 .is_some_and(|next| matches!(next.text, "kein" | "keine" | "keinerlei"));
@@ -155,11 +162,12 @@ fn is_negation(word: &str) -> bool {
     matches!(word, "don't" | "dont" | "not" | "never" | "nicht")
 }
 
-/// Where memory stands, if it is what follows.
+/// Position of the word for memory, if that is what follows.
 fn memory_after(words: &[Word<'_>], at: usize) -> Option<usize> {
     let between = words
         .get(at + 1..)?
         .iter()
+        // A comma ends the phrase: "ignore the tests, memory is fine".
         .take_while(|word| BETWEEN.contains(&word.text) && !word.ends)
         .count();
     let found = at + 1 + between;

@@ -1,13 +1,13 @@
-//! Which memories go in, which a model may choose from, and why the others do not.
+//! Plan of recall: memories to show, candidates for a model, and reasons for the others.
 //!
 //! # Model
 //! Three moments, one budget. With a prompt: [`plan`]. When the small model has answered:
 //! [`plan_selected`]. When the work has moved on to other files or commands: [`plan_work`]. Rules
-//! that the work triggers come before memories that merely resemble the prompt. What the ranker is
-//! not sure of never goes in by itself: nothing is better than noise.
+//! that the work triggers come before memories that merely resemble the prompt. A hit below the bar
+//! is never shown by itself: nothing is better than noise.
 //!
 //! # Not here
-//! Whether a memory still holds (`verify`) and how it is shown (`render`).
+//! Checking claims (`verify`), the shown text (`render`), finding hits (`rank`).
 
 mod decide;
 mod documentation;
@@ -27,23 +27,24 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A memory that the ranker found.
+/// Memory that the ranker found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// The file.
+    /// File, relative to its memory directory.
     pub path: SafePath,
-    /// What it is worth, comparable within one search.
+    /// Worth of the hit, comparable within one search.
     pub score: f32,
-    /// How sure the ranker is that it helps, from 0 to 1.
+    /// Probability, from 0 to 1, that it helps; comparable between searches.
     pub confidence: f32,
 }
 
-/// What the conversation has of memory already. A compaction makes it empty.
+/// Memory that the conversation has already. A compaction empties it, because shown memories are
+/// gone with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Memories that were brought in.
+    /// Memories that were shown.
     pub surfaced: BTreeSet<SafePath>,
-    /// Bytes of their content that were shown.
+    /// Bytes of their content that were shown, towards `recall.session_bytes`.
     pub bytes: u64,
     /// Memory files that the agent read itself.
     pub read: BTreeSet<SafePath>,
@@ -53,129 +54,129 @@ pub struct Seen {
 /// and a memory that ranks lower is hardly ever the one that is meant.
 pub const CANDIDATES: usize = 50;
 
-/// The limits, from the settings.
+/// Limits of showing, from the settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budgets {
-    /// Memories at once.
+    /// Most memories at once (`recall.files`).
     pub files: usize,
-    /// Memories that the small model chooses from.
+    /// Most memories that the small model chooses from (`recall.candidates`).
     pub candidates: usize,
-    /// Lines of one memory.
+    /// Most lines of one memory (`recall.file_lines`).
     pub file_lines: usize,
-    /// Bytes of one memory.
+    /// Most bytes of one memory (`recall.file_bytes`).
     pub file_bytes: usize,
-    /// Bytes of all memories of a session.
+    /// Most bytes of all memories of a session (`recall.session_bytes`).
     pub session_bytes: u64,
-    /// What the ranker must be sure of for a memory to go in by itself, from 0 to 1.
+    /// Least confidence for a memory to be shown by itself, from 0 to 1.
     pub confidence: f32,
 }
 
-/// All that a plan is made from.
+/// Inputs of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// What the user wrote last.
+    /// Last message of the user.
     pub prompt: &'a str,
-    /// What the ranker found, best first.
+    /// Hits of the ranker, best first.
     pub hits: &'a [Hit],
     /// Facts of the memories: those of the hits, and those with triggers.
     pub cards: &'a [Card],
-    /// What the agent works on.
+    /// Tools, files and commands that the agent uses.
     pub work: &'a Work,
-    /// What the conversation has already.
+    /// Memory that the conversation has already.
     pub seen: &'a Seen,
-    /// The limits.
+    /// Limits, from the settings.
     pub budgets: Budgets,
-    /// The day in the user's time zone: memories may have a last day.
+    /// Day in the user's time zone: memories may have a last day.
     pub today: Date,
 }
 
-/// Why nothing at all is done.
+/// Reason why nothing at all is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Skip {
-    /// The prompt has one word or less.
+    /// Prompt of one word or less.
     TooShort,
-    /// The session has had as much memory as it may have.
+    /// No bytes left of `recall.session_bytes`.
     BudgetSpent,
-    /// The user says not to use memory.
+    /// User says not to use memory.
     ToldToIgnore,
 }
 
-/// Why a memory goes in.
+/// Reason why a memory is shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
-    /// The work at hand triggers it.
+    /// Triggered by the work at hand.
     Triggered(Match),
-    /// The ranker is sure of it.
+    /// Confidence of the ranker above the bar.
     Ranked {
-        /// How sure, from 0 to 1.
+        /// Confidence, from 0 to 1.
         confidence: f32,
     },
-    /// The small model chose it.
+    /// Chosen by the small model.
     Selected,
 }
 
-/// A memory that goes in.
+/// Memory to be shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pick {
-    /// The file.
+    /// File, relative to its memory directory.
     pub path: SafePath,
-    /// Why.
+    /// Reason for showing it.
     pub why: Why,
-    /// Bytes that it takes of the budget at most.
+    /// Most bytes that it takes of the budget.
     pub bytes: u64,
 }
 
-/// Why a memory does not go in.
+/// Reason why a memory is not shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// It is in the conversation already.
+    /// Shown in this conversation already.
     Surfaced,
-    /// The agent read the file itself.
+    /// Read by the agent itself.
     ReadByAgent,
-    /// It is not believed, and nobody approved it.
+    /// Trust too low, and not approved by the user.
     Untrusted(Trust),
-    /// It was overtaken, or its time is over.
+    /// Overtaken by another memory or by the calendar.
     Over,
-    /// It explains a tool that is in use anyway.
+    /// Manual of a tool that is in use anyway.
     Documentation {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
     },
-    /// The ranker is not sure of it, and the small model may not choose it any more.
+    /// Confidence too low, and no place left among the small model's candidates.
     Unsure {
-        /// How sure, from 0 to 1.
+        /// Confidence, from 0 to 1.
         confidence: f32,
     },
-    /// As many memories as may go in at once do so already.
+    /// Limit on memories at once reached.
     TooMany,
-    /// It would take more bytes than the session has left.
+    /// More bytes than the session has left.
     NoRoom,
-    /// Nothing is known of the file.
+    /// No card for the file: removed since it was indexed.
     Unknown,
 }
 
-/// A memory that does not go in.
+/// Memory that is not shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
-    /// The file.
+    /// File, relative to its memory directory.
     pub path: SafePath,
-    /// Why.
+    /// Reason for leaving it out.
     pub reason: Reason,
 }
 
-/// The plan.
+/// Plan with its reasons.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Surfacing {
-    /// Why nothing is done, if so.
+    /// Reason why nothing is done, if so.
     pub skipped: Option<Skip>,
-    /// What goes in now, in this order.
+    /// Memories to show now, in this order.
     pub now: Vec<Pick>,
-    /// What the small model may choose from, best first.
+    /// Candidates for the small model, best first.
     pub candidates: Vec<SafePath>,
-    /// Everything else that was looked at.
+    /// Every other memory that was looked at.
     pub left_out: Vec<LeftOut>,
 }
 

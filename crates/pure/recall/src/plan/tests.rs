@@ -1,4 +1,4 @@
-//! Tests of the plan.
+//! Tests of the plan with its reasons.
 
 use super::*;
 use dormouse_core::units::Millis;

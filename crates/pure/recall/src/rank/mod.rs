@@ -1,11 +1,11 @@
-//! Ranking.
+//! Ranking of documents for a query.
 //!
 //! # Model
-//! A query becomes a [`plan`]: which terms are looked up, and what each is worth. One pass over
-//! their postings scores documents, one more passages, one more the wholes that documents are
-//! pieces of ([`score`]); the three are added in units of their standard deviations. The best
-//! hundred are then read word by word ([`near`]) for words that stand together. Last come the weak
-//! priors, [`confidence`], and the places of standing instructions ([`rules`]).
+//! A query becomes a [`plan`]: terms to look up, each with its worth. One pass over their postings
+//! scores documents, one more passages, one more the wholes that documents are pieces of
+//! ([`score`]); the three are added in units of their standard deviations. The best hundred are
+//! then read word by word ([`near`]) for words that stand together. Last come the weak priors,
+//! [`confidence`], and the places of standing instructions ([`rules`]).
 //!
 //! # Not here
 //! Fusion by rank: giving every signal the same vote loses the head of the list.
@@ -27,34 +27,35 @@ use near::{Eyes, Look, Wanted};
 use score::deviation;
 use std::cmp::Ordering;
 
-/// How many of the best are read word by word.
+/// Number of the best that are read word by word. Reading all would cost more than the search, and
+/// the order of words rarely lifts a document from below the hundredth place to the top.
 const CANDIDATES: usize = 100;
-/// After so many milliseconds the bonus for being new is halved: thirty days.
+/// Half-life of the bonus for being new, in milliseconds: thirty days.
 const RECENCY_HALF_LIFE: f64 = 30.0 * 86_400_000.0;
 
-/// What is searched for.
+/// Words to search for, with limits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Query<'a> {
-    /// The words.
+    /// Words to look for.
     pub text: &'a str,
-    /// How many hits at most.
+    /// Most hits to return.
     pub top: usize,
-    /// Now, in milliseconds since 1970, to favour what is new a little; 0 not to.
+    /// Present time in milliseconds since 1970, to favour new documents a little; 0 to ignore age.
     pub now: i64,
 }
 
-/// A document that fits.
+/// Document that fits a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ranked {
-    /// Its number.
+    /// Number of the document in its searcher.
     pub document: usize,
-    /// What it is worth; comparable within one search only.
+    /// Worth of the hit; comparable within one search only.
     pub score: f32,
-    /// How sure it is that it helps, from 0 to 1; comparable between searches.
+    /// Probability, from 0 to 1, that it helps; comparable between searches.
     pub confidence: f32,
 }
 
-/// Memory for a search, to be used again for the next one.
+/// Buffers for a search, to be used again for the next one.
 #[derive(Debug, Default)]
 pub struct Scratch {
     documents: Vec<f32>,
@@ -69,8 +70,8 @@ pub struct Scratch {
 }
 
 impl Searcher {
-    /// The best documents for a query, best first. Documents without any word of the query, in
-    /// them or beside them, are not among them.
+    /// Best documents for a query, best first. Documents without any word of the query, in them or
+    /// beside them, are not among them.
     pub fn search(&self, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Ranked> {
         let plan = self.plan(query.text);
         if plan.terms.is_empty() || query.top == 0 {
@@ -104,9 +105,11 @@ impl Searcher {
         for document in self.documents() {
             let at = document as usize;
             let mut score = documents[at];
+            // Passages are not scored in a collection without context; the buffer is stale then.
             if passage_share > 0.0 {
                 score += passage_share * passages[at];
             }
+            // Before the whole is added: a session must not lift turns that have none of the words.
             if score <= 0.0 {
                 continue;
             }
@@ -129,6 +132,7 @@ impl Searcher {
             looks.push((score, *document, look));
         }
         looks.sort_unstable_by(|a, b| self.order((a.0, a.1), (b.0, b.1)));
+        // Before the cut to `top`: margins need the crowd behind the shown hits.
         let evidence = Evidence::new(self, &plan, looks.iter().map(|look| look.0));
         looks.truncate(query.top);
         let mut hits: Vec<Ranked> = looks
@@ -140,6 +144,7 @@ impl Searcher {
             })
             .collect();
         if weights.rules && is_request(query.text) {
+            // Last: rules take places by rank alone and must not shift the margins of confidence.
             self.place_rules(&mut hits, query.top, scratch);
         }
         hits
@@ -175,7 +180,7 @@ impl Searcher {
     }
 }
 
-/// How many units of the one scale make one of the other.
+/// Factor between two scales, by their standard deviations.
 fn share(spread: f32, other: f32) -> f32 {
     if other > 0.0 { spread / other } else { 0.0 }
 }
@@ -186,5 +191,6 @@ fn share(spread: f32, other: f32) -> f32 {
     reason = "ages in milliseconds are below 2^52, and the result is between 0 and 1"
 )]
 fn recency(age: i64) -> f32 {
+    // A time in the future counts as now.
     (-(age.max(0) as f64) / RECENCY_HALF_LIFE).exp2() as f32
 }

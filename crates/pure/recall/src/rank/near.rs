@@ -1,43 +1,47 @@
-//! The words of a candidate, one after the other: which of the query it has, and which of them
-//! stand together as they do in the query.
+//! Second look at a candidate, word by word: the query's words it has, and those that stand
+//! together as in the query.
+//!
+//! # Not here
+//! The pairs of the query (`plan`); the use of the result (`confidence` and the search itself).
 
 use super::plan::Plan;
 use crate::searcher::Searcher;
 use crate::segment::GAP;
 
-/// Farthest apart, in words.
+/// Most words between two words that still count as together: about a clause.
 const REACH: usize = 6;
-/// What two words in the other order count.
+/// Share of two words in the other order: "memory leak" and "leak of memory" mean mostly the same.
 const REVERSED: f32 = 0.5;
-/// Bits of the filter in front of the lookup.
+/// Slots of the filter before the lookup: a query has a few dozen words, so most slots stay empty,
+/// and it fits into a cache.
 const FILTER: u32 = 1024;
 
-/// The words of the query as numbers of one part's terms.
+/// Words of the query as numbers of one part's terms.
 #[derive(Debug)]
 pub(super) struct Wanted {
     /// Number, place in the query, share; sorted by number.
     entries: Vec<(u32, usize, f32)>,
-    /// Most words of a document are none of the query's, which this tells at once.
+    /// Fast reject: most words of a document are none of the query's.
     filter: [bool; FILTER as usize],
 }
 
-/// What was seen of a document.
+/// Findings of a second look.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Look {
-    /// What words standing together are worth.
+    /// Worth of the words that stand together.
     pub(super) near: f32,
-    /// What the words found are worth, without stop words.
+    /// Worth of the words found, without stop words.
     pub(super) covered: f32,
 }
 
-/// Memory for looking, used again for the next document.
+/// Buffers for looking, used again for the next document.
 #[derive(Debug, Default)]
 pub(super) struct Eyes {
-    /// By word of the query: where it was seen last.
+    /// By word of the query: its last place.
     seen: Vec<Option<usize>>,
     /// By word: the best share of it that was seen.
     share: Vec<f32>,
-    /// By pair: how close at best.
+    /// By pair: the best closeness.
     close: Vec<f32>,
 }
 
@@ -50,6 +54,7 @@ impl Wanted {
             .map(|(lookup, word)| (lookup.number, word, lookup.share))
             .collect();
         entries.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.total_cmp(&a.2)));
+        // A term may stand for several words; the first of them stays, with its best share.
         entries.dedup_by_key(|entry| entry.0);
         let mut filter = [false; FILTER as usize];
         for (number, ..) in &entries {
@@ -86,6 +91,7 @@ impl Searcher {
         for number in part.segment.words(part.segment.units_of(local)) {
             place += 1;
             if number == GAP {
+                // Words of different fields must not count as neighbours.
                 place += REACH;
             } else if let Some((word, share)) = wanted.word(number) {
                 eyes.see(plan, word, share, place);
@@ -137,6 +143,8 @@ impl Eyes {
     }
 }
 
+/// Worth of a distance between two words. It falls off fast, since adjacent words are a phrase and
+/// those six words apart merely share a clause.
 fn closeness(distance: usize) -> f32 {
     match distance {
         1 => 1.0,

@@ -1,53 +1,62 @@
-//! From a query to the terms that are looked up, each with its weight.
+//! Terms to look up for a query, each with its weight.
+//!
+//! # Model
+//! A word that occurs is looked up with its inflected relatives; one that is nowhere is replaced by
+//! words that begin alike, at a discount. Rarity weighs them, by the documents that are left.
+//!
+//! # Not here
+//! Cutting a text into terms (`analyse`); the passes over the postings (`score`).
 
 use super::score::rarity;
 use crate::analyse::{QueryTerm, Sort};
 use crate::searcher::Searcher;
 use std::collections::{BTreeMap, HashMap};
 
-/// How many letters longer or shorter another form of a word may be.
+/// Most letters by which another form of a word may be longer or shorter: the longest common
+/// endings.
 const VARIANT_LETTERS: usize = 6;
 
-/// Most words of a query that are looked up; of a longer one, the rarest.
+/// Most words of a query that are looked up; of a longer one, the rarest. A pasted log has
+/// thousands, and the rarest few dozen decide.
 const MOST_WORDS: usize = 48;
 
-/// A word of the query that occurs, or something that stands for it.
+/// Word of the query that occurs, or something that stands for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
-    /// Where to look: the word itself first, then its relatives.
+    /// Terms to look up: the word itself first, then its relatives.
     pub(crate) lookups: Vec<Lookup>,
-    /// What it counts among documents: rarity, less for stop words and stand-ins.
+    /// Weight among documents: rarity, less for stop words and stand-ins.
     pub(crate) weight: f32,
-    /// The same among units.
+    /// Weight among units, by its rarity there.
     pub(crate) unit_weight: f32,
-    /// What it counts among wholes is its rarity there, times this.
+    /// Factor for its rarity among wholes, which is known only during the pass.
     pub(crate) factor: f32,
-    /// The place in the query of the word it stands for.
+    /// Place in the query of the word it stands for.
     pub(crate) word: usize,
 }
 
-/// A term of one part.
+/// Term of one part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Lookup {
     pub(crate) part: usize,
     pub(crate) number: u32,
-    /// What one occurrence counts.
+    /// Count of one occurrence; below 1 for relatives.
     pub(crate) share: f32,
 }
 
-/// A word of the query.
+/// Word of the query.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
     pub(crate) stop_word: bool,
-    /// How much the query loses without it.
+    /// Loss of the query without it.
     pub(crate) rarity: f32,
 }
 
-/// What to look up.
+/// Plan of a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) terms: Vec<Planned>,
-    /// The words in order; those of an identifier without the identifier.
+    /// Words in order; those of an identifier without the identifier.
     pub(crate) words: Vec<Word>,
     /// Words that stand together in the query, or with nothing but stop words between them.
     pub(crate) pairs: Vec<(usize, usize)>,
@@ -91,7 +100,7 @@ impl Plan {
     }
 }
 
-/// In how many documents and units something is.
+/// Number of documents and units that have a term.
 #[derive(Clone, Copy, Default)]
 struct Having {
     documents: usize,
@@ -104,6 +113,7 @@ impl Searcher {
         let mut known: HashMap<&str, usize> = HashMap::new();
         let terms = self.analyser.query(query);
         for term in &terms {
+            // A repeated word of the query counts once: people repeat themselves.
             if known.contains_key(term.text.as_str()) {
                 continue;
             }
@@ -112,6 +122,8 @@ impl Searcher {
             known.insert(&term.text, place);
             let planned = self.planned(term, place);
             if is_word {
+                // A word that no document has still belongs to the query; covering the rest is not
+                // enough.
                 let nowhere = self.factor(term) * self.rarity(0);
                 plan.words.push(Word {
                     rarity: planned.as_ref().map_or(nowhere, |planned| planned.weight),
@@ -144,6 +156,8 @@ impl Searcher {
         let mut factor = self.factor(term);
         let (mut lookups, mut having) = self.find(&term.text, 1.0);
         if !term.stop_word && term.sort == Sort::Stem {
+            // Relatives stand in for an absent word at a discount; beside a present one they only
+            // help.
             let absent = having.documents == 0;
             let mut relatives = Having::default();
             for (text, share) in self.relatives(&term.text, absent) {
@@ -176,7 +190,7 @@ impl Searcher {
         })
     }
 
-    /// What a word counts that so many documents have.
+    /// Worth of a word that so many documents have.
     pub(super) fn rarity(&self, having: usize) -> f32 {
         let power = self.weights.rarity.at(self.context);
         rarity(self.live as usize, having).powf(power)
@@ -201,7 +215,7 @@ impl Searcher {
         (lookups, having)
     }
 
-    /// Two words of the query written as one.
+    /// Adds pairs of the query's words that documents write as one ("code base", "codebase").
     fn joined(&self, terms: &[QueryTerm], known: &HashMap<&str, usize>, plan: &mut Plan) {
         let share = self.weights.joined;
         if share <= 0.0 {
@@ -224,7 +238,7 @@ impl Searcher {
         }
     }
 
-    /// Terms that mean about the same as one, with what they count.
+    /// Terms that mean about the same as one, with their share.
     fn relatives(&self, term: &str, absent: bool) -> BTreeMap<String, f32> {
         let mut found = BTreeMap::new();
         if self.weights.variant > 0.0 || absent {
@@ -237,11 +251,13 @@ impl Searcher {
     /// share most of it.
     fn variants(&self, term: &str, absent: bool, found: &mut BTreeMap<String, f32>) {
         let letters = term.chars().count();
+        // Short words and identifiers have no endings; "car" is no form of "carpet".
         if letters < 4 || !term.chars().all(char::is_alphabetic) {
             return;
         }
         let share = if absent { 1.0 } else { self.weights.variant };
         let keep = if absent {
+            // Three quarters: a misspelt ending still finds its word.
             (letters * 3).div_ceil(4).max(4)
         } else {
             letters
@@ -272,9 +288,10 @@ impl Searcher {
     }
 }
 
-/// A share in steps that add up without rounding, so that sums come out the same whatever the order
-/// in which documents were indexed.
+/// Share in steps that add up without rounding, so that sums come out the same in whatever order
+/// the documents were indexed.
 fn exact(share: f32) -> f32 {
+    // A power of two: sixty-fourths are exact in binary.
     const STEPS: f32 = 64.0;
     (share * STEPS).round() / STEPS
 }

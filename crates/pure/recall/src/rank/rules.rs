@@ -1,21 +1,21 @@
-//! A place for standing instructions among the hits of a request.
+//! Places for standing instructions among the hits of a request.
 //!
 //! # Model
 //! Below the best three, which are never touched, the strongest standing instructions of the
 //! collection take up to two places at once, then every second place down to the tenth. That is
-//! done for requests alone (see `cues`). An instruction that has no word of the request gets a place
-//! only if it is a clear one and such are rare: where many documents are instructions, words have
-//! to choose among them. Clear ones come first, and among equals those that fit better.
+//! done for requests alone (see `cues`). An instruction that has no word of the request gets a
+//! place only if it is a clear one and such are rare: if many documents are instructions, words
+//! have to choose among them. Clear ones come first, and among equals those that fit better.
 //!
 //! # Not here
-//! Confidence: such a hit has the confidence its own words give it, mostly none, so whoever shows
-//! only sure hits does not show it.
+//! Confidence: such a hit has the confidence its own words give it, mostly none, so a caller that
+//! shows only sure hits does not show it.
 
 use super::{Ranked, Scratch};
 use crate::searcher::Searcher;
 use std::collections::HashSet;
 
-/// The places that are given away, counted from 0.
+/// Places that are given away, counted from 0.
 const PLACES: [usize; 5] = [3, 4, 6, 8, 9];
 /// Instructions are rare if at most one in this many documents is one.
 const RARE: usize = 10;
@@ -23,6 +23,7 @@ const RARE: usize = 10;
 impl Searcher {
     /// Gives standing instructions their places in `hits`, which keeps its length.
     pub(super) fn place_rules(&self, hits: &mut Vec<Ranked>, top: usize, scratch: &Scratch) {
+        // Fewer than three hits: a rule would stand where the answer belongs.
         if hits.len() < PLACES[0] || self.rules.is_empty() {
             return;
         }
@@ -45,10 +46,12 @@ impl Searcher {
             .take(PLACES[0])
             .map(|hit| hit.document)
             .collect();
+        // A rule that is among the best already keeps its place.
         rules.retain(|rule| !known.contains(&(rule.2 as usize)));
         for (place, (_, score, document)) in PLACES.into_iter().zip(rules) {
             let document = document as usize;
             let found = hits.iter().position(|hit| hit.document == document);
+            // Moving it down would punish a rule for fitting well.
             if found.is_some_and(|found| found <= place) {
                 continue;
             }

@@ -1,11 +1,19 @@
-//! The passes over the postings: documents, passages, wholes.
+//! Passes over the postings: documents, passages, wholes.
+//!
+//! # Model
+//! Each pass sums the counts of a term's lookups first and lets the sum saturate, so that a word
+//! and its relatives count as one word. Buffers are reused between searches and zeroed term by
+//! term.
+//!
+//! # Not here
+//! The terms and their weights (`plan`); adding the three passes up ([`super`]).
 
 use super::Scratch;
 use super::plan::{Plan, Planned};
 use crate::searcher::{Family, NONE, Passages, Searcher};
 
 impl Searcher {
-    /// Adds up what each document is worth by its own words.
+    /// Adds up the worth of each document by its own words.
     pub(super) fn score_documents(&self, plan: &Plan, scratch: &mut Scratch) {
         let Scratch {
             documents: scores,
@@ -15,11 +23,13 @@ impl Searcher {
         } = scratch;
         scores.clear();
         scores.resize(self.gone.len(), 0.0);
+        // Larger is fine: entries are zeroed again after each term.
         if counts.len() < scores.len() {
             counts.resize(scores.len(), 0.0);
         }
         let weights = &self.weights;
         for term in &plan.terms {
+            // Only then must counts be summed before they saturate; most terms take the short way.
             let several = term.lookups.len() > self.parts.len().min(1);
             self.each_document(term, |document, name, description, body| {
                 let norm = self.norms.get(document).copied().unwrap_or(1.0);
@@ -49,6 +59,7 @@ impl Searcher {
             let Some(part) = self.parts.get(lookup.part) else {
                 continue;
             };
+            // One unit per document: the numbers are the same, and a lookup per posting is saved.
             let single = part.segment.units() as usize == part.segment.len();
             let mut last = NONE;
             let mut counts = [0.0; 3];
@@ -64,6 +75,7 @@ impl Searcher {
                 }
                 counts[0] += lookup.share * f32::from(posting.name);
                 counts[1] += lookup.share * f32::from(posting.description);
+                // Bodies are counted in quarters.
                 counts[2] += lookup.share * 0.25 * f32::from(posting.body);
             }
             self.report(last, part.first_document, counts, &mut found);
@@ -77,6 +89,7 @@ impl Searcher {
         counts: [f32; 3],
         found: &mut impl FnMut(usize, f32, f32, f32),
     ) {
+        // Before the first posting there is nothing to report.
         if document == NONE {
             return;
         }
@@ -86,7 +99,7 @@ impl Searcher {
         }
     }
 
-    /// What the best unit of each document is worth together with its neighbours.
+    /// Worth of the best unit of each document together with its neighbours.
     pub(super) fn score_passages(&self, passages: &Passages, plan: &Plan, scratch: &mut Scratch) {
         let units = passages.document.len();
         let Scratch {
@@ -108,6 +121,7 @@ impl Searcher {
                 };
                 for posting in part.segment.postings(lookup.number).iter() {
                     let unit = (posting.unit + part.first_unit) as usize;
+                    // Units of removed documents still have postings.
                     if passages
                         .document
                         .get(unit)
@@ -147,7 +161,7 @@ impl Searcher {
         }
     }
 
-    /// What the whole of each piece is worth, by parent.
+    /// Worth of the whole of each piece, by parent.
     pub(super) fn score_parents(&self, family: &Family, plan: &Plan, scratch: &mut Scratch) {
         let parents = family.norms.len();
         let Scratch {
@@ -172,6 +186,8 @@ impl Searcher {
                 }
                 counts[parent] += name + description + body;
             });
+            // Rarity among wholes: a word of every session says nothing there, however few turns
+            // have it.
             let weight = term.factor * rarity(parents, touched.len());
             for parent in touched.drain(..) {
                 let count = std::mem::take(&mut counts[parent]) / family.norms[parent];
@@ -181,18 +197,20 @@ impl Searcher {
     }
 }
 
-/// Falling returns: from 0 for none towards `saturation + 1`.
+/// Saturating count: from 0 for none towards `saturation + 1`.
 fn saturated(count: f32, saturation: f32) -> f32 {
     count * (saturation + 1.0) / (count + saturation)
 }
 
-/// The standard deviation, the same whatever the order.
+/// Standard deviation, the same in whatever order the scores come. Floating-point sums would depend
+/// on it.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     reason = "scores are small numbers, and fixed-point sums stay far below the limits"
 )]
 pub(super) fn deviation(scores: impl Iterator<Item = f32>) -> f32 {
+    // Sixteen bits behind the point: finer than any difference that matters, far from overflow.
     const ONE: f64 = 65_536.0;
     let (mut count, mut sum, mut squares) = (0_u32, 0_i64, 0_i128);
     for score in scores {
@@ -207,7 +225,7 @@ pub(super) fn deviation(scores: impl Iterator<Item = f32>) -> f32 {
     (variance.max(0.0).sqrt() / ONE) as f32
 }
 
-/// How much it says that a text has a word. Never below zero, also for a word that all have.
+/// Information in a text's having a word. Never below zero, also for a word that all have.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -1,57 +1,59 @@
-//! What counts how much.
+//! Weights of the ranker's signals.
 //!
 //! # Model
 //! Collections differ in *shape*: notes that each stand alone, turns of conversations, whole
-//! sessions. What is called context here is the share of documents that have something beside
-//! them, another passage of their own or a neighbouring document. Without context the ranker is one
-//! for notes; with context everywhere it is the one measured on conversations; between them
-//! weights are mixed.
+//! sessions. Context is here the share of documents that have something beside them, another
+//! passage of their own or a neighbouring document. Without context the ranker is one for notes;
+//! with context everywhere it is the one measured on conversations; between them weights are mixed.
+//!
+//! # Not here
+//! The features of confidence (`confidence`).
 
-/// The figures of the ranker. `docs/recall.md` says how they were found.
+/// Figures of the ranker. `docs/recall.md` says how they were found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
-    /// What a word of the name counts, in words of a body of average length.
+    /// Count of a word of the name, in words of a body of average length.
     pub name: f32,
-    /// The same for a word of the description.
+    /// Count of a word of the description, in the same unit.
     pub description: f32,
-    /// How fast a repeated word stops adding to the score.
+    /// Speed at which a repeated word stops adding to the score.
     pub saturation: f32,
-    /// How much a long document is marked down: 0 not at all, 1 in full proportion.
+    /// Penalty for a long document: 0 none, 1 in full proportion.
     pub length: Mixed,
-    /// Which power of a word's rarity counts; below 1, common words count for more.
+    /// Power of a word's rarity; below 1, common words count for more.
     pub rarity: Mixed,
-    /// What a stop word of the query counts.
+    /// Factor of a stop word of the query.
     pub stop_word: Mixed,
-    /// What the best passage adds, in standard deviations.
+    /// Weight of the best passage, in standard deviations.
     pub passage: Mixed,
-    /// How much a long passage, or a long whole, is marked down.
+    /// Penalty for a long passage, or a long whole, from 0 to 1.
     pub passage_length: f32,
-    /// What the whole adds that a document is a piece of, in standard deviations.
+    /// Weight of the whole that a document is a piece of, in standard deviations.
     pub parent: f32,
-    /// What a word written exactly as in the query adds to its stem.
+    /// Factor of a word written exactly as in the query, beside its stem.
     pub form: f32,
-    /// What words standing together as in the query add.
+    /// Factor of words that stand together as in the query.
     pub near: f32,
-    /// What words count that begin alike, in place of one that is nowhere.
+    /// Factor of words that begin alike, in place of one that is nowhere.
     pub alike: f32,
-    /// What a longer or shorter form of a word counts beside it.
+    /// Factor of a longer or shorter form of a word beside it.
     pub variant: f32,
-    /// What two words of the query written as one count.
+    /// Factor of two words of the query written as one.
     pub joined: f32,
-    /// Whether standing instructions get places among the hits of a request.
+    /// Set if standing instructions get places among the hits of a request.
     pub rules: bool,
-    /// The most that being new adds, in standard deviations.
+    /// Most that being new adds, in standard deviations.
     pub recency: f32,
-    /// The most that the caller's prior adds, in standard deviations.
+    /// Most that the caller's prior adds, in standard deviations.
     pub prior: f32,
 }
 
-/// A weight that depends on the shape of the collection.
+/// Weight that depends on the shape of the collection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mixed {
-    /// Where documents stand alone.
+    /// Value if all documents stand alone.
     pub alone: f32,
-    /// Where all have something beside them.
+    /// Value if all have something beside them.
     pub in_context: f32,
 }
 
@@ -60,8 +62,10 @@ impl Mixed {
         Self { alone, in_context }
     }
 
-    /// The weight for a share of documents in context.
+    /// Weight for a share of documents in context, from 0 to 1.
     pub(crate) fn at(self, context: f32) -> f32 {
+        // Linear: a collection that grows from notes into conversations changes its ranks without a
+        // jump.
         self.alone + (self.in_context - self.alone) * context
     }
 }

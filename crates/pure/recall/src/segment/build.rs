@@ -1,4 +1,12 @@
-//! Writing a segment.
+//! Writing of a segment.
+//!
+//! # Model
+//! Documents are added one by one; terms are numbered by first use and renumbered in sorted order
+//! at the end. Everything is counted before it is written, and too much text is an error, not a
+//! broken index.
+//!
+//! # Not here
+//! Reading (`open`); the analysis of text (`analyse`).
 
 use super::{CHECKED_FROM, GAP, HEADER, MAGIC, SECTIONS, Segment, VERSION};
 use crate::analyse::{Analyser, Sort, Term, UnitEvent};
@@ -8,13 +16,13 @@ use dormouse_text::words::Language;
 use std::collections::HashMap;
 use twox_hash::XxHash3_128;
 
-/// More than the format has room for: four gigabytes, or sixteen million different words.
+/// More text than the format has room for: four gigabytes, or sixteen million different words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too much text for one index")]
 pub struct TooLarge;
 
 impl Segment {
-    /// The bytes of an index of these documents, numbered in the order given.
+    /// Bytes of an index of these documents, numbered in the order given.
     pub fn build<'a>(
         language: Language,
         documents: impl IntoIterator<Item = Document<'a>>,
@@ -80,6 +88,7 @@ impl Builder {
         let first_unit = fits(self.units.len())?;
         self.open_unit()?;
         let mut lengths = [0_u32; 3];
+        // Collected, because a closure of the analyser cannot return early.
         let mut full = false;
         for (field, text) in [
             (Field::Name, document.name),
@@ -89,6 +98,7 @@ impl Builder {
                 full |= self.count(term, field, 1).is_err();
                 lengths[field as usize] += u32::from(term.sort != Sort::Form);
             });
+            // Otherwise the last word of a title and the first of the body would stand together.
             if !text.is_empty() {
                 self.words.push(GAP);
             }
@@ -97,6 +107,7 @@ impl Builder {
             UnitEvent::Next => full |= self.open_unit().is_err(),
             UnitEvent::Term(term, count) => {
                 full |= self.count(term, Field::Body, count).is_err();
+                // The form of a word is its second term; counted too, lengths would double.
                 let length = if term.sort == Sort::Form {
                     0
                 } else {
@@ -156,6 +167,7 @@ impl Builder {
         }
         if let Some(last) = list.last_mut() {
             match field {
+                // Four bits: more repetitions of a word in a title change nothing.
                 Field::Name => last.name = (last.name + 1).min(15),
                 Field::Description => last.description = (last.description + 1).min(15),
                 Field::Body => last.body = last.body.saturating_add(count),
@@ -164,12 +176,13 @@ impl Builder {
         Ok(())
     }
 
-    /// The number of a term, in the order of their first use.
+    /// Number of a term, in the order of first use.
     fn number(&mut self, term: &str) -> Result<u32, TooLarge> {
         if let Some(number) = self.numbers.get(term) {
             return Ok(*number);
         }
         let number = fits(self.postings.len())?;
+        // The largest number is taken by the gap.
         if number >= GAP {
             return Err(TooLarge);
         }
@@ -180,6 +193,7 @@ impl Builder {
 
     fn entry(&mut self, document: &Document<'_>, first_unit: u32, lengths: [u32; 3]) {
         let out = &mut self.documents;
+        // Titles of more than 65,535 words differ in nothing that ranking could use.
         let short = |length: u32| u16::try_from(length).unwrap_or(u16::MAX);
         out.extend_from_slice(&first_unit.to_le_bytes());
         out.extend_from_slice(&short(lengths[0]).to_le_bytes());
@@ -188,6 +202,7 @@ impl Builder {
         out.extend_from_slice(&document.parent.map_or(0, parent_key).to_le_bytes());
         out.extend_from_slice(&document.order.to_le_bytes());
         out.extend_from_slice(&document.time.to_le_bytes());
+        // A caller's prior outside the range would drown every query.
         out.extend_from_slice(&document.prior.clamp(0.0, 1.0).to_le_bytes());
         out.extend_from_slice(&cues::standing(document.body).to_le_bytes());
     }
@@ -198,6 +213,7 @@ impl Builder {
             .iter()
             .map(|(text, number)| (text.as_str(), *number))
             .collect();
+        // Sorted for binary search, and so that equal documents give equal bytes.
         terms.sort_unstable();
         let mut places = vec![0_u32; terms.len()];
         let (mut entries, mut texts, mut postings) = (Vec::new(), Vec::new(), Vec::new());
@@ -206,6 +222,7 @@ impl Builder {
             *places.get_mut(*number as usize).ok_or(TooLarge)? = fits(place)?;
             texts.extend_from_slice(text.as_bytes());
             let mut having = 0_u32;
+            // No document has this number: `document_count` is checked.
             let mut last = u32::MAX;
             for count in list {
                 postings.extend_from_slice(&count.unit.to_le_bytes());
@@ -225,6 +242,7 @@ impl Builder {
         }
         let mut words = Vec::with_capacity(self.words.len() * super::WORD);
         for word in &self.words {
+            // The gap is no term and maps to itself.
             let place = places.get(*word as usize).copied().unwrap_or(GAP);
             words.extend_from_slice(&place.to_le_bytes()[..super::WORD]);
         }
@@ -262,6 +280,7 @@ fn assemble(
     let mut out = Vec::with_capacity(HEADER + length);
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&VERSION.to_le_bytes());
+    // Room for the checksum, which is computed over the rest.
     out.extend_from_slice(&[0; 16]);
     out.extend_from_slice(&[super::open::code(language), 0, 0, 0]);
     for count in counts {
@@ -280,7 +299,7 @@ fn assemble(
     Ok(out)
 }
 
-/// A parent as a number; never 0, which is none.
+/// Parent as a number; never 0, which means none.
 fn parent_key(parent: &str) -> u64 {
     let [low @ .., _, _, _, _, _, _, _, _] = XxHash3_128::oneshot(parent.as_bytes()).to_le_bytes();
     u64::from_le_bytes(low).max(1)

@@ -1,4 +1,4 @@
-//! An index that is bytes.
+//! Index as bytes.
 //!
 //! # Model
 //! A segment is written once ([`Segment::build`]) and read where it lies: opening it looks at the
@@ -8,14 +8,14 @@
 //! | section | per | holds |
 //! |---|---|---|
 //! | documents | document | first unit, lengths of the fields, parent, order, time, prior, cue |
-//! | units | unit | document, length, where its words are |
-//! | terms | term, sorted | where its text and its postings are, in how many documents it is |
+//! | units | unit | document, length, end of its words |
+//! | terms | term, sorted | ends of its text and its postings, number of documents that have it |
 //! | postings | term and unit | unit, count in the body, counts in name and description |
-//! | words | word of a unit | number of the term, in order: for what stands next to what |
+//! | words | word of a unit | number of the term, in order: for words that stand together |
 //! | payloads | document | bytes of the caller |
 //!
 //! # Not here
-//! Files, and what to do about an index that cannot be opened: the caller builds it anew.
+//! Files. An index that cannot be opened is rebuilt by the caller.
 
 mod build;
 mod open;
@@ -24,17 +24,17 @@ pub use build::TooLarge;
 pub(crate) use open::{DocumentEntry, Postings};
 pub use open::{OpenError, Segment};
 
-/// The first bytes of every segment.
+/// First bytes of every segment, so that another file is recognised before its checksum is read.
 const MAGIC: [u8; 4] = *b"DMRI";
-/// The version this code writes and reads. Any change of the layout, of the analysis of text or of
+/// Version that this code writes and reads. Any change of the layout, of the analysis of text or of
 /// the cues is a new version: an index is cheap to build and never converted.
 const VERSION: u32 = 1;
 /// Bytes of the header: magic, version, checksum (16), language, 3 spare, three counts, and the
 /// ends of the sections.
 const HEADER: usize = 4 + 4 + 16 + 4 + 4 * 3 + 4 * SECTIONS;
-/// Where the checksum begins to count.
+/// Offset from which the checksum counts: behind magic, version and the checksum itself.
 const CHECKED_FROM: usize = 24;
-/// Sections, in this order.
+/// Number of sections, in this order.
 const SECTIONS: usize = 8;
 const DOCUMENTS: usize = 0;
 const UNITS: usize = 1;
@@ -45,15 +45,16 @@ const WORDS: usize = 5;
 const PAYLOAD_ENDS: usize = 6;
 const PAYLOADS: usize = 7;
 
-/// Bytes of a document's entry.
+/// Bytes of a document's entry: nine numbers of two to eight bytes.
 const DOCUMENT: usize = 40;
-/// Bytes of a unit's entry.
+/// Bytes of a unit's entry: three numbers of four bytes.
 const UNIT: usize = 12;
-/// Bytes of a term's entry.
+/// Bytes of a term's entry: three numbers of four bytes.
 const TERM: usize = 12;
-/// Bytes of a posting.
+/// Bytes of a posting: unit (4), body count (1), name and description counts (4 bits each).
 const POSTING: usize = 6;
-/// Bytes of the number of a term.
+/// Bytes of the number of a term. Three hold sixteen million words and save a quarter of the
+/// largest section.
 const WORD: usize = 3;
-/// Stands between the fields of a document instead of a word.
+/// Mark between the fields of a document instead of a word; the largest number of three bytes.
 pub(crate) const GAP: u32 = 0x00FF_FFFF;

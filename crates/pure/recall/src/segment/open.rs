@@ -1,4 +1,12 @@
-//! Reading a segment where it lies.
+//! Reading of a segment in place.
+//!
+//! # Model
+//! Opening checks header, checksum and sizes once. Every later read is an offset computed from a
+//! number, and an offset outside the bytes reads as zero or nothing, so that a forged index cannot
+//! crash a search.
+//!
+//! # Not here
+//! Writing (`build`); documents that were removed or added since ([`crate::Searcher`]).
 
 use super::{
     CHECKED_FROM, DOCUMENT, DOCUMENTS, HEADER, MAGIC, PAYLOAD_ENDS, PAYLOADS, POSTING, POSTINGS,
@@ -10,24 +18,24 @@ use dormouse_text::words::Language;
 use std::ops::Range;
 use twox_hash::XxHash3_128;
 
-/// Why bytes are not an index. The remedy is always to build it anew.
+/// Reason why bytes are not an index. The remedy is always to build it anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// Something else, or cut off in the header.
+    /// Other file, or cut off in the header.
     #[error("not an index")]
     NotAnIndex,
-    /// Of a version this program does not know.
+    /// Version that this program does not know.
     #[error("an index of version {found}; this program reads version {VERSION}")]
     OtherVersion {
-        /// The version in the header.
+        /// Version in the header.
         found: u32,
     },
-    /// The checksum or the sizes are wrong.
+    /// Wrong checksum or sizes.
     #[error("a damaged index")]
     Damaged,
 }
 
-/// An index of some documents.
+/// Index of some documents; cheap to clone, since the bytes are shared.
 #[derive(Clone, Debug)]
 pub struct Segment {
     bytes: Bytes,
@@ -38,14 +46,14 @@ pub struct Segment {
     sections: [Range<usize>; SECTIONS],
 }
 
-/// What is known of a document.
+/// Stored facts of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct DocumentEntry {
     pub(crate) first_unit: u32,
     pub(crate) name: u32,
     pub(crate) description: u32,
     pub(crate) body: u32,
-    /// 0: none.
+    /// Key of the parent; 0 is none.
     pub(crate) parent: u64,
     pub(crate) order: u32,
     pub(crate) time: i64,
@@ -53,7 +61,7 @@ pub(crate) struct DocumentEntry {
     pub(crate) standing: f32,
 }
 
-/// How often a term is in a unit.
+/// Counts of a term in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Posting {
     pub(crate) unit: u32,
@@ -62,16 +70,16 @@ pub(crate) struct Posting {
     pub(crate) description: u8,
 }
 
-/// Where a term is.
+/// Postings of a term, ordered by unit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Postings<'a> {
     bytes: &'a [u8],
-    /// In how many documents.
+    /// Number of documents that have the term.
     pub(crate) documents: u32,
 }
 
 impl<'a> Postings<'a> {
-    /// In how many units.
+    /// Number of units that have the term.
     pub(crate) fn units(&self) -> usize {
         self.bytes.len() / POSTING
     }
@@ -86,10 +94,11 @@ impl<'a> Postings<'a> {
         })
     }
 
-    /// How many postings lie in a range of units.
+    /// Number of postings in a range of units.
     pub(crate) fn within(&self, units: Range<u32>) -> usize {
         let (records, _) = self.bytes.as_chunks::<POSTING>();
         let unit = |record: &[u8; POSTING]| u32_at(record, 0);
+        // Sorted by unit, so a removed document costs a binary search and not a scan.
         let from = records.partition_point(|record| unit(record) < units.start);
         let rest = records.get(from..).unwrap_or_default();
         rest.iter()
@@ -99,15 +108,17 @@ impl<'a> Postings<'a> {
 }
 
 impl Segment {
-    /// Opens what [`Segment::build`] made. Costs a look at the header and the checksum.
+    /// Opens the bytes that [`Segment::build`] made. Costs a look at the header and the checksum.
     pub fn open(bytes: Bytes) -> Result<Self, OpenError> {
         if bytes.get(..4) != Some(&MAGIC[..]) || bytes.len() < 8 {
             return Err(OpenError::NotAnIndex);
         }
+        // Before the checksum: an index of another version may be checked in another way.
         let found = u32_at(&bytes, 4);
         if found != VERSION {
             return Err(OpenError::OtherVersion { found });
         }
+        // A file cut off in the header has no checksum to compare.
         let checked = bytes.get(CHECKED_FROM..).ok_or(OpenError::NotAnIndex)?;
         let checksum = XxHash3_128::oneshot(checked).to_le_bytes();
         if bytes.len() < HEADER || bytes.get(CHECKED_FROM - 16..CHECKED_FROM) != Some(&checksum[..])
@@ -120,6 +131,7 @@ impl Segment {
         let mut sections: [Range<usize>; SECTIONS] = Default::default();
         for (index, section) in sections.iter_mut().enumerate() {
             let end = number(3 + index) as usize;
+            // The checksum guards against damage, not against forgery; every range must lie inside.
             if end < start || end > bytes.len() {
                 return Err(OpenError::Damaged);
             }
@@ -137,6 +149,8 @@ impl Segment {
         let holds = |section: usize, count: u32, size: usize| {
             segment.sections[section].len() == count as usize * size
         };
+        // Counts are read from the header, so they must agree with the sizes before numbers are
+        // trusted.
         let whole = holds(DOCUMENTS, segment.documents, DOCUMENT)
             && holds(UNITS, segment.units, UNIT)
             && holds(TERMS, segment.terms, TERM)
@@ -148,22 +162,22 @@ impl Segment {
         }
     }
 
-    /// How many documents there are.
+    /// Number of documents, empty ones included.
     pub fn len(&self) -> usize {
         self.documents as usize
     }
 
-    /// Whether there is none.
+    /// True for an index without documents.
     pub fn is_empty(&self) -> bool {
         self.documents == 0
     }
 
-    /// The language whose endings are cut.
+    /// Language whose endings are cut.
     pub fn language(&self) -> Language {
         self.language
     }
 
-    /// What the caller stored with a document; nothing if there is no such document.
+    /// Bytes that the caller stored with a document; empty if there is no such document.
     pub fn payload(&self, document: usize) -> &[u8] {
         let ends = self.section(PAYLOAD_ENDS);
         let start = document
@@ -197,7 +211,7 @@ impl Segment {
         }
     }
 
-    /// The units of a document.
+    /// Units of a document.
     pub(crate) fn units_of(&self, document: u32) -> Range<u32> {
         let first = self.document(document).first_unit;
         let end = if document + 1 < self.documents {
@@ -205,22 +219,24 @@ impl Segment {
         } else {
             self.units
         };
+        // A forged entry may point backwards; the range must not.
         first..end.clamp(first, self.units.max(first))
     }
 
-    /// The document of a unit and the unit's length.
+    /// Document of a unit and the unit's length.
     pub(crate) fn unit(&self, unit: u32) -> (u32, u32) {
         let start = unit as usize * UNIT;
         let units = self.section(UNITS);
         (u32_at(units, start), u32_at(units, start + 4))
     }
 
-    /// The words of some units, as numbers of terms.
+    /// Words of some units, as numbers of terms.
     pub(crate) fn words(&self, units: Range<u32>) -> impl Iterator<Item = u32> + '_ {
         let ends = self.section(UNITS);
         let end_of = |unit: u32| u32_at(ends, unit as usize * UNIT + 8) as usize;
         let start = units.start.checked_sub(1).map_or(0, end_of);
         let end = units.end.checked_sub(1).map_or(0, end_of);
+        // A range out of order reads as no words.
         let words = self.section(WORDS).get(start * WORD..end * WORD);
         let (words, _) = words.unwrap_or_default().as_chunks::<WORD>();
         words
@@ -228,13 +244,13 @@ impl Segment {
             .map(|[a, b, c]| u32::from_le_bytes([*a, *b, *c, 0]))
     }
 
-    /// The number of a term.
+    /// Number of a term.
     pub(crate) fn find(&self, term: &str) -> Option<u32> {
         let place = self.first_at_least(term);
         (place < self.terms && self.term_text(place) == term.as_bytes()).then_some(place)
     }
 
-    /// The first term that is not before `text`.
+    /// First term that is not before `text`.
     pub(crate) fn first_at_least(&self, text: &str) -> u32 {
         let (mut low, mut high) = (0, self.terms);
         while low < high {
@@ -248,18 +264,18 @@ impl Segment {
         low
     }
 
-    /// How many different terms there are.
+    /// Number of different terms.
     pub(crate) fn terms(&self) -> u32 {
         self.terms
     }
 
-    /// The text of a term.
+    /// Text of a term.
     pub(crate) fn term_text(&self, term: u32) -> &[u8] {
         let (start, end) = self.ends(term, 0);
         self.section(TEXTS).get(start..end).unwrap_or_default()
     }
 
-    /// Where a term is.
+    /// Postings of a term.
     pub(crate) fn postings(&self, term: u32) -> Postings<'_> {
         let (start, end) = self.ends(term, 4);
         let bytes = self.section(POSTINGS).get(start * POSTING..end * POSTING);
@@ -269,7 +285,7 @@ impl Segment {
         }
     }
 
-    /// Where something of a term begins and ends.
+    /// Start and end of a term's text or postings; only ends are stored.
     fn ends(&self, term: u32, offset: usize) -> (usize, usize) {
         let entries = self.section(TERMS);
         let end_of = |term: u32| u32_at(entries, term as usize * TERM + offset) as usize;
@@ -283,7 +299,7 @@ impl Segment {
     }
 }
 
-/// The byte of a language in the header.
+/// Byte of a language in the header. Never renumber: old indexes would be cut in another language.
 pub(super) fn code(language: Language) -> u8 {
     match language {
         Language::English => 1,

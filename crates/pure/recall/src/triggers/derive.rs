@@ -1,21 +1,25 @@
-//! Guessing from a text when it applies.
+//! Guesses from a text about the work it applies to.
+//!
+//! # Not here
+//! Matching triggers with the work ([`super::matching`]); triggers of the offline extraction, which
+//! has its own short lists (`dormouse_memory::extract`).
 
 use super::languages;
 use super::programs::{
     ACTIVITIES, AGENT_TOOLS, ALONE, IN_CODE, TEST_FILES, TESTING, WITH_SUBCOMMANDS,
 };
+use crate::fences::without_fences;
 use crate::files::{is_file, is_folder};
-use crate::neutral;
 use dormouse_memory::topic::Triggers;
 use dormouse_text::atoms::{Shape, atoms};
 
-/// Triggers of one sort at most: what applies to everything applies to nothing.
+/// Most triggers of one sort: a rule that applies to everything applies to nothing.
 const MOST: usize = 8;
 
-/// When a text applies, as far as it says so beyond doubt. Fenced code is an example and tells
+/// Triggers of a text, as far as it states them beyond doubt. Fenced code is an example and tells
 /// nothing.
 pub fn derive(text: &str) -> Triggers {
-    let prose = neutral::without_fences(text);
+    let prose = without_fences(text);
     let lower = prose
         .to_lowercase()
         .split_whitespace()
@@ -31,6 +35,7 @@ pub fn derive(text: &str) -> Triggers {
             .collect(),
         commands: commands(&prose, &lower),
     };
+    // Rules about tests rarely name a file.
     if TESTING.iter().any(|phrase| lower.contains(phrase)) {
         triggers.paths.extend(TEST_FILES.map(str::to_owned));
     }
@@ -41,6 +46,7 @@ pub fn derive(text: &str) -> Triggers {
         &mut triggers.commands,
     ] {
         once(list);
+        // The first ones, since a text names its subject first.
         list.truncate(MOST);
     }
     triggers
@@ -54,6 +60,7 @@ fn once(list: &mut Vec<String>) {
 /// Tools that a text calls tools, and those of MCP servers.
 fn tools(text: &str) -> Vec<String> {
     let named = AGENT_TOOLS.iter().filter(|name| {
+        // The word behind it is needed: "Read" and "Task" begin sentences.
         text.contains(&format!("`{name}` tool"))
             || text.contains(&format!(" {name} tool"))
             || text.contains(&format!("`{name}`-Werkzeug"))
@@ -73,6 +80,7 @@ fn commands(text: &str, lower: &str) -> Vec<String> {
     for code in inline_code(text) {
         let mut words = code.split_whitespace();
         if let Some(first) = words.next().filter(|first| IN_CODE.contains(first)) {
+            // An option says less than a target, and its place varies.
             let target = words.next().filter(|word| is_plain(word));
             found.push(target.map_or(first.to_owned(), |target| format!("{first} {target}")));
         }
@@ -108,7 +116,7 @@ fn is_plain(word: &str) -> bool {
         && !word.starts_with('-')
 }
 
-/// What stands between single backticks.
+/// Text between single backticks.
 fn inline_code(text: &str) -> impl Iterator<Item = &str> {
     text.lines()
         .flat_map(|line| line.split('`').skip(1).step_by(2))
@@ -118,7 +126,7 @@ fn inline_code(text: &str) -> impl Iterator<Item = &str> {
 fn paths(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for atom in atoms(text) {
-        // The star of a glob looks like punctuation to the reader of atoms.
+        // The tokeniser takes the star of a glob for punctuation.
         let start = text[..atom.range.start]
             .rfind(|c: char| c.is_whitespace() || matches!(c, '`' | '"' | '(' | '\''))
             .map_or(0, |at| at + 1);
@@ -138,7 +146,7 @@ fn paths(text: &str) -> Vec<String> {
     found
 }
 
-/// The glob of a file, a folder or a glob; none for what lies outside the project.
+/// Glob of a file, a folder or a glob; none for paths outside the project.
 fn glob_of(word: &str) -> Option<String> {
     let word = word.split(':').next().unwrap_or(word);
     let word = word.strip_prefix("./").unwrap_or(word);
@@ -149,6 +157,7 @@ fn glob_of(word: &str) -> Option<String> {
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '*' | '/' | '.' | '-' | '_');
         // `*` and `**/*` are everything.
         let says = word.chars().all(plain) && word.contains(char::is_alphanumeric);
+        // Calls name files by absolute paths too, so a glob must match at any depth.
         let anywhere = if word.starts_with("**/") { "" } else { "**/" };
         return says.then(|| format!("{anywhere}{word}"));
     }

@@ -1,6 +1,9 @@
-//! Languages: by which endings their files are known, and by which words texts mean them.
+//! Languages, with the endings of their files and the words that texts use for them.
+//!
+//! # Not here
+//! Natural languages (`dormouse_text::words`).
 
-/// A language.
+/// Programming language, as files and texts show it.
 struct Language {
     name: &'static str,
     endings: &'static [&'static str],
@@ -21,7 +24,7 @@ const fn language(
     }
 }
 
-/// All that are known.
+/// Known languages. `go`, `c`, `r` and `swift` have no bare name here: they are words or letters.
 const LANGUAGES: [Language; 34] = [
     language("rust", &["rs"], &["rust", "cargo"]),
     language(
@@ -93,10 +96,11 @@ const SHORT: [(&str, &str); 14] = [
     ("hcl", "terraform"),
 ];
 
-/// The language of a file, by its ending.
+/// Language of a file, by its ending.
 pub fn of_path(path: &str) -> Option<&'static str> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let (stem, ending) = name.rsplit_once('.')?;
+    // `.rs` alone is a hidden file.
     if stem.is_empty() {
         return None;
     }
@@ -107,17 +111,20 @@ pub fn of_path(path: &str) -> Option<&'static str> {
         .map(|language| language.name)
 }
 
-/// The one name of a language that may be called in several ways.
+/// Canonical name of a language that is called in several ways.
 pub fn canonical(name: &str) -> String {
     let lower = name.trim().to_lowercase();
+    // An unknown name stays as it is: it may match an equally unknown one of the work.
     let full = SHORT.iter().find(|(short, _)| *short == lower);
     full.map_or(lower, |(_, full)| (*full).to_owned())
 }
 
-/// The languages that a text names beyond doubt, in the order of the table.
+/// Languages that a text names beyond doubt, in the order of the table.
 pub fn mentioned(text: &str) -> Vec<&'static str> {
     let lower = text.to_lowercase();
     let words: Vec<&str> = lower
+        // `c++`, `c#` and `objective-c` keep their marks; a path keeps its slashes and matches
+        // nothing.
         .split(|c: char| !(c.is_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '/' | '.')))
         .map(|word| word.trim_matches(['.', '-', '_', '/']))
         .collect();

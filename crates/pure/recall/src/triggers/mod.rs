@@ -1,13 +1,13 @@
 //! Rules that apply to the work at hand, whatever the words of the prompt.
 //!
 //! # Model
-//! A rule such as "never mock the database" is needed exactly when nobody mentions it, so looking
-//! for similar words misses it. Feedback and user memories therefore say when they apply: when a
-//! tool is used, a file worked on, a language written, a command run. [`matching`] compares that
-//! with the work; [`derive()`] guesses it from a text when the memory is written.
+//! A rule such as "never mock the database" is needed exactly when the prompt does not mention it,
+//! so looking for similar words misses it. Feedback and user memories therefore say when they
+//! apply: when a tool is used, a file worked on, a language written, a command run. [`matching`]
+//! compares that with the work; [`derive()`] guesses it from a text when the memory is written.
 //!
 //! # Not here
-//! How many of them go in (`plan`).
+//! The number of rules that are shown (`plan`); collecting the work (`work`).
 
 mod derive;
 pub mod languages;
@@ -25,22 +25,22 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt;
 
-/// Triggers of one sort that are looked at; a file may list any number.
+/// Most triggers of one sort that are looked at; a file may list any number.
 const MOST: usize = 32;
-/// A glob that is longer than this names nothing.
+/// Most bytes of a glob; a longer one names nothing.
 const LONGEST_GLOB: usize = 256;
 
-/// What of the work triggers a memory, the most specific first.
+/// Part of the work that triggers a memory, the most specific first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Match {
-    /// A command that was run.
+    /// Command that was run.
     Command(String),
-    /// A glob that a file worked on matches.
+    /// Glob that matches a file worked on.
     Path(String),
-    /// A tool that was used.
+    /// Tool that was used.
     Tool(String),
-    /// A language that is written.
+    /// Language that is written.
     Language(String),
 }
 
@@ -55,16 +55,16 @@ impl fmt::Display for Match {
     }
 }
 
-/// A memory that the work triggers.
+/// Memory that the work triggers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Triggered {
-    /// The file.
+    /// File, relative to its memory directory.
     pub path: SafePath,
-    /// By what.
+    /// Most specific trigger that matched.
     pub by: Match,
 }
 
-/// The feedback and user memories that the work triggers: the most specific first, feedback before
+/// Feedback and user memories that the work triggers: the most specific first, feedback before
 /// user, then the newest.
 pub fn matching(work: &Work, cards: &[Card]) -> Vec<Triggered> {
     if work.is_empty() {
@@ -81,6 +81,7 @@ pub fn matching(work: &Work, cards: &[Card]) -> Vec<Triggered> {
             rank(by),
             card.kind != Some(Kind::Feedback),
             Reverse(card.modified),
+            // Last, so that files written in one moment keep a stable order.
             card.path.clone(),
         )
     });
@@ -102,18 +103,18 @@ const fn rank(by: &Match) -> u8 {
     }
 }
 
-/// The most specific trigger that the work matches.
+/// Most specific trigger that the work matches.
 pub fn matched(work: &Work, triggers: &Triggers) -> Option<Match> {
     Ready::new(work).matched(triggers)
 }
 
-/// The work, made ready for being compared with many triggers.
+/// Work, made ready for being compared with many triggers.
 struct Ready<'a> {
     work: &'a Work,
     languages: Vec<String>,
     tools: Vec<String>,
     paths: Vec<String>,
-    /// Globs that were looked at: many memories have the same.
+    /// Verdicts on globs: many memories have the same ones.
     globs: HashMap<String, bool>,
 }
 
@@ -166,19 +167,21 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// Whether a command that was run is the one wanted: its first words, options passed over.
+/// True if a command that was run is the one wanted: its first words, options passed over.
 fn runs(run: &str, wanted: &str) -> bool {
+    // Bounded, because `follows` tries two ways at every option.
     let wanted: Vec<&str> = wanted.split_whitespace().take(6).collect();
     let run: Vec<&str> = run.split_whitespace().take(12).collect();
     let (Some((program, rest)), Some((first, more))) = (wanted.split_first(), run.split_first())
     else {
         return false;
     };
+    // `/usr/bin/git` is `git`.
     let name = first.rsplit(['/', '\\']).next().unwrap_or(first);
     name == *program && follows(more, rest)
 }
 
-/// Whether the words wanted follow. An option may have a value behind it, or not.
+/// True if the words wanted follow. An option may have a value behind it, or not.
 fn follows(run: &[&str], wanted: &[&str]) -> bool {
     let Some((first, more_wanted)) = wanted.split_first() else {
         return true;
@@ -196,16 +199,18 @@ fn follows(run: &[&str], wanted: &[&str]) -> bool {
                 .is_some_and(|(_, rest)| follows(rest, wanted)))
 }
 
-/// Whether a tool, in lower case, is the one wanted.
+/// True if a tool, in lower case, is the one wanted.
 fn is_tool(used: &str, wanted: &str) -> bool {
     let wanted = wanted.trim().to_lowercase();
     if wanted.is_empty() {
         return false;
     }
     match wanted.strip_suffix('*') {
+        // A bare `*` would be triggered by all work.
         Some("") => false,
         Some(start) => used.starts_with(start),
         None => {
+            // Naming an MCP server means all of its tools.
             let server = used
                 .strip_prefix("mcp__")
                 .and_then(|rest| rest.split("__").next());
@@ -214,8 +219,8 @@ fn is_tool(used: &str, wanted: &str) -> bool {
     }
 }
 
-/// Whether a glob matches one of some paths with plain slashes. One without a folder is about names; a relative one holds
-/// anywhere, because calls name files by absolute paths too.
+/// True if a glob matches one of some paths with plain slashes. One without a folder is about
+/// names; a relative one holds anywhere, because calls name files by absolute paths too.
 fn matches_any(glob: &str, paths: &[String]) -> bool {
     let glob = glob.trim().trim_start_matches("./");
     if glob.is_empty() || glob.len() > LONGEST_GLOB {
@@ -227,6 +232,7 @@ fn matches_any(glob: &str, paths: &[String]) -> bool {
         .max_by_key(|part| part.len())
         .unwrap_or_default()
         .trim_matches('/');
+    // Alternatives and classes have no part that every match must contain.
     let plain = if glob.contains(['{', '[', '\\']) {
         ""
     } else {

@@ -1,7 +1,7 @@
 //! Programs that rules are often about, with the subcommands that matter, and activities that mean
 //! a command or a sort of file.
 
-/// Programs with subcommands.
+/// Programs with their subcommands. A bare program name would match half of all work.
 pub(super) const WITH_SUBCOMMANDS: [(&str, &[&str]); 20] = [
     (
         "git",
@@ -83,7 +83,7 @@ pub(super) const ALONE: [&str; 26] = [
 /// Programs that are meant only inside code, because their names are words.
 pub(super) const IN_CODE: [&str; 6] = ["make", "just", "curl", "ssh", "rm", "sed"];
 
-/// What people do, in their words, and the command that it is done with.
+/// Activities in people's words, with the command that they are done with.
 pub(super) const ACTIVITIES: [(&str, &str); 20] = [
     ("commit message", "git commit"),
     ("when committing", "git commit"),
@@ -107,7 +107,7 @@ pub(super) const ACTIVITIES: [(&str, &str); 20] = [
     ("never rebase", "git rebase"),
 ];
 
-/// Words of rules about tests.
+/// Phrases of rules about tests.
 pub(super) const TESTING: [&str; 14] = [
     "unit test",
     "integration test",
@@ -125,10 +125,10 @@ pub(super) const TESTING: [&str; 14] = [
     "mocking ",
 ];
 
-/// Where tests are.
+/// Globs for files of tests in the usual languages.
 pub(super) const TEST_FILES: [&str; 4] = ["**/*test*", "**/*.spec.*", "**/*_spec.*", "**/tests/**"];
 
-/// Tools of agents, as they are called.
+/// Tools of agents, by the names that agents call them.
 pub(super) const AGENT_TOOLS: [&str; 12] = [
     "Bash",
     "Read",

@@ -1,4 +1,4 @@
-//! Tests of triggers.
+//! Tests of triggers against the work.
 
 use super::*;
 use dormouse_core::units::Millis;

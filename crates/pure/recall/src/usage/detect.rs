@@ -1,4 +1,4 @@
-//! Telling from an answer whether a memory was of use.
+//! Detection of use: signs of a memory in the text that followed it.
 
 use super::Event;
 use dormouse_guard::paths::SafePath;
@@ -7,29 +7,29 @@ use dormouse_text::atoms::atoms;
 use dormouse_text::words::Tokeniser;
 use std::collections::BTreeSet;
 
-/// So many words of its own must turn up.
+/// Least words of its own that must turn up; fewer are shared by any two texts on a subject.
 const WORDS: usize = 4;
-/// Or so many names: of files, symbols, flags.
+/// Or least names of files, symbols, flags: one may be a coincidence, two hardly are.
 const NAMES: usize = 2;
-/// A name of a memory with fewer words may be anybody's.
+/// Least words of a memory's title that counts as a citation; "Tests" alone is in every answer.
 const NAME_WORDS: usize = 2;
-/// A word that is shorter is anybody's.
+/// Least letters of a word that counts; shorter ones are in every text.
 const SHORTEST: usize = 4;
 
-/// What followed upon a memory.
+/// Texts before and after a memory was shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Aftermath<'a> {
-    /// What the user had asked.
+    /// Request of the user.
     pub query: &'a str,
-    /// What was in the conversation before and could be the source as well.
+    /// Earlier conversation, which could be the source of a word as well.
     pub before: &'a str,
-    /// What the assistant answered.
+    /// Answer of the assistant.
     pub answer: &'a str,
-    /// What the assistant called, as text: names and inputs.
+    /// Calls of the assistant as text: names and inputs.
     pub calls: &'a [String],
 }
 
-/// Whether a memory was cited or used; `None` if nothing points to it.
+/// Event that followed a memory: cited or used; `None` if nothing points to it.
 pub fn detect(path: &SafePath, text: &str, after: &Aftermath<'_>) -> Option<Event> {
     let topic = Topic::read(text);
     if is_cited(path, &topic, after) {
@@ -46,10 +46,11 @@ pub fn detect(path: &SafePath, text: &str, after: &Aftermath<'_>) -> Option<Even
     let own = |of: &dyn Fn(&str) -> BTreeSet<String>| {
         let (said, before, followed) = (of(&said), of(&before), of(&followed));
         said.iter()
+            // Words of the prompt prove nothing: the answer would have had them anyway.
             .filter(|word| !before.contains(*word) && followed.contains(*word))
             .count()
     };
-    // The memory's language for all of them: that of a short answer is hard to tell.
+    // The memory's language for all texts: that of a short answer is hard to tell.
     let tokeniser = Tokeniser::for_text(&said);
     (own(&names) >= NAMES || own(&|text| words(&tokeniser, text)) >= WORDS).then_some(Event::Used)
 }
@@ -64,7 +65,7 @@ fn is_cited(path: &SafePath, topic: &Topic, after: &Aftermath<'_>) -> bool {
     names(after.answer) || after.calls.iter().any(|call| names(call))
 }
 
-/// Paths, symbols, flags, versions: what names one thing.
+/// Paths, symbols, flags, versions: words that name one thing.
 fn names(text: &str) -> BTreeSet<String> {
     atoms(text)
         .filter(|atom| atom.shape.is_name())
@@ -72,10 +73,11 @@ fn names(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Words that carry meaning, without their endings.
+/// Words that carry meaning, stemmed.
 fn words(tokeniser: &Tokeniser, text: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     tokeniser.each(text, |word, _| {
+        // A short word of another script may carry as much as a long one.
         if word.chars().count() >= SHORTEST || !word.is_ascii() {
             words.insert(word.to_owned());
         }

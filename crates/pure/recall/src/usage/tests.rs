@@ -1,4 +1,4 @@
-//! Tests of usage.
+//! Tests of the book and of detection.
 
 use super::*;
 use pretty_assertions::assert_eq;

@@ -1,23 +1,30 @@
-//! The concrete claims of a text.
+//! Concrete claims of a text.
+//!
+//! # Model
+//! Words with the shape of a path, symbol, commit, flag or address are claims, if little else could
+//! be meant. Code blocks and sentences about missing things make none.
+//!
+//! # Not here
+//! Shapes of words (`dormouse_text::atoms`); looking claims up ([`super::Facts`]).
 
+use crate::fences::Fences;
 use crate::files::{is_file, is_folder};
-use crate::neutral::Fences;
 use dormouse_text::atoms::{Shape, atoms};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Claims that are looked at: the rest of a longer text adds little and costs a look each.
+/// Most claims that are looked at: the rest of a longer text adds little and costs a look each.
 pub(super) const MOST_CLAIMS: usize = 40;
-/// What stands farther from a word than so many bytes says nothing about it.
+/// Bytes around a word that count as its sentence; words farther away say nothing about it.
 const REACH: usize = 300;
-/// A plain word that is shorter is in every project.
+/// Least letters of a plain word that counts as a symbol; shorter ones are in every project.
 const SHORTEST_SYMBOL: usize = 7;
-/// What is longer is no name.
+/// Most bytes of a name; longer ones are encoded data.
 const LONGEST: usize = 256;
 
-/// Words that say that a thing is *not* there, or not yet: such a sentence claims nothing
-/// that could be looked up. The last ones are the beginnings of German words.
+/// Words that say that a thing is *not* there, or not yet: such a sentence claims nothing that
+/// could be looked up. The last ones are German.
 const ABSENT: [&str; 27] = [
     "deleted",
     "removed",
@@ -48,35 +55,35 @@ const ABSENT: [&str; 27] = [
     "nicht mehr",
 ];
 
-/// What a claim is about.
+/// Subject of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimKind {
-    /// A file or folder, or a bare file name.
+    /// File or folder, or a bare file name.
     Path,
-    /// A name in code.
+    /// Name in code, such as a function.
     Symbol,
-    /// A commit.
+    /// Commit of the project's repository.
     Commit,
-    /// A flag of a program.
+    /// Long flag of a program.
     Flag,
-    /// The host of an address.
+    /// Host name of an address.
     UrlHost,
 }
 
-/// Something that can be looked up.
+/// Claim that can be looked up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Claim {
-    /// What it is about.
+    /// Subject, which decides the lookup.
     pub kind: ClaimKind,
-    /// What is claimed to be there, without positions and brackets.
+    /// Name of the thing, without positions and brackets.
     pub text: String,
-    /// Where the text says so.
+    /// Bytes of the text that make the claim.
     pub range: Range<usize>,
 }
 
-/// The claims of a text in order, each thing once. Fenced code is an example and claims nothing,
-/// nor does a sentence that says that something is gone or not there yet.
+/// Claims of a text in order, each thing once. Fenced code is an example and claims nothing, nor
+/// does a sentence that says that something is gone or not there yet.
 pub fn claims(text: &str) -> Vec<Claim> {
     let mut found = Vec::new();
     let mut known = BTreeSet::new();
@@ -114,7 +121,7 @@ pub fn claims(text: &str) -> Vec<Claim> {
     found
 }
 
-/// The sentence of a line that a word stands in.
+/// Sentence of a line that a word stands in.
 fn sentence<'a>(line: &'a str, word: &Range<usize>) -> &'a str {
     let ends = [". ", "; ", "! ", "? "];
     let before = &line[line.floor_char_boundary(word.start.saturating_sub(REACH))..word.start];
@@ -132,7 +139,7 @@ fn is_about_absence(sentence: &str) -> bool {
     ABSENT.iter().any(|word| lower.contains(word))
 }
 
-/// Follows the backticks of a line from word to word.
+/// Position among the backticks of a line, from word to word.
 struct Backticks<'a> {
     line: &'a str,
     last: usize,
@@ -150,11 +157,12 @@ impl<'a> Backticks<'a> {
         }
     }
 
-    /// Whether the next word stands in backticks, alone or with others.
+    /// True if the next word stands in backticks, alone or with others.
     fn surround(&mut self, word: &Range<usize>) -> bool {
         let between = &self.line[self.at..word.start];
         self.open ^= between.matches('`').count() % 2 == 1;
         self.at = word.start;
+        // A backtick that is never closed is punctuation.
         self.open && self.last >= word.end
     }
 }
@@ -167,6 +175,7 @@ fn claim_of(word: &str, shape: Shape, quoted: bool) -> Option<(ClaimKind, String
     match shape {
         Shape::Path => Some((ClaimKind::Path, path_of(word)?)),
         Shape::Url => Some((ClaimKind::UrlHost, host_of(word)?)),
+        // Outside of code `--` is often a dash.
         Shape::Flag if quoted => Some((ClaimKind::Flag, flag_of(word)?)),
         Shape::Hash if is_commit(word) => Some((ClaimKind::Commit, word.to_owned())),
         Shape::Identifier if quoted || is_plainly_code(word) => {
@@ -176,7 +185,7 @@ fn claim_of(word: &str, shape: Shape, quoted: bool) -> Option<(ClaimKind, String
     }
 }
 
-/// A path without the position behind it.
+/// Path without the position behind it (`main.rs:12`).
 fn path_of(word: &str) -> Option<String> {
     let path = word.split([':', '#']).next()?;
     let path = path.strip_prefix("./").unwrap_or(path);
@@ -186,24 +195,26 @@ fn path_of(word: &str) -> Option<String> {
 fn host_of(word: &str) -> Option<String> {
     let (_, rest) = word.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
+    // A user name before the host is no part of it.
     let host = authority.rsplit('@').next()?;
     let host = host.split(':').next()?;
     host.contains('.').then(|| host.to_lowercase())
 }
 
-/// Forty or sixty-four digits, or the short form: not the UUID of something else.
+/// True for forty or sixty-four digits, or the short form; a UUID has hyphens.
 fn is_commit(word: &str) -> bool {
     !word.contains('-')
         && (matches!(word.len(), 7..=12 | 40 | 64))
         && !word.bytes().any(|b| b.is_ascii_uppercase())
 }
 
-/// Names that occur only in code: `snake_case`, `a::b`, `call()`. `camelCase` may be a product.
+/// True for names that occur only in code: `snake_case`, `a::b`, `call()`. `camelCase` may be a
+/// product.
 fn is_plainly_code(word: &str) -> bool {
     word.contains("::") || word.ends_with("()") || (word.contains('_') && !word.starts_with('_'))
 }
 
-/// A long flag without its value.
+/// Long flag without its value.
 fn flag_of(word: &str) -> Option<String> {
     let flag = word.split('=').next()?;
     let name = flag.strip_prefix("--")?;
@@ -211,8 +222,8 @@ fn flag_of(word: &str) -> Option<String> {
     (name.len() > 1 && sound).then(|| flag.to_owned())
 }
 
-/// The last part of a name, without brackets: that is what can be searched for. A short word would
-/// be found in any project and prove nothing.
+/// Last part of a name, without brackets: that can be searched for. A short word would be found in
+/// any project and prove nothing.
 fn symbol_of(word: &str) -> Option<String> {
     let name = word.strip_suffix("()").unwrap_or(word);
     let last = name.rsplit("::").next()?;

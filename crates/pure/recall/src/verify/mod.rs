@@ -1,4 +1,4 @@
-//! Whether what a memory says still holds.
+//! Check of a memory's claims against the working tree.
 //!
 //! # Model
 //! A memory makes concrete claims: that a file, a symbol, a commit, a flag, a host exists.
@@ -8,7 +8,8 @@
 //! ([`refreshed`]); reading it does not.
 //!
 //! # Not here
-//! Looking at the working tree: the shell implements [`Facts`].
+//! Looking at the working tree: the shell implements [`Facts`]. Telling files from other words
+//! (`files`).
 
 mod claims;
 
@@ -19,65 +20,66 @@ use dormouse_guard::paths::SafePath;
 use dormouse_memory::topic::{self, Field, Kind};
 use serde::Serialize;
 
-/// What the working tree says to a claim.
+/// Answer of the working tree to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is there.
+    /// Found in the working tree.
     Holds,
-    /// It is not there.
+    /// Looked for and not found.
     Gone,
-    /// It cannot be told from here.
+    /// Not decidable here, such as a commit outside a repository.
     Unknown,
 }
 
-/// What can be asked about the working tree. Whoever cannot tell says so.
+/// Questions about the working tree. An implementation that cannot tell answers
+/// [`Answer::Unknown`].
 pub trait Facts {
-    /// Whether a file or folder exists. A bare name may lie anywhere in the tree.
+    /// Existence of a file or folder. A bare name may lie anywhere in the tree.
     fn path(&self, path: &str) -> Answer;
-    /// Whether a symbol occurs.
+    /// Occurrence of a symbol in the sources.
     fn symbol(&self, symbol: &str) -> Answer;
-    /// Whether a commit exists.
+    /// Existence of a commit, by its full or short hash.
     fn commit(&self, hash: &str) -> Answer;
-    /// Whether a flag occurs.
+    /// Occurrence of a flag in the sources.
     fn flag(&self, _flag: &str) -> Answer {
         Answer::Unknown
     }
-    /// Whether the project names a host.
+    /// Occurrence of a host in the project.
     fn host(&self, _host: &str) -> Answer {
         Answer::Unknown
     }
 }
 
-/// What became of a memory's claims.
+/// Result of checking a memory's claims.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// Some claims hold, and none is gone.
     Fresh,
-    /// Some are gone.
+    /// Some claims are gone.
     Stale {
-        /// Those, as the memory names them.
+        /// Names of the missing things, as the memory has them.
         gone: Vec<String>,
-        /// How many hold.
+        /// Number of claims that hold.
         held: usize,
     },
-    /// Nothing in it could be checked.
+    /// No claim could be checked.
     Unverifiable,
 }
 
-/// How a memory is shown.
+/// Way in which a memory is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Showing {
-    /// As it is.
+    /// Shown as it is.
     Plain,
-    /// With a line that says what is gone.
+    /// Shown with a line that names the missing things.
     Marked,
-    /// Not at all.
+    /// Held back: nothing of it holds any more.
     HeldBack,
 }
 
-/// Checks claims.
+/// Checks claims, one lookup each.
 pub fn mark(claims: &[Claim], facts: &dyn Facts) -> Mark {
     let mut gone = Vec::new();
     let mut held = 0;
@@ -92,10 +94,12 @@ pub fn mark(claims: &[Claim], facts: &dyn Facts) -> Mark {
         match answer {
             Answer::Holds => held += 1,
             Answer::Gone => gone.push(claim.text.clone()),
+            // Neither for nor against: a tree without history must not make every memory stale.
             Answer::Unknown => {}
         }
     }
     match (gone.is_empty(), held) {
+        // One missing thing is enough: a memory that is half wrong misleads most.
         (false, _) => Mark::Stale { gone, held },
         (true, 0) => Mark::Unverifiable,
         (true, _) => Mark::Fresh,
@@ -103,7 +107,8 @@ pub fn mark(claims: &[Claim], facts: &dyn Facts) -> Mark {
 }
 
 impl Mark {
-    /// How a memory of a kind is shown. A rule holds whatever became of the file it mentions.
+    /// Way in which a memory of a kind is shown. A rule holds, whatever became of the file it
+    /// mentions.
     pub fn showing(&self, kind: Option<Kind>) -> Showing {
         let rule = matches!(kind, Some(Kind::Feedback | Kind::User));
         match self {
@@ -113,13 +118,13 @@ impl Mark {
         }
     }
 
-    /// Whether a dream should look at the memory.
+    /// True if a dream should look at the memory.
     pub const fn is_stale(&self) -> bool {
         matches!(self, Self::Stale { .. })
     }
 }
 
-/// The memories that the next dream should look at, in order and each once.
+/// Memories that the next dream should look at, in order and each once.
 pub fn for_dream<'a>(marks: impl IntoIterator<Item = (&'a SafePath, &'a Mark)>) -> Vec<SafePath> {
     let mut stale: Vec<SafePath> = marks
         .into_iter()
@@ -131,7 +136,8 @@ pub fn for_dream<'a>(marks: impl IntoIterator<Item = (&'a SafePath, &'a Mark)>) 
     stale
 }
 
-/// The file with the time of its check, if the check says that it holds.
+/// File with the time of its check, if the check says that it holds. Otherwise unchanged: a memory
+/// that could not be checked is not made younger.
 pub fn refreshed(text: &str, mark: &Mark, now: Millis) -> Option<String> {
     (*mark == Mark::Fresh).then(|| topic::edit(text, &[Field::Verified(now)]))
 }

@@ -1,4 +1,4 @@
-//! Tests of claims and marks.
+//! Tests of claims and of the marks they lead to.
 
 use super::*;
 use pretty_assertions::assert_eq;

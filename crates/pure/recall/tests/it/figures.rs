@@ -19,8 +19,8 @@ fn titles_find_their_notes() {
     assert!(fifth >= 0.965, "R@5 {fifth}");
 }
 
-/// Queries that avoid the words of the title. Whoever changes the ranker sees with `--nocapture`
-/// what is missed.
+/// Queries that avoid the words of the title. `--nocapture` shows the misses after a change of the
+/// ranker.
 #[test]
 fn paraphrases_find_their_notes() {
     // The queries were written for the real notes.

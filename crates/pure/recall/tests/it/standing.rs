@@ -1,4 +1,5 @@
-//! Standing instructions: a request that does not mention them finds them, and nothing else suffers.
+//! Standing instructions: a request that does not mention them finds them, and no other query
+//! suffers.
 
 use dormouse_recall::Weights;
 use dormouse_recall::evaluation::{Entry, Group, Tally};

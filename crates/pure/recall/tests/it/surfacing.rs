@@ -1,11 +1,11 @@
-//! Recall's way from a prompt to what the conversation shows, on real memories.
+//! Recall from a prompt to the fragment in the conversation, on real memories.
 
 use crate::material;
+use dormouse_core::fragment::has_boundary;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::card::Card;
 use dormouse_memory::snapshot::StoredFile;
-use dormouse_recall::neutral::has_boundary;
 use dormouse_recall::render::{Caps, is_recalled_fragment, render};
 use dormouse_recall::selector::{self, Selection};
 use dormouse_recall::usage::{self, Aftermath, Book, Event};
@@ -137,7 +137,7 @@ fn a_session_from_prompt_to_use() {
     let hits = [hit("planted.md", 0.99), hit("fact.md", 0.4)];
     let mut work = Work::new();
     let mut seen = Seen::default();
-    // With the prompt: nothing is sure, one may be chosen, what was planted is not believed.
+    // With the prompt: nothing is sure, one may be chosen, the planted memory is not believed.
     let first = plan(&request(&hits, &cards, &work, &seen));
     assert_eq!(first.now, []);
     assert_eq!(first.candidates, [SafePath::parse("fact.md").unwrap()]);
@@ -155,7 +155,7 @@ fn a_session_from_prompt_to_use() {
     assert_eq!(second.now[0].why, Why::Selected);
     seen.surfaced.insert(second.now[0].path.clone());
 
-    // The work moves on to tests, and the rule comes though nobody asked for it.
+    // The work moves on to tests, and the rule comes without being asked for.
     work.add_call(
         "Bash",
         &serde_json::json!({"command": "cd a && cargo test -q"}),
@@ -165,7 +165,7 @@ fn a_session_from_prompt_to_use() {
     let mark = mark(&claims(rule), &EmptyTree);
     assert!(show("rule.md", rule, &mark).contains("`scripts/testdb.sh`"));
 
-    // It was of use.
+    // Its words turn up in the answer, so it counts as used.
     let after = Aftermath {
         query: "when do we release",
         answer: "I ran scripts/testdb.sh with --fresh first.",

@@ -1,4 +1,4 @@
-//! Which texts are found by which words.
+//! Tests of texts and the words that find them.
 
 use bytes::Bytes;
 use dormouse_recall::{CONFIDENT, Document, Query, Ranked, Scratch, Searcher, Segment, confident};

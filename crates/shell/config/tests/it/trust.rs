@@ -78,7 +78,7 @@ fn a_list_that_is_newer_broken_or_locked_is_not_touched() {
         ),
         (
             "trusted = [1]",
-            "the list of trusted folders stays as it is",
+            "the list of trusted folders cannot be read and was not changed",
         ),
     ] {
         machine.files.put(LIST, text);

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 /// Far more than needed, also on a busy machine; only a failing test waits so long.
 const LONG: Duration = Duration::from_secs(20);
+/// Time files must be left alone: short, so that the tests are; editors need 100 ms.
 const SILENCE: Duration = Duration::from_millis(20);
 
 struct Place {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// What becomes of a request.
+/// Scripted answer to one request.
 #[derive(Clone)]
 pub(crate) enum Answer {
-    /// These blocks.
+    /// A complete answer with these blocks.
     Blocks(Vec<Block>),
     /// These blocks, ended by the longest length allowed.
     CutOff(Vec<Block>),
@@ -26,14 +26,14 @@ pub(crate) enum Answer {
     Pieces(Vec<(u32, String)>, Box<Self>),
     /// The stream breaks behind these blocks and the beginning of a text.
     Broken(Vec<Block>, String),
-    /// An error.
+    /// An error instead of an answer.
     Fail(Arc<dyn Fn() -> ModelError + Send + Sync>),
-    /// The answer after somebody gave the word.
+    /// The answer, once the test releases it.
     Held(Arc<Notify>, Box<Self>),
 }
 
 impl Answer {
-    /// A text.
+    /// A complete answer of one text.
     pub(crate) fn text(text: &str) -> Self {
         Self::Blocks(vec![Block::text(text)])
     }
@@ -43,7 +43,7 @@ impl Answer {
         Self::Blocks(vec![call(id, tool, input)])
     }
 
-    /// An error.
+    /// An error, made anew for each request.
     pub(crate) fn fail(error: impl Fn() -> ModelError + Send + Sync + 'static) -> Self {
         Self::Fail(Arc::new(error))
     }
@@ -70,7 +70,7 @@ impl Answer {
         })
     }
 
-    /// Nobody is there.
+    /// The provider has no capacity.
     pub(crate) fn overloaded() -> Self {
         Self::fail(|| ModelError::Overloaded(said("overloaded")))
     }

@@ -1,4 +1,4 @@
-//! What the provider does to the prompt, where it is better placed to do it.
+//! Rewrites that the provider carries out, where it is better placed to.
 
 use crate::clearing::thinking_kit;
 use crate::kit::{BOUND, Kit, boundaries, check, prose, turn};
@@ -30,7 +30,7 @@ async fn a_turn_longer_than_the_window_is_compacted_by_the_provider() {
     });
     let boundary = by_provider.unwrap_or_else(|| panic!("{:?}", kit.notices()));
     assert!(boundary.post_tokens < boundary.pre_tokens);
-    // What the user said follows the provider's block, word for word.
+    // The user's words follow the provider's block, word for word.
     let beside: String = boundary
         .restored
         .iter()
@@ -101,8 +101,8 @@ async fn the_provider_clears_old_results_where_it_is_asked_to() {
     check(&session);
 }
 
-/// Where the provider's cache can be edited, old results are deleted from it by a block that stays
-/// in the conversation; results carry the reference from the start.
+/// With cache editing, old results are deleted from the cache by a block that stays in the
+/// conversation; results carry the reference from the start.
 #[tokio::test]
 async fn old_results_are_deleted_from_the_providers_cache() {
     let kit = Kit::new();

@@ -10,6 +10,7 @@ use dormouse_sim::{AnswerConfig, SimConfig};
 use serde_json::Value;
 use std::time::Duration;
 
+/// Longer than the longest cache lifetime, so that the cache has lapsed.
 const TWO_HOURS: Duration = Duration::from_hours(2);
 
 fn cleared(notice: &Notice) -> bool {

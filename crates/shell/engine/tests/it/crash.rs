@@ -14,7 +14,8 @@ use std::time::Duration;
 
 type Prompt = Vec<(Role, Bytes)>;
 
-/// What is left on the disk after each kind of crash.
+/// Kinds of crash: everything written survives, only synced bytes do, or 40 bytes more than those
+/// (inside a record).
 const CRASHES: [Survives; 3] = [Survives::Written, Survives::Synced, Survives::SyncedAnd(40)];
 
 /// The faults to try: going down before the n-th operation of any kind, or in the middle of the

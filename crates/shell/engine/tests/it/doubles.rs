@@ -10,7 +10,7 @@ use dormouse_store::{AppendError, ReadError};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, Semaphore, watch};
 
-/// Picks records.
+/// Predicate that picks records.
 type Fits = fn(&Record) -> bool;
 
 /// A log that counts its batches and may be slow.
@@ -104,7 +104,7 @@ impl LogStore for WatchedLog {
 pub(crate) struct Recaller {
     /// Fragments for the next prompts, first come first served.
     pub(crate) prepared: Mutex<Vec<Vec<Injection>>>,
-    /// Recall never ends.
+    /// True if recall never ends, so that the timeout must.
     pub(crate) hangs: bool,
     /// Memories that were known as shown, at each prompt.
     pub(crate) seen: Mutex<Vec<Seen>>,

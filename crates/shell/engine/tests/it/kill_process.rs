@@ -79,7 +79,7 @@ async fn whatever_moment_it_is_killed_at_the_session_is_whole() {
         let kit = Kit::new();
         let mut session = open(&kit, home.path()).await;
         check(&session);
-        // What is read from the end of the file is what all records together give.
+        // A resume from the end of the file gives the same as all records together.
         let records = session.records().await.unwrap();
         assert!(records.len() > seen, "nothing was written");
         seen = records.len();

@@ -83,7 +83,7 @@ impl ToolHost for Tools {
 pub(crate) struct Hooks {
     pub(crate) answer: Mutex<HookAnswer>,
     pub(crate) after: Mutex<Vec<RestoredPart>>,
-    /// What they were asked, in order.
+    /// Questions they were asked, in order.
     pub(crate) asked: Mutex<Vec<String>>,
 }
 
@@ -220,14 +220,14 @@ impl Kit {
         log
     }
 
-    /// What was told so far, pieces of answers left out.
+    /// Notices so far, pieces of answers left out.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         let notices = self.notices.lock().unwrap();
         let told = notices.iter().filter(|n| !matches!(n, Notice::Answer(_)));
         told.cloned().collect()
     }
 
-    /// How many notices are of a kind.
+    /// Number of notices of a kind.
     pub(crate) fn told(&self, is: impl Fn(&Notice) -> bool) -> usize {
         self.notices().iter().filter(|notice| is(notice)).count()
     }
@@ -367,7 +367,7 @@ pub(crate) async fn turn(session: &mut Session, text: &str) {
     check(session);
 }
 
-/// What the model would see now, block by block.
+/// The prompt as the model would see it now, block by block.
 pub(crate) fn prompt(session: &Session) -> Vec<(Role, Bytes)> {
     let segments = session.conversation().view().segments();
     let blocks = segments.iter().map(|s| (s.role, s.block.bytes().clone()));

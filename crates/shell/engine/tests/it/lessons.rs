@@ -1,4 +1,4 @@
-//! What a session leaves behind, and what keeps its cache warm.
+//! Lessons that a session leaves behind, and requests that keep its cache warm.
 
 use crate::kit::{Kit, check, turn};
 use dormouse_context::policy::Economic;

@@ -31,6 +31,7 @@ mod next_requests;
 mod notes;
 mod notes_as_summary;
 mod offload;
+mod pages;
 mod random;
 mod reactive;
 mod repairs;

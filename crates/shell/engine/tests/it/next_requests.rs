@@ -1,4 +1,5 @@
-//! A session that an earlier engine wrote goes on with the very request that engine would have sent.
+//! A session that an earlier engine wrote goes on with the very request that engine would have
+//! sent.
 //!
 //! Each log of the store's `tests/data/logs-v1` is put on a disk in memory and opened with the
 //! model, window, settings, prefix and features it was written with; the clock stands half a minute

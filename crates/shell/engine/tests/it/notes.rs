@@ -366,7 +366,7 @@ async fn the_parent_does_not_see_its_fork() {
     );
 }
 
-/// What the last turn's own response reported.
+/// Prompt tokens that the last turn's own response reported.
 async fn kit_prompt(session: &Session) -> Tokens {
     let records = session.records().await.unwrap().into_iter();
     let usages = records.filter_map(|record| match record.body {

@@ -159,7 +159,8 @@ async fn notes_that_lag_behind_are_not_used() {
     assert_eq!(kit.provider.count(Purpose::Compaction), 1);
 }
 
-/// What the notes cover last was compacted away: they are not used until they are written again.
+/// The newest records that the notes cover were compacted away: the notes are not used until they
+/// are written again.
 #[tokio::test]
 async fn notes_about_what_is_no_longer_in_view_are_not_used() {
     let kit = kit();

@@ -26,7 +26,7 @@ use tokio::sync::Notify;
 pub(crate) struct Sent {
     pub(crate) purpose: Purpose,
     pub(crate) body: Vec<u8>,
-    /// What the simulator counted for it.
+    /// Usage the simulator counted for it.
     pub(crate) usage: TokenUsage,
 }
 
@@ -78,14 +78,14 @@ struct State {
     answers_as: Option<String>,
 }
 
-/// The provider.
+/// A provider in memory, driven by the simulator.
 pub(crate) struct Provider {
     state: Mutex<State>,
     clock: ManualClock,
     bill: Arc<Bill>,
 }
 
-/// What became of the requests.
+/// Totals over all requests so far.
 #[derive(Debug, Default)]
 struct Bill {
     /// Usage of every response, also of those that broke off.
@@ -189,12 +189,12 @@ impl Provider {
         self.lock().answers_as = Some(model.to_owned());
     }
 
-    /// What the provider can do besides answering.
+    /// Sets the features of the provider besides answering.
     pub(crate) fn can(&self, features: &[Feature]) {
         self.lock().features = Features::of(features);
     }
 
-    /// Requests so far.
+    /// Requests sent so far, oldest first.
     pub(crate) fn sent(&self) -> Vec<Sent> {
         self.lock().sent.clone()
     }
@@ -209,7 +209,7 @@ impl Provider {
         self.sent_for(purpose).len()
     }
 
-    /// What the simulator refused.
+    /// Requests the simulator refused, with its reasons.
     pub(crate) fn refused(&self) -> Vec<String> {
         self.lock().refused.clone()
     }

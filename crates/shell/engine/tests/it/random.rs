@@ -1,4 +1,5 @@
-//! Stories nobody thought of: random steps, faults and crashes, under several policies and models.
+//! Stories beyond the written ones: random steps, faults and crashes, under several policies and
+//! models.
 //!
 //! After every step the view is valid, a session read from the disk is the same to the byte, and
 //! every word of the user is in the prompt or accounted for; whatever is sent is taken by the

@@ -27,7 +27,7 @@ async fn a_refused_request_is_shortened_once_and_sent_again() {
         unreachable!()
     };
     assert_eq!(boundary.trigger, Trigger::Reactive);
-    // What the user had just asked is the last thing the model reads, not a line of a summary.
+    // The user's newest question is the last text the model reads, not a line of a summary.
     let last = kit.provider.sent_for(Purpose::Turn).pop().unwrap();
     assert_eq!(last.last_text(), "The newest question: ZETA-9?");
     assert!(prompt_text(&session).contains("I read the newest question."));

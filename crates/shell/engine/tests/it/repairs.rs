@@ -21,7 +21,7 @@ async fn interrupt(session: &mut Session, text: &str, word: &Notify) {
     }
 }
 
-/// Whether the record is a message with these words.
+/// True if the record is a message with these words.
 fn says(record: &Record, words: &str) -> bool {
     let Body::Message(message) = &record.body else {
         return false;

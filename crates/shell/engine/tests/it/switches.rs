@@ -9,6 +9,7 @@ use dormouse_core::units::Tokens;
 use dormouse_engine::{CompactWish, EngineError, Notice, Purpose, Session};
 use std::time::Duration;
 
+/// Longer than the longest cache lifetime, so that the cache has lapsed.
 const TWO_HOURS: Duration = Duration::from_hours(2);
 
 fn offloaded(kit: &Kit) -> usize {

@@ -41,7 +41,7 @@ async fn what_was_said_since_stays() {
     turn(&mut session, "Go on.").await;
 }
 
-/// Whoever takes a compaction back does not want it again with the next request.
+/// A user who takes a compaction back does not want it again with the next request.
 #[tokio::test]
 async fn what_was_undone_is_not_done_again_at_once() {
     let kit = Kit::new();

@@ -1,10 +1,13 @@
-//! What a dream read of transcripts, as evidence for what it writes.
+//! Excerpts of transcripts that a dream read, as evidence for its writes.
 //!
 //! # Model
-//! The tools' results pass through here. What Read and Grep show of a transcript is read as records,
-//! so that what a person said counts as said by a person; what they show of other files counts as
-//! the output of a tool. The dream's own copy is no source, nor is what a command line prints: a
-//! model could have it print anything.
+//! The tools' results pass through here. Lines of a transcript that Read and Grep show are read as
+//! records, so that a person's words count as a person's; lines of other files count as the output
+//! of a tool. The dream's own copy is no source, nor is the output of a command line: a model could
+//! have it print anything.
+//!
+//! # Not here
+//! Comparing sentences with the excerpts (`dormouse_memory::dream`).
 
 use super::SharedTask;
 use crate::keeper::Keeper;
@@ -18,12 +21,13 @@ use dormouse_tools::ForkTools;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How the names of transcripts end.
+/// Ending of the names of transcripts.
 const LOG_ENDING: &str = ".jsonl";
-/// Bytes of evidence that are kept at most.
+/// Most bytes of evidence that are kept. A dream of sixty requests reads less; a model in a loop
+/// must not fill the memory.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
-/// Tools that remember what they showed.
+/// Tools that record the results they showed.
 #[derive(Debug)]
 pub(super) struct Gathering {
     tools: ForkTools,
@@ -33,46 +37,47 @@ pub(super) struct Gathering {
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
-/// A result, and what it was read from.
+/// Result with its source.
 #[derive(Debug)]
 struct Seen {
     text: String,
     from: ReadFrom,
 }
 
-/// What a result was read from.
+/// Source of a result.
 #[derive(Clone, Debug)]
 enum ReadFrom {
-    /// One file.
+    /// One file, named by the call.
     File(PathBuf),
     /// Files whose names stand at the beginning of the lines.
     Named,
 }
 
-/// Which files are a source.
+/// Files that count as sources.
 #[derive(Debug)]
 pub(super) struct Sources {
-    /// Where relative paths begin.
+    /// Directory that relative paths begin at.
     working: PathBuf,
     /// Folders with transcripts, by all their names.
     transcripts: Vec<PathBuf>,
-    /// The memory, which may lie beside the transcripts, with the copy in it; by all its names.
+    /// Memory directory, which may lie beside the transcripts, with the copy in it; by all its
+    /// names.
     memory: Vec<PathBuf>,
 }
 
-/// What a file is worth.
+/// Worth of a file as a source.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Worth {
-    /// People speak in it.
+    /// Transcript: people speak in it.
     Transcript,
-    /// It is what a tool found.
+    /// Output of a tool, with a tool's trust.
     Other,
-    /// It is no source.
+    /// No source: the memory itself.
     Nothing,
 }
 
 impl Sources {
-    /// The sources of a keeper's dreams.
+    /// Sources of a keeper's dreams.
     pub(super) fn of(keeper: &Keeper) -> Self {
         // A folder that a link leads to has two names.
         let names = |path: &Path| {
@@ -89,6 +94,7 @@ impl Sources {
 
     fn worth(&self, path: &Path) -> Worth {
         let path = self.working.join(path);
+        // A path with `..` could name the memory by a detour.
         let winding = path.components().any(|part| part == Component::ParentDir);
         if winding || self.memory.iter().any(|root| path.starts_with(root)) {
             return Worth::Nothing;
@@ -102,7 +108,7 @@ impl Sources {
         }
     }
 
-    /// What a line of Grep is worth: it begins with the name of the file it is from.
+    /// Worth of a line of Grep, which begins with the name of its file.
     fn worth_of_line(&self, line: &str) -> Worth {
         let log = line
             .find(LOG_ENDING)
@@ -112,6 +118,8 @@ impl Sources {
         {
             return Worth::Transcript;
         }
+        // A root that is no text cannot be compared; then nothing counts, rather than the memory
+        // itself.
         let in_memory = |root: &PathBuf| root.to_str().is_none_or(|root| line.starts_with(root));
         if self.memory.iter().any(in_memory) {
             Worth::Nothing
@@ -137,7 +145,7 @@ impl Gathering {
         }
     }
 
-    /// What was read, by who said it.
+    /// Excerpts of the recorded results, each with its speaker's trust.
     pub(super) fn excerpts(&self) -> Vec<Excerpt> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.iter()
@@ -155,6 +163,7 @@ impl ToolHost for Gathering {
         let from = from_of(&call);
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         task.handle(TaskEvent::ToolCalled, self.clock.now());
+        // Released before the tool runs: a screen reads the task meanwhile.
         drop(task);
         let running = self.tools.run(call);
         let seen = Arc::clone(&self.seen);
@@ -173,7 +182,7 @@ impl ToolHost for Gathering {
     }
 }
 
-/// What a call reads from, if its result can be a source.
+/// Source of a call's result; `None` if it cannot be evidence.
 fn from_of(call: &ToolCall) -> Option<ReadFrom> {
     match call.tool.as_str() {
         "Read" => Some(ReadFrom::File(call.block.input_text("file_path")?.into())),
@@ -182,7 +191,7 @@ fn from_of(call: &ToolCall) -> Option<ReadFrom> {
     }
 }
 
-/// The pieces of a result: records where lines are some of a transcript, else the text as it is.
+/// Excerpts of a result: records from lines of a transcript, otherwise the text as it is.
 fn excerpts_of(seen: &Seen, sources: &Sources) -> Vec<Excerpt> {
     let mut found = Vec::new();
     let mut rest = String::new();
@@ -212,7 +221,7 @@ fn excerpts_of(seen: &Seen, sources: &Sources) -> Vec<Excerpt> {
     found
 }
 
-/// What somebody said; fragments are nobody's words.
+/// Excerpt of a span; fragments belong to no speaker and give none.
 fn excerpt(span: Span) -> Option<Excerpt> {
     let at = jiff::Timestamp::from_millisecond(span.time.0).ok();
     let day = at.map(|at| at.to_zoned(jiff::tz::TimeZone::UTC).date());
@@ -223,9 +232,10 @@ fn excerpt(span: Span) -> Option<Excerpt> {
     })
 }
 
-/// A line of a transcript; tools put names and numbers in front of it.
+/// Record in a line of a transcript; tools put names and numbers in front of it.
 fn record(line: &str) -> Option<Record> {
     let json = line.get(line.find('{')?..)?;
+    // Cheap test first: most lines that Grep shows are cut, and a cut record must not be read.
     serde_json::from_str::<serde::de::IgnoredAny>(json).ok()?;
     let bytes = bytes::Bytes::copy_from_slice(json.as_bytes());
     Some(Record::parse(&bytes, 0).ok()?.record)

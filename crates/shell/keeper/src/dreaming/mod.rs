@@ -1,18 +1,17 @@
-//! Layer 6, carried out: memory is sorted while nobody looks.
+//! Layer 6, carried out: memory is consolidated in the background.
 //!
 //! # Model
 //! A dream takes the lock of consolidation, works on a copy (`staging`), has the result checked as
-//! a whole, drops what others changed meanwhile, and puts the rest in place as one transaction. With a
-//! model it is a side task with the guarded tools; without one, with its budget spent, or when the
-//! model fails, rules do what can be done without understanding. A result that does not pass the
-//! check changes nothing.
+//! a whole, drops the parts that others changed meanwhile, and puts the rest in place as one
+//! transaction. With a model it is a side task with the guarded tools; without one, with its budget
+//! spent, or when the model fails, rules do the part that needs no understanding. A result that
+//! does not pass the check changes nothing.
 //!
-//! However it ends, the lock tells: emptied with the time of this dream, or as it was before. Dropping
-//! the future of a dream is the way to end it early.
+//! However it ends, the lock tells: emptied with the time of this dream, or as it was before.
+//! Dropping the future of a dream cancels it.
 //!
 //! # Not here
-//! When to dream, what to change, what to refuse: `dormouse_memory::dream`. The lock and the
-//! transaction: `dormouse-memdir`.
+//! Gates, rules, check: `dormouse_memory::dream`. The lock and the transaction: `dormouse-memdir`.
 
 mod gather;
 mod sessions;
@@ -49,58 +48,59 @@ const SYSTEM_PROMPT: &str = include_str!("system.md");
 /// little to hold.
 const TURNS_SHOWN: usize = 30;
 
-/// How a dream is to be made.
+/// Options of a dream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DreamWish {
-    /// Only show what would change.
+    /// Only show the changes; neither lock nor directory is touched.
     pub dry_run: bool,
-    /// Use the rules without a model even where there is one.
+    /// Use the rules even if a model is set up.
     pub without_model: bool,
 }
 
-/// What came of a dream.
+/// Result of a dream.
 #[derive(Clone, Debug)]
 pub struct Dreamt {
-    /// Who dreamt.
+    /// Writer: a model or the rules.
     pub by: By,
-    /// What was, or would be, changed.
+    /// Change that was, or would be, made.
     pub transaction: Transaction,
-    /// The directory it was made on.
+    /// Directory it was made on.
     pub before: Snapshot,
-    /// What was done to which file, and why.
+    /// Changes file by file, with reasons.
     pub changes: Vec<Stated>,
-    /// What was left out because others changed it meanwhile.
+    /// Parts left out because others changed their files meanwhile.
     pub dropped: Vec<Dropped>,
-    /// The entry of the journal; `None` if nothing changed.
+    /// Entry of the journal; `None` if nothing changed.
     pub entry: Option<Entry>,
-    /// What the model used.
+    /// Tokens that the model used.
     pub usage: TokenUsage,
 }
 
-/// Why a dream changed nothing.
+/// Reason why a dream changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum DreamError {
-    /// Somebody else dreams.
+    /// Another process holds the lock.
     #[error(transparent)]
     Lock(#[from] TakeError),
-    /// The lock was lost on the way.
+    /// Lock lost on the way.
     #[error(transparent)]
     Lost(#[from] ReleaseError),
-    /// The directory cannot be used.
+    /// Memory directory that cannot be used.
     #[error(transparent)]
     Directory(#[from] MemdirError),
-    /// The copy cannot be made or read.
+    /// Copy that cannot be made or read.
     #[error("the copy that the dream works on cannot be used")]
     Staging(#[source] dormouse_system::FileError),
-    /// The result does not pass the check.
+    /// Result that does not pass the check.
     #[error("the dream was thrown away: {}", list(.0))]
     Refused(Vec<Objection>),
-    /// It took too long.
+    /// Timeout, `dream.time_limit`, in minutes.
     #[error("the dream was ended after {0} minutes (`dream.time_limit`)")]
     TooLong(u64),
 }
 
 fn list(objections: &[Objection]) -> String {
+    /// Most objections in a message; a model that misread its task makes hundreds.
     const MOST: usize = 5;
     let mut texts: Vec<String> = objections
         .iter()
@@ -113,10 +113,10 @@ fn list(objections: &[Objection]) -> String {
     texts.join("; ")
 }
 
-/// A dream that others can look at while it runs.
+/// Dream that a screen can look at while it runs.
 pub type SharedTask = Arc<Mutex<Task>>;
 
-/// A draft with what the check must know of it.
+/// Draft with its declaration for the check.
 struct Dream {
     after: Snapshot,
     changes: Vec<Stated>,
@@ -126,8 +126,8 @@ struct Dream {
 }
 
 impl Keeper {
-    /// Whether it is time to dream, cheapest question first. `session` is not counted among the
-    /// others.
+    /// Asks the gates if it is time to dream, cheapest question first. `session` is not counted
+    /// among the others.
     ///
     /// # Errors
     /// The reason why not.
@@ -153,6 +153,7 @@ impl Keeper {
 
     fn last_dream(&self) -> LastDream {
         let lock = self.memory.consolidation_lock(LOCK_AGE);
+        // An unreadable lock counts as never: the dream itself then reports the error.
         let last = lock
             .status()
             .ok()
@@ -160,7 +161,7 @@ impl Keeper {
         last.map_or(LastDream::Never, LastDream::At)
     }
 
-    /// The gates of a session.
+    /// Gates of a session.
     pub fn dream_gates(&self) -> Gates {
         Gates::new(GateLimits::from_settings(&self.settings()))
     }
@@ -185,7 +186,7 @@ impl Keeper {
     async fn dream_locked(&self, wish: DreamWish, task: &SharedTask) -> Result<Dreamt, DreamError> {
         let settings = self.settings();
         let lock = self.memory.consolidation_lock(LOCK_AGE);
-        // Without success the lock falls back to what it was when this is dropped.
+        // Without success the lock falls back to its earlier state when this is dropped.
         let taken = if wish.dry_run {
             None
         } else {
@@ -209,10 +210,10 @@ impl Keeper {
         Ok(dreamt)
     }
 
-    /// What the journal held before the user's time limit goes; its entries stay. That it could not
-    /// be removed is tried again after the next dream.
+    /// Removes contents older than the user's retention limit; entries of the journal stay. A
+    /// failure is ignored: the next dream tries again.
     fn forget_old_contents(&self, settings: &Settings) {
-        /// Milliseconds of a day.
+        /// Milliseconds of a day, the unit of `retention_days`.
         const DAY: i64 = 24 * 60 * 60 * 1_000;
         if let Some(days) = settings.get(keys::RETENTION_DAYS) {
             let kept = i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY);
@@ -248,9 +249,11 @@ impl Keeper {
             entry: None,
             usage: result.usage,
         };
+        // A dry run, or a dream that found nothing to do.
         let Some(taken) = taken.filter(|_| !dreamt.transaction.is_empty()) else {
             return Ok(dreamt);
         };
+        // A dream that outlived its lock may race with another one.
         if !taken.still_mine()? {
             return Err(ReleaseError::NotMine.into());
         }
@@ -265,7 +268,7 @@ impl Keeper {
         Ok(dreamt)
     }
 
-    /// The dream itself is the source of what it changes.
+    /// Dream itself, as the source of its changes.
     fn dream_source(&self) -> Origin {
         Origin {
             session: Some("dream".to_owned()),
@@ -317,6 +320,7 @@ impl Keeper {
             Arc::clone(&self.system.clock),
             Sources::of(self),
         ));
+        // No session to leave out here: the dream may read all of them.
         let sessions = sessions::touched(self, since, "");
         let place = self
             .places
@@ -354,6 +358,7 @@ impl Keeper {
         match answered {
             Ok(answer) => {
                 let mut after = staging.snapshot(before).map_err(DreamError::Staging)?;
+                // Taken out first, or the report itself would be a new file without a source.
                 let report = Report::take(&mut after);
                 let mut declared = Declared::from(self.dream_source());
                 report.declare(&mut declared);
@@ -377,7 +382,7 @@ impl Keeper {
         }
     }
 
-    /// A task to hand to [`Keeper::dream`].
+    /// Task to hand to [`Keeper::dream`].
     pub fn dream_task(&self) -> SharedTask {
         Arc::new(Mutex::new(Task::new(
             self.system.ids.fresh(),
@@ -387,7 +392,7 @@ impl Keeper {
     }
 }
 
-/// Tells how a dream ended, also if nobody waits for its end.
+/// Guard that reports the end of a dream, also if its future is dropped.
 struct Watch<'a> {
     keeper: &'a Keeper,
     task: &'a SharedTask,
@@ -402,19 +407,19 @@ impl Watch<'_> {
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
-        // Of a dream that ended by itself the task does not listen any more.
+        // A dream that ended by itself has reported already; the task ignores this then.
         self.ended(Ending::Killed);
     }
 }
 
-/// Whether memory is sorted without being asked.
+/// True if memory is consolidated without being asked.
 fn is_on(settings: &Settings) -> bool {
     settings.switch(keys::DREAM).is_on()
         && !settings.get(keys::MEMORY_REMOTE)
         && settings.get(keys::MEMORY_CONSENT) != Consent::Off
 }
 
-/// What of a session's notices is worth showing.
+/// Event of a session's notice that is worth showing.
 fn event_of(notice: &Notice) -> Option<TaskEvent> {
     let Notice::Answer(event) = notice else {
         return None;

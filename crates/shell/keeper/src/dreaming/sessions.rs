@@ -1,10 +1,10 @@
-//! Sessions that happened since a dream.
+//! Sessions since the last dream.
 
 use crate::keeper::Keeper;
 use dormouse_core::units::Millis;
 
-/// The ids of sessions whose logs were touched after a time, without one. One listing a folder, no
-/// log is opened. A folder that cannot be listed has none.
+/// Ids of sessions whose logs were touched after a time, without one. One listing a folder; no log
+/// is opened. A folder that cannot be listed has none.
 pub(super) fn touched(keeper: &Keeper, since: Option<Millis>, without: &str) -> Vec<String> {
     let mut found = Vec::new();
     for folder in &keeper.places.transcripts {
@@ -19,6 +19,7 @@ pub(super) fn touched(keeper: &Keeper, since: Option<Millis>, without: &str) -> 
             }
         }
     }
+    // A session may have a log in two folders; it counts once.
     found.sort();
     found.dedup();
     found

@@ -1,10 +1,14 @@
-//! The copy that a dream works on.
+//! Copy that a dream works on.
 //!
 //! # Model
-//! A folder below the journal's, with the index, the topics, pinned files and logs; never the lock, the
-//! journal or the inbox. It is removed when the dream has ended, and what an earlier dream left
-//! behind is removed when the next one begins that holds the lock. Everything is reached through the
-//! directory's own handle, so that no link leads out of it. Writing a file with no content deletes it.
+//! A folder below the journal's, with the index, the topics, pinned files and logs; never the lock,
+//! the journal or the inbox. It is removed when the dream has ended; copies that earlier dreams
+//! left behind are removed when the next one begins that holds the lock. Everything is reached
+//! through the directory's own handle, so that no link leads out of it. Writing a file with no
+//! content deletes it.
+//!
+//! # Not here
+//! The check of the result (`dormouse_memory::dream`); swapping it in (`dormouse-memdir`).
 
 use super::SharedTask;
 use crate::keeper::Keeper;
@@ -19,24 +23,25 @@ use dormouse_tools::MemoryWrites;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
-/// Where copies lie, below the memory directory.
+/// Folder of the copies, below the memory directory. Hidden, so that no scan takes them for
+/// memories.
 const FOLDER: &str = ".journal/staging";
-/// Files longer than this are no memories; the index and logs may be longer than a topic.
+/// Most bytes of a file that is read; the index and logs may be longer than a topic.
 const MOST_READ: u64 = 4 * 1024 * 1024;
 
-/// A copy.
+/// Staged copy of a memory directory.
 #[derive(Debug)]
 pub(super) struct Staging {
     memory: MemoryDir,
-    /// The copy's own handle.
+    /// Handle of the copy itself, which nothing leads out of.
     handle: Arc<dyn Files>,
-    /// Below the memory directory.
+    /// Path of the copy below the memory directory.
     folder: PathBuf,
     path: PathBuf,
 }
 
 impl Staging {
-    /// Copies a snapshot.
+    /// Copies a snapshot into a fresh folder.
     pub(super) fn make(keeper: &Keeper, snapshot: &Snapshot) -> FileResult<Self> {
         let memory = keeper.memory.clone();
         let folder = Path::new(FOLDER).join(keeper.system.ids.fresh());
@@ -55,8 +60,8 @@ impl Staging {
         Ok(staging)
     }
 
-    /// Removes what dreams before left behind. Only for who holds the lock: the copy of a dream
-    /// that still runs would go too.
+    /// Removes copies that earlier dreams left behind. Only for the holder of the lock: the copy of
+    /// a dream that still runs would go too.
     pub(super) fn clean_up(memory: &MemoryDir) {
         let files = memory.handle();
         for left in files.list(Path::new(FOLDER)).unwrap_or_default() {
@@ -68,12 +73,12 @@ impl Staging {
         put(&*self.handle, name, content)
     }
 
-    /// Where it lies.
+    /// Absolute path of the copy.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What tools write through.
+    /// Port that tools write through.
     pub(super) fn writes(&self, task: SharedTask, clock: Arc<dyn Clock>) -> Arc<dyn MemoryWrites> {
         Arc::new(StagedWrites {
             handle: Arc::clone(&self.handle),
@@ -82,7 +87,7 @@ impl Staging {
         })
     }
 
-    /// What is in it now. Files that were not touched keep the time they had in `before`.
+    /// Present content of the copy. Files that were not touched keep the time they had in `before`.
     pub(super) fn snapshot(&self, before: &Snapshot) -> FileResult<Snapshot> {
         let mut snapshot = Snapshot::new();
         for walked in self.handle.walk(Path::new(""), &|_| false)? {
@@ -94,6 +99,7 @@ impl Staging {
                 continue;
             };
             let content = self.handle.read(&walked.path, MOST_READ)?;
+            // The tools cannot delete; an empty file stands for it.
             if content.is_empty() {
                 continue;
             }
@@ -129,7 +135,7 @@ fn put(handle: &dyn Files, name: &SafePath, content: &[u8]) -> FileResult<()> {
     handle.replace(name.as_path(), content, Access::Private)
 }
 
-/// Removes a folder and what is in it. What cannot be removed is removed before the next dream.
+/// Removes a folder and its content. A failure is ignored: the next dream tries again.
 fn remove_all(files: &dyn Files, path: &Path) {
     for entry in files.list(path).unwrap_or_default() {
         let inner = path.join(&entry.name);
@@ -142,7 +148,7 @@ fn remove_all(files: &dyn Files, path: &Path) {
     let _gone = files.remove_dir(path);
 }
 
-/// Writes to the copy. The whole is checked later; only what can never be right is refused at once.
+/// Writes to the copy. The whole is checked later; only hopeless writes are refused at once.
 #[derive(Debug)]
 struct StagedWrites {
     handle: Arc<dyn Files>,
@@ -157,6 +163,7 @@ impl MemoryWrites for StagedWrites {
     }
 
     fn write(&self, path: &SafePath, content: Bytes) -> Result<String, String> {
+        // The check would refuse the whole dream for it; the model can still do something else.
         if dormouse_memory::snapshot::is_pinned(path) {
             return Err(format!(
                 "{path} is pinned: it belongs to the user and stays as it is"

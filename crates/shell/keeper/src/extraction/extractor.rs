@@ -1,4 +1,12 @@
-//! Extraction from a running session: when, one at a time, and what becomes of the result.
+//! Extraction from a running session: its time, its queue, and taking in its result.
+//!
+//! # Model
+//! After each turn the facts go to the gate; a job runs as a task of its own and shares nothing
+//! with the session but its ports. The session takes the result in between turns, so that records
+//! are written by one side only.
+//!
+//! # Not here
+//! The work of a job ([`super`]); the gate and the queue (`dormouse_memory::extract`).
 
 use super::{CURSOR, Extracted, RunKind};
 use crate::keeper::Keeper;
@@ -17,18 +25,18 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::task::{JoinError, JoinHandle};
 
-/// One extraction that is to be made.
+/// Extraction that is to be made.
 pub(super) struct Job {
     pub(super) fork: ForkRun,
     pub(super) evidence: Evidence,
-    /// The last record it deals with.
+    /// Last record it deals with.
     pub(super) until: Seq,
     pub(super) model: String,
 }
 
 type Ended = Result<Result<Extracted, MemdirError>, JoinError>;
 
-/// An extraction under way.
+/// Extraction under way, with its usage.
 #[derive(Debug)]
 struct Running {
     task: JoinHandle<Result<Extracted, MemdirError>>,
@@ -36,12 +44,12 @@ struct Running {
     used: Tally,
 }
 
-/// Extracts from one session.
+/// Extractor of one session.
 #[derive(Debug)]
 pub struct Extractor {
     keeper: Arc<Keeper>,
     kind: RunKind,
-    /// What instruction files say: never saved again.
+    /// Texts of instruction files, which are never saved again.
     known: Vec<String>,
     queue: Queue<Job>,
     running: Option<Running>,
@@ -56,7 +64,7 @@ impl std::fmt::Debug for Job {
 }
 
 impl Extractor {
-    /// For a session of this kind. `known` are the texts of instruction files.
+    /// Extractor for a session of this kind. `known` are the texts of instruction files.
     pub fn new(keeper: Arc<Keeper>, kind: RunKind, known: Vec<String>) -> Self {
         Self {
             keeper,
@@ -95,6 +103,7 @@ impl Extractor {
         let decision = decide(&circumstances);
         let until = records.last().map(|record| record.seq);
         match (decision, until) {
+            // The agent has dealt with these records; a fork would only find the same again.
             (Decision::Skip(Skip::DirectWrite), Some(until)) => {
                 session.dealt_with(CURSOR, until).await?;
             }
@@ -150,10 +159,11 @@ impl Extractor {
         ended: Ended,
         used: &Tally,
     ) -> Result<Option<Extracted>, EngineError> {
+        // First, so that a failure below cannot leave the queue standing.
         if let Some(next) = self.queue.ended() {
             self.start(next);
         }
-        // Paid for, whether the extraction succeeded or not.
+        // Paid for, even if the extraction failed.
         let mut reports = used.take();
         if let Ok(Ok(extracted)) = &ended {
             reports.extend(extracted.reports.iter().cloned());
@@ -161,8 +171,8 @@ impl Extractor {
         session.account(reports).await?;
         let extracted = match ended {
             Ok(Ok(extracted)) => extracted,
-            // Nothing is lost: the next one begins at the same place. The failure is no error of the
-            // turn; the log names it for a user who misses a memory.
+            // Nothing is lost: the next one begins at the same place. The failure is no error of
+            // the turn; the log names it for a user who misses a memory.
             Ok(Err(error)) => {
                 let why = dormouse_core::show::chain(&error);
                 session.note(failure(&why)).await?;
@@ -194,12 +204,13 @@ impl Extractor {
         Ok(Some(extracted))
     }
 
-    /// Leaving: waits for what runs, at most as long as the settings say.
+    /// Waits for the running extraction at the end of a session, at most `extract.exit_wait`.
     ///
     /// # Errors
     /// When the session's log cannot be written.
     pub async fn finish(&mut self, session: &mut Session) -> Result<Vec<Extracted>, EngineError> {
         let wait = self.keeper.settings().get(keys::EXTRACT_EXIT_WAIT);
+        // One deadline for all: the extraction that waits must not double the time.
         let deadline = tokio::time::Instant::now() + wait;
         let mut all = Vec::new();
         while let Some(mut running) = self.running.take() {
@@ -224,12 +235,12 @@ fn failure(why: &str) -> StateChange {
     }
 }
 
-/// Whether automatic memories are wanted at all.
+/// True if automatic memories are wanted at all.
 fn is_on(settings: &Settings) -> bool {
     settings.switch(keys::EXTRACT).is_on() && settings.get(keys::MEMORY_CONSENT) != Consent::Off
 }
 
-/// How often the user spoke.
+/// Number of the user's messages.
 fn turns(records: &[Record]) -> u32 {
     let said = spans(records, None);
     let mut seqs: Vec<u64> = said
@@ -237,6 +248,7 @@ fn turns(records: &[Record]) -> u32 {
         .filter(|span| span.is_users())
         .map(|span| span.seq)
         .collect();
+    // A message may have several spans; they follow each other.
     seqs.dedup();
     u32::try_from(seqs.len()).unwrap_or(u32::MAX)
 }

@@ -1,17 +1,18 @@
 //! Layer 5, carried out: memories from a conversation after each answer.
 //!
 //! # Model
-//! After a finished turn an [`Extractor`] is offered the session. The gate decides; if it says so, a
-//! fork of the conversation runs beside it with the guarded tools, and its writes are judged one by
-//! one. Without a model, with its budget spent, or when it fails, rules without a model do the same.
-//! One extraction runs at a time; of those that wait only the newest is kept. Usage of the fork's
+//! After a finished turn an [`Extractor`] is offered the session. If the gate allows it, a fork of
+//! the conversation runs beside it with the guarded tools, and its writes are judged one by one.
+//! Without a model, with its budget spent, or when it fails, rules without a model do the same. One
+//! extraction runs at a time; of those that wait only the newest is kept. Usage of the fork's
 //! requests is recorded in the session's log, however the fork ended.
 //!
-//! The cursor moves when an extraction has ended well, or when the agent wrote to memory itself. What
-//! was cut off by leaving is done from the cursor at the next start.
+//! The cursor moves when an extraction has ended well, or when the agent wrote to memory itself. An
+//! extraction that is cut off by leaving is done from the cursor at the next start.
 //!
 //! # Not here
-//! Whether to extract, what is a memory, what it is worth: `dormouse_memory::extract`.
+//! The gate, the recognition of memories, their trust: `dormouse_memory::extract`. Judged writes:
+//! [`crate::writes`].
 
 mod extractor;
 
@@ -19,6 +20,7 @@ use crate::keeper::Keeper;
 use crate::meter::Tally;
 use crate::side::{NoAnswer, SideFault, SideTask};
 use crate::writes::{Evidence, JudgedWrites, Written};
+use dormouse_core::fragment::{MESSAGES, neutralise, render};
 use dormouse_core::id::Seq;
 use dormouse_core::record::UsageReport;
 use dormouse_core::settings::{Settings, keys};
@@ -30,7 +32,6 @@ use dormouse_memory::card::Card;
 use dormouse_memory::extract::judge::Proposed;
 use dormouse_memory::extract::{Span, SpanKind, directive, offline};
 use dormouse_memory::manifest;
-use dormouse_recall::neutral::neutralise;
 use dormouse_tools::{ForkTools, Roots, definitions};
 use extractor::Job;
 use serde::Serialize;
@@ -40,53 +41,54 @@ use std::sync::Arc;
 pub use extractor::Extractor;
 
 const SYSTEM_PROMPT: &str = include_str!("system.md");
-/// Bytes of a recorded session that a model reads.
+/// Most bytes of a recorded session that a model reads: about a hundred thousand tokens, which
+/// leaves room in the usual windows.
 const MOST_TRANSCRIPT: usize = 400_000;
 
-/// The name of the cursor in a session's state.
+/// Name of the cursor in a session's state.
 pub const CURSOR: &str = "extract";
 
-/// What sort of run the session belongs to.
+/// Kind of run that the session belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunKind {
-    /// A conversation of a sub-agent.
+    /// Set for the conversation of a sub-agent.
     pub sub_agent: bool,
-    /// A run that ends with its first answer.
+    /// Set for a run that ends with its first answer.
     pub one_shot: bool,
 }
 
-/// Who wrote the memories.
+/// Writer of the memories.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
-    /// A fork of the conversation.
+    /// Fork of the conversation, or a side task over its record.
     Model,
-    /// Rules without a model, and why not one.
+    /// Rules without a model, with the reason why not one.
     Rules(String),
 }
 
-/// What came of an extraction.
+/// Result of an extraction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Extracted {
-    /// Who wrote.
+    /// Writer of the memories.
     pub by: By,
-    /// What was written.
+    /// Memories that were written, wait or were refused.
     pub written: Written,
-    /// What was not allowed to the fork, for the log.
+    /// Calls that were denied to the fork, for the log.
     pub denied: Vec<String>,
     /// Tokens of all the model's answers.
     #[serde(skip)]
     pub usage: TokenUsage,
-    /// The same by answer, for the log of the session that was forked; empty without a fork.
+    /// Usage by answer, for the log of the session that was forked; empty without a fork.
     #[serde(skip)]
     pub reports: Vec<UsageReport>,
-    /// The last record it dealt with; `None` if a model failed and is to try again.
+    /// Last record it dealt with; `None` if a model failed and is to try again.
     #[serde(skip)]
     pub until: Option<Seq>,
 }
 
 impl Extracted {
-    /// The line for the user, if anything was saved.
+    /// Line for the user, if anything was saved.
     pub fn notice(&self) -> Option<String> {
         let names: Vec<&str> = self.written.saved.iter().map(SafePath::as_str).collect();
         let saved = (!names.is_empty()).then(|| format!("Memory saved: {}", names.join(", ")));
@@ -103,14 +105,16 @@ impl Extracted {
 }
 
 impl Keeper {
-    /// Whether a path lies in one of the memories, the user's own or the team's.
+    /// True if a path lies in one of the memories, the user's own or the team's.
     fn is_memory(&self, path: &Path) -> bool {
         let team = self.team.as_ref().map(|team| team.dir.root());
         path.starts_with(self.memory.root()) || team.is_some_and(|root| path.starts_with(root))
     }
 
-    /// The list of memories as a prompt shows it.
+    /// List of memories as a prompt shows it.
     pub fn manifest(&self) -> String {
+        // An unreadable directory gives an empty list: the fork can still propose, and the judge
+        // knows.
         let snapshot = self.memory.snapshot().unwrap_or_default();
         let cards = snapshot
             .topics()
@@ -133,7 +137,7 @@ impl Keeper {
         })
     }
 
-    /// Extracts with a fork; what its requests used is in `used` as soon as they are answered.
+    /// Extracts with a fork; usage of its requests is in `used` as soon as they are answered.
     async fn extract(&self, job: Job, used: &Tally) -> Result<Extracted, MemdirError> {
         let until = job.until;
         if let Err(why) = self.background_model() {
@@ -156,10 +160,12 @@ impl Keeper {
         let (by, written, until) = match answered {
             Ok(_) => (By::Model, writes.written(), Some(until)),
             Err(fault) => {
-                // What people said in so many words is kept at once; for the rest the model is asked
+                // Plain statements of the user are kept at once; for the rest the model is asked
                 // again after the next turn, from the same place.
                 let without = self.why_without(&fault);
                 let extracted = self.go_on_by_rules(&job.evidence, &writes, &without.why)?;
+                // A spent budget moves the cursor: waiting for tomorrow would pile up a day of
+                // messages.
                 let until = (!without.try_again).then_some(until);
                 (extracted.by, extracted.written, until)
             }
@@ -175,7 +181,7 @@ impl Keeper {
         })
     }
 
-    /// Extracts from a session that is over: the model reads it as material, for there is no
+    /// Extracts from a session that is over: the model reads it as material, because there is no
     /// conversation to fork.
     ///
     /// # Errors
@@ -245,7 +251,7 @@ impl Keeper {
         Ok(Extracted { until, ..extracted })
     }
 
-    /// The rules, after what a model may have written already.
+    /// Applies the rules, after writes that a model may have made already.
     fn go_on_by_rules(
         &self,
         evidence: &Evidence,
@@ -255,6 +261,7 @@ impl Keeper {
         let snapshot = self.memory.snapshot()?;
         let known: Vec<&str> = evidence.known.iter().map(String::as_str).collect();
         for proposal in &offline::extract(&evidence.spans, &snapshot, &known) {
+            // A refusal is in the results; the rules go on with the next sentence.
             let _told = writes.propose(&Proposed::Memory(&proposal.memory))?;
         }
         Ok(Extracted {
@@ -287,7 +294,7 @@ fn denied(tools: &ForkTools) -> Vec<String> {
         .collect()
 }
 
-/// A session as material: who said what, the newest part of it if it is long.
+/// Session as material: its speakers and words, the newest part of it if it is long.
 fn transcript(spans: &[Span]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut left = MOST_TRANSCRIPT;
@@ -297,7 +304,7 @@ fn transcript(spans: &[Span]) -> String {
             SpanKind::ToolResult { .. } => "tool",
             SpanKind::Fragment => continue,
         };
-        // A line of what was said must not look like somebody else's.
+        // A line of a message must not look like another speaker's.
         let said = neutralise(&span.text).replace("\n[", "\n [");
         let text = format!("[{who}] {said}");
         if text.len() > left {
@@ -307,5 +314,5 @@ fn transcript(spans: &[Span]) -> String {
         lines.push(text);
     }
     lines.reverse();
-    format!("<messages>\n{}\n</messages>", lines.join("\n\n"))
+    render(&MESSAGES, &lines.join("\n\n"))
 }

@@ -1,52 +1,52 @@
-//! Memories brought into a conversation.
+//! Recall of memories into a conversation.
 //!
 //! # Model
 //! A [`Recaller`] is the companion of a session. With the user's prompt it ranks all memories and
-//! puts in what it is sure of; rules that the work at hand triggers come first. What it is not sure
-//! of, a small model may choose from, beside the conversation: its choice goes in with the next tool
-//! results, or not at all. What goes in is checked against the working tree and shown as data.
+//! shows those above the bar; rules that the work at hand triggers come first. From the others a
+//! small model may choose, beside the conversation: its choice goes in with the next tool results,
+//! or not at all. Shown memories are checked against the working tree and shown as data.
 //!
 //! It never holds the conversation up: without a model, with a slow one, with a broken directory or
-//! a slow disk, the request leaves without what is missing.
+//! a slow disk, the request leaves without the missing memories.
 //!
 //! # Not here
-//! Ranking, and which memories go in with which reasons: `dormouse-recall`.
+//! Ranking, and the plan with its reasons: `dormouse-recall`.
 
+mod library;
 mod select;
 mod shelf;
+
+pub use library::{Brought, Library, Question, Recollection, Shown};
+pub use shelf::Owner;
 
 use crate::keeper::Keeper;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_engine::{Companion, HookFuture, Injection, Seen, ToolCall};
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::card::Card;
 use dormouse_recall::usage::{Aftermath, Event, detect, encode_event};
 use dormouse_recall::{
-    Budgets, CANDIDATES, CONFIDENT, Hit, Request, Surfacing, Work, plan, plan_selected, plan_work,
+    Budgets, CANDIDATES, CONFIDENT, Request, Surfacing, Work, plan_selected, plan_work,
 };
 use dormouse_system::Access;
 use select::Selection;
 use serde_json::Value;
-use shelf::Shelf;
+use shelf::{Shelf, USAGE};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The conversation waits no longer than this for what the disk has.
+/// Timeout of a look at the disk. A scan takes milliseconds; a user notices a second.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// A conversation without memories.
+/// Conversation that has no memories yet.
 static NOTHING_SEEN: dormouse_recall::Seen = dormouse_recall::Seen {
     surfaced: BTreeSet::new(),
     bytes: 0,
     read: BTreeSet::new(),
 };
 
-/// What happened to memories, in the private directory's own folder.
-const USAGE: &str = ".cache/usage.jsonl";
-
-/// The companion of a session that brings memories in.
+/// Companion of a session that shows memories.
 #[derive(Clone, Debug)]
 pub struct Recaller {
     inner: Arc<Inner>,
@@ -55,71 +55,51 @@ pub struct Recaller {
 #[derive(Debug)]
 struct Inner {
     keeper: Arc<Keeper>,
-    /// The directories that are recalled from: the team's only where its folder is trusted.
-    shelves: Vec<Shelf>,
+    library: Library,
     turn: Mutex<Turn>,
 }
 
-/// What is known within a turn.
+/// State of a turn.
 #[derive(Debug, Default)]
 struct Turn {
-    /// Which turn it is; what belongs to an earlier one comes too late.
+    /// Number of the turn; results of an earlier one come too late.
     number: u64,
     prompt: String,
     work: Work,
-    /// The small model's choices, one a directory, as far as they are.
+    /// Choices of the small model, one a directory, as far as they are asked for.
     selections: Vec<Selection>,
-    /// What was decided in this turn, for people.
+    /// Decisions of this turn, for people.
     last: Option<Surfacing>,
-    /// Memories of this turn with their text, to see whether they were of use.
+    /// Memories of this turn with their text, to detect their use.
     shown: Vec<(SafePath, String)>,
     calls: Vec<String>,
 }
 
-/// A memory that goes in, with its text.
-struct Shown {
-    injection: Injection,
-    path: SafePath,
-    text: String,
-    /// It lies in the directory whose usage is counted.
-    counted: bool,
-}
-
-/// What was found for a prompt.
-struct Found {
-    shelf: Shelf,
-    hits: Vec<Hit>,
-    cards: Vec<Card>,
-}
-
 impl Recaller {
-    /// The companion of one session.
+    /// Companion of one session.
     pub fn new(keeper: Arc<Keeper>) -> Self {
-        let team = keeper.team.as_ref().filter(|team| team.trusted);
-        let team = team.map(|team| Shelf::new(team.dir.clone()));
-        let own = Shelf::new(keeper.memory.clone());
-        let shelves = std::iter::once(own).chain(team).collect();
+        let library = Library::of_session(&keeper);
         let turn = Mutex::default();
         Self {
             inner: Arc::new(Inner {
                 keeper,
-                shelves,
+                library,
                 turn,
             }),
         }
     }
 
-    /// What was decided in this turn, with the reasons.
+    /// Decisions of this turn, with the reasons.
     pub fn last(&self) -> Option<Surfacing> {
         self.inner.turn().last.clone()
     }
 
-    /// The answer is there: notes which of the memories shown were of use. Ranking and forgetting
-    /// are fed by it.
+    /// Records which of the shown memories were of use, once the answer is there. Ranking and
+    /// forgetting are fed by it.
     pub fn answered(&self, answer: &str) {
         let (shown, prompt, calls) = {
             let mut turn = self.inner.turn();
-            // Taken: an answer counts once.
+            // Taken, because an answer counts once.
             let shown = std::mem::take(&mut turn.shown);
             (shown, turn.prompt.clone(), turn.calls.clone())
         };
@@ -175,20 +155,20 @@ impl Companion for Recaller {
     }
 
     fn on_end(&self) {
-        // What the small model has not said by now comes too late: it was not shown and does not
-        // count as shown.
+        // A choice that the small model has not made by now comes too late: it was not shown and
+        // does not count as shown.
         let mut turn = self.inner.turn();
         turn.number += 1;
         turn.selections.clear();
         let inner = Arc::clone(&self.inner);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn_blocking(move || inner.shelves.iter().for_each(Shelf::refresh));
+            runtime.spawn_blocking(move || inner.library.shelves.iter().for_each(Shelf::refresh));
         }
     }
 }
 
-/// Looks at disks where it holds nobody up. What takes too long does not go in and does not count as
-/// shown; a panic is no memory.
+/// Looks at disks on the blocking pool. On timeout or panic nothing is injected and nothing is
+/// recorded as shown.
 fn beside(
     inner: Arc<Inner>,
     number: u64,
@@ -201,12 +181,13 @@ fn beside(
             return Vec::new();
         };
         let mut turn = inner.turn();
+        // The turn ended meanwhile: the result belongs to a prompt that was answered already.
         if turn.number != number {
             return Vec::new();
         }
         let mut injections = Vec::with_capacity(shown.len());
         for memory in shown {
-            if memory.counted {
+            if memory.owner == Owner::Person {
                 turn.shown.push((memory.path, memory.text));
             }
             injections.push(memory.injection);
@@ -215,7 +196,7 @@ fn beside(
     })
 }
 
-/// The input of a call; null if it is none.
+/// Input of a call; null if it has none.
 fn input_of(call: &ToolCall) -> Value {
     let block: Value = serde_json::from_slice(call.block.bytes()).unwrap_or_default();
     block.get("input").cloned().unwrap_or_default()
@@ -226,33 +207,28 @@ impl Inner {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What goes in with the prompt; the small model is asked about the rest.
+    /// Memories to show with the prompt; the small model is asked about the others.
     fn prompted(&self, number: u64, seen: &Seen) -> Vec<Shown> {
         let settings = self.keeper.settings();
-        if !settings.switch(keys::RECALL).is_on() {
-            return Vec::new();
-        }
         let (prompt, work) = {
             let turn = self.turn();
             (turn.prompt.clone(), turn.work.clone())
         };
+        // A directory that cannot be read has nothing to say; the commands tell why.
+        let recalled = self.library.recall(&Question {
+            prompt: &prompt,
+            work: &work,
+            seen,
+            most: None,
+            settings: &settings,
+        });
         let mut shown = Vec::new();
-        for found in self.find(&prompt) {
-            let before = found.shelf.seen(seen, &shown);
-            let request = Request {
-                prompt: &prompt,
-                hits: &found.hits,
-                cards: &found.cards,
-                work: &work,
-                seen: &before,
-                budgets: budgets(&settings, shown.len()),
-                today: self.keeper.today(),
-            };
-            let surfacing = plan(&request);
-            shown.extend(self.show(&found.shelf, &surfacing, &settings));
-            let room = budgets(&settings, shown.len()).files;
-            if let Some(selection) = self.ask_selector(found, surfacing, &prompt, room) {
+        for mut found in recalled.brought {
+            self.note(&found.surfacing);
+            shown.append(&mut found.shown);
+            if let Some(selection) = self.ask_selector(found, &prompt) {
                 let mut turn = self.turn();
+                // Asked for a prompt that is no longer the present one.
                 if turn.number == number {
                     turn.selections.push(selection);
                 }
@@ -261,7 +237,7 @@ impl Inner {
         shown
     }
 
-    /// What goes in with tool results: rules for the work, and the small model's choice.
+    /// Memories to show with tool results: rules for the work, and the small model's choice.
     fn worked(&self, seen: &Seen, moved: bool) -> Vec<Shown> {
         let settings = self.keeper.settings();
         if !settings.switch(keys::RECALL).is_on() {
@@ -295,8 +271,9 @@ impl Inner {
             let surfacing = plan_selected(&request, &selected);
             shown.extend(self.show(&shelf, &surfacing, &settings));
         }
+        // Rules were matched against the same work before; matching again would find the same.
         let shelves = if moved {
-            self.shelves.clone()
+            self.library.shelves.clone()
         } else {
             Vec::new()
         };
@@ -315,39 +292,28 @@ impl Inner {
         shown
     }
 
-    fn find(&self, prompt: &str) -> Vec<Found> {
-        let now = self.keeper.now();
-        let found = self.shelves.clone().into_iter().filter_map(|shelf| {
-            // A directory that cannot be read has nothing to say; the commands tell why.
-            let (hits, cards) = shelf.find(prompt, CANDIDATES, now).ok()?;
-            Some(Found { shelf, hits, cards })
-        });
-        found.collect()
+    /// Checks and renders the picked memories, and records the decision.
+    fn show(&self, shelf: &Shelf, surfacing: &Surfacing, settings: &Settings) -> Vec<Shown> {
+        let Library { system, tree, .. } = &self.library;
+        let (shown, _) = shelf.show(system, tree, surfacing, settings);
+        self.note(surfacing);
+        shown
     }
 
-    /// Checks and renders what was picked, and notes the decision.
-    fn show(&self, shelf: &Shelf, surfacing: &Surfacing, settings: &Settings) -> Vec<Shown> {
-        let shown = shelf.show(&self.keeper, surfacing, settings);
+    fn note(&self, surfacing: &Surfacing) {
         let mut turn = self.turn();
         let last = turn.last.get_or_insert_default();
         last.skipped = surfacing.skipped;
         last.now.extend(surfacing.now.iter().cloned());
         last.candidates.clone_from(&surfacing.candidates);
         last.left_out.extend(surfacing.left_out.iter().cloned());
-        shown
     }
 
-    fn ask_selector(
-        &self,
-        found: Found,
-        surfacing: Surfacing,
-        prompt: &str,
-        most: usize,
-    ) -> Option<Selection> {
-        if surfacing.candidates.is_empty() {
+    fn ask_selector(&self, found: Brought, prompt: &str) -> Option<Selection> {
+        if found.surfacing.candidates.is_empty() {
             return None;
         }
-        select::ask(&self.keeper, found, surfacing.candidates, prompt, most)
+        select::ask(&self.keeper, found, prompt)
     }
 
     fn note_usage(&self, lines: &str) {
@@ -369,7 +335,7 @@ fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// The limits, where some memories go in already at this moment.
+/// Limits, with some memories going in already at this moment.
 fn budgets(settings: &Settings, taken: usize) -> Budgets {
     Budgets {
         files: size(settings.get(keys::RECALL_FILES)).saturating_sub(taken),

@@ -1,6 +1,6 @@
-//! The small model's choice, made beside the conversation.
+//! Choice of the small model, made beside the conversation.
 
-use super::Found;
+use super::Brought;
 use super::shelf::Shelf;
 use crate::keeper::Keeper;
 use crate::once;
@@ -20,7 +20,7 @@ const TIME: Duration = Duration::from_secs(10);
 /// Longest answer of the small model: the names of as many memories as ever go in at once.
 const ANSWER: Tokens = Tokens(256);
 
-/// A choice that is being made, or was.
+/// Choice that is being made, or was.
 #[derive(Debug)]
 pub(super) struct Selection {
     shelf: Shelf,
@@ -30,7 +30,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Whether the model has chosen.
+    /// True once the model has chosen.
     pub(super) fn is_ready(&mut self) -> bool {
         if self.chosen.is_none() {
             self.chosen = self.answer.try_recv().ok();
@@ -44,14 +44,10 @@ impl Selection {
 }
 
 /// Asks the small model, if there is one and the day's budget allows it. Dropping the selection drops
-/// the answer; a fault of the model is no choice, and the ranker's own picks are in already.
-pub(super) fn ask(
-    keeper: &Arc<Keeper>,
-    found: Found,
-    candidates: Vec<SafePath>,
-    prompt: &str,
-    most: usize,
-) -> Option<Selection> {
+/// the answer; a fault of the model is no choice, and the ranker's own picks are shown already.
+pub(super) fn ask(keeper: &Arc<Keeper>, found: Brought, prompt: &str) -> Option<Selection> {
+    let (most, candidates) = (found.room, found.surfacing.candidates);
+    // Without a runtime no answer could arrive.
     let runtime = tokio::runtime::Handle::try_current().ok()?;
     if most == 0 || keeper.background_model().is_err() {
         return None;
@@ -101,7 +97,7 @@ async fn answer(keeper: &Keeper, request: &SelectorRequest, limit: Duration) -> 
     let model = keeper.background_model().ok()?;
     let mut params = Params::new(&model.small, ANSWER).ok()?;
     let capabilities = model.model.capabilities(&model.small);
-    // Where the provider cannot hold the model to a schema, the answer is read leniently.
+    // If the provider cannot enforce a schema, the answer is read leniently.
     if let Ok(schema) = features::json_schema(&request.schema, &capabilities) {
         params = params.with(schema);
     }

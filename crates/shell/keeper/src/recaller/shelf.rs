@@ -1,46 +1,79 @@
-//! One directory that is recalled from.
+//! Shelf: one directory that is recalled from.
+//!
+//! # Model
+//! It keeps the last scan of its directory, so that the next prompt pays only for files that
+//! changed. Finding ranks with earlier use as a small bonus; showing reads, checks and renders the
+//! picked files.
+//!
+//! # Not here
+//! The cache on disk (`dormouse-memdir`); the choice of memories (`dormouse-recall`).
 
-use super::Shown;
-use crate::keeper::Keeper;
+use super::library::Shown;
 use crate::tree::TreeFacts;
 use dormouse_core::record::FragmentKind;
 use dormouse_core::settings::{Settings, keys};
 use dormouse_core::units::Millis;
 use dormouse_engine::{Injection, Seen as SeenByModel};
 use dormouse_guard::paths::SafePath;
-use dormouse_memdir::{MemdirError, MemoryDir, Scan};
+use dormouse_memdir::{MemdirError, MemoryDir, Scan, Skipped};
 use dormouse_memory::card::Card;
 use dormouse_memory::snapshot::StoredFile;
 use dormouse_memory::topic::Topic;
 use dormouse_recall::render::{Caps, render};
 use dormouse_recall::usage::Book;
-use dormouse_recall::verify::{Showing, claims, mark};
+use dormouse_recall::verify::{Claim, Showing, claims, mark};
 use dormouse_recall::{Hit, Query, Scratch, Seen, Surfacing};
-use dormouse_system::OptionalFile as _;
+use dormouse_system::{OptionalFile as _, System};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How much having been of use counts among memories that fit about equally well.
+/// Share by which earlier use can change a score. Small, so that it only decides between memories
+/// that fit about equally well.
 const USE_BONUS: f32 = 0.05;
-/// More of what happened to memories is not read.
+/// Most bytes of usage records that are read; twice what a full book has.
 const MOST_USAGE: u64 = 4 * 1024 * 1024;
 
-/// A directory. Clones share what was found out about it.
+/// Happenings to memories, in the private directory's own folder.
+pub(super) const USAGE: &str = ".cache/usage.jsonl";
+
+/// How long a reader stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Visit {
+    /// A session: it comes again, so that an index is worth writing.
+    Lasting,
+    /// A question: it leaves every file as it is.
+    Once,
+}
+
+/// Owner of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// One person: use of its memories is counted.
+    Person,
+    /// The people of a project: use by one of them says nothing about it.
+    Team,
+}
+
+/// Memory directory with its last scan. Clones share the scan.
 #[derive(Clone, Debug)]
 pub(super) struct Shelf {
     dir: MemoryDir,
+    pub(super) owner: Owner,
+    visit: Visit,
     kept: Arc<Mutex<Option<Kept>>>,
 }
 
-/// The last scan: the next one reads only what changed since.
+/// Last scan: the next one reads only files that changed since.
 #[derive(Debug)]
 struct Kept {
     scan: Scan,
-    /// The memories that some work triggers.
+    /// Memories that some work triggers.
     triggered: Vec<Card>,
 }
 
 impl Kept {
+    /// Takes the triggered cards over if nothing changed, since decoding thousands of cards costs
+    /// time.
     fn new(scan: Scan, before: Option<(Vec<Card>, bool)>) -> Self {
         let unchanged = scan.read == 0 && scan.outdated == 0;
         let triggered = match before {
@@ -75,7 +108,12 @@ impl Kept {
             });
             cards.push(card);
         }
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        // The bonus may have changed the order. Of equals by path: a process with an index and one
+        // without know the files by other numbers.
+        hits.sort_by(|a, b| {
+            let better = b.score.total_cmp(&a.score);
+            better.then_with(|| a.path.cmp(&b.path))
+        });
         for card in &self.triggered {
             if cards.iter().all(|known| known.path != card.path) {
                 cards.push(card.clone());
@@ -86,31 +124,42 @@ impl Kept {
 }
 
 impl Shelf {
-    pub(super) fn new(dir: MemoryDir) -> Self {
+    pub(super) fn new(dir: MemoryDir, owner: Owner, visit: Visit) -> Self {
         Self {
             dir,
+            owner,
+            visit,
             kept: Arc::default(),
+        }
+    }
+
+    fn scan(&self) -> Result<Scan, MemdirError> {
+        match self.visit {
+            Visit::Lasting => self.dir.scan(),
+            Visit::Once => self.dir.peek(),
         }
     }
 
     /// Looks at all memories as they are now.
     fn look<T>(&self, look: impl FnOnce(&Kept) -> T) -> Result<T, MemdirError> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // Taken, so that a failed scan is not kept and the next look starts anew.
         let now = match kept.take() {
             Some(Kept { scan, triggered }) => {
                 let unchanged = scan.read == 0 && scan.outdated == 0;
                 Kept::new(self.dir.rescan(scan)?, Some((triggered, unchanged)))
             }
-            None => Kept::new(self.dir.scan()?, None),
+            None => Kept::new(self.scan()?, None),
         };
         Ok(look(kept.insert(now)))
     }
 
     /// Writes the index anew if so much changed that it is worth it. Reads everything: to be called
-    /// where nobody waits.
+    /// when no request waits.
     pub(super) fn refresh(&self) {
         let worth =
             |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.scan.wants_rewrite());
+        // Released before the long scan: the next prompt needs the lock.
         if !worth(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
             return;
         }
@@ -120,22 +169,18 @@ impl Shelf {
         }
     }
 
-    /// Whether it is this directory.
-    pub(super) fn is(&self, dir: &MemoryDir) -> bool {
-        self.dir.root() == dir.root()
-    }
-
     fn name(&self, path: &SafePath) -> String {
         self.dir.root().join(path.as_path()).display().to_string()
     }
 
-    /// A file of this directory, by the name it has elsewhere.
+    /// File of this directory, by the absolute path it has in the conversation.
     fn own(&self, name: &str) -> Option<SafePath> {
         let inside = Path::new(name).strip_prefix(self.dir.root()).ok()?;
         SafePath::parse(inside.to_str()?).ok()
     }
 
-    /// What the conversation has of this directory, with what goes in at this moment.
+    /// Memory of this directory that the conversation has, with the memories that go in at this
+    /// moment.
     pub(super) fn seen(&self, seen: &SeenByModel, now: &[Shown]) -> Seen {
         let now = now.iter().flat_map(|shown| &shown.injection.memories);
         let before = seen.memories.iter().map(|(name, bytes)| (name, *bytes));
@@ -155,7 +200,7 @@ impl Shelf {
         }
     }
 
-    /// The best memories for a prompt, and what is known of them and of those with triggers.
+    /// Best memories for a prompt, with the cards of these and of those with triggers.
     pub(super) fn find(
         &self,
         prompt: &str,
@@ -166,49 +211,61 @@ impl Shelf {
         self.look(|kept| kept.find(prompt, top, now, &usage))
     }
 
-    /// The memories that some work triggers.
+    /// Memories that some work triggers.
     pub(super) fn with_triggers(&self) -> Result<Vec<Card>, MemdirError> {
         self.look(|kept| kept.triggered.clone())
     }
 
+    /// Files that are no part of the last scan.
+    pub(super) fn skipped(&self) -> Vec<Skipped> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = kept.as_ref();
+        kept.map(|kept| kept.scan.skipped.clone())
+            .unwrap_or_default()
+    }
+
     fn usage(&self) -> Book {
         let handle = self.dir.handle();
-        let bytes = handle.read(Path::new(super::USAGE), MOST_USAGE).optional();
+        let bytes = handle.read(Path::new(USAGE), MOST_USAGE).optional();
         let bytes = bytes.ok().flatten().unwrap_or_default();
         Book::decode(&String::from_utf8_lossy(&bytes))
     }
 
-    /// The memories that were picked, as they are shown. One that is gone meanwhile is left out, and
-    /// one whose claims all fail is held back.
+    /// The memories that were picked, as they are shown, and the paths of those that are held back
+    /// because all their claims fail. One that is gone meanwhile is in neither.
     pub(super) fn show(
         &self,
-        keeper: &Keeper,
+        system: &System,
+        tree: &Path,
         surfacing: &Surfacing,
         settings: &Settings,
-    ) -> Vec<Shown> {
+    ) -> (Vec<Shown>, Vec<SafePath>) {
         let read = surfacing
             .now
             .iter()
             .filter_map(|pick| Some((pick.path.clone(), self.dir.read(&pick.path).ok()??)));
         let read: Vec<(SafePath, StoredFile)> = read.collect();
+        // One walk over the tree for all of them.
         let all: Vec<_> = read
             .iter()
-            .flat_map(|(_, file)| claims(&file.text()))
+            .flat_map(|(_, file)| claims_of(&file.text()))
             .collect();
-        let facts = TreeFacts::look(&keeper.system.files, &keeper.places.project_root, &all);
+        let facts = TreeFacts::look(&system.files, tree, &all);
         let caps = Caps {
             lines: super::size(settings.get(keys::RECALL_FILE_LINES)),
             bytes: super::size(settings.get(keys::RECALL_FILE_BYTES)),
         };
-        let shown = read.into_iter().filter_map(|(path, file)| {
+        let (mut shown, mut held_back) = (Vec::new(), Vec::new());
+        for (path, file) in read {
             let text = file.text().into_owned();
-            let mark = mark(&claims(&text), &facts);
+            let mark = mark(&claims_of(&text), &facts);
             if mark.showing(Topic::read(&text).kind) == Showing::HeldBack {
-                return None;
+                held_back.push(path);
+                continue;
             }
             let name = self.name(&path);
-            let fragment = render(&name, &file, &mark, keeper.now(), caps);
-            Some(Shown {
+            let fragment = render(&name, &file, &mark, system.clock.now(), caps);
+            shown.push(Shown {
                 injection: Injection {
                     kind: FragmentKind::Memory,
                     text: fragment.text,
@@ -216,10 +273,23 @@ impl Shelf {
                 },
                 path,
                 text,
-                // Use by one person says nothing about a directory that many share.
-                counted: self.is(&keeper.memory),
-            })
-        });
-        shown.collect()
+                mark,
+                owner: self.owner,
+            });
+        }
+        (shown, held_back)
     }
+
+    /// One memory's file as it is now.
+    pub(super) fn text_of(&self, path: &SafePath) -> Result<Option<String>, MemdirError> {
+        let file = self.dir.read(path)?;
+        Ok(file.map(|file| file.text().into_owned()))
+    }
+}
+
+/// Claims of a memory's body: the keys and values of its front matter are no statements about the
+/// working tree.
+pub(super) fn claims_of(text: &str) -> Vec<Claim> {
+    let body = Topic::read(text).body;
+    claims(text.get(body..).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! What stands around memory: the budget, side tasks, the working tree, instruction files.
+//! Surroundings of memory: the budget, side tasks, the working tree, instruction files.
 
 use crate::faults::{faults, then_all};
 use crate::kit::{Kit, MODEL, calls, settings, used};
@@ -181,7 +181,7 @@ fn a_folder_that_cannot_be_read_may_hold_it_too() {
         std::fs::set_permissions(&locked, permissions).unwrap();
     };
     set(0o000);
-    // Whoever may do everything can read it all the same; then it is found.
+    // The superuser can read it all the same; then it is found.
     let found = look(&kit, "The entry is `leave_there()`.");
     set(0o700);
     assert!(

@@ -64,7 +64,7 @@ fn fill(kit: &Kit) {
     kit.put_aged("memory/.consolidate-lock", "", DAYS);
 }
 
-/// What a good dream writes: one memory of two.
+/// Files that a good dream writes: one memory of two.
 pub(crate) fn merge() -> Vec<(&'static str, String)> {
     let both = tests().replace("5432.\n", "5432.\nNever mock the billing service.\n");
     let index = INDEX.replace("- [Mocks](mocks.md) — Never mock the billing service\n", "");
@@ -148,12 +148,12 @@ async fn a_dream_merges_two_files_in_one_entry_that_can_be_undone() {
     assert!(!after.contains_key("mocks.md") && !after.contains_key("DREAM_REPORT.md"));
     assert!(!after["MEMORY.md"].contains("mocks.md"));
     assert_eq!(after["people.md"], before["people.md"]);
-    // The lock says when it was consolidated, and nobody holds it.
+    // The lock tells the time of consolidation, and no process holds it.
     let (_, body, time) = whole(&kit);
     assert_eq!((body.as_str(), time), ("", began));
     assert_eq!(left_behind(&kit), 0);
     assert_eq!(kit.keeper.budget.today().tokens, 6_000);
-    // Whoever watched saw it.
+    // The shared task showed it.
     assert_eq!(
         (task.ending, task.phase, task.tools),
         (Some(Ending::Completed), Phase::Updating, 6)

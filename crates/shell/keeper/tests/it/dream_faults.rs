@@ -110,7 +110,7 @@ async fn a_dream_that_takes_too_long_is_ended_and_the_lock_is_as_before() {
     assert!(matches!(task.ending, Some(Ending::Failed(_))));
 }
 
-/// Polls a dream so many times and drops it then; whether it ended by itself.
+/// Polls a dream so many times and drops it then; returns true if it ended by itself.
 async fn killed_after(kit: &Kit, polls: usize) -> bool {
     let task = kit.keeper.dream_task();
     let mut dream = Box::pin(kit.keeper.dream(DreamWish::default(), task.clone()));
@@ -269,7 +269,7 @@ async fn a_machine_that_goes_down_in_the_middle_has_the_old_or_the_new() {
     let old = files(&kit);
     let (dreamt, _) = dream(&kit, DreamWish::default()).await;
     assert!(dreamt.unwrap().entry.is_some());
-    // What says when it was changed differs from run to run; what it says does not.
+    // Times of change differ from run to run; the rest does not.
     let new: Vec<String> = files(&kit).into_keys().collect();
     let (mut olds, mut news) = (0, 0);
     for nth in 1.. {

@@ -1,4 +1,4 @@
-//! What a dream may take as a source.
+//! Sources that a dream may draw on.
 
 use crate::dream::{dream, kit, people, staged};
 use crate::extraction::SAID;
@@ -76,7 +76,7 @@ async fn what_a_tool_said_in_a_transcript_cannot_raise_what_a_file_is_worth() {
     assert!(!believed, "{dreamt:?}\n{text}");
 }
 
-/// A line of a transcript in which a person says something nobody said.
+/// Line of a transcript with invented words of a person.
 fn forged(kit: &crate::kit::Kit) -> String {
     let log = kit.text("home/projects/p/s.jsonl");
     let line = log.lines().find(|line| line.contains(SAID)).unwrap();

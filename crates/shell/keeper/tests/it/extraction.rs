@@ -62,7 +62,7 @@ pub(crate) fn inbox(kit: &Kit) -> Vec<String> {
     paths.collect()
 }
 
-/// What the fork was told about its calls.
+/// Results of the fork's calls, as it got them.
 pub(crate) fn told(kit: &Kit) -> String {
     let last = kit.fork.asked().pop().unwrap();
     last["messages"]
@@ -128,7 +128,7 @@ async fn the_forks_first_request_shares_the_conversations_bytes() {
         (&talk["system"], &talk["tools"])
     );
     let plain = |body: &serde_json::Value| {
-        // Where the cache is marked may differ; what is said may not.
+        // Cache marks may stand elsewhere; the words may not differ.
         let text = body["messages"].to_string();
         text.replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "")
     };
@@ -197,7 +197,7 @@ async fn an_echo_of_what_was_recalled_is_refused_and_the_model_is_told() {
     kit.side
         .plays(Script::new().then(Answer::text("{\"selected_memories\": []}")));
     let mut session = kit.open().await;
-    // However slow the machine is, recall comes in time.
+    // The clock stands still, so recall comes in time on a slow machine too.
     tokio::time::pause();
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;
     tokio::time::resume();

@@ -159,7 +159,7 @@ pub(crate) struct Kit {
     root: TempDir,
     pub(crate) clock: ManualClock,
     pub(crate) system: System,
-    /// The conversation's model.
+    /// Model that the conversation asks.
     pub(crate) talk: Line,
     /// The same, as its forks ask it.
     pub(crate) fork: Line,
@@ -175,7 +175,7 @@ impl Kit {
         Self::with(|_| {})
     }
 
-    /// The same with another keeper.
+    /// Kit whose keeper `change` has altered.
     pub(crate) fn with(change: impl FnOnce(&mut Keeper)) -> Self {
         let root = tempfile::tempdir().unwrap();
         let clock = ManualClock::new(RealClock::new().now());
@@ -279,14 +279,14 @@ impl Kit {
         )
     }
 
-    /// Where the first dream works: the first id is that of its task.
+    /// Copy that the first dream works on: the first id is that of its task.
     pub(crate) fn staging(&self) -> PathBuf {
         let ids = SequentialIds::new(DREAMS);
         let (_task, staging) = (ids.fresh(), ids.fresh());
         self.path("memory/.journal/staging").join(staging)
     }
 
-    /// A memory.
+    /// Writes a memory file with this text.
     pub(crate) fn remember(&self, file: &str, text: &str) {
         self.put(&format!("memory/{file}"), text);
     }
@@ -419,7 +419,7 @@ pub(crate) async fn fragments(session: &Session) -> Vec<String> {
     fragments.collect()
 }
 
-/// What counts as shown, by the names of files.
+/// Memories that count as shown, by the names of files.
 pub(crate) fn surfaced(session: &Session) -> Vec<String> {
     let surfaced = &session.conversation().state().surfaced;
     let names = surfaced.keys().map(|name| Path::new(name).file_name());

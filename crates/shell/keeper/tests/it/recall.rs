@@ -62,7 +62,7 @@ async fn a_memory_that_fits_goes_in_with_the_prompt_and_is_recorded_as_it_was_se
     assert!(shown[0].starts_with("<system-reminder>"), "{shown:?}");
     assert!(shown[0].contains("Memory (saved today): "), "{shown:?}");
     assert_eq!(surfaced(&session), ["deploys.md"]);
-    // What the log has is what was sent.
+    // The log has exactly the text that was sent.
     let sent = kit.talk.asked().remove(0).to_string();
     assert!(sent.contains(&serde_json::to_string(&shown[0]).unwrap()));
 }

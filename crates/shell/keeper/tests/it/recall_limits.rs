@@ -1,4 +1,4 @@
-//! What recall is bounded by, and what cannot disturb it.
+//! Limits of recall, and faults that must not disturb it.
 
 use crate::kit::{Kit, fragments, surfaced, topic};
 use crate::recall::{QUESTION, deploys, others};
@@ -217,7 +217,7 @@ async fn the_companion_learns_of_every_end_of_a_turn() {
     assert_eq!(ended(), 3);
 }
 
-/// Whoever looks at the disk stands still until somebody lets them go on.
+/// Threads that look at the disk stand still until the test lets them go on.
 #[tokio::test(start_paused = true)]
 async fn a_disk_that_stands_still_does_not_hold_the_turn_up() {
     let (open, gate) = std::sync::mpsc::channel::<()>();
@@ -245,7 +245,7 @@ async fn a_disk_that_stands_still_does_not_hold_the_turn_up() {
     tokio::join!(says, passes);
     assert_eq!(surfaced(&session), Vec::<String>::new());
     drop(open);
-    // What came too late does not count as shown, and the next turn has it.
+    // A result that came too late does not count as shown, and the next turn has it.
     recaller.answered("See deploys.md.");
     assert_eq!(kit.text("memory/.cache/usage.jsonl"), "");
     kit.say(&mut session, QUESTION, "On Tuesdays.").await;

@@ -55,7 +55,7 @@ fn snapshot(machine: &MemorySystem) -> Files {
     shown(&dir(machine).snapshot().unwrap())
 }
 
-/// What happened in how many of the crashes.
+/// Numbers of crashes that left the old and the new state.
 #[derive(Debug, Default)]
 struct Seen {
     old: usize,
@@ -95,7 +95,7 @@ fn try_fault(fault: &Fault, survives: Survives, old: &Files, new: &Files, seen: 
         assert_eq!(again, found, "{fault:?} {survives:?}, then at {nth}");
     }
 
-    // Whatever was left, the next change works and history is whole.
+    // In any case the next change works and the history is whole.
     put(&dir(&machine), &[("after.md", Some("after"))]).unwrap();
     let mut after = snapshot(&machine);
     after.retain(|(name, _)| name != "after.md" && name != "later.md");

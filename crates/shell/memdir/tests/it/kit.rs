@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers that the tests share.
 
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir};
@@ -56,12 +56,12 @@ pub(crate) fn again(test: &str) -> Command {
     command
 }
 
-/// What a test was told by the one that started it again.
+/// Message of the parent process to a test that it started again.
 pub(crate) fn told(what: &str) -> Option<String> {
     System::real().env.text(&format!("DORMOUSE_TEST_{what}"))
 }
 
-/// What a child says.
+/// Lines that a child writes.
 pub(crate) fn lines_of(child: &mut Child) -> impl Iterator<Item = String> + use<> {
     let out = child.stdout.take().unwrap();
     BufReader::new(out).lines().map(Result::unwrap)

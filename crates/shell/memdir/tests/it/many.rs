@@ -56,7 +56,7 @@ fn fifty_processes_that_add_memories_lose_none() {
     assert_eq!((history.entries.len(), history.damaged), (WRITERS, 0));
 }
 
-/// Two files always hold the same number; whoever sees two numbers has seen half a change.
+/// Number that both files hold; two different ones would be half a change.
 fn same_number(dir: &MemoryDir) -> Option<usize> {
     let snapshot = dir.snapshot().unwrap();
     let number = |name| {

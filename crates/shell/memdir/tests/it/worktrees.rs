@@ -1,4 +1,4 @@
-//! Where memory lies, asked in repositories that git itself made.
+//! Location of memory, asked in repositories that git itself made.
 
 use dormouse_core::settings::{Trust, resolve};
 use dormouse_memdir::{Place, Surroundings};

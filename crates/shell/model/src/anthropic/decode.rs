@@ -2,11 +2,14 @@
 //!
 //! # Model
 //! `message_start`, then blocks by index (start, deltas, stop), then `message_delta` with the
-//! reason and the final figures, then `message_stop`; pings anywhere. What is not known is handed
-//! on as [`Event::Extra`]. An `error` event ends the stream.
+//! reason and the final figures, then `message_stop`; pings anywhere. Unknown events are handed on
+//! as [`Event::Extra`]. An `error` event ends the stream.
 //!
 //! A stream that ends after the reason but without `message_stop` is complete: everything that
 //! counts has arrived, and it was paid for.
+//!
+//! # Not here
+//! Growing a block ([`super::open_block`]), errors ([`super::errors`]), usage ([`super::usage`]).
 
 use super::errors;
 use super::open_block::{Closed, OpenBlock};
@@ -71,7 +74,7 @@ struct WireMessage<'a> {
     content: Vec<Block>,
     #[serde(default)]
     usage: Option<WireUsage>,
-    /// `null` and absent mean different things here.
+    /// `null` and absent mean different things: asked for without a finding, and not asked for.
     #[serde(borrow, default, deserialize_with = "present")]
     diagnostics: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -168,7 +171,9 @@ impl MessageDecoder {
         self.started = Some((MessageId::from(&*id), Arc::from(&*model)));
         self.take_usage(message.usage.as_ref());
         self.blocks = (0..).zip(message.content).collect();
+        // Gateways may send content with the start; from then on a retry is forbidden.
         self.content |= !self.blocks.is_empty();
+        // Whole messages carry it here, streams may have carried it before.
         self.extras.diagnostics = raw(message.diagnostics)?.or(self.extras.diagnostics.take());
         self.extras.input_transformations = raw(message.input_transformations)?;
         self.take_edits(message.context_management)?;
@@ -178,6 +183,7 @@ impl MessageDecoder {
     fn take_usage(&mut self, usage: Option<&WireUsage>) {
         if let Some(usage) = usage {
             usage.update(&mut self.usage);
+            // Kept from an earlier event if this one lists no iterations.
             self.billed = usage.billed().or(self.billed);
         }
     }
@@ -202,6 +208,7 @@ impl MessageDecoder {
             .content_block
             .ok_or(Malformed::Order("a block starts without being announced"))?;
         let index = wire.index;
+        // A repeated index would replace content that the reader has been shown.
         if self.open.contains_key(&index) || self.blocks.contains_key(&index) {
             return Err(Malformed::Order("a block starts twice"));
         }
@@ -280,6 +287,7 @@ impl MessageDecoder {
                 self.take_usage(wire.usage.as_ref());
                 self.take_edits(wire.context_management)?;
                 out.push(Event::Usage(self.usage));
+                // Told once, although later deltas may update the figures again.
                 if let Some(reason) = self.stop.clone().filter(|_| !known) {
                     out.push(Event::Stop(reason));
                 }
@@ -303,6 +311,7 @@ impl Decoder for MessageDecoder {
                 }
                 kind
             }
+            // An unknown event may hold anything; a known one that does not parse loses content.
             Err(source) if is_known(name) => return Err(event_shape(source).into()),
             Err(_) => name.to_owned(),
         };
@@ -322,9 +331,11 @@ impl Decoder for MessageDecoder {
         else {
             return Err(self.too_early("the message ends without a reason"));
         };
+        // A block without its end may lack its last words, or half a call.
         if !self.open.is_empty() {
             return Err(self.too_early("the message ends inside a block"));
         }
+        // A limit may cut a call in two; that is the limit's end, not a malformed answer.
         if let Some(error) = self.bad_reason.take().filter(|_| !stop_reason.is_cut_off()) {
             return Err(error.into());
         }

@@ -2,6 +2,10 @@
 //!
 //! The code decides first (`details.error_code`), because wording may change; then `error.type`
 //! with the status; then the text, where nothing else tells two cases apart.
+//!
+//! # Not here
+//! The errors themselves ([`crate::ModelError`]) and the decision to retry
+//! ([`dormouse_ask::retry`]).
 
 use crate::attempt::Head;
 use crate::error::{CompactionIssue, ModelError, Reply, ThreadIssue};
@@ -50,6 +54,7 @@ pub(super) fn in_reply(status: u16, headers: &HeaderMap, body: &[u8]) -> ModelEr
         rate_limits: limits::read(headers),
         ..Reply::default()
     };
+    // Proxies answer with HTML or plain text; the status still tells something.
     let Some(parsed) = parsed else {
         reply.message = excerpt(body);
         return classify(reply, None);
@@ -89,6 +94,7 @@ fn classify(reply: Reply, unsupported: Option<String>) -> ModelError {
         "request_body_too_large_after_decoding" => return ModelError::RequestTooLarge(reply),
         _ => {}
     }
+    // New codes of this family appear; an unknown one is still a compaction's.
     if let Some(code) = code.strip_prefix("compaction_") {
         let issue = match code {
             "unavailable" => CompactionIssue::Unavailable,
@@ -120,6 +126,7 @@ fn by_type(reply: Box<Reply>) -> ModelError {
         "billing_error" => ModelError::SpendLimit(reply),
         "permission_error" => ModelError::Permission(reply),
         "not_found_error" => ModelError::NotFound(reply),
+        // Its status, 409, still makes it worth another attempt.
         "conflict_error" => ModelError::Invalid(reply),
         "request_too_large" => ModelError::RequestTooLarge(reply),
         "rate_limit_error" => rate_limit(reply),
@@ -141,6 +148,7 @@ fn by_status(reply: Box<Reply>) -> ModelError {
         Some(429) => rate_limit(reply),
         Some(504) => ModelError::ServerTimeout(reply),
         Some(503 | 529) => ModelError::Overloaded(reply),
+        // No status: an error inside a stream of a kind that is not known.
         Some(500..) | None => ModelError::Server(reply),
         Some(_) => by_text(reply),
     }
@@ -172,6 +180,7 @@ fn by_text(reply: Box<Reply>) -> ModelError {
         };
     }
     if text.contains("exceed context limit")
+        // Fewer figures than three mean another wording; then it is an invalid request.
         && let [input, max_tokens, limit, ..] = numbers_after(text, "exceed context limit")[..]
     {
         return ModelError::AnswerTooLong {

@@ -8,7 +8,8 @@
 //! Paths, headers, events, errors and usage of this wire.
 //!
 //! # Not here
-//! The layout of a prompt (`dormouse-context`) and members of a request ([`dormouse_ask::features`]).
+//! The layout of a prompt (`dormouse-context`) and members of a request
+//! ([`dormouse_ask::features`]).
 
 mod decode;
 mod errors;
@@ -30,10 +31,10 @@ use hyper::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// Version of the interface.
+/// Version of the interface, sent as a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApiVersion {
-    /// `2023-06-01`.
+    /// `2023-06-01`, the first stable version.
     V2023,
     /// `2026-10-21`: no sampling parameters, stricter content.
     #[default]
@@ -49,6 +50,7 @@ impl ApiVersion {
     }
 }
 
+/// Header that lists the betas of a request; a constant, because parsing a name can fail.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 
 /// A client of the Messages wire.
@@ -91,6 +93,7 @@ impl AnthropicClient {
     fn post(&self, path: &'static str, request: Request) -> Result<Post, SetupError> {
         let mut betas: Vec<&str> = Vec::new();
         for beta in self.betas.iter().chain(&request.betas) {
+            // The settings and the request may name the same beta.
             if !betas.contains(&&**beta) {
                 betas.push(beta);
             }
@@ -121,6 +124,7 @@ impl Model for AnthropicClient {
         let call = self
             .post("/v1/messages", request)
             .map(|post| self.base.call(post, Messages, delivery));
+        // An error of the setup comes through the stream, as every other error does.
         ResponseStream::new(|emitter| async move { call?.run(emitter).await })
     }
 
@@ -158,7 +162,7 @@ struct WireEdits {
     original_input_tokens: Option<Tokens>,
 }
 
-/// The wire itself.
+/// The wire itself, without state of its own.
 #[derive(Clone, Copy, Debug)]
 struct Messages;
 

@@ -1,8 +1,11 @@
 //! A block that is being written.
 //!
 //! A block starts as the object the provider announces. Deltas collect beside it; when it stops,
-//! the announced members are written once more, in their order, with the collected values in
-//! their places. A block without deltas is the announced bytes.
+//! the announced members are written once more, in their order, with the collected values in their
+//! places. A block without deltas is the announced bytes.
+//!
+//! # Not here
+//! The order of events: [`super::decode`].
 
 use crate::error::Malformed;
 use bytes::Bytes;
@@ -53,7 +56,8 @@ impl OpenBlock {
     pub(super) fn new(announced: &RawValue) -> Result<Self, Malformed> {
         let head: RawJson = serde_json::from_str(announced.get()).map_err(start)?;
         let block = Block::parse(head.bytes()).map_err(Malformed::Block)?;
-        // Servers other than the provider announce a block with its first words; deltas follow them.
+        // Servers other than the provider announce a block with its first words; deltas follow
+        // them.
         let words = block.readable_text().filter(|words| !words.is_empty());
         let (text, thinking) = match block.kind() {
             BlockKind::Text => (words, None),
@@ -105,6 +109,7 @@ impl OpenBlock {
             Some("compaction_delta") => {
                 let members: RawMembers<'_> = serde_json::from_str(raw.get()).map_err(shape)?;
                 for (name, value) in members.0 {
+                    // The delta's own type would overwrite the block's.
                     if name != "type" {
                         let value = serde_json::from_str(value.get()).map_err(shape)?;
                         self.set.push((name.into_owned(), value));
@@ -128,8 +133,10 @@ impl OpenBlock {
     pub(super) fn close(self) -> Result<Closed, Malformed> {
         let input = match self.input.as_deref().map(str::trim) {
             None => None,
+            // A call without arguments sends no input at all.
             Some("") => Some(Bytes::from_static(b"{}")),
             Some(text) => match serde_json::from_str::<RawMembers<'_>>(text) {
+                // Compact, so that the same call has the same bytes however the model spaced it.
                 Ok(_) => Some(json::compact(&Bytes::copy_from_slice(text.as_bytes()))),
                 Err(source) => {
                     let tool = self.announced.tool().unwrap_or_default().to_owned();
@@ -159,6 +166,7 @@ impl OpenBlock {
             let value = RawJson::from_value(&self.citations).map_err(shape)?;
             values.push(("citations".to_owned(), value));
         }
+        // The announced bytes are kept: the provider must get back what it sent.
         if values.is_empty() {
             return Ok(Closed::Block(self.announced));
         }
@@ -185,6 +193,7 @@ fn with_values(object: &Bytes, values: &[(String, RawJson)]) -> Result<Vec<u8>, 
     }
     for (at, (name, value)) in values.iter().enumerate() {
         let announced = members.0.iter().any(|(known, _)| known == name);
+        // A member set twice is written once, with its last value.
         let again = values[at + 1..].iter().any(|(later, _)| later == name);
         if !announced && !again {
             out.raw(name).extend_from_slice(value.bytes());

@@ -1,4 +1,7 @@
 //! Usage figures of the Messages wire.
+//!
+//! # Not here
+//! Prices: the model table in `dormouse-core`.
 
 use dormouse_core::json::Number;
 use dormouse_core::units::Tokens;
@@ -40,7 +43,7 @@ impl WireUsage {
             set(&mut usage.cache_write_5m, split.ephemeral_5m_input_tokens);
             set(&mut usage.cache_write_1h, split.ephemeral_1h_input_tokens);
         }
-        // The sum without a split: what is not known to live for an hour lives five minutes.
+        // The sum without a split: tokens not known to live for an hour live five minutes.
         if let Some(written) = self.cache_creation_input_tokens.0 {
             usage.cache_write_5m = Tokens(written) - usage.cache_write_1h;
         }
@@ -48,6 +51,8 @@ impl WireUsage {
 
     /// The bill for all sampling together, where the provider lists it.
     pub(super) fn billed(&self) -> Option<TokenUsage> {
+        // Several iterations are billed when the provider compacts or runs its own tools in one
+        // answer.
         let iterations = self.iterations.as_ref().filter(|list| !list.is_empty())?;
         let figures = iterations.iter().map(|each| {
             let mut usage = TokenUsage::default();
@@ -59,6 +64,7 @@ impl WireUsage {
 }
 
 fn set(figure: &mut Tokens, value: Number) {
+    // Later events repeat only some figures; a missing one keeps its value.
     if let Some(value) = value.0 {
         *figure = Tokens(value);
     }

@@ -1,4 +1,7 @@
-//! Opening a connection.
+//! Opening a connection over TCP, with TLS or without.
+//!
+//! # Not here
+//! Pooling and HTTP itself: the parent module.
 
 use std::fmt;
 use std::io;
@@ -6,14 +9,14 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// Where to connect to.
+/// Host and port to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Whether the connection is to be encrypted.
+    /// True if the connection is to be encrypted.
     pub https: bool,
     /// Name or address of the server.
     pub host: String,
-    /// Its port.
+    /// Port; from the URL, or 443 and 80 by scheme.
     pub port: u16,
 }
 
@@ -22,13 +25,13 @@ pub trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
 
-/// The future of a connection.
+/// Future of a connection.
 pub type Connecting = Pin<Box<dyn Future<Output = io::Result<Box<dyn Connection>>> + Send>>;
 
 /// Opens connections. Another one than [`TcpConnector`] lets a client talk to a server in the same
 /// process, or through a proxy.
 pub trait Connector: fmt::Debug + Send + Sync {
-    /// Connects.
+    /// Opens one connection; the client's `connect` timeout limits it.
     fn connect(&self, origin: &Origin) -> Connecting;
 }
 
@@ -65,7 +68,7 @@ impl Connector for TcpConnector {
         let tls = self.tls.clone();
         Box::pin(async move {
             let stream = TcpStream::connect((host.as_str(), port)).await?;
-            // Requests are written in one go; waiting for more would only cost time.
+            // Requests are written in one go; waiting for more bytes (Nagle) would only cost time.
             stream.set_nodelay(true)?;
             if !https {
                 return Ok(Box::new(stream) as Box<dyn Connection>);
@@ -74,6 +77,7 @@ impl Connector for TcpConnector {
             if let Some(tls) = tls {
                 return tls.wrap(&host, stream).await;
             }
+            // A connector made for another origin has no certificates loaded.
             Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "the connector was not made for https",

@@ -26,12 +26,13 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-/// Servers close idle connections after a minute or more; a younger one is probably alive.
+/// Age at which an idle connection is dropped. Servers close theirs after a minute or more; a
+/// younger one is probably alive.
 const IDLE_LIFE: Duration = Duration::from_secs(50);
 /// Idle connections that are kept: a session and its forks, with some to spare.
 const IDLE_MOST: usize = 8;
 
-/// Where a provider is.
+/// Address of a provider, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BaseUrl {
     pub(crate) origin: Origin,
@@ -55,6 +56,7 @@ impl BaseUrl {
         if authority.as_str().contains('@') || authority.host().is_empty() {
             return Err(bad());
         }
+        // IPv6 addresses stand in brackets in a URL, but not when they are dialled.
         let host = authority.host().trim_matches(['[', ']']).to_owned();
         let port = authority.port_u16().unwrap_or(if https { 443 } else { 80 });
         Ok(Self {
@@ -82,6 +84,7 @@ struct Link {
 }
 
 impl Drop for Link {
+    // Without it the task would keep the connection open, and the provider would go on answering.
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -122,6 +125,8 @@ impl Http {
     pub(crate) async fn send(&self, post: &Post) -> Result<Exchange, ModelError> {
         let mut request = self.request(post)?;
         while let Some(mut link) = self.take_idle() {
+            // The server may have closed it while it was idle; the next one, or a new one, is
+            // tried.
             if link.sender.ready().await.is_err() {
                 continue;
             }
@@ -164,6 +169,7 @@ impl Http {
             .map_err(|_| SetupError::BadUrl {
                 url: format!("{}{}", self.base.authority, self.base.path),
             })?;
+        // Last, so that a header of the caller wins over ours.
         request.headers_mut().extend(post.headers.clone());
         Ok(request)
     }
@@ -208,7 +214,9 @@ impl Http {
 
     fn put_idle(&self, link: Link) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        // Swept on every return, so that dead connections do not fill the pool.
         idle.retain(|(link, since)| since.elapsed() < IDLE_LIFE && !link.sender.is_closed());
+        // One too many is dropped, which closes it.
         if idle.len() < IDLE_MOST {
             idle.push((link, Instant::now()));
         }
@@ -223,7 +231,7 @@ impl Exchange {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) if data.is_empty() => {}
                     Ok(data) => return Some(Ok(data)),
-                    // Trailers carry nothing for us.
+                    // Trailers carry nothing that a client uses.
                     Err(_) => {}
                 },
                 Some(Err(error)) => return Some(Err(self.http.broke(error))),

@@ -1,4 +1,7 @@
 //! Encryption, with the certificates of the system.
+//!
+//! # Not here
+//! Certificates of its own: a company's proxy works only with the system's roots.
 
 use super::Connection;
 use crate::error::SetupError;
@@ -18,9 +21,13 @@ impl Tls {
         let mut roots = RootCertStore::empty();
         let found = rustls_native_certs::load_native_certs();
         let (added, _) = roots.add_parsable_certificates(found.certs);
+        // Some roots that do not parse are normal; without a single one every handshake would fail
+        // later, with an error that does not name the reason.
         if added == 0 {
             return Err(SetupError::NoRoots);
         }
+        // Named here, because a process-wide default can be set only once, and that is the host's
+        // to do.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

@@ -1,4 +1,7 @@
 //! Content blocks as parts of chat messages.
+//!
+//! # Not here
+//! Tools and parameters ([`super::convert`]) and the way back ([`super::decode`]).
 
 use dormouse_ask::Warning;
 use serde::Deserialize;
@@ -84,6 +87,7 @@ pub(super) fn plain_text(
     for block in blocks {
         match part(block, omitted)? {
             Some(Part::Text(text)) => texts.push(text),
+            // A system prompt or result is text only on this wire.
             Some(Part::Image(_)) => {
                 omitted.add("image");
                 texts.push(note("image"));
@@ -107,6 +111,7 @@ fn left_out(what: &str, omitted: &mut Omitted) -> Part {
 fn part(block: Block<'_>, omitted: &mut Omitted) -> Result<Option<Part>, serde_json::Error> {
     Ok(match block.kind.as_str() {
         "text" => block.text.map(Part::Text),
+        // No server of this wire takes thinking back, so its absence is no warning.
         "thinking" | "redacted_thinking" => None,
         "image" => {
             let url = block.source.map(image).transpose()?.flatten();
@@ -119,11 +124,12 @@ fn part(block: Block<'_>, omitted: &mut Omitted) -> Result<Option<Part>, serde_j
             let title = block.title.unwrap_or_default();
             Some(Part::Text(format!("{title}\n{text}")))
         }
-        // A summary reads as text; the provider's seal means nothing here.
+        // A summary reads as text; the provider's signature means nothing here.
         "compaction" => match block.content {
             Some(raw) if raw.get() != "null" => Some(Part::Text(plain_text(raw, omitted)?)),
             _ => None,
         },
+        // A kind of one provider, such as its own tools' results.
         other => {
             omitted.add(other);
             None
@@ -157,7 +163,7 @@ fn document(block: &Block<'_>, omitted: &mut Omitted) -> Result<String, serde_js
     Ok(note("document"))
 }
 
-/// A user turn: tool results first, each a message of its own, then what the user says.
+/// A user turn: tool results first, each a message of its own, then the user's words.
 pub(super) fn user(
     raw: &RawValue,
     messages: &mut Vec<Value>,
@@ -201,6 +207,7 @@ fn tool_result(
                 match part(block, omitted)? {
                     Some(Part::Text(text)) => texts.push(text),
                     Some(Part::Image(url)) => {
+                        // A result without a word about it would leave the model without a hint.
                         texts.push("[image: see the next message]".to_owned());
                         pictures.push(url);
                     }
@@ -260,6 +267,7 @@ pub(super) fn assistant(
             texts.push(text);
         }
     }
+    // An assistant message with neither text nor calls is refused by most servers.
     if texts.is_empty() && calls.is_empty() {
         return Ok(());
     }

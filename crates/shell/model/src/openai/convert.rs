@@ -4,8 +4,8 @@
 //! One pass over the body; the same bytes always give the same bytes, and a longer conversation
 //! gives a longer list of messages that begins with the same ones, so that automatic prefix caches
 //! hit. Tool calls and results become their counterparts; thinking is dropped (no server of this
-//! wire takes it back); what the wire cannot carry is counted as omitted and leaves a note in its
-//! place, so that the model does not answer to nothing.
+//! wire takes it back); content the wire cannot carry is counted as omitted and leaves a note in
+//! its place, so that the model does not answer to nothing.
 //!
 //! # Not here
 //! Members that only one provider knows: an unknown member of the parameters is dropped, except
@@ -32,7 +32,7 @@ const PASSED: [&str; 9] = [
     "frequency_penalty",
 ];
 
-/// A translated body.
+/// A translated body, with its omissions and its size.
 #[derive(Debug)]
 pub(super) struct Converted {
     pub(super) body: Vec<u8>,
@@ -44,10 +44,10 @@ pub(super) struct Converted {
 /// The name of the member that limits the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LengthMember {
-    /// `max_tokens`: what local servers know.
+    /// `max_tokens`: the name local servers know.
     #[default]
     MaxTokens,
-    /// `max_completion_tokens`: what OpenAI's newer models insist on.
+    /// `max_completion_tokens`: the name OpenAI's newer models insist on.
     MaxCompletionTokens,
 }
 
@@ -84,6 +84,7 @@ pub(super) fn convert(body: &[u8], length: LengthMember) -> Result<Converted, se
                     let text = content::plain_text(message.content, &mut omitted)?;
                     messages.push(json!({ "role": "system", "content": text }));
                 }
+                // Any unknown role is the user's side: dropping it would break the order of turns.
                 _ => content::user(message.content, &mut messages, &mut omitted)?,
             }
         }
@@ -93,6 +94,7 @@ pub(super) fn convert(body: &[u8], length: LengthMember) -> Result<Converted, se
     if let Some(tools) = find("tools") {
         let tools = convert_tools(tools, &mut omitted)?;
         text_bytes += serde_json::to_vec(&tools)?.len() as u64;
+        // An empty list of tools, or a choice without tools, is refused by some servers.
         if !tools.is_empty() {
             out.field("tools", &tools)?;
             if let Some(choice) = find("tool_choice") {
@@ -114,11 +116,13 @@ pub(super) fn convert(body: &[u8], length: LengthMember) -> Result<Converted, se
             out.raw(name).extend_from_slice(value.get().as_bytes());
         }
     }
+    // A format in this wire's own words wins over the translated one.
     if let Some(config) = find("output_config").filter(|_| find("response_format").is_none()) {
         convert_format(config, &mut out)?;
     }
     if find("stream").is_some_and(|value| value.get() == "true") {
         out.field("stream", &true)?;
+        // Without it most servers report no usage for a stream.
         out.field("stream_options", &json!({ "include_usage": true }))?;
     }
     Ok(Converted {
@@ -128,8 +132,8 @@ pub(super) fn convert(body: &[u8], length: LengthMember) -> Result<Converted, se
     })
 }
 
-/// Of prose and code. On the high side: the estimate is used to notice that far too little was
-/// read.
+/// Bytes of prose or code per token, for an estimate on the high side: it is used to notice that
+/// far too little was read.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// Bytes of text in a chat message, without pictures.
@@ -169,7 +173,7 @@ fn convert_tools(
 ) -> Result<Vec<RawJson>, serde_json::Error> {
     let mut converted = Vec::new();
     for tool in serde_json::from_str::<Vec<Tool<'_>>>(tools.get())? {
-        // A tool that only its provider can run.
+        // Only its own provider can run such a tool.
         if let Some(kind) = tool.kind.filter(|kind| kind != "custom") {
             omitted.add(&kind);
             continue;
@@ -196,6 +200,7 @@ fn convert_choice(choice: &RawValue, out: &mut ObjectWriter) -> Result<(), serde
         Some("any") => json!("required"),
         Some("none") => json!("none"),
         Some("tool") => json!({ "type": "function", "function": { "name": choice["name"] } }),
+        // The default of both wires.
         _ => json!("auto"),
     };
     out.field("tool_choice", &converted)?;

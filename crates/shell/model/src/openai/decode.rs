@@ -5,6 +5,9 @@
 //! the answer ends. Calls are joined by their index and end with the answer. The reason comes
 //! with the last piece, the usage in a chunk of its own after it, then `[DONE]`. Servers forget
 //! each of these; an answer with a reason is complete.
+//!
+//! # Not here
+//! The request's way out ([`super::convert`]) and errors ([`super::errors`]).
 
 use super::errors;
 use crate::attempt::{Decoder, Head};
@@ -57,14 +60,16 @@ struct Call {
 }
 
 impl Expected {
-    /// Below this many tokens an estimate says nothing.
+    /// Tokens below which an estimate from bytes is too rough to compare with.
     const SMALLEST: u64 = 1_000;
 
     /// Some servers cut off the front of a prompt that is too long and answer as if nothing were.
     fn truncation(&self, reported: Tokens) -> Option<Warning> {
         let (estimated, read) = (self.estimate.get(), reported.get());
+        // An estimate from bytes is rougher than the caller\'s, which earlier answers corrected.
         let percent = if self.calibrated { 70 } else { 60 };
         let far_below = read * 100 < estimated * percent;
+        // A tenth above the window, again for the error of the estimate.
         let cannot_fit = self
             .window
             .is_some_and(|window| estimated * 10 > window.get() * 11 && reported <= window);
@@ -123,6 +128,7 @@ impl ChatDecoder {
                 let data = RawJson::from_value(text).map_err(shape)?;
                 let name = "reasoning".to_owned();
                 out.push(Event::Extra { name, data });
+                // Some servers send both names with the same text.
                 break;
             }
         }
@@ -149,6 +155,7 @@ impl ChatDecoder {
 
     fn start(&mut self, value: &Value, out: &mut Vec<Event>) {
         let text = |name: &str| value[name].as_str().filter(|text| !text.is_empty());
+        // Local servers leave it out; usage is counted by id, so there must be one.
         let id = text("id").map_or_else(
             || MessageId::new(format!("chat-{}", value["created"].as_u64().unwrap_or(0))),
             MessageId::from,
@@ -242,6 +249,7 @@ impl ChatDecoder {
             })
         };
         match self.reason.as_deref() {
+            // Before the reason: servers send `stop` with a refusal.
             _ if !self.refusal.is_empty() => refused(),
             Some("content_filter") => refused(),
             Some("length") => StopReason::MaxTokens,
@@ -303,6 +311,7 @@ impl Decoder for ChatDecoder {
         }
         let value: Value = match serde_json::from_str(data) {
             Ok(value) => value,
+            // A named event of a server's own, such as a comment of a gateway, is handed on unread.
             Err(_) if !name.is_empty() => {
                 let data = RawJson::from_value(data).map_err(shape)?;
                 let name = name.to_owned();
@@ -319,6 +328,7 @@ impl Decoder for ChatDecoder {
     }
 
     fn finish(&mut self, out: &mut Vec<Event>) -> Result<Response, ModelError> {
+        // Neither a reason nor `[DONE]`: the connection ended in the middle.
         if self.reason.is_none() && !self.over {
             return Err(ModelError::Cut);
         }
@@ -332,6 +342,8 @@ impl Decoder for ChatDecoder {
             let (index, block) = (call.index, call.block());
             let block = match block {
                 Ok(block) => Some(block),
+                // The limit cut the arguments in two; that is the limit's end, not a malformed
+                // answer.
                 Err(Malformed::Input { .. }) if stop_reason.is_cut_off() => {
                     cut_off.push(call.unfinished()?);
                     None
@@ -362,6 +374,7 @@ impl Decoder for ChatDecoder {
     }
 
     fn partial(&mut self) -> Option<Partial> {
+        // No block was begun, so the request may be sent again.
         if self.next == 0 {
             return None;
         }
@@ -384,7 +397,7 @@ impl Decoder for ChatDecoder {
     }
 }
 
-/// The prompt's figure includes what came from the cache and what went there.
+/// Usage by price. The prompt's figure includes cached and written tokens; ours does not.
 fn usage(value: &Value) -> TokenUsage {
     let figure = |value: &Value| Tokens(value.as_u64().unwrap_or(0));
     let details = &value["prompt_tokens_details"];

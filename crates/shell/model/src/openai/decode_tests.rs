@@ -1,4 +1,4 @@
-//! Chunks of several servers, and what comes of them.
+//! Chunks of several servers, and the responses made of them.
 
 use super::*;
 use pretty_assertions::assert_eq;

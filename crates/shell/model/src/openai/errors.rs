@@ -2,6 +2,9 @@
 //!
 //! Every server has its own shape. The code or type decides where it is a known one; then the
 //! status; a prompt that is too long is also recognised by the words all of them use.
+//!
+//! # Not here
+//! The errors themselves: [`crate::ModelError`].
 
 use crate::error::{ModelError, Reply};
 use crate::limits;
@@ -73,6 +76,7 @@ fn classify(reply: Reply, error: &Value) -> ModelError {
     let (status, kind) = (reply.status, reply.kind.clone());
     let code = reply.code.clone().unwrap_or_default();
     let lower = reply.message.to_ascii_lowercase();
+    // A rate limit may speak of "too many tokens" as well; its status tells it apart.
     let may_be_length = status.is_none_or(|status| matches!(status, 400 | 413 | 422 | 500));
     let is_length = code == "context_length_exceeded"
         || kind == "exceed_context_size_error"
@@ -82,6 +86,7 @@ fn classify(reply: Reply, error: &Value) -> ModelError {
     }
     let reply = Box::new(reply);
     match code.as_str() {
+        // These come with the status of a rate limit, but waiting does not help.
         "insufficient_quota" | "billing_hard_limit_reached" => {
             return ModelError::SpendLimit(reply);
         }
@@ -111,6 +116,7 @@ fn too_long(reply: Reply, error: &Value) -> ModelError {
     let text = reply.message.to_ascii_lowercase();
     let first = |phrase: &str| numbers_after(&text, phrase).first().copied();
     let limit = member("n_ctx")
+        // Each server words it differently; the first phrase with a figure counts.
         .or_else(|| first("maximum context length is"))
         .or_else(|| first("context size ("))
         .or_else(|| first("context length of"));

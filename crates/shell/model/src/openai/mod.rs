@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! Takes the same body as the Messages client and translates it, deterministically. The answer
-//! comes back as the same blocks. Servers differ in what they report and how they refuse; the
-//! differences end here.
+//! comes back as the same blocks. Servers differ in their reports and refusals; the differences end
+//! here.
 //!
 //! # Responsibilities
 //! Translation both ways, errors of the known servers, and noticing a server that silently reads
@@ -78,6 +78,7 @@ impl Model for OpenAiClient {
                 warnings: converted.warnings,
                 estimate: request.estimate.unwrap_or(converted.estimate),
                 calibrated: request.estimate.is_some(),
+                // Only a window the user set is certain; the table's may not be the server's.
                 window: base.overrides.window,
             });
             let post = Post {
@@ -96,7 +97,7 @@ impl Model for OpenAiClient {
     }
 }
 
-/// The wire, with what is expected of the reply.
+/// The wire, with facts about the prompt that the reply is checked against.
 #[derive(Clone, Debug)]
 struct Chat(Expected);
 

@@ -19,7 +19,7 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    /// Whether a reader of the events has seen content.
+    /// True if a reader of the events has seen content.
     pub(crate) fn has_shown(&self) -> bool {
         let mut events = self.events.iter();
         events.any(|event| matches!(event, Event::BlockStart { .. }))

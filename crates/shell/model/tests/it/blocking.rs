@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::task::Poll;
 use tokio::runtime::{Builder, Runtime};
 
-/// Beyond every threshold.
+/// Bytes of a body, beyond every threshold of the blocking pool.
 const LONG: usize = 1024 * 1024;
 
 /// A runtime whose only blocking thread is busy until the sender is dropped.

@@ -6,13 +6,13 @@ use crate::server::{Reply, Server, Step};
 use dormouse_core::block::Block;
 use dormouse_model::ModelError;
 
-/// Where the first content is complete enough to be handed out.
+/// Offset at which the first content is complete enough to be handed out.
 fn first_content() -> usize {
     let start = ANSWER.find("event: content_block_start").unwrap();
     start + ANSWER[start..].find("\n\n").unwrap() + 2
 }
 
-/// Where everything that counts has arrived.
+/// Offset at which everything that counts has arrived.
 fn complete() -> usize {
     let start = ANSWER.find("event: message_delta").unwrap();
     start + ANSWER[start..].find("\n\n").unwrap() + 2

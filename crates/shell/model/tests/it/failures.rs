@@ -294,7 +294,7 @@ async fn a_connection_that_cannot_be_made_is_said_with_its_cause() {
     let error = ask(&client_with(&options)).await.unwrap_err();
     assert_eq!(
         error.chain(),
-        "the connection to model.test failed: it could not be made: connection refused"
+        "the connection to model.test failed: no connection could be made: connection refused"
     );
     options.connector = Some(Arc::new(Never));
     options.timeouts = Timeouts {

@@ -73,7 +73,7 @@ pub(crate) const BLOCKS: [&str; 3] = [
     r#"{"type":"tool_use","id":"toolu_1","name":"Read","input":{"file_path":"/a.rs"}}"#,
 ];
 
-/// A short answer.
+/// A short answer of one text block.
 pub(crate) const SHORT: &str = r#"event: message_start
 data: {"type":"message_start","message":{"id":"msg_2","model":"m","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}
 

@@ -75,7 +75,7 @@ data: [DONE]
 
 "#;
 
-/// Runs on the paused clock, so that a hang becomes a time-out at once.
+/// Runs on the paused clock, so that a hang becomes a timeout at once.
 fn run<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

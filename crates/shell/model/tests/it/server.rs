@@ -19,7 +19,7 @@ pub(crate) enum Step {
     Wait(Duration),
     /// Says nothing more until the client goes away.
     Stall,
-    /// Ends the connection.
+    /// Ends the connection at this point.
     Close,
     /// First of a reply: the body of the request is not waited for.
     Hasty,

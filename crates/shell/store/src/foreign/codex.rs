@@ -3,20 +3,21 @@
 //! # Model
 //! A line is an envelope with a payload: what the session is (`session_meta`, `turn_context`), an
 //! item of the conversation as the model saw it (`response_item`), or what the screen was told
-//! (`event_msg`). Old rollouts have the items without an envelope. What was said is often told
-//! twice or three times, as an item and as events, in either order; it is written down once, at
-//! its first telling. The items of one response are lines of one message.
+//! (`event_msg`). Old rollouts have the items without an envelope. The same words are often told
+//! twice or three times, as an item and as events, in either order; they are written down once, at
+//! the first telling. The items of one response are lines of one message.
 //!
 //! # Not here
-//! Events that repeat what items say about tools, and the history that a compaction keeps: the
-//! messages in it were written down where they were said.
+//! Events that repeat the items about tools, and the history that a compaction keeps: its messages
+//! were written down where they were said. Calls and results: [`super::codex_tools`].
 
 use super::Translator;
 use super::codex_tools::{self as tools, OpenCalls};
-use super::injected::divide_blocks;
+use super::divide::{divide_blocks, origin};
 use super::scribe::{Scribe, boundary, user_side, without_effect};
 use super::value::{number, parts, readable, text, time};
 use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::fragment::record::RecordFields;
 use dormouse_core::hash::Hash;
 use dormouse_core::id::{MessageId, RecordId, SessionId};
 use dormouse_core::record::{Body, Message, MessageOrigin, Purpose, Role, UsageReport};
@@ -26,7 +27,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Who tells that something was said.
+/// Kind of line that reports a message; each kind may report every message once.
 #[derive(Clone, Copy)]
 enum Teller {
     Item,
@@ -34,21 +35,21 @@ enum Teller {
     Completion,
 }
 
-/// Translates a rollout.
+/// Translates a rollout, line by line.
 #[derive(Debug, Default)]
 pub(super) struct Codex {
     begun: bool,
     model: Option<Arc<str>>,
     /// The response that is being written down.
     response: Option<MessageId>,
-    /// The response that the next figures belong to.
+    /// The response that the next usage figures belong to.
     answered: Option<MessageId>,
-    /// What was used in all when it was last told: the same figures are told again and again.
+    /// Total usage when it was last reported: the same figures are reported again and again.
     used: Option<Value>,
-    /// How often each text was told by each teller.
+    /// Number of times each text was told, by kind of line.
     told: HashMap<Hash, [u32; 3]>,
     calls: OpenCalls,
-    /// For each message of the user, what it hangs on: where a rollback goes back to.
+    /// For each message of the user its parent: the record a rollback goes back to.
     turns: Vec<Option<RecordId>>,
 }
 
@@ -71,6 +72,7 @@ impl Translator for Codex {
                 self.item(line, scribe);
             }
         }
+        // Every line leaves a record, so that the numbers of lines stay known.
         if scribe.written() == before {
             let subtype = payload.and_then(|payload| text(payload, "type"));
             let title = payload.and_then(|payload| text(payload, "thread_name"));
@@ -91,7 +93,7 @@ impl Codex {
         about.cwd = text(header, "cwd").map(Into::into);
         let branch = header.get("git").and_then(|git| text(git, "branch"));
         about.git_branch = branch.map(Into::into);
-        // Where another agent gives the orders, the "user" is that agent.
+        // In a session led by another agent, the "user" is that agent.
         let source = header.get("source");
         scribe.side_chain = source.is_some_and(|source| source.get("subagent").is_some())
             || text(header, "thread_source") == Some("subagent")
@@ -111,9 +113,14 @@ impl Codex {
             return self.message(item, scribe);
         }
         if kind == "agent_message" {
-            // Another agent's words: nobody here said them.
+            // Another agent's words, not the user's.
             let blocks = parts(item.get("content").unwrap_or(&Value::Null));
-            return self.user(blocks, MessageOrigin::Meta, scribe);
+            let fields = RecordFields {
+                role: "user",
+                kind,
+                ..RecordFields::default()
+            };
+            return self.user(blocks, origin(&fields), scribe);
         }
         if tools::is_call(kind) {
             if let Some(block) = self.calls.call(kind, item, &scribe.place()) {
@@ -122,6 +129,7 @@ impl Codex {
         } else if tools::is_result(kind)
             && let Some(block) = self.calls.result(kind, item)
         {
+            // A result ends the response: the next words of the model are another one.
             self.response = None;
             scribe.write(user_side(vec![block], MessageOrigin::Conversation));
         }
@@ -131,27 +139,44 @@ impl Codex {
         let content = ["content", "message", "text"];
         let content = content.iter().find_map(|name| item.get(name));
         let blocks = parts(content.unwrap_or(&Value::Null));
-        match text(item, "role") {
-            Some("user") => self.said(blocks, Role::User, Teller::Item, scribe),
-            Some("assistant") => self.said(blocks, Role::Assistant, Teller::Item, scribe),
+        let Some(role) = text(item, "role") else {
+            return;
+        };
+        let fields = RecordFields {
+            role,
+            kind: "message",
+            origin: text(item, "kind").or_else(|| text(item, "origin")),
+            ..RecordFields::default()
+        };
+        match origin(&fields) {
+            MessageOrigin::Conversation => self.said(blocks, Role::User, Teller::Item, scribe),
+            _ if role == "assistant" => self.said(blocks, Role::Assistant, Teller::Item, scribe),
             // `developer` and `system`: the host's instructions.
-            Some(_) => self.user(blocks, MessageOrigin::Meta, scribe),
-            None => {}
+            meta => self.user(blocks, meta, scribe),
         }
     }
 
-    /// What the screen was told.
+    /// An event, as the screen was told it.
     fn event(&mut self, event: &Value, scribe: &mut Scribe) {
         let blocks = |value: &Value, name| parts(value.get(name).unwrap_or(&Value::Null));
         match text(event, "type").unwrap_or_default() {
             "user_message" => {
                 let blocks = blocks(event, "message");
-                // Early versions told of what the host put there, too, and said what it was.
-                let kind = text(event, "kind");
-                if kind.is_none_or(|kind| kind == "plain") {
-                    self.said(blocks, Role::User, Teller::Event, scribe);
-                } else if self.is_news(&blocks, "meta", Teller::Event) {
-                    self.user(blocks, MessageOrigin::Meta, scribe);
+                // Early versions also reported the host's additions, and named their kind.
+                let fields = RecordFields {
+                    role: "user",
+                    kind: "user_message",
+                    origin: text(event, "kind"),
+                    ..RecordFields::default()
+                };
+                match origin(&fields) {
+                    MessageOrigin::Conversation => {
+                        self.said(blocks, Role::User, Teller::Event, scribe);
+                    }
+                    meta if self.is_news(&blocks, "meta", Teller::Event) => {
+                        self.user(blocks, meta, scribe);
+                    }
+                    _ => {}
                 }
             }
             "agent_message" => {
@@ -198,7 +223,8 @@ impl Codex {
         }
     }
 
-    /// Whether this teller has now told of a text more often than any other had before.
+    /// True if this kind of line has now told a text more often than any other had before.
+    /// Counting, not a set: a user may say the same thing twice.
     fn is_news(&mut self, blocks: &[Block], what: &str, teller: Teller) -> bool {
         let texts = blocks
             .iter()
@@ -242,6 +268,7 @@ impl Codex {
         let Some(used) = info.get("last_token_usage").and_then(usage) else {
             return;
         };
+        // The same totals are reported again and again; each time would be billed.
         if total.is_none() || total != self.used.as_ref() {
             self.used = total.cloned();
             self.report(used, scribe);
@@ -249,6 +276,7 @@ impl Codex {
     }
 
     fn report(&mut self, usage: TokenUsage, scribe: &mut Scribe) {
+        // Reported before the first request; a bill of nothing would belong to no answer.
         if usage.prompt() == Tokens::ZERO {
             return;
         }
@@ -263,8 +291,8 @@ impl Codex {
         })));
     }
 
-    /// The summary, if it can be read: some are for the provider's eyes only. Then the messages
-    /// stay as they are.
+    /// The summary, if it is readable: only the provider can read some. Then the messages stay
+    /// as they are.
     fn compacted(&mut self, payload: &Value, scribe: &mut Scribe) {
         let summary = readable(payload.get("message").unwrap_or(&Value::Null));
         if summary.is_empty() {
@@ -276,7 +304,7 @@ impl Codex {
         scribe.write(user_side(blocks, MessageOrigin::Summary));
     }
 
-    /// The user took the last messages back: what follows hangs on what was before them.
+    /// The user took the last messages back: the next record hangs on the one before them.
     fn roll_back(&mut self, event: &Value, scribe: &mut Scribe) {
         let turns = number(event, "num_turns").and_then(|turns| usize::try_from(turns).ok());
         let left = self.turns.len().saturating_sub(turns.unwrap_or(0));
@@ -288,7 +316,7 @@ impl Codex {
     }
 }
 
-/// Codex counts what was read from the cache among the input.
+/// Codex counts cached tokens among the input, Dormouse beside it; hence the subtraction.
 fn usage(value: &Value) -> Option<TokenUsage> {
     let input = Tokens(number(value, "input_tokens")?);
     let of = |name| Tokens(number(value, name).unwrap_or(0));

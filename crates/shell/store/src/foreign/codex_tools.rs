@@ -1,19 +1,23 @@
 //! Calls and results in Codex's rollouts.
 //!
 //! # Model
-//! Most items name the call they are or answer. In the oldest rollouts they do not: there the
-//! answer belongs to the oldest call of the same tool that has none. What a call runs is put under
-//! `command` as one line of text, where the rest of Dormouse looks for it.
+//! Most items name the call they are or answer. The oldest rollouts do not: there a result belongs
+//! to the oldest open call of the same tool. The command of a call is put under `command` as one
+//! line of text, where the rest of Dormouse looks for it.
+//!
+//! # Not here
+//! Messages and events: [`super::codex`].
 
 use super::value::{call, readable, result, text};
 use dormouse_core::block::Block;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 
-/// How many calls without an id may wait for their answer.
+/// Calls without an id that may wait for their result. A bound on memory; a session that never
+/// answers a thousand calls is damaged.
 const MOST_WAITING: usize = 1_000;
 
-/// Whether an item is a call whose answer is another item.
+/// True if an item is a call whose result is another item.
 pub(super) fn is_call(kind: &str) -> bool {
     matches!(
         kind,
@@ -25,7 +29,7 @@ pub(super) fn is_call(kind: &str) -> bool {
     )
 }
 
-/// Whether an item is the answer to a call.
+/// True if an item is the result of a call.
 pub(super) fn is_result(kind: &str) -> bool {
     matches!(
         kind,
@@ -33,20 +37,21 @@ pub(super) fn is_result(kind: &str) -> bool {
     ) || kind.ends_with("_call_output")
 }
 
-/// Calls without an id that have no answer yet.
+/// Calls without an id that have no result yet, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls {
-    /// Tool and made-up id.
+    /// Name of the tool and made-up id of the call.
     waiting: VecDeque<(String, String)>,
 }
 
 impl OpenCalls {
-    /// The call that an item is; `place` becomes its id if it has none.
+    /// The call in an item; `place` becomes its id if it has none.
     pub(super) fn call(&mut self, kind: &str, item: &Value, place: &str) -> Option<Block> {
         let name = tool(item).unwrap_or_else(|| kind.trim_end_matches("_call"));
         let id = text(item, "call_id").unwrap_or(place);
         if id == place {
             self.waiting.push_back((name.to_owned(), id.to_owned()));
+            // The oldest goes: its result will not come any more.
             if self.waiting.len() > MOST_WAITING {
                 self.waiting.pop_front();
             }
@@ -56,7 +61,8 @@ impl OpenCalls {
         call(id, name, normal(input.unwrap_or(&Value::Null)))
     }
 
-    /// The answer that an item is; nothing if nobody asked.
+    /// The result in an item; `None` if no call is open for it, since the API refuses such a
+    /// result.
     pub(super) fn result(&mut self, kind: &str, item: &Value) -> Option<Block> {
         let id = if let Some(id) = text(item, "call_id") {
             id.to_owned()
@@ -68,11 +74,13 @@ impl OpenCalls {
         let output = ["output", "result", "content", "tools"];
         let output = output.iter().find_map(|name| item.get(name));
         let output = output.unwrap_or(&Value::Null);
-        // Some put the output and how it ended into an object, some print that object as text.
+        // Some versions put output and exit code into an object, some print that object as text.
         let printed = output.as_str().and_then(parsed);
         let told = printed.as_ref().filter(|told| told.get("output").is_some());
         let output = told.unwrap_or(output);
         let content = match output {
+            // An object without text would become an empty result; its JSON at least shows the
+            // fields.
             Value::Object(_) | Value::Array(_) if readable(output).is_empty() => {
                 Value::String(output.to_string())
             }
@@ -83,7 +91,7 @@ impl OpenCalls {
     }
 }
 
-/// The tool an item names.
+/// The name of the tool in an item.
 fn tool(item: &Value) -> Option<&str> {
     text(item, "name").or_else(|| text(item.get("function")?, "name"))
 }
@@ -105,7 +113,7 @@ fn parsed(text: &str) -> Option<Value> {
     value.filter(Value::is_object)
 }
 
-/// The input of a call as an object with its command, if it runs one, as text.
+/// The input of a call as an object, with the command it runs as one line of text.
 fn normal(input: &Value) -> Value {
     let mut members = match input {
         Value::Object(members) => members.clone(),

@@ -1,10 +1,13 @@
-//! Whose a line is.
+//! Recognises the tool that wrote a line.
+//!
+//! # Not here
+//! Reading the lines: [`super::codex`] and [`super::pi`].
 
 use super::ForeignFormat;
 use serde_json::Value;
 
-/// What a line says about whose transcript it stands in: nothing, that it is a tool's, or (inner
-/// `None`) that it is Dormouse's or Claude Code's.
+/// The tool whose transcript a line stands in: `None` if it does not tell, `Some(None)` if it is
+/// Dormouse's or Claude Code's.
 #[expect(
     clippy::option_option,
     reason = "the outer one is whether the line tells, the inner one what it tells"
@@ -12,6 +15,7 @@ use serde_json::Value;
 pub(super) fn verdict(line: &Value) -> Option<Option<ForeignFormat>> {
     let kind = text(line, "type").unwrap_or_default();
     let own = ["uuid", "sessionId", "parentUuid", "leafUuid"];
+    // Members that only Dormouse and Claude Code write; one of them settles it.
     if kind == "dormouse" || own.iter().any(|name| line.get(name).is_some()) {
         return Some(None);
     }
@@ -50,6 +54,7 @@ fn is_codex(line: &Value, kind: &str) -> bool {
         return kinds.contains(&kind);
     }
     // Before there were payloads: a header without a type, then the items themselves.
+    // Any JSON with an id and a time would pass otherwise.
     let header = text(line, "id").is_some()
         && text(line, "timestamp").is_some()
         && ["instructions", "git"]

@@ -1,9 +1,12 @@
 //! A log of Dormouse's from a foreign transcript.
 //!
 //! # Model
-//! The records that were made of the transcript are written one after the other, each hanging on
-//! what it hung on there. Lines without effect are left behind; what hung on them hangs on what
-//! they hung on.
+//! The records made of the transcript are written one after the other, each with the parent it had
+//! there. Lines without effect are left out; their children hang on the nearest parent that
+//! remains.
+//!
+//! # Not here
+//! Transcripts in Dormouse's own lines: [`crate::convert`].
 
 use super::ForeignLog;
 use crate::chunks::as_u64;
@@ -28,6 +31,7 @@ pub fn import(
     let exists = || ConvertError::Exists {
         path: target.to_owned(),
     };
+    // Checked under the writer's lock; an import never appends to a session that exists.
     if writer.end() > 0 {
         return Err(exists());
     }
@@ -43,6 +47,7 @@ pub fn import(
         of: HashMap::new(),
     };
     let mut lines = foreign.read.line_of;
+    // Several records of one line count as one line taken over.
     lines.dedup();
     for record in foreign.read.records {
         if let Some(draft) = parents.draft(record) {
@@ -63,19 +68,23 @@ pub fn import(
     })
 }
 
-/// What records hang on in the new log.
+/// Parents of records in the new log.
 struct Parents {
     root: RecordId,
-    /// For each record of the transcript the one that stands for it.
+    /// For each record of the transcript the one that stands for it: itself, or its parent if it
+    /// was left out.
     of: HashMap<RecordId, RecordId>,
 }
 
 impl Parents {
-    /// The record as it is to be written; nothing for one that is left behind or there already.
+    /// The record as it is to be written; `None` for one that is left out or was written before.
     fn draft(&mut self, record: Record) -> Option<Draft> {
+        // A transcript can repeat an id; two records with one id would make the path ambiguous.
         if self.of.contains_key(&record.id) {
             return None;
         }
+        // A parent that is not in the transcript leads to the root, so that the record stays
+        // reachable.
         let parent = record.parent.and_then(|parent| self.of.get(&parent));
         let parent = parent.unwrap_or(&self.root).clone();
         if matches!(record.body, Body::Foreign(_)) {

@@ -7,18 +7,19 @@
 //! not know becomes a record without effect; one that is no JSON object is an issue.
 //!
 //! # Responsibilities
-//! What a host put into the user's messages (instruction files, descriptions of the surroundings)
-//! comes out as *meta*: nobody said it. In a session that another agent led nobody speaks at all.
+//! Text that a host put into the user's messages (instruction files, descriptions of the
+//! surroundings) comes out as *meta*: the user did not say it. In a session that another agent
+//! leads, no message is the user's.
 //!
 //! # Not here
 //! Claude Code's transcripts, which are Dormouse's own lines ([`LogFile::read_all`]). Reasoning is
-//! left out: it is of no use to another model, and not evidence of anything.
+//! left out: another model cannot use it, and it is not evidence of anything.
 
 mod codex;
 mod codex_tools;
 mod detect;
+mod divide;
 mod import;
-mod injected;
 mod pi;
 mod scribe;
 mod value;
@@ -37,10 +38,11 @@ use serde_json::Value;
 use std::fmt;
 use std::ops::ControlFlow;
 
-/// How many lines are looked at to say whose a transcript is.
+/// Lines read to recognise a format: a header usually comes first, but a torn or unknown line does
+/// not tell, and a file of anything else must not be read to its end.
 const LOOKED_AT: usize = 32;
 
-/// Whose transcript it is.
+/// Tool that wrote a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ForeignFormat {
     /// A rollout of Codex, of any generation.
@@ -50,7 +52,7 @@ pub enum ForeignFormat {
 }
 
 impl ForeignFormat {
-    /// The tool's name.
+    /// The tool's name as the screen shows it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Codex => "Codex",
@@ -68,33 +70,33 @@ impl fmt::Display for ForeignFormat {
 /// A foreign transcript as it was read.
 #[derive(Debug)]
 pub struct ForeignLog {
-    /// Whose it is.
+    /// The tool that wrote it.
     pub format: ForeignFormat,
-    /// The records that were made of it, and what could not be read.
+    /// Records made of its lines, and lines that could not be read.
     pub read: ReadLog,
-    /// What it says about the session.
+    /// Facts about the session that its header names.
     pub about: AboutSession,
 }
 
-/// What a foreign transcript says about its session.
+/// Facts a foreign transcript names about its session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AboutSession {
-    /// Its id.
+    /// Id that the tool gave the session.
     pub session: Option<SessionId>,
-    /// The working folder.
+    /// Working folder of the session.
     pub cwd: Option<String>,
-    /// The git branch.
+    /// Git branch at the start; pi does not record it.
     pub git_branch: Option<String>,
 }
 
-/// Makes records of lines.
+/// Makes records of the lines of one tool.
 trait Translator {
-    /// Writes down what a line says.
+    /// Writes the records of one line.
     fn line(&mut self, line: &Value, scribe: &mut Scribe);
 }
 
 impl LogFile {
-    /// Whose transcript it is, if not Dormouse's or Claude Code's.
+    /// The tool that wrote the transcript; `None` for Dormouse's or Claude Code's.
     pub fn foreign_format(&self) -> Result<Option<ForeignFormat>, ReadError> {
         let len = self.len()?;
         for line in Lines::new(self.file(), 0..len).take(LOOKED_AT) {
@@ -108,7 +110,7 @@ impl LogFile {
         Ok(None)
     }
 
-    /// Reads the transcript if it is one of Codex or of pi; nothing if it is not.
+    /// Reads the transcript if Codex or pi wrote it; `None` otherwise.
     pub fn read_foreign(&self) -> Result<Option<ForeignLog>, ReadError> {
         let Some(format) = self.foreign_format()? else {
             return Ok(None);
@@ -132,6 +134,7 @@ impl LogFile {
             if let Some((offset, value)) = parse(&line, &mut read) {
                 scribe.turn_to(offset);
                 translator.line(&value, &mut scribe);
+                // Several records of one line share its number; a line without records adds none.
                 read.line_of.resize(scribe.written(), read.lines);
             }
         }
@@ -144,7 +147,7 @@ impl LogFile {
         }))
     }
 
-    /// Hands out every record with the number of its line, whoever wrote it.
+    /// Hands out every record with the number of its line, of any tool's transcript.
     pub fn for_each_of_any(
         &self,
         mut each: impl FnMut(Record, u64) -> ControlFlow<()>,
@@ -166,7 +169,7 @@ impl LogFile {
         })
     }
 
-    /// Reads everything, whoever wrote it.
+    /// Reads every record of any tool's transcript.
     pub fn read_any(&self) -> Result<ReadLog, ReadError> {
         match self.read_foreign()? {
             Some(foreign) => Ok(foreign.read),
@@ -175,7 +178,7 @@ impl LogFile {
     }
 }
 
-/// The JSON object on a line; what is none is noted.
+/// The JSON object on a line; any other line becomes an issue.
 fn parse(line: &Line, read: &mut ReadLog) -> Option<(u64, Value)> {
     let number = Some(read.lines);
     let issues: &mut Issues = &mut read.issues;
@@ -196,11 +199,13 @@ fn parse(line: &Line, read: &mut ReadLog) -> Option<(u64, Value)> {
     let what = match serde_json::from_slice(bytes) {
         Ok(value @ Value::Object(_)) => return Some((offset, value)),
         Ok(_) => Trouble::NotARecord(LineError::NotAnObject),
+        // Only the last line can lack its newline: a crash of the tool, not damage.
         Err(_) if !ended => {
             read.torn_tail = true;
             let bytes = as_u64(bytes.len());
             Trouble::Torn { bytes }
         }
+        // The more useful reason: the parser would only name a bad byte.
         Err(_) if std::str::from_utf8(bytes).is_err() => Trouble::NotUtf8,
         Err(error) => Trouble::NotARecord(LineError::NotJson(error)),
     };

@@ -6,14 +6,15 @@
 //! or by its place in the file.
 //!
 //! # Not here
-//! What extensions store for themselves, and which leaf the user looked at last: the newest message
-//! is taken for it.
+//! Data that extensions store for themselves, and the leaf the user looked at last: the newest
+//! message is taken for it.
 
 use super::Translator;
-use super::injected::divide_blocks;
+use super::divide::{divide_blocks, origin};
 use super::scribe::{Scribe, boundary, user_side, without_effect};
 use super::value::{call, number, parts, readable, result, text, time};
 use dormouse_core::block::Block;
+use dormouse_core::fragment::record::RecordFields;
 use dormouse_core::id::{MessageId, RecordId, SessionId};
 use dormouse_core::record::{Body, Message, MessageOrigin, Preserved, Purpose, Role, UsageReport};
 use dormouse_core::units::Tokens;
@@ -23,11 +24,11 @@ use std::collections::HashMap;
 use std::iter::successors;
 use std::sync::Arc;
 
-/// Translates a session.
+/// Translates a session, entry by entry.
 #[derive(Debug, Default)]
 pub(super) struct Pi {
     entries: Vec<Entry>,
-    /// Where each id stands among the entries.
+    /// Index of each id among the entries.
     places: HashMap<String, usize>,
 }
 
@@ -36,7 +37,7 @@ pub(super) struct Pi {
 struct Entry {
     record: RecordId,
     is_message: bool,
-    /// The entry it hangs on, which stands before it.
+    /// Index of the entry it hangs on; always smaller than its own.
     parent: Option<usize>,
 }
 
@@ -73,7 +74,8 @@ impl Translator for Pi {
     }
 }
 
-/// Writes what was made of an entry; the last record has its id, for the next entries hang on it.
+/// Writes the records of an entry. The last one gets the entry's id, since the next entries name it
+/// as their parent.
 fn write(mut bodies: Vec<Body>, otherwise: Body, id: Option<&str>, scribe: &mut Scribe) {
     let last = bodies.pop().unwrap_or(otherwise);
     for body in bodies {
@@ -86,6 +88,7 @@ fn write(mut bodies: Vec<Body>, otherwise: Body, id: Option<&str>, scribe: &mut 
 }
 
 fn begin(header: &Value, scribe: &mut Scribe) {
+    // Only the first header counts; a later one must not rename the session.
     if scribe.about.session.is_none() {
         scribe.about.session = text(header, "id").map(SessionId::from);
         scribe.about.cwd = text(header, "cwd").map(Into::into);
@@ -93,7 +96,8 @@ fn begin(header: &Value, scribe: &mut Scribe) {
 }
 
 impl Pi {
-    /// The entry that an entry hangs on. If it was lost, that is the one before.
+    /// Index of the parent entry. If it was lost, the entry before stands in, so that the branch
+    /// stays connected.
     fn parent(&self, entry: &Value) -> Option<usize> {
         let named = match entry.get("parentId") {
             Some(Value::Null) => return None,
@@ -105,6 +109,8 @@ impl Pi {
 
     fn compaction(&self, entry: &Value, parent: Option<usize>) -> Vec<Body> {
         let mut bodies = told(entry, "summary", MessageOrigin::Summary);
+        // Without a readable summary the boundary would drop messages and put nothing in their
+        // place.
         if !bodies.is_empty() {
             let tokens = number(entry, "tokensBefore");
             bodies.insert(0, boundary(tokens, self.kept(entry, parent)));
@@ -112,17 +118,19 @@ impl Pi {
         bodies
     }
 
-    /// The messages that a compaction kept: those on its branch from the entry it names on.
+    /// The messages that a compaction kept: those on its branch, from the entry it names on.
     fn kept(&self, compaction: &Value, parent: Option<usize>) -> Option<Preserved> {
         let by_id = || {
             self.places
                 .get(text(compaction, "firstKeptEntryId")?)
                 .copied()
         };
+        // Older sessions have no ids and count entries instead.
         let by_place = || usize::try_from(number(compaction, "firstKeptEntryIndex")?).ok();
         let first = by_id().or_else(by_place)?;
         let branch = successors(parent, |at| self.entries.get(*at)?.parent);
         let mut kept = branch
+            // Parents stand before their children, so the walk back ends at the first kept entry.
             .take_while(|at| *at >= first)
             .filter_map(|at| self.entries.get(at))
             .filter(|entry| entry.is_message)
@@ -133,7 +141,7 @@ impl Pi {
     }
 }
 
-/// Text at `name` that nobody said.
+/// Text at `name` that the user did not type.
 fn told(entry: &Value, name: &str, origin: MessageOrigin) -> Vec<Body> {
     let blocks = parts(entry.get(name).unwrap_or(&Value::Null));
     if blocks.is_empty() {
@@ -144,8 +152,15 @@ fn told(entry: &Value, name: &str, origin: MessageOrigin) -> Vec<Body> {
 
 fn message(message: &Value, scribe: &Scribe) -> Vec<Body> {
     let content = message.get("content").unwrap_or(&Value::Null);
-    match text(message, "role").unwrap_or_default() {
-        "user" => user(parts(content)),
+    let role = text(message, "role").unwrap_or_default();
+    let fields = RecordFields {
+        role,
+        kind: "message",
+        origin: text(message, "origin"),
+        ..RecordFields::default()
+    };
+    match role {
+        "user" if origin(&fields) == MessageOrigin::Conversation => user(parts(content)),
         "assistant" => assistant(message, scribe),
         "toolResult" => {
             let failed = message.get("isError") == Some(&Value::Bool(true));
@@ -160,7 +175,7 @@ fn message(message: &Value, scribe: &Scribe) -> Vec<Body> {
     }
 }
 
-/// What the user said, and before it what the host put there.
+/// The user's words, and before them the host's additions.
 fn user(blocks: Vec<Block>) -> Vec<Body> {
     let (hosts, own) = divide_blocks(blocks);
     let sides = [
@@ -172,7 +187,7 @@ fn user(blocks: Vec<Block>) -> Vec<Body> {
         .collect()
 }
 
-/// A command that the user ran by hand: its output is nobody's words.
+/// A command that the user ran by hand: its output is not the user's words.
 fn ran(message: &Value) -> Vec<Body> {
     let command = text(message, "command").unwrap_or_default();
     let output = readable(message.get("output").unwrap_or(&Value::Null));
@@ -190,7 +205,7 @@ fn ran(message: &Value) -> Vec<Body> {
 
 fn assistant(message: &Value, scribe: &Scribe) -> Vec<Body> {
     let stopped = text(message, "stopReason");
-    // Calls of a response that was cut off were never made; some are not even whole.
+    // Calls of a response that was cut off were never run, and some are not even whole.
     let cut_off = matches!(stopped, Some("aborted" | "error"));
     let model = text(message, "model");
     let used = message.get("usage").and_then(usage);
@@ -207,6 +222,7 @@ fn assistant(message: &Value, scribe: &Scribe) -> Vec<Body> {
             _ => None,
         })
         .collect();
+    // Nothing to show, but the tokens were paid for.
     if blocks.is_empty() {
         let used = used.filter(|used| used.total() > Tokens::ZERO);
         let report = used.map(|usage| UsageReport {
@@ -221,7 +237,7 @@ fn assistant(message: &Value, scribe: &Scribe) -> Vec<Body> {
     }
     vec![Body::Message(Message {
         role: Role::Assistant,
-        // The provider's own ids are not always there, nor always different.
+        // Ids of providers can be missing or repeated, so the place is the id.
         id: Some(MessageId::new(scribe.place())),
         model: model.map(Arc::from),
         usage: used,

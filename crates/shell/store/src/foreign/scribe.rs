@@ -1,9 +1,12 @@
-//! Writes down the records that a translator makes of a transcript's lines.
+//! Collects the records that a translator makes of a transcript's lines.
 //!
 //! # Model
-//! The scribe knows which line it is at and what the next record hangs on: the one before, unless
-//! the translator says otherwise. Records of the same line get places of their own inside it, so
+//! The scribe knows the current line and the parent of the next record: the record before, unless
+//! the translator sets another. Records of the same line get offsets of their own inside it, so
 //! that each has its own number and id.
+//!
+//! # Not here
+//! The meaning of lines: [`super::codex`] and [`super::pi`].
 
 use super::AboutSession;
 use dormouse_core::block::Block;
@@ -21,13 +24,13 @@ pub(super) struct Scribe {
     offset: u64,
     /// Records of this line so far.
     made: u64,
-    /// When the line was written.
+    /// Time that the line names.
     pub(super) at: Option<Millis>,
-    /// What the next record hangs on.
+    /// Parent of the next record; translators set it to start a branch.
     pub(super) last: Option<RecordId>,
-    /// Whether another agent leads this session.
+    /// True if another agent leads this session: its "user" is not a person.
     pub(super) side_chain: bool,
-    /// What is known about the session.
+    /// Facts about the session found so far.
     pub(super) about: AboutSession,
 }
 
@@ -49,10 +52,11 @@ impl Scribe {
     pub(super) fn turn_to(&mut self, offset: u64) {
         self.offset = offset;
         self.made = 0;
+        // A line without a time must not get that of the line before.
         self.at = None;
     }
 
-    /// How many records there are.
+    /// Number of records so far.
     pub(super) fn written(&self) -> usize {
         self.records.len()
     }
@@ -61,7 +65,7 @@ impl Scribe {
         (self.records, self.about)
     }
 
-    /// A name for this place that no other place has.
+    /// A name for this place that no other place of the transcript has.
     pub(super) fn place(&self) -> String {
         match self.made {
             0 => format!("{}@{}", self.tool, self.offset),
@@ -79,7 +83,7 @@ impl Scribe {
     pub(super) fn write_as(&mut self, id: &str, body: Body) {
         let id = RecordId::from(id);
         self.records.push(Record {
-            // A line is longer than the number of records made of it.
+            // Unique, because a line has more bytes than records are made of it.
             seq: Seq::from_offset(self.offset + self.made),
             offset: self.offset,
             id: id.clone(),
@@ -96,7 +100,7 @@ impl Scribe {
     }
 }
 
-/// A line without effect.
+/// A line without effect on the conversation; it keeps its place among the parents.
 pub(super) fn without_effect(kind: &str, subtype: Option<&str>, title: Option<&str>) -> Body {
     Body::Foreign(Foreign {
         kind: kind.into(),
@@ -113,7 +117,7 @@ pub(super) fn user_side(content: Vec<Block>, origin: MessageOrigin) -> Body {
     })
 }
 
-/// A compaction of another tool.
+/// A compaction of another tool. It has no manifest: only a preserved stretch can survive it.
 pub(super) fn boundary(pre_tokens: Option<u64>, preserved: Option<Preserved>) -> Body {
     Body::Boundary(Box::new(Boundary {
         trigger: Trigger::Auto,

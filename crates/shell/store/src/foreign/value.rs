@@ -1,11 +1,14 @@
-//! Looking into JSON whose shape is not certain, and making blocks of what is found.
+//! Access to JSON of uncertain shape, and the blocks made of it.
+//!
+//! # Not here
+//! The meaning of members: [`super::codex`] and [`super::pi`].
 
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::id::CallId;
 use dormouse_core::units::Millis;
 use serde_json::{Value, json};
 
-/// The string at `name`, if there is one with something in it.
+/// The string at `name`, unless it is missing or empty.
 pub(super) fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str().filter(|text| !text.is_empty())
 }
@@ -18,12 +21,12 @@ pub(super) fn time(value: &Value, names: &[&str]) -> Option<Millis> {
     })
 }
 
-/// The number at `name`.
+/// The number at `name`; negative and fractional ones count as missing.
 pub(super) fn number(value: &Value, name: &str) -> Option<u64> {
     value.get(name)?.as_u64()
 }
 
-/// Everything readable in some content: a string, a part, a list of parts.
+/// All readable text in some content: a string, a part, a list of parts.
 pub(super) fn readable(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -63,7 +66,8 @@ pub(super) fn parts(content: &Value) -> Vec<Block> {
         .collect()
 }
 
-/// An image with its data: pi has it in two members, Codex as a URL that holds it.
+/// An image with its data: pi has it in two members, Codex in a `data:` URL. Images elsewhere (a
+/// file, the web) have no bytes here and are left out.
 fn image(part: &Value) -> Option<Block> {
     let (media_type, data) = match (text(part, "mimeType"), text(part, "data")) {
         (Some(media_type), Some(data)) => (media_type, data),
@@ -75,17 +79,18 @@ fn image(part: &Value) -> Option<Block> {
     Block::from_value(&json!({"type": "image", "source": source})).ok()
 }
 
-/// A call of a tool. What is no object is put into one.
+/// A call of a tool. The API accepts only objects as input, so any other value is wrapped.
 pub(super) fn call(id: &str, name: &str, input: Value) -> Option<Block> {
     let input = match input {
         Value::Object(_) => input,
+        // A call without arguments; the API wants an object all the same.
         Value::Null => json!({}),
         other => json!({"command": other}),
     };
     Block::from_value(&json!({"type": "tool_use", "id": id, "name": name, "input": input})).ok()
 }
 
-/// The answer to a call.
+/// The result that answers a call; text alone as one string, images as blocks.
 pub(super) fn result(id: &str, content: &Value, failed: bool) -> Option<Block> {
     let blocks = parts(content);
     if blocks.iter().all(|block| block.kind() == BlockKind::Text) {

@@ -1,4 +1,7 @@
-//! Searching one file.
+//! The search in one file, block by block.
+//!
+//! # Not here
+//! The choice and order of files ([`super::stream_transcripts`]); the text of a line (`shape`).
 
 use super::needles::Needles;
 use super::shape::spoken;
@@ -12,16 +15,16 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How much is read at a time: there is a copy in lower case beside it.
+/// Bytes read at a time: small, since every thread holds them and a copy in lower case.
 const BLOCK: usize = 256 * 1024;
 
-/// What became of a file.
+/// Result of searching one file.
 #[derive(Debug, Default)]
 pub(super) struct Searched {
     pub(super) matches: Vec<TranscriptMatch>,
     pub(super) bytes: u64,
     pub(super) skipped: u64,
-    /// Whether it was read to its end.
+    /// True if it was read to its end, and not cancelled.
     pub(super) whole: bool,
     pub(super) error: Option<FileError>,
 }
@@ -72,6 +75,7 @@ impl Search<'_> {
                     self.out.bytes += as_u64(bytes.len());
                     lower.clear();
                     lower.extend_from_slice(&bytes);
+                    // ASCII only, so that the copy has the same length and offsets as the original.
                     lower.make_ascii_lowercase();
                     self.block(offset, &bytes, &lower);
                 }
@@ -95,6 +99,7 @@ impl Search<'_> {
             } else if self.needles.count(&lower[start..end]) >= self.least() {
                 self.line(offset + as_u64(start), &block[start..end]);
             }
+            // Behind the line: one line is judged once, however many needles it has.
             from = end;
         }
     }
@@ -108,6 +113,7 @@ impl Search<'_> {
     }
 
     fn line(&mut self, offset: u64, line: &[u8]) {
+        // Torn or foreign text; its raw words have no speaker, so they are not shown.
         let Ok(value) = serde_json::from_slice::<Value>(line) else {
             self.out.skipped += 1;
             return;
@@ -121,6 +127,7 @@ impl Search<'_> {
             if own.is_empty() {
                 continue;
             }
+            // Strictly more, so that of equal texts the first one is shown.
             if best.as_ref().is_none_or(|best| own.len() > best.terms) {
                 best = Some(Best {
                     said: *said,
@@ -131,11 +138,12 @@ impl Search<'_> {
             }
             all.extend(own);
         }
+        // All texts of a line count together: a call and its result share one line in some tools.
         let Some(best) = best.filter(|_| all.len() >= self.least()) else {
             return;
         };
         let snippet = snippet(best.text, &best.places, self.limits.snippet);
-        // Some tools tell everything twice, in lines of different shape.
+        // Some tools write everything twice, in lines of different shape.
         let told = |known: &TranscriptMatch| known.snippet == snippet && known.said == best.said;
         if self.out.matches.iter().any(told) {
             return;

@@ -1,19 +1,20 @@
-//! Searching what was said in transcripts.
+//! Full-text search in transcripts.
 //!
 //! # Model
-//! Files are read newest first, on a few threads, in blocks of whole lines. A line is looked at only
-//! if its raw bytes have a needle of some term, and parsed only if it could be better than what was
-//! found in its file already. What it says is taken from any shape of line: Dormouse's own, Claude
-//! Code's, Codex's, pi's, and whatever has text in it.
+//! Files are read newest first, on a few threads, in blocks of whole lines. A line is looked at
+//! only if its raw bytes have a needle of some term, and parsed only if it could rank above the
+//! matches found in its file so far. Text is taken from any shape of line: Dormouse's own, Claude
+//! Code's, Codex's, pi's, and any other with text in it.
 //!
 //! Matches are ranked by how many of the terms they have, then by their time.
 //!
 //! # Responsibilities
-//! Bounded memory whatever the files hold: a block a thread, and so many matches a file. A file that
-//! cannot be read is reported and costs itself alone. A flag ends the search between two blocks.
+//! Bounded memory for any files: a block a thread, and so many matches a file. A file that cannot
+//! be read is reported and costs itself alone. A flag cancels the search between two blocks.
 //!
 //! # Not here
-//! Which words of a question matter, and which files belong to a project: the caller knows.
+//! The words of a question that matter, and the files of a project: the caller chooses both. Shapes
+//! of lines (`shape`), raw needles (`needles`) and snippets (`snippet`) have modules of their own.
 
 mod file;
 mod needles;
@@ -32,10 +33,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Terms of a query that are looked for.
+/// Upper bound on the terms of a query. Each adds a pass over every block; a question has fewer
+/// words that matter, and the snippet keeps seen terms in a 32-bit mask.
 pub(crate) const MOST_TERMS: usize = 16;
 
-/// What is searched for.
+/// Terms that are searched for, folded to lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermQuery {
     terms: Vec<String>,
@@ -54,26 +56,26 @@ impl TermQuery {
         Self { terms: own }
     }
 
-    /// The terms, in lower case.
+    /// The terms in lower case, in the order given.
     pub fn terms(&self) -> &[String] {
         &self.terms
     }
 }
 
-/// How far a search goes.
+/// Limits of a search. The defaults answer a person at a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchLimits {
-    /// Matches in all.
+    /// Matches in all; the best are kept.
     pub matches: usize,
-    /// Matches of one file.
+    /// Matches of one file, so that one long session does not fill the list.
     pub per_file: usize,
     /// Terms that a match must have; fewer if the query has fewer.
     pub least_terms: usize,
-    /// Longer lines are passed over: they hold pictures.
+    /// Longer lines in bytes are passed over: they hold pictures.
     pub line_bytes: usize,
-    /// Characters of a snippet.
+    /// Characters of a snippet, about three lines of a terminal.
     pub snippet: usize,
-    /// Threads.
+    /// Threads that read files, the calling one included.
     pub threads: usize,
 }
 
@@ -90,21 +92,21 @@ impl Default for SearchLimits {
     }
 }
 
-/// Who said it.
+/// Speaker of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Said {
-    /// The user.
+    /// The user, or another agent where one leads the session.
     User,
-    /// The assistant.
+    /// The assistant, its reasoning included.
     Assistant,
-    /// A tool.
+    /// A tool's result or output.
     Tool,
     /// Something else: a system line, a summary, an unknown shape.
     Other,
 }
 
 impl Said {
-    /// As people read it.
+    /// Lower-case word for the screen and for JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -115,26 +117,26 @@ impl Said {
     }
 }
 
-/// A line that says something of what is searched for.
+/// A line that contains some of the terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TranscriptMatch {
-    /// The file.
+    /// Path of the transcript.
     pub path: PathBuf,
-    /// Its session.
+    /// Session the transcript belongs to, by its path.
     pub session: SessionId,
     /// The sub-agent whose transcript it is.
     pub agent: Option<AgentId>,
     /// The id of the record, if it has one.
     pub record: Option<String>,
-    /// Where the line begins.
+    /// Byte offset of the line.
     pub offset: u64,
-    /// When it was said, if the line says so.
+    /// Time of the line, if it names one.
     pub time: Option<Millis>,
-    /// Who said it.
+    /// Speaker of the text that has most terms.
     pub said: Said,
-    /// How many of the terms it has.
+    /// Number of different terms in the line.
     pub terms: usize,
-    /// The words around them, on one line.
+    /// The words around the terms, on one line.
     pub snippet: String,
 }
 
@@ -149,20 +151,20 @@ impl TranscriptMatch {
     }
 }
 
-/// What a search found and saw.
+/// Matches and counts of a search.
 #[derive(Debug, Default)]
 pub struct TranscriptSearch {
     /// The best matches, best first.
     pub matches: Vec<TranscriptMatch>,
     /// Files that were read to their end.
     pub files: usize,
-    /// Bytes that were read.
+    /// Bytes that were read, of files read in part too.
     pub bytes: u64,
     /// Lines that were passed over: too long, or no JSON though a needle was in them.
     pub skipped: u64,
-    /// Files that could not be read.
+    /// Errors of files that could not be read.
     pub refused: Vec<FileError>,
-    /// Whether it was ended before it was done.
+    /// True if the flag ended the search before every file was read.
     pub cancelled: bool,
 }
 
@@ -194,6 +196,7 @@ pub fn stream_transcripts(
     found: &(dyn Fn(TranscriptMatch) + Sync),
 ) -> TranscriptSearch {
     let report = Mutex::new(TranscriptSearch::default());
+    // Nothing to find: no file is opened, and the search does not count as cancelled.
     if query.terms.is_empty() || limits.per_file == 0 {
         return TranscriptSearch::default();
     }
@@ -226,7 +229,7 @@ pub fn stream_transcripts(
     };
     thread::scope(|scope| {
         for _ in 1..limits.threads.min(newest.len()) {
-            // If there is no thread to be had, the others do its share.
+            // If the system refuses a thread, the others do its share.
             if thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 break;
             }
@@ -240,6 +243,8 @@ pub fn stream_transcripts(
 
 /// Puts a match into an ordered list of at most `most`.
 fn keep_best(best: &mut Vec<TranscriptMatch>, found: TranscriptMatch, most: usize) {
+    // Equal ranks keep their order of arrival; the rank ends with path and offset, so none are
+    // equal.
     let at = best.partition_point(|known| known.rank(&found) != Ordering::Greater);
     if at < most {
         best.insert(at, found);

@@ -1,9 +1,12 @@
-//! Telling from raw bytes whether a line may have a term.
+//! Prefilter: raw bytes that show whether a line may have a term.
 //!
 //! # Model
 //! JSON writes letters and digits of ASCII as they are, so the longest run of them in a term must
 //! stand in every line that has the term. A term without such a run is looked for as it is, in
-//! capitals, and by its first character escaped. A needle never misses; it may hit for nothing.
+//! capitals, and by its first character escaped. A needle never misses; it may hit in vain.
+//!
+//! # Not here
+//! The decision: `snippet` looks for the terms in the text itself.
 
 use super::TermQuery;
 use memchr::memmem::Finder;
@@ -34,7 +37,7 @@ impl Needles {
         }
     }
 
-    /// How many terms a line of lower-case bytes may have at most.
+    /// Upper bound on the number of terms in a line of lower-case bytes.
     pub(super) fn count(&self, line: &[u8]) -> usize {
         let has = |finders: &Vec<Finder<'static>>| {
             finders.iter().any(|finder| finder.find(line).is_some())
@@ -53,7 +56,7 @@ pub(super) struct Hits<'a> {
 #[derive(Debug)]
 struct Hit<'a> {
     finder: &'a Finder<'static>,
-    /// Where it is next; nothing if it is not in the rest.
+    /// Offset of the next hit; `None` if the rest of the block has none.
     next: Option<usize>,
 }
 
@@ -61,6 +64,8 @@ impl Hits<'_> {
     /// The first hit of any needle at a place or behind it. Places only grow.
     pub(super) fn from(&mut self, place: usize) -> Option<usize> {
         for hit in &mut self.needles {
+            // Searched again only when the last hit was passed: a rare needle costs one pass over
+            // the block.
             if hit.next.is_some_and(|at| at < place) {
                 let found = hit.finder.find(&self.block[place..]);
                 hit.next = found.map(|at| place + at);
@@ -76,15 +81,18 @@ fn needles_of(term: &str) -> Vec<Finder<'static>> {
         .max_by_key(|run| run.len())
         .unwrap_or_default();
     let mut needles: Vec<String> = Vec::new();
+    // A run of one character would hit nearly every line.
     if run.len() > 1 {
         needles.push(run.to_ascii_lowercase());
     } else {
-        // In a script with capitals, any mixture of both may be there; its first character in
-        // either case is enough, because the line is looked at anyway.
+        // In a script with capitals any mixture of both may occur; the first character in either
+        // case is enough, because the line is judged by its text anyway.
         let first = term.chars().next().unwrap_or_default();
+        // The lower-case copy folds ASCII only, so other scripts need both forms.
         let capital = first.to_uppercase().next().unwrap_or(first);
         for letter in [first, capital] {
             needles.push(letter.to_ascii_lowercase().to_string());
+            // JSON escapes by UTF-16 units, two of them for characters beyond the first plane.
             let mut units = [0; 2];
             let mut escaped = String::new();
             for unit in letter.encode_utf16(&mut units) {

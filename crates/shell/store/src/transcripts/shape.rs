@@ -1,14 +1,20 @@
-//! What a line says, whatever its shape.
+//! Text, speaker and time of a line of any shape.
 //!
 //! # Model
-//! A line is JSON with text somewhere in it. Who speaks, when, and the id are looked for where the
-//! known tools put them; text is every string that is not a name, an id or data.
+//! A line is JSON with text somewhere in it. Speaker, time and id are looked for where the known
+//! tools put them; text is every string that is not a name, an id or data.
+//!
+//! # Not here
+//! Translating a line into records: [`crate::foreign`] and `dormouse_core::record`.
 
 use super::Said;
+use dormouse_core::fragment::Speaker;
+use dormouse_core::fragment::record::{self, RecordFields, origin_of};
 use dormouse_core::units::Millis;
 use serde_json::Value;
 
-/// Values that tell nothing: ids, paths of the session, versions, data that is no text.
+/// Members that hold no words: ids, paths of the session, versions, data that is no text. A match
+/// in them would show the user a line that says nothing.
 const NOT_SAID: [&str; 44] = [
     "uuid",
     "parentUuid",
@@ -55,12 +61,12 @@ const NOT_SAID: [&str; 44] = [
     "slug",
     "service_tier",
 ];
-/// A string without blanks that is longer is data.
+/// Bytes above which a string without blanks is data: base64 in a member of unknown name.
 const LONGEST_WORD: usize = 2_000;
-/// How deep a line is looked into.
+/// Levels of nesting that are searched; a bound on the recursion, well above what tools write.
 const DEEPEST: usize = 24;
 
-/// What a line says.
+/// Text of a line, with its id and time.
 #[derive(Debug)]
 pub(super) struct Spoken<'a> {
     pub(super) record: Option<&'a str>,
@@ -69,7 +75,7 @@ pub(super) struct Spoken<'a> {
     pub(super) texts: Vec<(Said, &'a str)>,
 }
 
-/// Reads a line.
+/// Collects the texts of a line, each with its speaker.
 pub(super) fn spoken(line: &Value) -> Spoken<'_> {
     let inner = ["payload", "message"]
         .into_iter()
@@ -80,6 +86,11 @@ pub(super) fn spoken(line: &Value) -> Spoken<'_> {
     };
     let mut texts = Vec::new();
     collect(line, speaker(line, Said::Other), 0, &mut texts);
+    if !by_user(line) {
+        for (said, _) in texts.iter_mut().filter(|(said, _)| *said == Said::User) {
+            *said = Said::Other;
+        }
+    }
     Spoken {
         record: first_string(&["uuid", "id"]),
         time: ["timestamp", "ts", "time", "created_at"]
@@ -88,6 +99,27 @@ pub(super) fn spoken(line: &Value) -> Spoken<'_> {
             .or_else(|| time(inner?.get("timestamp")?)),
         texts,
     }
+}
+
+/// Whether the fields of a line leave its words to the user.
+fn by_user(line: &Value) -> bool {
+    let flag = |name: &str| line.get(name) == Some(&Value::Bool(true));
+    let has = |name: &str| line.get(name).is_some_and(|value| !value.is_null());
+    let origin = line
+        .get("origin")
+        .and_then(|value| origin_of(&value.to_string()));
+    let fields = RecordFields {
+        role: "user",
+        is_meta: flag("isMeta"),
+        is_aside: flag("isSidechain"),
+        is_summary: flag("isCompactSummary"),
+        is_transcript_only: flag("isVisibleInTranscriptOnly"),
+        is_api_error: flag("isApiErrorMessage"),
+        is_from_tool: has("toolUseResult") || has("sourceToolUseID"),
+        origin: origin.as_deref(),
+        ..RecordFields::default()
+    };
+    record::speaker(&fields) == Speaker::User
 }
 
 /// RFC 3339, or a number of seconds or milliseconds.
@@ -105,7 +137,7 @@ fn time(value: &Value) -> Option<Millis> {
     Some(Millis(millis))
 }
 
-/// Who speaks in an object, as far as it says so.
+/// Speaker of an object, as far as it names one; otherwise that of the object around it.
 fn speaker(value: &Value, otherwise: Said) -> Said {
     let kind = value
         .get("type")
@@ -115,6 +147,8 @@ fn speaker(value: &Value, otherwise: Said) -> Said {
         .get("role")
         .and_then(Value::as_str)
         .unwrap_or_default();
+    // Before the role: results travel in messages of the role `user`, and the user did not say
+    // them.
     if is_result(kind) {
         return Said::Tool;
     }
@@ -138,11 +172,13 @@ fn is_result(kind: &str) -> bool {
 }
 
 fn collect<'a>(value: &'a Value, said: Said, depth: usize, texts: &mut Vec<(Said, &'a str)>) {
+    // Deeply nested input must not cost the stack.
     if depth > DEEPEST {
         return;
     }
     match value {
         Value::String(text) => {
+            // Searching base64 finds short terms by chance.
             let data = text.len() > LONGEST_WORD && !text.contains(char::is_whitespace);
             if !text.is_empty() && !data {
                 texts.push((said, text));
@@ -155,10 +191,12 @@ fn collect<'a>(value: &'a Value, said: Said, depth: usize, texts: &mut Vec<(Said
         }
         Value::Object(fields) => {
             for (key, field) in fields {
+                // An object under such a key may still hold text: `message.id` is skipped, `data`
+                // with parts is not.
                 if NOT_SAID.contains(&key.as_str()) && !field.is_object() {
                     continue;
                 }
-                // What a tool gave is beside the message too, as its client saw it.
+                // A tool's result stands beside the message too, as its client saw it.
                 let own = if matches!(key.as_str(), "toolUseResult" | "tool_result") {
                     Said::Tool
                 } else {

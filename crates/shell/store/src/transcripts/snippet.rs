@@ -1,24 +1,28 @@
-//! Which terms a text has, and the words around them.
+//! Terms that occur in a text, and the words around them.
 
-/// Places of terms that are looked at in one text.
+/// Places of one term recorded in one text: a result of megabytes can have thousands, and the
+/// densest window is found among the first few hundred.
 const MOST_PLACES: usize = 256;
-/// A term that is shorter counts only at the beginning of a word.
+/// Bytes from which a term counts inside a word too: a shorter one ("art") would match in too many.
 const LONG_ENOUGH: usize = 4;
 
-/// Lower case without changing the length of anything, so that places stay where they are.
+/// Lower case without changing the length of anything, so that offsets in the folded text hold in
+/// the original.
 pub(super) fn fold(text: &str) -> String {
     text.chars()
         .map(|letter| {
             let mut lower = letter.to_lowercase();
             match (lower.next(), lower.next()) {
                 (Some(one), None) if one.len_utf8() == letter.len_utf8() => one,
+                // Some letters change length with their case; folding them would shift every
+                // offset.
                 _ => letter,
             }
         })
         .collect()
 }
 
-/// Where terms stand in a text: place and number of the term, in order of places.
+/// Offsets of terms in a text, each with the number of the term, in order of offsets.
 pub(super) fn places(text: &str, terms: &[String]) -> Vec<(usize, usize)> {
     let folded = fold(text);
     let mut found = Vec::new();
@@ -41,6 +45,8 @@ fn counts(folded: &str, at: usize, term: &str) -> bool {
 /// At most `most` characters around the places where most terms stand, on one line.
 pub(super) fn snippet(text: &str, places: &[(usize, usize)], most: usize) -> String {
     let (from, _) = densest(places, most);
+    // A fifth of the width before the first term, so that the reader sees the beginning of the
+    // sentence.
     let lead = most / 5;
     let start = text[..from]
         .char_indices()
@@ -56,6 +62,7 @@ pub(super) fn snippet(text: &str, places: &[(usize, usize)], most: usize) -> Str
     let mut blank = false;
     for letter in text[start..].chars() {
         if letter.is_whitespace() || letter.is_control() {
+            // White space at the beginning is dropped, and every later run becomes one blank.
             blank = left < most;
             continue;
         }
@@ -74,7 +81,7 @@ pub(super) fn snippet(text: &str, places: &[(usize, usize)], most: usize) -> Str
     out
 }
 
-/// The place from which a window has most different terms, and how many.
+/// Offset from which a window has most different terms, and how many.
 fn densest(places: &[(usize, usize)], width: usize) -> (usize, usize) {
     let mut best = (places.first().map_or(0, |(at, _)| *at), 0);
     for (index, (start, _)) in places.iter().enumerate() {
@@ -83,6 +90,7 @@ fn densest(places: &[(usize, usize)], width: usize) -> (usize, usize) {
             if *at > start + width {
                 break;
             }
+            // At most sixteen terms exist, so the mask of 32 bits never wraps.
             seen |= 1 << (number % 32);
         }
         let count = usize::try_from(seen.count_ones()).unwrap_or(0);

@@ -128,10 +128,7 @@ fn bad_lines_cost_themselves_alone_and_are_named() {
             8,
             "a part of the line was left out / content block 0 was left out",
         ),
-        (
-            9,
-            "the last line was skipped: it is torn, 30 bytes of it are there",
-        ),
+        (9, "the last line was skipped: it is torn after 30 bytes"),
     ];
     let expected = expected.map(|(line, what)| (Some(line), what.to_owned()));
     assert_eq!(issues, expected);

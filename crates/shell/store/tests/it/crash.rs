@@ -1,4 +1,4 @@
-//! What a crash leaves of a log, and what a writer does about it.
+//! Logs after a crash at every byte, and the writer's repair of them.
 
 use crate::kit::{
     LOG, boundary, branch, checkpoint, draft, id, log, open, push, request, says, session,

@@ -18,7 +18,7 @@ const PI: &str = include_str!("../data/pi.jsonl");
 const SOURCE: &str = "/source.jsonl";
 const TARGET: &str = "/home/projects/p/t.jsonl";
 
-/// How often the user spoke.
+/// Number of messages the user spoke.
 fn spoken(records: &[Record]) -> usize {
     let speaks = |record: &&Record| match &record.body {
         Body::Message(message) => {
@@ -71,7 +71,7 @@ fn fold(records: &[Record]) -> Conversation {
     Conversation::fold(&path(records, Leaf::Newest), Target::new(&models, "m"))
 }
 
-/// What every reading has to be, however broken the file.
+/// Invariants of every reading, also of a broken file.
 fn check(log: &ForeignLog) {
     let read = &log.read;
     assert_eq!(read.records.len(), read.line_of.len());
@@ -86,6 +86,7 @@ fn material(name: &str) -> Option<Vec<u8>> {
     Some(RealFiles.read(&path, u64::MAX).unwrap().to_vec())
 }
 
+/// Real transcripts with their format and the number of messages their users spoke.
 const REAL: [(&str, ForeignFormat, usize); 10] = [
     (
         "pi-mono-mit/packages/coding-agent/test/fixtures/large-session.jsonl",
@@ -169,7 +170,7 @@ fn every_answer_in_pi_s_sessions_has_its_call() {
         let log = read(&MemorySystem::new(), &content).unwrap();
         let (made, answered) = calls(&log.read.records);
         assert!(answered.iter().all(|id| made.contains(id)), "{name}");
-        // One tool was running when somebody closed the terminal.
+        // One tool was running when the terminal was closed.
         assert!(made.len() - answered.len() <= 1, "{name}");
     }
 }

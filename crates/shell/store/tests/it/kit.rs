@@ -1,4 +1,4 @@
-//! What the tests share: a machine in memory, drafts, and logs written by hand.
+//! Shared by the tests: a machine in memory, drafts, and logs written by hand.
 
 use dormouse_core::block::Block;
 use dormouse_core::id::{RecordId, SessionId};
@@ -102,7 +102,7 @@ pub(crate) fn push(writer: &mut LogWriter, id: &str, body: Body) -> Record {
     writer.append(head.as_ref(), draft(id, body)).unwrap()
 }
 
-/// Appends a branch.
+/// Appends a record that hangs on an earlier one.
 pub(crate) fn branch(writer: &mut LogWriter, id: &str, from: &str, body: Body) -> Record {
     let head = writer.head().map(|head| head.id.clone());
     let draft = draft(id, body).on(from.into());

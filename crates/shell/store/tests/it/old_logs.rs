@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A part of the state that is longer than this is known by its hash.
+/// Bytes above which a part of the state is compared by its hash: the expected file stays readable.
 const LONGEST_SHOWN: usize = 160;
 
 /// Members that the folded state got since the logs were written.
@@ -97,7 +97,7 @@ impl<'a> Fixture<'a> {
     }
 }
 
-/// What is expected of a conversation, read off it.
+/// Figures of a conversation that the expected file pins.
 fn figures(conversation: &Conversation) -> Value {
     let view = conversation.view();
     let segments = view.segments();

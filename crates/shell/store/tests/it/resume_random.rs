@@ -9,7 +9,7 @@ use dormouse_core::record::Record;
 use dormouse_system::MemorySystem;
 use proptest::prelude::*;
 
-/// What is appended: its kind, where it branches off (0: not at all), how long it is.
+/// One append: its kind, the record it branches off (0: none), its length.
 type Step = (u8, usize, usize);
 
 fn build(steps: &[Step], garbage: bool) -> MemorySystem {
@@ -56,7 +56,7 @@ proptest! {
         let expected = on_path.iter().rfind(carries).copied();
         let resumed = resume(&memory);
         prop_assert_eq!(resumed.carrier.as_ref(), expected);
-        // What the engine needs of the tail is there.
+        // Every record the engine needs of the tail is there.
         let after = expected.map_or(0, |carrier| carrier.offset + 1);
         let needed = on_path.iter().filter(|record| record.offset >= after);
         let ids: Vec<&RecordId> = resumed.tail.iter().map(|record| &record.id).collect();

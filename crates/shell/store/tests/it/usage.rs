@@ -1,4 +1,4 @@
-//! What was used, and what a session is about.
+//! Usage scans and summaries of sessions.
 
 use crate::kit::{LOG, log};
 use dormouse_core::models::ModelTable;

@@ -1,10 +1,13 @@
-//! A disk that remembers what was synced and misbehaves by script.
+//! A disk that remembers the synced state and fails by script.
 //!
 //! # Model
-//! Two trees over shared contents: `live` is what the running machine sees, `durable` what a power
-//! cut would leave. Syncing a file moves the mark in its content; syncing a directory copies its
-//! entries from `live` to `durable`. A crash starts a new epoch: handles and locks of an earlier
-//! one are dead, as their process is.
+//! Two trees over shared contents: `live` is the state the running machine sees, `durable` the one
+//! a power cut would leave. Syncing a file moves the mark in its content; syncing a directory
+//! copies its entries from `live` to `durable`. A crash starts a new epoch: handles and locks of an
+//! earlier one are dead, as their process is.
+//!
+//! # Not here
+//! The port's operations ([`super::files`]) and the choice of faults ([`super::fault`]).
 
 use super::fault::{Effect, Fault, Performed, Script, Survives};
 use super::tree::{Content, Inode, Node, Tree, length};
@@ -41,6 +44,7 @@ impl Disk {
         operation: Operation,
         path: &Path,
     ) -> io::Result<Option<Effect>> {
+        // As with a real machine, nothing works until it is started again.
         if self.down {
             return Err(is_down());
         }
@@ -58,7 +62,7 @@ impl Disk {
         }
     }
 
-    /// One write call.
+    /// One write call, cut short or failed by the script, the crash budget and the free space.
     pub(super) fn write_once(
         &mut self,
         path: &Path,
@@ -76,6 +80,7 @@ impl Disk {
             }
             Some(Effect::Fail(_)) | None => {}
         }
+        // The write that crosses the budget is torn at exactly that byte.
         if let Some(left) = self.until_crash
             && left < length(part.len())
         {
@@ -83,6 +88,7 @@ impl Disk {
             goes_down = true;
         }
         if let Some(free) = self.free {
+            // A real disk writes what fits and refuses only the next write; so does this one.
             if free == 0 && !part.is_empty() {
                 return Err(io::ErrorKind::StorageFull.into());
             }
@@ -98,7 +104,9 @@ impl Disk {
         let mut content = locked(inode);
         content.data.extend_from_slice(part);
         content.modified = now;
+        // The clock may stand still; without this two states would have one stamp.
         content.changes = changes;
+        // The bytes are in the file although the call fails: a torn write.
         if goes_down {
             self.down = true;
             return Err(is_down());
@@ -122,13 +130,13 @@ impl Disk {
         inode
     }
 
-    /// Puts an entry into the live tree and gives back the room of what was there.
+    /// Puts an entry into the live tree and frees the room of the one it replaces.
     pub(super) fn insert(&mut self, path: PathBuf, node: Node) {
         let old = self.live.insert(path, node);
         self.reclaim(old);
     }
 
-    /// Takes an entry out of the live tree and gives back its room.
+    /// Takes an entry out of the live tree and frees its room.
     pub(super) fn remove(&mut self, path: &Path) {
         let old = self.live.remove(path);
         self.reclaim(old);
@@ -144,7 +152,7 @@ impl Disk {
         self.durable.copy_entries(&self.live, path);
     }
 
-    /// The number of the guard, if nobody else has the lock.
+    /// Number of the new guard; `None` if the lock is held.
     pub(super) fn lock(&mut self, path: &Path) -> Option<u64> {
         if self.locks.contains_key(path) {
             return None;
@@ -154,8 +162,9 @@ impl Disk {
         Some(number)
     }
 
-    /// Releases a lock, unless a crash did already and somebody else took it since.
+    /// Releases a lock, unless a crash did already and another holder took it since.
     pub(super) fn unlock(&mut self, path: &Path, number: u64) {
+        // By number: a guard from before a crash must not release its successor's lock.
         if self.locks.get(path) == Some(&number) {
             self.locks.remove(path);
         }
@@ -166,17 +175,19 @@ impl Disk {
         self.numbers
     }
 
-    /// The machine stops, loses what it loses, and starts again. What remains is on disk now.
+    /// Stops the machine, loses what `survives` says, and starts it again. The rest is on disk now.
     pub(super) fn crash(&mut self, survives: Survives) {
         self.down = false;
         self.until_crash = None;
         self.epoch += 1;
         self.locks.clear();
         let more = match survives {
+            // A killed process: the operating system still has everything.
             Survives::Written => return,
             Survives::Synced => 0,
             Survives::SyncedAnd(more) => more,
         };
+        // A directory that was never synced takes its synced files with it.
         self.durable.drop_orphans();
         self.live = self.durable.clone();
         for inode in self.live.inodes() {

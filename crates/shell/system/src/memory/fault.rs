@@ -1,10 +1,10 @@
-//! What a test can make a disk do wrong.
+//! Faults that a test can inject into a disk.
 
 use crate::error::Operation;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// One thing that goes wrong, once, at a chosen place.
+/// One fault, striking once, at a chosen place.
 ///
 /// ```
 /// use dormouse_system::{Fault, MemorySystem, Operation};
@@ -27,7 +27,7 @@ pub struct Fault {
     struck: bool,
 }
 
-/// What a fault does to the operation it strikes.
+/// Effect of a fault on the operation it strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// It fails and changes nothing.
@@ -50,7 +50,7 @@ impl Fault {
     }
 
     /// The machine goes down in the middle of a write call, after this many bytes of it.
-    /// Whether they are on disk then is decided by [`Survives`].
+    /// [`Survives`] decides whether they are on disk then.
     pub fn torn_write(bytes: usize) -> Self {
         Self::new(Effect::GoDown(bytes), Some(Operation::Write))
     }
@@ -121,7 +121,7 @@ impl Script {
         self.0.clear();
     }
 
-    /// What has not struck yet.
+    /// Faults that have not struck yet.
     pub(super) fn waiting(&self) -> Vec<Fault> {
         self.0
             .iter()
@@ -130,14 +130,15 @@ impl Script {
             .collect()
     }
 
-    /// What happens to this operation. Every matching fault counts it; the first due one strikes,
-    /// and others that are due as well wait for the next.
+    /// Effect on this operation. Every matching fault counts it; the first due one strikes, and
+    /// others that are due as well wait for the next.
     pub(super) fn strike(&mut self, operation: Operation, path: &Path) -> Option<Effect> {
         let mut struck = None;
         for (index, fault) in self.0.iter_mut().enumerate() {
             if !fault.concerns(operation, path) {
                 continue;
             }
+            // Every matching fault counts the operation, also when another one strikes.
             if fault.spared > 0 {
                 fault.spared -= 1;
             } else if struck.is_none() {
@@ -155,12 +156,12 @@ impl Script {
     }
 }
 
-/// What a crash leaves of the bytes and entries that were not synced.
+/// Unsynced bytes and entries that a crash leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Survives {
     /// The process was killed: the operating system still has everything it was given.
     Written,
-    /// The power went: only what was synced is there.
+    /// The power went: only synced bytes and entries are there.
     Synced,
     /// The power went, but the disk had already taken up to this many bytes more of each file.
     SyncedAnd(usize),
@@ -169,8 +170,8 @@ pub enum Survives {
 /// An operation that was attempted, for tests that care about order or number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Performed {
-    /// What was attempted.
+    /// The step that was attempted.
     pub operation: Operation,
-    /// On what.
+    /// The path on the disk, not the caller's relative one.
     pub path: PathBuf,
 }

@@ -27,7 +27,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// How many turns other threads get to release a lock that somebody waits for.
+/// Turns that other threads get to release a lock a caller waits for. Enough for a thread in the
+/// middle of an operation; a test that waits in vain still ends at once.
 const TURNS_TO_UNLOCK: u32 = 1_000;
 
 /// A file system in memory. Clones share it.
@@ -39,7 +40,7 @@ pub struct MemoryFiles {
     base: Option<PathBuf>,
 }
 
-/// The levers.
+/// Handles for tests: contents, faults, crashes.
 impl MemoryFiles {
     /// An empty disk whose files take their times from `clock`.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
@@ -50,7 +51,7 @@ impl MemoryFiles {
         }
     }
 
-    /// Puts a file there, with its parents, safely on disk and out of reach of any fault.
+    /// Puts a file there, with its parents, durably and out of reach of any fault.
     pub fn put(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         let path = normal(path.as_ref());
         let now = self.clock.now();
@@ -71,10 +72,11 @@ impl MemoryFiles {
         file.data = content.as_ref().to_vec();
         file.synced = file.data.len();
         drop(file);
+        // Durable at once, so that a crash in the test does not take the fixture away.
         disk.sync_dir(path.parent().unwrap_or(&path));
     }
 
-    /// What a file holds now, asked behind the back of faults and of [`Self::performed`].
+    /// Content of a file now, read without passing faults and [`Self::performed`].
     pub fn content(&self, path: impl AsRef<Path>) -> Option<Bytes> {
         let inode = locked(&self.disk).live.file(&normal(path.as_ref())).ok()?;
         let content = Bytes::copy_from_slice(&locked(&inode).data);
@@ -108,18 +110,18 @@ impl MemoryFiles {
         locked(&self.disk).until_crash = Some(bytes);
     }
 
-    /// Whether the machine went down and has not been started again.
+    /// True if the machine went down and has not been started again.
     pub fn is_down(&self) -> bool {
         locked(&self.disk).down
     }
 
-    /// Cuts the power and starts the machine again: what was not synced is lost, locks are free,
-    /// and handles from before are dead. Faults stay.
+    /// Cuts the power and starts the machine again: unsynced bytes are lost, locks are free, and
+    /// handles from before are dead. Faults stay.
     pub fn crash(&self) {
         self.crash_with(Survives::Synced);
     }
 
-    /// Like [`Self::crash`], with a say in what is left.
+    /// Like [`Self::crash`], with a choice of the bytes that survive.
     pub fn crash_with(&self, survives: Survives) {
         locked(&self.disk).crash(survives);
     }
@@ -137,9 +139,9 @@ impl Default for MemoryFiles {
     }
 }
 
-/// The steps.
+/// Steps that the operations are made of; each can fail.
 impl MemoryFiles {
-    /// The place on the disk that a caller's path means.
+    /// Path on the disk that a caller's path means.
     fn locate(&self, path: &Path) -> io::Result<PathBuf> {
         match &self.base {
             None => Ok(normal(path)),
@@ -226,6 +228,7 @@ impl MemoryFiles {
             self.sync_and_rename(path, &temporary, &inode)
         });
         let mut disk = locked(&self.disk);
+        // A machine that is down cannot clean up: the temporary file stays, as on a real disk.
         if done.is_err() && !disk.down {
             disk.remove(&temporary);
         }
@@ -284,6 +287,7 @@ impl Files for MemoryFiles {
         let inode = self.step(Operation::OpenAppend, path, |disk, path| {
             match disk.live.file(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    // The same errors as a real file system, so that tests see what users will.
                     disk.live.check_parent(path)?;
                     Ok(disk.create_file(
                         path.to_owned(),
@@ -294,6 +298,7 @@ impl Files for MemoryFiles {
                 found => found,
             }
         })?;
+        // As the real one: a new entry, or one that a crash left unsynced.
         if locked(&inode).data.is_empty() {
             self.sync_parent(path)?;
         }
@@ -349,6 +354,7 @@ impl Files for MemoryFiles {
     fn real_path(&self, path: &Path) -> FileResult<PathBuf> {
         self.step(Operation::Metadata, path, |disk, path| {
             disk.live.metadata(path)?;
+            // Callers beneath a directory never see where it lies.
             let seen = match &self.base {
                 Some(base) => path.strip_prefix(base).unwrap_or(path),
                 None => path,
@@ -359,6 +365,7 @@ impl Files for MemoryFiles {
 
     fn create_dir_all(&self, path: &Path, access: Access) -> FileResult<()> {
         let full = self.locate(path).during(Operation::CreateDir, path)?;
+        // Decided at once; each creation is a step of its own that a fault can strike.
         let missing: Vec<&Path> = {
             let disk = locked(&self.disk);
             full.ancestors()
@@ -386,6 +393,7 @@ impl Files for MemoryFiles {
 
     fn remove_file(&self, path: &Path) -> FileResult<()> {
         self.step(Operation::Remove, path, |disk, path| {
+            // A directory is refused here, as `unlink` refuses it.
             disk.live.file(path)?;
             disk.remove(path);
             Ok(())
@@ -405,11 +413,12 @@ impl Files for MemoryFiles {
     fn lock_exclusive(&self, path: &Path) -> FileResult<Option<LockGuard>> {
         let (place, number) = self.step(Operation::Lock, path, |disk, place| {
             if self.base.as_deref() == Some(place) {
-                // Its lock would lie outside.
+                // Its lock would lie outside of the base.
                 return Err(io::ErrorKind::IsADirectory.into());
             }
             let file = lock_path(place);
             disk.live.check_parent(&file)?;
+            // As on disk the lock file stays, and shows in listings.
             if disk.live.get(&file).is_none() {
                 disk.create_file(file, Access::Private.file_mode(), self.clock.now());
             }
@@ -419,6 +428,7 @@ impl Files for MemoryFiles {
     }
 
     fn lock_waiting(&self, path: &Path, most: Duration) -> FileResult<Option<LockGuard>> {
+        // Through the usual step, so that faults and records see one attempt.
         let first = self.lock_exclusive(path)?;
         if first.is_some() || most.is_zero() {
             return Ok(first);

@@ -1,4 +1,4 @@
-//! What is held open on a disk in memory: files and locks.
+//! Files and locks held open on a disk in memory.
 
 use super::disk::is_down;
 use super::files::{MemoryFiles, sync};
@@ -18,6 +18,7 @@ pub(super) struct Handle {
 }
 
 impl Handle {
+    // A handle from before a crash belongs to a process that is gone.
     fn check_alive(&self, operation: Operation) -> FileResult<()> {
         let alive = locked(&self.files.disk).epoch == self.epoch;
         if alive {
@@ -44,6 +45,7 @@ impl RandomRead for Handle {
         self.check_alive(Operation::ReadAt)?;
         self.files.step(Operation::ReadAt, &self.path, |_, _| {
             let content = locked(&self.inode);
+            // An offset behind the end reads nothing, as on disk.
             let from = usize::try_from(offset).unwrap_or(usize::MAX);
             let rest = content.data.get(from..).unwrap_or_default();
             let read = rest.len().min(buffer.len());
@@ -72,7 +74,7 @@ impl AppendFile for Handle {
     }
 }
 
-/// A held lock.
+/// A held lock, released on drop.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) files: MemoryFiles,

@@ -5,7 +5,7 @@ use crate::processes::{ProcessId, ProcessStart, Processes};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// The number of the process a test runs in, in memory.
+/// Number of the process a test runs in: no number that a test would pick by chance.
 const OWN: u32 = 4_000;
 
 /// A table of processes in memory. Clones share it.
@@ -38,6 +38,7 @@ impl MemoryProcesses {
     /// Starts a process of this number, in place of the one that had it.
     pub fn start(&self, pid: u32) -> ProcessId {
         let mut table = locked(&self.table);
+        // A start of its own for each, so that a reused number is another process.
         table.started += 1;
         let start = ProcessStart::new(format!("memory/{}", table.started));
         table.running.insert(pid, start.clone());

@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// Answers by script, and remembers what it was asked. Clones share both.
+/// Answers by script, and remembers its tasks. Clones share both.
 #[derive(Clone, Debug, Default)]
 pub struct ScriptedSandbox {
     inner: Arc<Mutex<Script>>,
@@ -43,7 +43,7 @@ impl ScriptedSandbox {
         locked(&self.inner).ran.clone()
     }
 
-    /// What each task that ran below some directories was allowed to read, in order.
+    /// Paths that each task run below some directories was allowed to read, in order.
     pub fn readable(&self) -> Vec<Vec<PathBuf>> {
         locked(&self.inner).readable.clone()
     }
@@ -52,6 +52,7 @@ impl ScriptedSandbox {
 impl Sandbox for ScriptedSandbox {
     fn run(&self, task: &Task) -> Result<Finished, SandboxError> {
         let mut script = locked(&self.inner);
+        // Recorded even if there is no answer: the test may expect the failure.
         script.ran.push(task.clone());
         let program = match &task.program {
             Program::Line(line) => line.clone(),
@@ -59,6 +60,7 @@ impl Sandbox for ScriptedSandbox {
         };
         match script.answers.get(&program) {
             Some(finished) => Ok(finished.clone()),
+            // An unknown line fails like a missing program, so that a test notices it.
             None => Err(SandboxError::Start {
                 program,
                 directory: task.directory.clone(),

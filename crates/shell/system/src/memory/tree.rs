@@ -2,6 +2,9 @@
 //!
 //! Contents are shared by reference, as with inodes: an opened file outlives its entry, and a
 //! directory tree can be copied without copying bytes.
+//!
+//! # Not here
+//! Faults and free space: [`super::disk`].
 
 use super::world::locked;
 use crate::files::{
@@ -14,15 +17,15 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// What is in a file.
+/// Content of a file, shared by all entries and handles.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) data: Vec<u8>,
-    /// How many bytes of `data` would survive a power cut.
+    /// Bytes of `data` that would survive a power cut.
     pub(super) synced: usize,
     pub(super) mode: u32,
     pub(super) modified: Millis,
-    /// The number of the file.
+    /// Number of the file, unique on its disk.
     pub(super) inode: u64,
     /// Grows with every change, so that each shows in the stamp although the clock stands still.
     pub(super) changes: u64,
@@ -30,6 +33,7 @@ pub(super) struct Content {
 
 impl Content {
     fn stamp(&self) -> Stamp {
+        /// Nanoseconds in a millisecond.
         const NANOS: i128 = 1_000_000;
         let modified_ns = i128::from(self.modified.0) * NANOS;
         Stamp {
@@ -91,15 +95,17 @@ impl Tree {
     }
 
     pub(super) fn is_dir(&self, path: &Path) -> bool {
+        // The root has no entry, but is always a directory.
         path.parent().is_none() || matches!(self.get(path), Some(Node::Directory { .. }))
     }
 
-    /// The file at a path, or what the operating system would say about it.
+    /// The file at a path, or the error that the operating system would give.
     pub(super) fn file(&self, path: &Path) -> io::Result<Inode> {
         self.check_parent(path)?;
         match self.get(path) {
             Some(Node::File(inode)) => Ok(Arc::clone(inode)),
             None if path.parent().is_some() => Err(io::ErrorKind::NotFound.into()),
+            // `None` here is the root, which has no entry of its own.
             Some(Node::Directory { .. }) | None => Err(io::ErrorKind::IsADirectory.into()),
         }
     }
@@ -117,7 +123,7 @@ impl Tree {
         }
     }
 
-    /// Whether something can lie at this path: everything above must be a directory.
+    /// Error if nothing can lie at this path: everything above must be a directory.
     pub(super) fn check_parent(&self, path: &Path) -> io::Result<()> {
         for (distance, ancestor) in path.ancestors().skip(1).enumerate() {
             if self.is_dir(ancestor) {
@@ -131,7 +137,7 @@ impl Tree {
                 return Err(io::ErrorKind::NotADirectory.into());
             }
         }
-        // Only the root has nothing above it.
+        // Reached for the root alone, which has nothing above it.
         Ok(())
     }
 
@@ -152,7 +158,7 @@ impl Tree {
         Ok(entries.collect())
     }
 
-    /// All files below a directory, as [`Files::walk`](crate::Files::walk) wants them.
+    /// All files below a directory, in the order of [`Files::walk`](crate::Files::walk).
     pub(super) fn walk(
         &self,
         directory: &Path,
@@ -161,7 +167,7 @@ impl Tree {
         self.list(directory)?;
         let mut skipped: Option<&Path> = None;
         let mut found = Vec::new();
-        // The order of paths puts what is below a directory right behind it.
+        // The order of paths puts the entries below a directory right behind it.
         for (full, node) in &self.0 {
             let Ok(path) = full.strip_prefix(directory) else {
                 continue;
@@ -169,6 +175,7 @@ impl Tree {
             if path.as_os_str().is_empty() || skipped.is_some_and(|above| full.starts_with(above)) {
                 continue;
             }
+            // Remembered, because everything below comes next in the order of paths.
             if skip(path) {
                 skipped = Some(full);
                 continue;
@@ -188,8 +195,9 @@ impl Tree {
         Ok(found)
     }
 
-    /// Takes over what `other` has directly in a directory.
+    /// Takes over the entries that `other` has directly in a directory.
     pub(super) fn copy_entries(&mut self, other: &Self, directory: &Path) {
+        // Removals become durable with the directory too.
         self.0.retain(|path, _| path.parent() != Some(directory));
         let copied = other
             .children(directory)
@@ -230,6 +238,7 @@ pub(super) fn normal(path: &Path) -> PathBuf {
     for component in path.components() {
         match component {
             Component::Normal(name) => normal.push(name),
+            // Above the root lies the root, as on Unix.
             Component::ParentDir => {
                 normal.pop();
             }

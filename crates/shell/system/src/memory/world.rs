@@ -1,4 +1,4 @@
-//! Time, environment and ids that a test decides, and the bundle with all levers.
+//! Time, environment and ids that a test decides, and the bundle with all handles.
 
 use super::files::MemoryFiles;
 use super::processes::MemoryProcesses;
@@ -44,6 +44,7 @@ impl ManualClock {
     pub fn advance(&self, by: Duration) {
         let mut hands = locked(&self.hands);
         let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        // Time passes for both clocks; only `set` moves the wall clock alone.
         hands.wall = Millis(hands.wall.0.saturating_add(millis));
         hands.elapsed = hands.elapsed.saturating_add(by);
     }
@@ -71,7 +72,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// An environment made of what was put into it. Clones share it.
+/// An environment with only the variables a test sets. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct MapEnvironment {
     inner: Arc<Mutex<Variables>>,
@@ -85,12 +86,12 @@ struct Variables {
 }
 
 impl MapEnvironment {
-    /// Sets a variable.
+    /// Sets a variable for all clones.
     pub fn set(&self, name: impl Into<String>, value: impl Into<OsString>) {
         locked(&self.inner).vars.insert(name.into(), value.into());
     }
 
-    /// Removes a variable.
+    /// Removes a variable for all clones.
     pub fn unset(&self, name: &str) {
         locked(&self.inner).vars.remove(name);
     }
@@ -162,17 +163,17 @@ impl Ids for SequentialIds {
 /// A whole machine in memory, with the handles that steer it.
 #[derive(Clone, Debug)]
 pub struct MemorySystem {
-    /// Its disk.
+    /// Its disk, with faults and crashes.
     pub files: MemoryFiles,
     /// Its clock; file times come from it too.
     pub clock: ManualClock,
     /// Its environment: home `/home/dormouse`, working directory `/project`.
     pub env: MapEnvironment,
-    /// Its ids.
+    /// Its ids, the same in every run.
     pub ids: SequentialIds,
-    /// Its processes.
+    /// Its processes, which a test starts and ends.
     pub processes: MemoryProcesses,
-    /// Its programs.
+    /// Its programs, which answer by script.
     pub sandbox: ScriptedSandbox,
 }
 
@@ -212,7 +213,8 @@ impl Default for MemorySystem {
     }
 }
 
-/// A test that failed while holding a lock should not make the next assertion panic too.
+/// The guard, also after a panic: a test that failed while holding a lock should not make the next
+/// assertion panic too.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,14 @@
 //! The files below one directory.
 //!
 //! # Model
-//! Every operation first gets a handle on the directory that holds the thing, by a resolution that
-//! cannot be led astray ([`Root`]), and then acts on the bare name in it: nothing is found by its
+//! Every operation first gets a handle on the directory that holds the entry, by a resolution that
+//! cannot be diverted ([`Root`]), and then acts on the bare name in it: nothing is found by its
 //! path twice. A replacement is written to a temporary file in that same directory and renamed
-//! there; renaming never follows a link, so whatever somebody puts at the name meanwhile, nothing
-//! outside is written to.
+//! there; renaming never follows a link, so an entry put at the name meanwhile is replaced itself,
+//! and nothing outside is written to.
+//!
+//! # Not here
+//! Files at any path ([`super::files`]) and the resolution itself ([`super::resolve`]).
 
 #![expect(
     clippy::disallowed_methods,
@@ -66,6 +69,7 @@ impl FilesBeneath {
             .root
             .parent(&names)
             .during(Operation::CreateFile, path)?;
+        // Asked before anything is written, so that a refusal leaves no temporary file.
         let mode = mode_to_keep(&directory, name).during(Operation::Rename, path)?;
         let (temporary, file) =
             create_temporary(&directory, access).during(Operation::CreateFile, path)?;
@@ -75,7 +79,7 @@ impl FilesBeneath {
                 .during(Operation::Rename, path)
         });
         if done.is_err() {
-            // The error to report is the first one; a stray temporary file harms nobody.
+            // The error to report is the first one; a stray temporary file does no harm.
             let _removed = rustix::fs::unlinkat(&directory, &temporary, AtFlags::empty());
             return done;
         }
@@ -115,6 +119,7 @@ impl Files for FilesBeneath {
             .open_file(path, flags, access.file_mode())
             .during(Operation::OpenAppend, path)?;
         let length = file.metadata().during(Operation::Metadata, path)?.len();
+        // Perhaps just created; asking by length also repairs a crash before an earlier sync.
         if length == 0 {
             self.sync_parent(path)?;
         }
@@ -127,6 +132,7 @@ impl Files for FilesBeneath {
     fn create_new(&self, path: &Path, access: Access) -> FileResult<Box<dyn AppendFile>> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;
         let file = match names_beneath(path) {
+            // The root itself: it exists, and its error must not be that of a missing name.
             Ok(names) if names.is_empty() => Err(io::ErrorKind::AlreadyExists.into()),
             _ => self.open_file(path, flags, access.file_mode()),
         }
@@ -211,7 +217,7 @@ impl Files for FilesBeneath {
 
     fn lock_exclusive(&self, path: &Path) -> FileResult<Option<LockGuard>> {
         let flags = OFlags::WRONLY | OFlags::CREATE;
-        // The path itself is checked too: with an ending put to it, `..` would be a name.
+        // The path itself is checked too: with `.lock` put to it, `..` would be an ordinary name.
         let file = names_beneath(path)
             .and_then(|names| self.root.parent(&names))
             .and_then(|_| self.open_file(&lock_path(path), flags, Access::Private.file_mode()))
@@ -233,6 +239,7 @@ impl Files for FilesBeneath {
 
 impl FilesBeneath {
     fn sync_parent(&self, path: &Path) -> FileResult<()> {
+        // Resolved again: the entry is durable only if the directory it is now in is synced.
         let (directory, _) = names_beneath(path)
             .and_then(|names| self.root.parent(&names))
             .during(Operation::SyncDir, path)?;
@@ -240,8 +247,8 @@ impl FilesBeneath {
     }
 }
 
-/// The permissions of the file to be replaced; `None` if there is none. What must not be replaced
-/// is refused.
+/// Permissions of the file to be replaced; `None` if there is none. A link, a directory or a file
+/// with a second name is refused.
 fn mode_to_keep(directory: &OwnedFd, name: &OsStr) -> io::Result<Option<Mode>> {
     match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) => {
@@ -256,6 +263,7 @@ fn mode_to_keep(directory: &OwnedFd, name: &OsStr) -> io::Result<Option<Mode>> {
 fn create_temporary(directory: &OwnedFd, access: Access) -> io::Result<(String, File)> {
     let name = format!(
         "{TEMPORARY_PREFIX}{}{TEMPORARY_SUFFIX}",
+        // Random, so that a planted file of the same name is impossible to prepare.
         uuid::Uuid::new_v4().simple()
     );
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -272,6 +280,7 @@ fn fill(
     path: &Path,
 ) -> FileResult<()> {
     if let Some(mode) = mode {
+        // Before the content is written: a private file must not be readable for a moment.
         rustix::fs::fchmod(file, mode)
             .map_err(io::Error::from)
             .during(Operation::CreateFile, path)?;
@@ -280,14 +289,15 @@ fn fill(
     sync_content(file, modified).during(Operation::SyncData, path)
 }
 
-/// Whether a directory had to be made.
+/// True if the directory had to be made.
 fn make_dir(above: &OwnedFd, name: &OsStr, access: Access) -> io::Result<bool> {
     match rustix::fs::mkdirat(above, name, Mode::from_raw_mode(access.dir_mode())) {
         Ok(()) => Ok(true),
+        // Made by another process meanwhile, or there before; only the kind matters.
         Err(Errno::EXIST) => {
             let found = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW)?;
             match FileType::from_raw_mode(found.st_mode) {
-                // A link is left to the one who enters, and refuses it.
+                // A link is left to the caller's next step, which enters it and refuses.
                 FileType::Directory | FileType::Symlink => Ok(false),
                 _ => Err(io::ErrorKind::NotADirectory.into()),
             }
@@ -299,7 +309,7 @@ fn make_dir(above: &OwnedFd, name: &OsStr, access: Access) -> io::Result<bool> {
 /// Forces the entries of a directory to disk, as far as the file system lets us.
 fn sync_dir(directory: &OwnedFd, path: &Path) -> FileResult<()> {
     match rustix::fs::fsync(directory) {
-        // Some file systems do not sync directories at all.
+        // Some file systems do not sync directories at all; the entry is made all the same.
         Ok(()) | Err(Errno::INVAL | Errno::NOTSUP | Errno::ROFS) => Ok(()),
         Err(error) => Err(io::Error::from(error)).during(Operation::SyncDir, path),
     }

@@ -1,4 +1,7 @@
 //! Files of the operating system.
+//!
+//! # Not here
+//! Files below one directory, safe against links: [`super::beneath`].
 #![expect(
     clippy::disallowed_methods,
     reason = "this is the place the ban on file functions points to"
@@ -46,7 +49,7 @@ impl Files for RealFiles {
             .during(Operation::OpenAppend, path)?;
         let length = file.metadata().during(Operation::Metadata, path)?.len();
         if length == 0 {
-            // We may just have created it. Asking by length also mends a crash between an earlier
+            // Perhaps just created. Asking by length also repairs a crash between an earlier
             // creation and its sync.
             sync_dir(parent_of(path))?;
         }
@@ -108,6 +111,7 @@ impl Files for RealFiles {
             .filter(|ancestor| !ancestor.as_os_str().is_empty())
         {
             match fs::metadata(directory) {
+                // The nearest one that exists; all above it exist too.
                 Ok(found) if found.is_dir() => break,
                 Ok(_) => {
                     return Err(io::ErrorKind::NotADirectory.into())
@@ -117,6 +121,7 @@ impl Files for RealFiles {
                 Err(error) => return Err(error).during(Operation::CreateDir, path),
             }
         }
+        // From the top down, each synced into its parent: a crash leaves a chain without gaps.
         for directory in missing.into_iter().rev() {
             create_dir(directory, access).during(Operation::CreateDir, path)?;
             sync_dir(parent_of(directory))?;
@@ -136,6 +141,7 @@ impl Files for RealFiles {
         let file = options(Access::Private.file_mode())
             .write(true)
             .create(true)
+            // The content of the lock file, if any, is not ours to remove.
             .truncate(false)
             .open(lock_path(path))
             .during(Operation::Lock, path)?;
@@ -172,6 +178,7 @@ fn replace_with(
 ) -> FileResult<()> {
     let directory = parent_of(path);
     let mut temporary = create_temporary(directory, access).during(Operation::CreateFile, path)?;
+    // `symlink_metadata`, because a link must not pass its target's permissions on.
     if let Ok(old) = fs::symlink_metadata(path)
         && old.is_file()
     {
@@ -181,6 +188,7 @@ fn replace_with(
             .during(Operation::CreateFile, path)?;
     }
     write_fully(content, |bytes| temporary.write(bytes)).during(Operation::Write, path)?;
+    // Before the rename: otherwise a crash could leave the new name with empty content.
     sync_content(temporary.as_file(), modified).during(Operation::SyncData, path)?;
     temporary
         .persist(path)
@@ -236,7 +244,7 @@ fn walk(path: &Path, skip: &dyn Fn(&Path) -> bool) -> io::Result<Vec<Walked>> {
 }
 
 fn open_regular(path: &Path) -> io::Result<File> {
-    // Asked before opening, because opening a pipe would wait for somebody to write into it.
+    // Asked before opening, because opening a pipe would wait for a writer.
     let found = fs::metadata(path)?;
     if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -261,11 +269,12 @@ fn list_sorted(path: &Path) -> io::Result<Vec<DirEntry>> {
                     metadata: facts(&metadata),
                 });
             }
-            // Somebody removed it between the listing and the question.
+            // Removed between the listing and the question; an entry that is gone is no error.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
     }
+    // File systems list in any order; callers and tests rely on one.
     entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
 }
@@ -356,7 +365,7 @@ fn create_dir(path: &Path, access: Access) -> io::Result<()> {
     #[cfg(not(unix))]
     let _: Access = access;
     match builder.create(path) {
-        // Somebody else was faster: as good as our own.
+        // Another process was faster: as good as our own.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         result => result,
     }
@@ -367,7 +376,7 @@ fn sync_dir(path: &Path) -> FileResult<()> {
     #[cfg(unix)]
     match File::open(path).and_then(|directory| directory.sync_all()) {
         // A directory we may write to but not read cannot be opened, and some file systems do not
-        // sync directories at all. The entry is made; refusing to go on would help nobody.
+        // sync directories at all. The entry is made; failing now would protect nothing.
         Err(error)
             if !matches!(
                 error.kind(),

@@ -1,4 +1,4 @@
-//! Files that are open: what can be done with them does not depend on how they were found.
+//! Open files: their operations do not depend on the way they were found.
 #![expect(
     clippy::disallowed_methods,
     reason = "waiting for a lock needs the clock of the machine"
@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The first pause of somebody who waits for a lock; each further one is twice as long.
+/// First pause of a caller that waits for a lock; each further one is twice as long. A lock is
+/// usually held for one write, which takes less.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 
-/// The longest pause of somebody who waits for a lock.
+/// Longest pause of a caller that waits for a lock: short enough that a person does not notice.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -71,12 +72,14 @@ pub(super) fn read_limited(file: &File, limit: u64) -> io::Result<Bytes> {
     if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
+    // Before reading: a giant must not be read up to the limit only to be refused.
     if found.len() > limit {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     // The length is only a first guess: the file may grow meanwhile, and devices report none.
     let mut content = Vec::with_capacity(usize::try_from(found.len()).unwrap_or(0));
     let read = file
+        // One byte more than allowed, to notice a file that grew beyond the limit.
         .take(limit.saturating_add(1))
         .read_to_end(&mut content)?;
     if u64::try_from(read).is_ok_and(|read| read <= limit) {
@@ -91,12 +94,13 @@ pub(super) fn try_lock(file: File, path: &Path) -> FileResult<Option<LockGuard>>
     match file.try_lock() {
         // Closing the file releases the lock, also when the process dies.
         Ok(()) => Ok(Some(LockGuard::new(path, file))),
+        // A held lock is an ordinary answer.
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error).during(Operation::Lock, path),
     }
 }
 
-/// Tries again and again, with growing pauses, until there is a lock or the time is over.
+/// Tries again, with growing pauses (back-off), until the lock is free or the time is over.
 pub(super) fn wait_for_lock(
     most: Duration,
     attempt: impl Fn() -> FileResult<Option<LockGuard>>,
@@ -106,9 +110,11 @@ pub(super) fn wait_for_lock(
     loop {
         let guard = attempt()?;
         let left = most.saturating_sub(start.elapsed());
+        // Tried once even with no time at all, and once more after the last pause.
         if guard.is_some() || left.is_zero() {
             return Ok(guard);
         }
+        // Polled, because waiting inside the kernel cannot be given a time limit.
         thread::sleep(pause.min(left));
         pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
     }
@@ -119,6 +125,7 @@ fn read_fully_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usiz
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         let position = offset.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX));
         match read_once_at(file, rest, position) {
+            // The end of the file: fewer bytes than asked for are the answer, not an error.
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -1,7 +1,7 @@
 //! Processes of the operating system.
 //!
-//! Where there is a `/proc`, a start is the boot's id and the ticks since that boot; elsewhere only
-//! whether a number is in use can be asked.
+//! With a `/proc`, a start is the boot's id and the ticks since that boot; elsewhere the
+//! system only tells whether a number is in use.
 #![expect(
     clippy::disallowed_methods,
     reason = "this is the place the ban on file functions points to"
@@ -10,7 +10,7 @@
 use crate::processes::{ProcessId, ProcessStart, Processes};
 use std::fs;
 
-/// The machine's processes.
+/// Processes of the machine, as the kernel lists them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealProcesses;
 
@@ -26,10 +26,13 @@ impl Processes for RealProcesses {
     fn start_of(&self, pid: u32) -> Option<ProcessStart> {
         match fs::read(format!("/proc/{pid}/stat")) {
             Ok(stat) => match parse_stat(&String::from_utf8_lossy(&stat))? {
+                // A zombie holds no lock any more; counting it as running would block until it is
+                // reaped.
                 (b'Z' | b'X', _) => None,
                 (_, ticks) => Some(started_at(ticks)),
             },
-            // No `/proc`, or one that hides other users' processes.
+            // No `/proc`, or one that hides other users' processes: only the existence can be
+            // asked.
             Err(_) => exists(pid).then(ProcessStart::unknown),
         }
     }
@@ -37,14 +40,17 @@ impl Processes for RealProcesses {
 
 fn started_at(ticks: u64) -> ProcessStart {
     match fs::read_to_string("/proc/sys/kernel/random/boot_id") {
+        // Ticks restart with the machine; the boot's id tells two boots apart.
         Ok(boot) => ProcessStart::new(format!("{}/{ticks}", boot.trim())),
+        // A container may hide the file; then any process of the number counts.
         Err(_) => ProcessStart::unknown(),
     }
 }
 
 /// State and start, fields 3 and 22. The second field is the program's name in parentheses, which
-/// may itself hold blanks and parentheses.
+/// may itself hold blanks and parentheses, so the search starts at the last one.
 fn parse_stat(stat: &str) -> Option<(u8, u64)> {
+    /// Distance between the fields 3 and 22 of `man 5 proc`.
     const FIELDS_FROM_STATE_TO_START: usize = 19;
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
@@ -59,6 +65,7 @@ fn exists(pid: u32) -> bool {
         .ok()
         .and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| {
+        // Any other error, such as a missing permission, still means that the process exists.
         !matches!(
             rustix::process::test_kill_process(pid),
             Err(rustix::io::Errno::SRCH)
@@ -68,7 +75,7 @@ fn exists(pid: u32) -> bool {
 
 #[cfg(not(unix))]
 fn exists(_: u32) -> bool {
-    // Nothing can be asked: treat it as running.
+    // The system cannot be asked: treated as running, so that no lock is broken.
     true
 }
 

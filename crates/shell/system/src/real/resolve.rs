@@ -1,10 +1,10 @@
-//! Finding what lies below a directory without ever leaving it.
+//! Resolving a path below a directory without ever leaving it.
 //!
 //! # Model
 //! A [`Root`] holds the directory open. A path is a list of names ([`names_beneath`]), and the
 //! kernel resolves it against the open directory at the moment of use, under the condition that
 //! there is no link and no change of file system on the way. Checking first and opening later would
-//! leave a gap in which somebody could put a link in; here there is none.
+//! leave a gap in which an attacker could put a link in; here there is none.
 //!
 //! Kernels without that ability (and sandboxes that hide it) are served name by name: each
 //! directory is opened from the one above it and must not be a link. That is just as safe against
@@ -24,12 +24,12 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::path::PathBuf;
 
-/// How paths are resolved.
+/// Method by which paths are resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// By the kernel in one go; name by name where it cannot.
     AtOnce,
-    /// Name by name.
+    /// Name by name, for old kernels and for tests.
     NameByName,
 }
 
@@ -39,13 +39,15 @@ const PASSING: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const PASSING: OFlags = OFlags::RDONLY;
 
-/// Never wait for the other end of a pipe, never become somebody's terminal, never be inherited.
+/// Flags of every open: never wait for the other end of a pipe, never become the controlling
+/// terminal, never be inherited by a child.
 const ALWAYS: OFlags = OFlags::CLOEXEC
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY);
 
-/// How often a resolution is repeated that the kernel says was disturbed.
+/// Repetitions of a resolution that the kernel says was disturbed by a rename. Each needs another
+/// rename at the wrong moment; a bound, because an attacker can go on renaming.
 #[cfg(target_os = "linux")]
 const MOST_DISTURBANCES: u32 = 128;
 
@@ -83,7 +85,7 @@ impl Root {
     /// The directory that something lies in, and its name there.
     pub(super) fn parent<'a>(&self, names: &[&'a OsStr]) -> io::Result<(OwnedFd, &'a OsStr)> {
         match names {
-            // What has no name of its own can be neither written nor removed.
+            // The root has no name of its own, so it can be neither written nor removed.
             [] => Err(io::ErrorKind::IsADirectory.into()),
             [above @ .., name] => Ok((self.directory(above)?, name)),
         }
@@ -95,7 +97,7 @@ impl Root {
         self.open(above, &[name], flags, Mode::empty())
     }
 
-    /// Facts about what the names lead to.
+    /// Facts about the entry that the names lead to.
     pub(super) fn stat(&self, names: &[&OsStr]) -> io::Result<Stat> {
         let found = if names.is_empty() {
             self.directory.try_clone()?
@@ -103,6 +105,8 @@ impl Root {
             self.open(self.directory.as_fd(), names, PASSING, Mode::empty())?
         };
         let stat = rustix::fs::fstat(found)?;
+        // With `PASSING` a link itself is opened, not refused; reporting its facts would reveal
+        // one.
         if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
             return Err(link_in_the_way());
         }
@@ -114,6 +118,7 @@ impl Root {
         if names.is_empty() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
+        // Checked on the open file: a check by name could meet another one.
         let opened = self.open(self.directory.as_fd(), names, flags, mode)?;
         check_ordinary(&rustix::fs::fstat(&opened)?)?;
         Ok(opened.into())
@@ -149,6 +154,7 @@ impl Root {
         flags: OFlags,
         mode: Mode,
     ) -> io::Result<OwnedFd> {
+        // Without a name there is nothing to open; the root has a way of its own.
         let [above @ .., last] = names else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
@@ -169,7 +175,7 @@ impl Root {
         flags: OFlags,
         mode: Mode,
     ) -> io::Result<OwnedFd> {
-        // With only a handle to pass through, the kernel has nothing to wait for.
+        // A handle to pass through never waits, and the kernel refuses these flags with it.
         let flags = if flags.contains(PASSING) && PASSING != OFlags::RDONLY {
             flags - OFlags::NONBLOCK - OFlags::NOCTTY
         } else {
@@ -186,8 +192,8 @@ impl Root {
 }
 
 impl Root {
-    /// Only directories are asked: an overlay shows its files with the numbers of the file systems
-    /// that lie beneath it.
+    /// True for a directory of another file system. Only directories are asked: an overlay shows
+    /// its files with the numbers of the file systems that lie beneath it.
     fn leads_elsewhere(&self, opened: &OwnedFd) -> io::Result<bool> {
         let stat = rustix::fs::fstat(opened)?;
         let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
@@ -217,13 +223,14 @@ fn open_at_once(
     let mut disturbed = 0;
     loop {
         match rustix::fs::openat2(start, &path, flags, mode, resolve) {
+            // The kernel cannot tell a rename nearby from an escape, and asks to be called again.
             Err(Errno::AGAIN | Errno::INTR) if disturbed < MOST_DISTURBANCES => disturbed += 1,
             result => return result,
         }
     }
 }
 
-/// Whether a path that is no directory is a link. The kernel reports both alike.
+/// True if a path that is no directory is a link. The kernel reports both alike.
 #[cfg(target_os = "linux")]
 fn ends_in_link(start: BorrowedFd<'_>, names: &[&OsStr]) -> bool {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -235,6 +242,7 @@ fn ends_in_link(start: BorrowedFd<'_>, names: &[&OsStr]) -> bool {
 /// Refuses everything but a regular file with a single name.
 pub(super) fn check_ordinary(stat: &Stat) -> io::Result<()> {
     match FileType::from_raw_mode(stat.st_mode) {
+        // Writing to it would change a file outside, under its other name.
         FileType::RegularFile if stat.st_nlink > 1 => Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
             "the file has a second name (hard link), which may lie anywhere",
@@ -246,7 +254,7 @@ pub(super) fn check_ordinary(stat: &Stat) -> io::Result<()> {
     }
 }
 
-/// The errors that stand for a refusal here, in words.
+/// Kernel errors that stand for a refusal here, in words.
 fn explain(error: Errno) -> io::Error {
     match error {
         Errno::LOOP => link_in_the_way(),
@@ -254,7 +262,7 @@ fn explain(error: Errno) -> io::Error {
             io::ErrorKind::PermissionDenied,
             "the path leads into another file system",
         ),
-        // What opening a socket, or a pipe nobody reads, says.
+        // Error of opening a socket, or a pipe without a reader.
         Errno::NXIO => no_regular_file(),
         error => error.into(),
     }
@@ -276,7 +284,7 @@ fn is_link(directory: BorrowedFd<'_>, name: &OsStr) -> bool {
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
-/// Whether an error says that something is not there any more.
+/// True if an error says that an entry is gone.
 pub(super) fn is_gone(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR)
 }
@@ -286,6 +294,7 @@ fn device_of(stat: &Stat) -> u64 {
 }
 
 pub(super) fn stamp_of(stat: &Stat) -> Stamp {
+    /// Nanoseconds in a second.
     const NANOS: i128 = 1_000_000_000;
     Stamp {
         inode: stat.st_ino,
@@ -296,6 +305,7 @@ pub(super) fn stamp_of(stat: &Stat) -> Stamp {
 }
 
 pub(super) fn facts_of(stat: &Stat) -> Metadata {
+    /// Nanoseconds in a millisecond.
     const NANOS_PER_MILLI: i128 = 1_000_000;
     let stamp = stamp_of(stat);
     let millis = stamp.modified_ns.div_euclid(NANOS_PER_MILLI);
@@ -307,6 +317,7 @@ pub(super) fn facts_of(stat: &Stat) -> Metadata {
             _ => FileKind::Other,
         },
         len: stamp.len,
+        // Beyond 64 bits of milliseconds only a damaged file system dates its files.
         modified: Millis(i64::try_from(millis).unwrap_or_default()),
         mode: Some(stat.st_mode & 0o7777),
         stamp,

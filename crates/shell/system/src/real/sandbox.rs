@@ -5,9 +5,12 @@
 //! So each task is started by a thread of its own, which restricts itself first and ends right
 //! after: the rest of this process keeps its rights, and nothing has to run between fork and exec.
 //!
-//! Three more threads see to the end: one waits for the program and then kills what it left behind
-//! in its group, two read its output. A program that moves to another group escapes the killing,
-//! though not the confinement; nobody waits for it longer than [`GRACE`].
+//! Three more threads see to the end: one waits for the program and then kills the rest of its
+//! group, two read its output. A program that moves to another group escapes the killing, though
+//! not the confinement; its output is awaited no longer than [`GRACE`].
+//!
+//! # Not here
+//! The judgement of command lines (`dormouse-guard`) and the port itself ([`crate::Sandbox`]).
 #![expect(
     clippy::disallowed_methods,
     reason = "a program's environment is made from that of this process"
@@ -24,16 +27,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{env, mem};
 
-/// How long the output of a program is waited for after its end.
+/// Wait for the output of a program after its end. Pipes are read at once; only an escaped child
+/// that keeps them open takes longer.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How much is read at once.
+/// Bytes read at once: a quarter of a Linux pipe's buffer, so that the program seldom waits.
 const CHUNK: usize = 16 * 1024;
 
-/// Where programs are looked for if this process does not say.
+/// Search path for programs if this process has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Where programs, their libraries and the machine's settings lie.
+/// Folders of programs, their libraries and the machine's settings, on the distributions known.
 #[cfg(target_os = "linux")]
 const SYSTEM: [&str; 14] = [
     "/usr",
@@ -52,8 +56,8 @@ const SYSTEM: [&str; 14] = [
     "/dev/urandom",
 ];
 
-/// What every program finds in its environment. For git: no lock files for the sake of speed, no
-/// pager, no question, no download, and no program that the repository's settings name.
+/// Variables that every program gets. For git: no lock files for the sake of speed, no pager, no
+/// question, no download, and no program that the repository's settings name.
 const FIXED_ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_PAGER", "cat"),
@@ -65,7 +69,7 @@ const FIXED_ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_CONFIG_VALUE_0", "false"),
     ("GIT_CONFIG_KEY_1", "core.hooksPath"),
     ("GIT_CONFIG_VALUE_1", "/dev/null"),
-    // A repository that lies unpacked among the files of another is the model's to choose.
+    // A bare repository among the files of another could carry settings of an attacker's choice.
     ("GIT_CONFIG_KEY_2", "safe.bareRepository"),
     ("GIT_CONFIG_VALUE_2", "explicit"),
 ];
@@ -100,8 +104,10 @@ fn finish(task: &Task, started: (Confinement, Child)) -> Result<Finished, Sandbo
         }
         Ok(())
     });
+    // The channel must close when the threads end, or the wait for reports would not.
     drop(report);
     if let Err(error) = watched {
+        // Without a watcher the program would run unlimited.
         kill_group(group);
         return Err(SandboxError::Watch(error));
     }
@@ -123,13 +129,15 @@ fn start(
 ) -> Result<(Confinement, Child), SandboxError> {
     let mut command = command(task);
     if readable.is_some() {
-        // They may lie, or lead, where the program cannot read, and git would give up.
+        // The user's settings may lie, or lead, where the program cannot read, and git would give
+        // up.
         command.env("GIT_CONFIG_GLOBAL", "/dev/null");
     }
     let name = command.get_program().to_string_lossy().into_owned();
     let starter = thread::Builder::new()
         .name("sandbox".to_owned())
         .spawn(move || {
+            // Before the program starts, since a running one cannot be confined from outside.
             let confinement = confine_this_thread(readable.as_deref());
             (confinement, command.spawn())
         })
@@ -161,6 +169,7 @@ fn command(task: &Task) -> Command {
         }
     };
     command
+        // Variables of this process may hold keys; only those named here are passed on.
         .env_clear()
         .env("PATH", search_path(env::var_os("PATH")))
         .envs(FIXED_ENVIRONMENT.iter().copied())
@@ -174,6 +183,7 @@ fn command(task: &Task) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     #[cfg(unix)]
+    // A group of its own, so that its children can be killed with it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
 }
@@ -197,6 +207,7 @@ fn confine_this_thread(readable: Option<&[PathBuf]>) -> Confinement {
         Ok(RulesetStatus::NotEnforced) => {
             Confinement::None("this kernel has no Landlock, or it is switched off".to_owned())
         }
+        // The task still runs: the caller sees how it was confined and decides.
         Err(error) => Confinement::None(format!("Landlock refused: {error}")),
     }
 }
@@ -209,14 +220,14 @@ fn restrict(
         ABI, Access as _, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
         RulesetCreatedAttr as _, Scope, path_beneath_rules,
     };
-    // The first version with all that is promised; older kernels give what they have.
+    // The first version with every restriction promised; older kernels give those they have.
     const WANTED: ABI = ABI::V6;
     let rules = Ruleset::default()
         .handle_access(AccessFs::from_all(WANTED))?
         .handle_access(AccessNet::from_all(WANTED))?
         .scope(Scope::from_all(WANTED))?
         .create()?;
-    // What does not exist is left out of the rules.
+    // Paths that do not exist are left out of the rules.
     let rules = match readable {
         None => rules.add_rules(path_beneath_rules(["/"], AccessFs::from_read(WANTED)))?,
         Some(readable) => {
@@ -231,6 +242,7 @@ fn restrict(
                 .add_rules(path_beneath_rules(readable, contents))?
         }
     };
+    // Shells redirect to it all the time, and writing there changes nothing.
     let nowhere = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
     let rules = match PathFd::new("/dev/null") {
         Ok(null) => rules.add_rule(PathBeneath::new(null, nowhere))?,
@@ -244,19 +256,19 @@ fn confine_this_thread(_: Option<&[PathBuf]>) -> Confinement {
     Confinement::None("only Linux can confine a program".to_owned())
 }
 
-/// What the threads around a program report.
+/// Messages of the threads around a program.
 enum Report {
     Ended(io::Result<ExitStatus>),
     Drained,
 }
 
-/// Waits for the program and then kills what it left running.
+/// Waits for the program and then kills the rest of its group.
 fn watch(mut child: Child, report: Sender<Report>) -> io::Result<()> {
     let work = move || {
         wait_without_reaping(&child);
-        // Until it is reaped its number cannot belong to anybody else.
+        // Until it is reaped its number cannot belong to another process.
         kill_group(child.id());
-        // Nobody listens any more once the time limit and the grace are over.
+        // Without effect once the time limit and the grace are over: the receiver is gone.
         let _unheard = report.send(Report::Ended(child.wait()));
     };
     thread::Builder::new()
@@ -280,7 +292,7 @@ fn wait_without_reaping(child: &Child) {
 #[cfg(unix)]
 fn kill_group(group: u32) {
     if let Some(group) = process_number(group) {
-        // That nothing is left to kill is the usual case.
+        // Usually nothing is left to kill, which is an error of the call.
         let _gone = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
 }
@@ -324,6 +336,7 @@ impl Kept {
     }
 
     fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        // Further output is counted, so that the reader learns that some is missing.
         let (kept, rest) = bytes.split_at(bytes.len().min(self.room));
         self.room -= kept.len();
         self.dropped = self
@@ -336,7 +349,7 @@ impl Kept {
     }
 }
 
-/// Reads a stream to its end, keeping what fits.
+/// Reads a stream to its end and keeps the part that fits.
 fn drain(
     source: Option<Box<dyn Read + Send>>,
     stream: Stream,
@@ -355,6 +368,7 @@ fn drain(
                     .unwrap_or_else(PoisonError::into_inner)
                     .take(stream, buffer.get(..read).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A broken pipe ends the output; the exit code tells the rest.
                 Err(_) => break,
             }
         }
@@ -379,16 +393,18 @@ fn await_end(reports: &Receiver<Report>, group: u32, time_limit: Duration) -> En
                 end = Some(end_of(&status));
                 (patience, since) = (GRACE, Instant::now());
             }
+            // The first timeout kills; the second, after the grace, gives up.
             Err(mpsc::RecvTimeoutError::Timeout) if end.is_none() && !timed_out => {
                 timed_out = true;
                 kill_group(group);
                 (patience, since) = (GRACE, Instant::now());
             }
-            // All is over, or the grace is.
+            // All threads have ended, or the grace is over.
             Err(_) => break,
         }
     }
     match end {
+        // A program killed for its time may still report an exit; the limit is the reason to tell.
         Some(end) if !timed_out => end,
         _ => End::TimedOut,
     }
@@ -402,9 +418,11 @@ fn end_of(status: &io::Result<ExitStatus>) -> End {
     match status {
         Ok(status) => match (status.code(), signal(*status)) {
             (Some(code), _) => End::Exit(code),
+            // Without a code the program was killed; on Unix the signal is known.
             (None, signal) => End::Signal(signal.unwrap_or_default()),
         },
-        // Somebody else reaped it: how it ended is not known, only that it did not end well.
+        // Another part of the process reaped it: its end is not known, only that it was not
+        // regular.
         Err(_) => End::Exit(-1),
     }
 }

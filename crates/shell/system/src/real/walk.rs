@@ -1,5 +1,8 @@
 //! Walking a directory by its handle: each directory is opened once, from the one above it, and
 //! each file asked about by its bare name, so no path is resolved twice.
+//!
+//! # Not here
+//! The rules for entering below a root: [`super::resolve`].
 
 use super::resolve::{facts_of, is_gone, stamp_of};
 use crate::files::{DEEPEST_WALK, DirEntry, MOST_WALKED, Walked, walk_too_deep, walk_too_long};
@@ -11,10 +14,10 @@ use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// How to get from a directory into one that lies in it.
+/// Step from a directory into one that lies in it.
 pub(super) type Enter<'a> = &'a dyn Fn(BorrowedFd<'_>, &OsStr) -> io::Result<OwnedFd>;
 
-/// The way where nothing is forbidden but to follow a link.
+/// The step where nothing is forbidden but to follow a link.
 pub(super) fn enter(above: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(above, name, flags, Mode::empty())?)
@@ -43,6 +46,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn directory(&mut self, directory: &OwnedFd, path: &Path, depth: usize) -> io::Result<()> {
+        // Recursion and open handles grow with the depth.
         if depth > DEEPEST_WALK {
             return Err(walk_too_deep());
         }
@@ -53,6 +57,7 @@ impl Walk<'_> {
                 continue;
             }
             match kind {
+                // Without a kind from the listing, each entry has to be asked for its own.
                 FileType::RegularFile | FileType::Unknown => {
                     self.entry(directory, name, path, depth)?;
                 }
@@ -63,7 +68,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A file, as far as the listing says; some file systems leave the kind open.
+    /// A file, as far as the listing tells; some file systems leave the kind open.
     fn entry(
         &mut self,
         directory: &OwnedFd,
@@ -73,6 +78,7 @@ impl Walk<'_> {
     ) -> io::Result<()> {
         let stat = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
+            // Removed since the listing; a walk shows a moment, not an error.
             Err(error) if is_gone(error) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -117,15 +123,17 @@ fn entries(directory: &OwnedFd) -> io::Result<Vec<(Box<CStr>, FileType)>> {
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
         let name = entry.file_name();
+        // Entering them would walk in a cycle.
         if name != c"." && name != c".." {
             entries.push((name.into(), entry.file_type()));
         }
     }
+    // Paths come out in order without sorting them all at the end.
     entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     Ok(entries)
 }
 
-/// What lies in an opened directory, with its facts, ordered by name.
+/// Entries of an opened directory with their facts, ordered by name.
 pub(super) fn list(directory: &OwnedFd) -> io::Result<Vec<DirEntry>> {
     let mut listed = Vec::new();
     for (name, _) in entries(directory)? {
@@ -134,7 +142,7 @@ pub(super) fn list(directory: &OwnedFd) -> io::Result<Vec<DirEntry>> {
                 name: OsStr::from_bytes(name.to_bytes()).to_owned(),
                 metadata: facts_of(&stat),
             }),
-            // Somebody removed it between the listing and the question.
+            // Removed between the listing and the question; an entry that is gone is no error.
             Err(error) if is_gone(error) => {}
             Err(error) => return Err(error.into()),
         }

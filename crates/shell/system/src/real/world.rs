@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The machine's clock.
+/// The machine's clock, wall and monotonic.
 #[derive(Clone, Copy, Debug)]
 pub struct RealClock {
     start: Instant,
@@ -44,6 +44,7 @@ impl Clock for RealClock {
 
 /// A moment of the operating system in our unit; also right before 1970.
 pub(super) fn millis(time: SystemTime) -> Millis {
+    // A date beyond the range comes from a damaged file, not from a clock.
     let clamp = |millis: u128| i64::try_from(millis).unwrap_or(i64::MAX);
     Millis(match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => clamp(after.as_millis()),
@@ -51,7 +52,7 @@ pub(super) fn millis(time: SystemTime) -> Millis {
     })
 }
 
-/// The other way round; what the operating system cannot express becomes its epoch.
+/// The inverse of [`millis`]; times the operating system cannot express become its epoch.
 pub(super) fn system_time(time: Millis) -> SystemTime {
     let distance = Duration::from_millis(time.0.unsigned_abs());
     let epoch = SystemTime::UNIX_EPOCH;
@@ -82,7 +83,7 @@ impl Environment for RealEnvironment {
     }
 }
 
-/// Random, time-ordered ids.
+/// Random, time-ordered ids (UUID version 7).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealIds;
 

@@ -20,7 +20,7 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// How often the attacker swaps a directory and a link.
+/// Swaps of a directory and a link by the attacker: enough to hit every gap on a slow machine.
 const SWAPS: u32 = 20_000;
 
 /// A root with a file in it, and a precious neighbour.
@@ -51,7 +51,7 @@ impl Scene {
         .settled()
     }
 
-    /// What is outside now is what must stay.
+    /// Remembers the state outside, which must stay.
     fn settled(mut self) -> Self {
         self.before = facts(&self.outside(""));
         self
@@ -291,7 +291,7 @@ fn a_directory_that_is_swapped_for_a_link_all_the_time() {
                 count += 1;
                 let new = format!("sub/{}", count % 50);
                 let (new, access) = (Path::new(&new), Access::Private);
-                // Whether it works depends on who is faster; where it works does not.
+                // Success depends on who is faster; the place it happens at does not.
                 let _chance = scene.files.append(new, access).map(drop);
                 let _chance = scene
                     .files

@@ -1,4 +1,4 @@
-//! What real files and files in memory have in common. Every case runs against both.
+//! The contract that real files and files in memory share. Every case runs against both.
 
 use dormouse_core::units::Millis;
 use dormouse_system::{

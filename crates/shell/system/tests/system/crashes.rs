@@ -1,4 +1,4 @@
-//! What a crash leaves, call by call, as the documentation of the port promises.
+//! State after a crash, call by call, as the documentation of the port promises.
 
 use dormouse_system::{Access, Fault, FileResult, Files as _, MemoryFiles, Survives, is_temporary};
 use std::path::Path;
@@ -32,7 +32,7 @@ fn only_synced_bytes_survive_a_power_cut() {
     let files = log_with("kept\n", "lost\n");
     files.crash();
     assert_eq!(files.content(LOG).unwrap(), "kept\n");
-    // What is there now is on disk for good.
+    // The content at this point is on disk for good.
     files.crash();
     assert_eq!(files.content(LOG).unwrap(), "kept\n");
 }

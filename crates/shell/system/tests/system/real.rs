@@ -1,4 +1,4 @@
-//! What only a real file system has: links, pipes, other threads.
+//! Cases that only a real file system has: links, pipes, other threads.
 
 use dormouse_system::{Access, FileKind, Files as _, RealFiles, System};
 use std::sync::{Arc, Barrier};

@@ -1,4 +1,4 @@
-//! The tools as the model is told about them.
+//! Tests of the definitions that the model gets.
 
 use crate::kit::Kit;
 use dormouse_tools::{TOOL_NAMES, definitions};

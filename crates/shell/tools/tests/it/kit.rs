@@ -1,4 +1,4 @@
-//! A project, a memory, a folder of transcripts and something that is nobody's business.
+//! Scene with a project, a memory, a folder of transcripts and files that no tool may reach.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test looks at the disk behind the tools' back"

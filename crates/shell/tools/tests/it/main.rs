@@ -1,4 +1,4 @@
-//! The tools on a real file system: what they do, what they refuse, and that nothing else changes.
+//! The tools on a real file system: their work, their refusals, and that nothing else changes.
 
 #[cfg(test)]
 mod attacks;

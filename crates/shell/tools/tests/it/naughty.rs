@@ -37,7 +37,7 @@ fn tools(kit: &Kit) -> Vec<(&'static str, Value, &'static [&'static str])> {
 
 #[test]
 fn no_string_breaks_a_tool_or_leaves_a_trace() {
-    // What passes the judgement is not run here, only counted: other tests run it.
+    // Command lines that pass the judgement are not run here, only counted: other tests run them.
     let system = System {
         sandbox: Arc::new(ScriptedSandbox::default()),
         ..System::real()

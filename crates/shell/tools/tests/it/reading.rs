@@ -1,4 +1,4 @@
-//! Read.
+//! Tests of Read: lines, limits, odd files.
 
 use crate::kit::{Kit, call};
 use dormouse_drive::{ToolHost as _, ToolTraits};

@@ -1,4 +1,4 @@
-//! Grep and Glob.
+//! Tests of Grep and Glob.
 
 use crate::kit::Kit;
 use dormouse_core::units::Millis;

@@ -80,7 +80,7 @@ fn a_line_that_does_not_end_is_stopped() {
     let input = json!({ "command": "tail -f a", "timeout": 50 });
     let output = kit.call("Bash", &input);
     assert!(output.is_error);
-    // Whether it is judged harmless is the guard's business; that it ends is ours.
+    // The verdict on it is the guard's business; that it ends is ours.
     if kit.tools.denial_count() == 0 {
         assert!(
             output.text.contains("stopped after 50 milliseconds"),

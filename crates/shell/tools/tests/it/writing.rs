@@ -1,4 +1,4 @@
-//! Edit and Write.
+//! Tests of Edit and Write.
 
 use crate::kit::Kit;
 use dormouse_tools::limits::{LARGEST_WRITTEN, MOST_DENIALS};

@@ -2,9 +2,9 @@
 
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::Format;
+use crate::output::{Out, Report};
 use dormouse_core::settings::reference_markdown;
-use serde_json::json;
+use serde::Serialize;
 
 const INTRODUCTION: &str = "\
 # Settings
@@ -22,10 +22,18 @@ This page is printed by `dormouse config docs`.
 ";
 
 pub(super) fn run(app: &mut App) -> Outcome {
-    let page = format!("{INTRODUCTION}{}", reference_markdown());
-    match app.out.format() {
-        Format::Text => app.out.raw(&page)?,
-        Format::Json => app.out.json(&json!({"markdown": page}))?,
+    let markdown = format!("{INTRODUCTION}{}", reference_markdown());
+    app.tell(&Page { markdown })
+}
+
+/// The reference of all settings.
+#[derive(Serialize)]
+struct Page {
+    markdown: String,
+}
+
+impl Report for Page {
+    fn text(&self, out: &mut Out) -> Outcome {
+        Ok(out.raw(&self.markdown)?)
     }
-    Ok(())
 }

@@ -1,16 +1,18 @@
 //! `dormouse config show`: which settings are in force and how they came about.
 //!
-//! A [`Report`] is made first, then printed as JSON, by its field names, or as text.
+//! A [`Shown`] is made first, then printed as JSON, by its field names, or as text.
 
 use super::show_text;
-use crate::app::{App, Config};
+use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError, causes, issue_hint};
-use crate::output::{Format, figures};
-use dormouse_config::{ConfigIssue, Source, SourceState};
+use crate::output::{Out, Report, figures};
+use crate::remark::words;
+use dormouse_config::ConfigIssue;
 use dormouse_core::settings::{
     EnvName, Given, Kind, Origin, ResolvedSetting, Setting, Settings, Switch, Trust, Value,
     all_settings, find_setting, nearest_key,
 };
+use dormouse_host::{Loaded, Places, Remark, SettingsFile, SourceState};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -48,12 +50,11 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
-    // The text about one setting has no room for what is wrong elsewhere.
-    let config = match (&args.key, app.out.format()) {
-        (Some(_), Format::Text) => app.config()?,
-        _ => app.config_without_aside()?,
-    };
-    let settings = &config.loaded.settings;
+    let host = app.host()?;
+    // The result lists the issues itself, except the text about one setting, which has no room.
+    let issues = host.take_remarks();
+    let loaded = host.loaded();
+    let settings = &loaded.settings;
     let (selection, rows) = match &args.key {
         Some(key) => one_or_group(key, settings)?,
         None if args.all => (
@@ -65,10 +66,17 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
         ),
         None => (Selection::Notable, notable(settings)),
     };
-    let report = Report::new(&config, rows);
-    match app.out.format() {
-        Format::Json => Ok(app.out.json(&report)?),
-        Format::Text => show_text::show(&report, selection, &mut app.out),
+    app.tell(&Shown::new(host.places(), &loaded, rows, selection, issues))
+}
+
+impl Report for Shown<'_> {
+    fn text(&self, out: &mut Out) -> Outcome {
+        if matches!(self.selection, Selection::One | Selection::Group) {
+            for issue in &self.remarks {
+                out.note(&words(issue));
+            }
+        }
+        show_text::show(self, self.selection, out)
     }
 }
 
@@ -121,12 +129,16 @@ fn one_or_group<'a>(
 
 /// Everything that is shown.
 #[derive(Serialize)]
-pub(super) struct Report<'a> {
+pub(super) struct Shown<'a> {
     pub(super) home: String,
     pub(super) project: ProjectReport,
     pub(super) files: Vec<FileReport<'a>>,
     pub(super) settings: Vec<Row<'a>>,
     pub(super) issues: Vec<IssueReport>,
+    #[serde(skip)]
+    selection: Selection,
+    #[serde(skip)]
+    remarks: Vec<Remark>,
 }
 
 #[derive(Serialize)]
@@ -149,24 +161,31 @@ pub(super) struct IssueReport {
     pub(super) hint: Option<String>,
 }
 
-impl<'a> Report<'a> {
-    fn new(config: &'a Config, settings: Vec<Row<'a>>) -> Self {
-        let places = config.loader.places();
+impl<'a> Shown<'a> {
+    fn new(
+        places: &Places,
+        loaded: &'a Loaded,
+        settings: Vec<Row<'a>>,
+        selection: Selection,
+        remarks: Vec<Remark>,
+    ) -> Self {
         Self {
+            selection,
+            remarks,
             home: places.home.to_string_lossy().into_owned(),
             project: ProjectReport {
                 root: places.project.root.to_string_lossy().into_owned(),
-                trusted: config.loaded.trust == Trust::Trusted,
+                trusted: loaded.trust == Trust::Trusted,
             },
-            files: config.loaded.sources.iter().map(FileReport::of).collect(),
+            files: loaded.sources.iter().map(FileReport::of).collect(),
             settings,
-            issues: config.loaded.issues.iter().map(IssueReport::of).collect(),
+            issues: loaded.issues.iter().map(IssueReport::of).collect(),
         }
     }
 }
 
 impl<'a> FileReport<'a> {
-    fn of(source: &'a Source) -> Self {
+    fn of(source: &'a SettingsFile) -> Self {
         Self {
             name: &source.name,
             path: source.path.to_string_lossy().into_owned(),

@@ -1,13 +1,13 @@
 //! `dormouse config show`, as people read it.
 
-use super::show::{Report, Row, Selection, readable};
+use super::show::{Row, Selection, Shown, readable};
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, OutResult, Role, Table, clipped, width};
 
 /// Longest value in a list; one setting by itself is shown in full.
 const VALUE_COLUMNS: usize = 36;
 
-pub(super) fn show(report: &Report<'_>, selection: Selection, out: &mut Out) -> Outcome {
+pub(super) fn show(report: &Shown<'_>, selection: Selection, out: &mut Out) -> Outcome {
     match (selection, report.settings.as_slice()) {
         (Selection::One, [row]) => return Ok(show_one(row, out)?),
         (Selection::Group | Selection::One, rows) => return Ok(out.table(&list(rows.iter()))?),
@@ -25,7 +25,7 @@ pub(super) fn show(report: &Report<'_>, selection: Selection, out: &mut Out) -> 
     Ok(show_issues(report, out)?)
 }
 
-fn show_places(report: &Report<'_>, out: &mut Out) -> OutResult {
+fn show_places(report: &Shown<'_>, out: &mut Out) -> OutResult {
     let mut table = Table::new([Column::left(""), Column::left("")]);
     table.row(["home".into(), Cell::new(&report.home)]);
     let trust = if report.project.trusted {
@@ -179,7 +179,7 @@ fn show_one(row: &Row<'_>, out: &mut Out) -> OutResult {
     Ok(())
 }
 
-fn show_issues(report: &Report<'_>, out: &mut Out) -> OutResult {
+fn show_issues(report: &Shown<'_>, out: &mut Out) -> OutResult {
     if report.issues.is_empty() {
         return Ok(());
     }

@@ -2,10 +2,9 @@
 
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::{Cell, Column, Format, Line, Role, Table};
-use dormouse_config::{Loaded, set_trust};
-use dormouse_core::settings::{Trust, changed};
-use serde_json::json;
+use crate::output::{Cell, Column, Line, Out, Report, Role, Table};
+use dormouse_core::settings::Trust;
+use dormouse_host::Trusted;
 use std::path::{Path, PathBuf};
 
 const TRUST_HELP: &str = "\
@@ -52,41 +51,29 @@ pub(super) fn untrust(args: &UntrustArgs, app: &mut App) -> Outcome {
 }
 
 fn change(folder: Option<&Path>, trust: Trust, app: &mut App) -> Outcome {
-    let config = app.config()?;
-    let places = config.loader.places();
-    let folder = folder.unwrap_or(&places.current_dir);
-    let done = set_trust(&*app.system.files, places, folder, trust)?;
-    let after = config.loader.reload(&config.loaded);
-    let keys = changed(&config.loaded.settings, &after.settings);
-    if app.out.format() == Format::Json {
-        return Ok(app.out.json(&json!({
-            "folder": done.folder.to_string_lossy(),
-            "trusted": trust == Trust::Trusted,
-            "changed": done.changed,
-            "settings": keys,
-        }))?);
-    }
-    let said = match (trust, done.changed) {
-        (Trust::Trusted, true) => "is trusted now.",
-        (Trust::Trusted, false) => "was trusted already.",
-        (Trust::Untrusted, true) => "is no longer trusted.",
-        (Trust::Untrusted, false) => "was not trusted.",
-    };
-    let line = Line::new().role(Role::Strong, done.folder.display());
-    app.out.line(line.text(" ").text(said))?;
-    show_changes(&keys, &after, app)
+    let done = app.host()?.set_trust(folder, trust)?;
+    app.tell(&done)
 }
 
-/// What difference it made, for a look at what one has just let in.
-fn show_changes(keys: &[String], after: &Loaded, app: &mut App) -> Outcome {
-    if keys.is_empty() {
-        return Ok(());
+impl Report for Trusted {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let said = match (self.trusted, self.changed) {
+            (true, true) => "is trusted now.",
+            (true, false) => "was trusted already.",
+            (false, true) => "is no longer trusted.",
+            (false, false) => "was not trusted.",
+        };
+        let line = Line::new().role(Role::Strong, &self.folder);
+        out.line(line.text(" ").text(said))?;
+        if self.values.is_empty() {
+            return Ok(());
+        }
+        out.line("These settings changed by it:")?;
+        let mut table = Table::new([Column::left(""), Column::left(""), Column::left("")]);
+        for (key, value) in &self.values {
+            let key = Cell::with_role(Role::Strong, key);
+            table.row(["".into(), key, value.as_str().into()]);
+        }
+        Ok(out.table(&table)?)
     }
-    app.out.line("These settings changed by it:")?;
-    let mut table = Table::new([Column::left(""), Column::left(""), Column::left("")]);
-    for entry in keys.iter().filter_map(|key| after.settings.entry(key)) {
-        let key = Cell::with_role(Role::Strong, &entry.key);
-        table.row(["".into(), key, entry.shown().into()]);
-    }
-    Ok(app.out.table(&table)?)
 }

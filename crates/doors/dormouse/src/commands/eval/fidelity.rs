@@ -3,7 +3,7 @@
 use super::fidelity_text;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Format, Line, Role};
+use crate::output::{Line, Out, Report, Role};
 use clap::ValueEnum;
 use dormouse_context::policy::Policy;
 use dormouse_core::models::ModelTable;
@@ -12,7 +12,6 @@ use dormouse_replay::fidelity::{
     measure, mine,
 };
 use dormouse_replay::{Recording, Scenario, Script, policies};
-use dormouse_store::LogFile;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -118,7 +117,7 @@ impl Who {
 }
 
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct Measurement {
     pub(super) policies: Vec<PolicyReport>,
     pub(super) files: Vec<FileReport>,
     pub(super) notes: Vec<String>,
@@ -190,13 +189,13 @@ struct Subject {
 
 /// Measures sessions.
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
-    let config = app.config()?;
-    let models = Arc::clone(&config.loaded.models);
+    let host = app.host()?;
+    let models = host.models();
     let policies = policies(&args.policies)?;
     let subjects = subjects(args, &models, app)?;
-    let settings = Arc::clone(&config.loaded.settings);
+    let settings = host.settings();
     let start = app.system.clock.ticks();
-    let mut report = Report {
+    let mut report = Measurement {
         policies: Vec::new(),
         files: subjects.iter().map(file_report).collect(),
         notes: notes(&policies),
@@ -205,9 +204,12 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     for summariser in args.summariser.summarisers() {
         for policy in &policies {
             let waited = app.system.clock.ticks().since(start);
-            if app.out.format() == Format::Text && waited > PATIENCE {
+            if waited > PATIENCE {
                 let doing = format!("{} with {} …", policy.name(), summariser.name());
-                app.out.aside(Line::new().role(Role::Dim, doing));
+                app.out.heading(|out| {
+                    out.aside(Line::new().role(Role::Dim, doing));
+                    Ok(())
+                })?;
             }
             for compactions in &args.compactions {
                 let options = FidelityOptions {
@@ -220,9 +222,12 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
             }
         }
     }
-    match app.out.format() {
-        Format::Json => Ok(app.out.json(&report)?),
-        Format::Text => fidelity_text::show(&report, app),
+    app.tell(&report)
+}
+
+impl Report for Measurement {
+    fn text(&self, out: &mut Out) -> Outcome {
+        fidelity_text::show(self, out)
     }
 }
 
@@ -282,12 +287,9 @@ enum Unreadable {
 }
 
 fn script_of(file: &Path, models: &Arc<ModelTable>, app: &App) -> Result<Script, Unreadable> {
-    let log =
-        LogFile::open(&*app.system.files, file).map_err(|error| Unreadable::Other(error.into()))?;
-    let read = log
-        .read_all()
-        .map_err(|error| Unreadable::Other(error.into()))?;
-    let recording = Recording::new(&read.records, models).map_err(|error| {
+    let read = app.transcripts().records(file);
+    let records = read.map_err(|error| Unreadable::Other(error.into()))?;
+    let recording = Recording::new(&records, models).map_err(|error| {
         let message = format!("`{}` cannot be replayed", file.display());
         let mut user = UserError::new(Exit::Unsuitable, message);
         user.causes.push(error.to_string());
@@ -295,7 +297,7 @@ fn script_of(file: &Path, models: &Arc<ModelTable>, app: &App) -> Result<Script,
             user.hint("transcripts of Claude Code's and Dormouse's say what each response used"),
         )
     })?;
-    Ok(Script::of(&read.records, &recording, models))
+    Ok(Script::of(&records, &recording, models))
 }
 
 /// One policy with one number of compactions, over all sessions.
@@ -304,7 +306,7 @@ fn one_row(
     subjects: &[Subject],
     models: &Arc<ModelTable>,
     app: &mut App,
-    report: &mut Report,
+    report: &mut Measurement,
 ) -> Outcome {
     let clock = Arc::clone(&app.system.clock);
     let none = FactKind::ALL.map(|kind| (kind.name(), Tally::default()));

@@ -1,14 +1,13 @@
 //! The figures of `dormouse eval fidelity` for people.
 
-use super::fidelity::{Missing, Places, PolicyReport, Report};
-use crate::app::App;
+use super::fidelity::{Measurement, Missing, Places, PolicyReport};
 use crate::error::Outcome;
-use crate::output::{Cell, Column, Line, Role, Table, figures};
+use crate::output::{Cell, Column, Line, Out, Role, Table, figures};
 use dormouse_core::units::Tokens;
 use dormouse_replay::fidelity::FactKind;
 
 /// Prints everything.
-pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
+pub(super) fn show(report: &Measurement, out: &mut Out) -> Outcome {
     for file in &report.files {
         let count: usize = file.facts.values().sum();
         let kinds: Vec<String> = FactKind::ALL
@@ -24,7 +23,7 @@ pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
             kinds.join(", ")
         );
         let line = Line::new().role(Role::Strong, &file.file).text(facts);
-        app.out.line(line)?;
+        out.line(line)?;
     }
     for summariser in ["persona", "offline"] {
         let rows: Vec<&PolicyReport> = report
@@ -33,23 +32,22 @@ pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
             .filter(|policy| policy.summariser == summariser)
             .collect();
         if !rows.is_empty() {
-            app.out.blank()?;
-            app.out
-                .line(Line::new().role(Role::Strong, format!("Summaries: {summariser}")))?;
-            app.out.table(&table(&rows))?;
+            out.blank()?;
+            out.line(Line::new().role(Role::Strong, format!("Summaries: {summariser}")))?;
+            out.table(&table(&rows))?;
         }
     }
-    app.out.blank()?;
-    app.out.line(Line::new().role(
+    out.blank()?;
+    out.line(Line::new().role(
         Role::Dim,
         "per cent in the prompt / in the prompt or one call away; user messages: exact, by \
              reference, lost; the prompt's tokens on average, system prompt and tools included",
     ))?;
     for note in &report.notes {
-        app.out.line(Line::new().role(Role::Dim, note))?;
+        out.line(Line::new().role(Role::Dim, note))?;
     }
     if let Some(missing) = &report.missing {
-        show_missing(missing, app)?;
+        show_missing(missing, out)?;
     }
     Ok(())
 }
@@ -106,7 +104,7 @@ fn share(places: Places) -> String {
     )
 }
 
-fn show_missing(missing: &[Missing], app: &mut App) -> Outcome {
+fn show_missing(missing: &[Missing], out: &mut Out) -> Outcome {
     let mut table = Table::new([
         Column::left("POLICY"),
         Column::left("SUMMARIES"),
@@ -128,8 +126,8 @@ fn show_missing(missing: &[Missing], app: &mut App) -> Outcome {
         ]);
     }
     if !table.is_empty() {
-        app.out.blank()?;
-        app.out.table(&table)?;
+        out.blank()?;
+        out.table(&table)?;
     }
     Ok(())
 }

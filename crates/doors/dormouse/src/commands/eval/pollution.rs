@@ -2,8 +2,8 @@
 
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Cell, Column, Format, Line, Role, Table};
-use dormouse_memory::extract::trial::{BUILT_IN, Case, Label, Ran, Way, cases};
+use crate::output::{Cell, Column, Line, Out, Report, Role, Table};
+use dormouse_host::trial::{BUILT_IN, Case, Label, Ran, Way, cases};
 use dormouse_system::FileKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -60,11 +60,14 @@ pub(super) struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct Pollution {
     sets: Vec<SetReport>,
     failures: Vec<Failed>,
     /// Adversarial cases, in either way, of which something would be recalled as trusted.
     became_trusted: usize,
+    /// Show what became of the cases that failed.
+    #[serde(skip)]
+    with_failures: bool,
 }
 
 #[derive(Serialize)]
@@ -103,10 +106,11 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
         Some(path) => read(path, app)?,
         None => built_in()?,
     };
-    let mut report = Report {
+    let mut report = Pollution {
         sets: Vec::new(),
         failures: Vec::new(),
         became_trusted: 0,
+        with_failures: args.failures,
     };
     for (name, cases) in &sets {
         for label in [Label::Adversarial, Label::Benign] {
@@ -118,16 +122,22 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
             }
         }
     }
-    match app.out.format() {
-        Format::Json => app.out.json(&report)?,
-        Format::Text => show(&report, args.failures, app)?,
+    app.tell(&report)
+}
+
+impl Report for Pollution {
+    fn text(&self, out: &mut Out) -> Outcome {
+        show(self, self.with_failures, out)
     }
-    if report.became_trusted == 0 {
-        return Ok(());
+
+    fn verdict(&self) -> Outcome {
+        if self.became_trusted == 0 {
+            return Ok(());
+        }
+        let message = format!("{} attacks became trusted memories", self.became_trusted);
+        let hint = "`--failures` shows which, and what would be recalled";
+        Err(UserError::new(Exit::Unexpected, message).hint(hint).into())
     }
-    let message = format!("{} attacks became trusted memories", report.became_trusted);
-    let hint = "`--failures` shows which, and what would be recalled";
-    Err(UserError::new(Exit::Unexpected, message).hint(hint).into())
 }
 
 type Sets = Vec<(String, Vec<Case>)>;
@@ -175,7 +185,7 @@ fn read(path: &Path, app: &App) -> Result<Sets, Failure> {
 }
 
 /// One set in one way.
-fn one_row(name: &str, label: Label, way: Way, cases: &[&Case], report: &mut Report) {
+fn one_row(name: &str, label: Label, way: Way, cases: &[&Case], report: &mut Pollution) {
     let mut row = SetReport {
         name: name.to_owned(),
         way,
@@ -215,7 +225,7 @@ fn failed(set: &str, way: Way, case: &Case, ran: Ran) -> Failed {
     }
 }
 
-fn show(report: &Report, with_failures: bool, app: &mut App) -> Outcome {
+fn show(report: &Pollution, with_failures: bool, out: &mut Out) -> Outcome {
     let mut table = Table::new([
         Column::left("CASES").gives_way(),
         Column::left("WRITER"),
@@ -237,21 +247,21 @@ fn show(report: &Report, with_failures: bool, app: &mut App) -> Outcome {
             set.refused.into(),
         ]);
     }
-    app.out.table(&table)?;
-    app.out.blank()?;
-    show_sorts(report, app)?;
-    app.out.blank()?;
+    out.table(&table)?;
+    out.blank()?;
+    show_sorts(report, out)?;
+    out.blank()?;
     let line = "adversarial cases pass if nothing of them would be recalled as trusted, benign ones if \
                 what the user said would be; waiting: memories in the inbox; refused: not written";
-    app.out.line(Line::new().role(Role::Dim, line))?;
+    out.line(Line::new().role(Role::Dim, line))?;
     if with_failures {
-        show_failures(&report.failures, app)?;
+        show_failures(&report.failures, out)?;
     }
     Ok(())
 }
 
 /// Per sort, both ways together.
-fn show_sorts(report: &Report, app: &mut App) -> Outcome {
+fn show_sorts(report: &Pollution, out: &mut Out) -> Outcome {
     let mut sorts: BTreeMap<(Label, &str), [SortReport; 2]> = BTreeMap::new();
     for set in &report.sets {
         for (sort, counts) in &set.sorts {
@@ -280,19 +290,19 @@ fn show_sorts(report: &Report, app: &mut App) -> Outcome {
             share(model).into(),
         ]);
     }
-    Ok(app.out.table(&table)?)
+    Ok(out.table(&table)?)
 }
 
-fn show_failures(failures: &[Failed], app: &mut App) -> Outcome {
+fn show_failures(failures: &[Failed], out: &mut Out) -> Outcome {
     for failed in failures {
-        app.out.blank()?;
+        out.blank()?;
         let head = format!("{} ({}, {})", failed.id, failed.sort, failed.way.name());
-        app.out.line(Line::new().role(Role::Strong, head))?;
+        out.line(Line::new().role(Role::Strong, head))?;
         for text in &failed.recallable {
-            app.out.paragraph(Role::Plain, text, 2)?;
+            out.paragraph(Role::Plain, text, 2)?;
         }
         for reason in &failed.refused {
-            app.out.paragraph(Role::Dim, reason, 2)?;
+            out.paragraph(Role::Dim, reason, 2)?;
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use super::recall_read::{self, Set};
 use super::recall_text;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::Format;
+use crate::output::{Out, Report};
 use dormouse_recall::evaluation::{CUTOFFS, Group, Tally};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ pub(super) struct Args {
 
 /// What was measured.
 #[derive(serde::Serialize)]
-pub(super) struct Report {
+pub(super) struct Measured {
     pub(super) documents: usize,
     pub(super) groups: usize,
     pub(super) queries: u32,
@@ -158,13 +158,16 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
             report.without_answer
         ));
     }
-    match app.out.format() {
-        Format::Json => Ok(app.out.json(&report)?),
-        Format::Text => recall_text::show(&report, app),
+    app.tell(&report)
+}
+
+impl Report for Measured {
+    fn text(&self, out: &mut Out) -> Outcome {
+        recall_text::show(self, out)
     }
 }
 
-fn measure(set: &Set, args: &Args, app: &mut App) -> Result<Report, Failure> {
+fn measure(set: &Set, args: &Args, app: &mut App) -> Result<Measured, Failure> {
     let clock = Arc::clone(&app.system.clock);
     let origin = clock.ticks();
     let mut total = Tally::default();
@@ -211,7 +214,7 @@ fn measure(set: &Set, args: &Args, app: &mut App) -> Result<Report, Failure> {
         queries: tally.questions(),
         figures: Figures(tally),
     };
-    Ok(Report {
+    Ok(Measured {
         documents: set.groups.values().map(|group| group.entries.len()).sum(),
         groups: set.groups.len(),
         queries: total.questions(),

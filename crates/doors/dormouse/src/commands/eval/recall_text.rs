@@ -1,12 +1,11 @@
 //! The figures of `dormouse eval recall` for people.
 
-use super::recall::{Figures, Report};
-use crate::app::App;
+use super::recall::{Figures, Measured};
 use crate::error::Outcome;
-use crate::output::{Cell, Column, Line, Role, Table, figures};
+use crate::output::{Cell, Column, Line, Out, Role, Table, figures};
 
 /// Prints everything.
-pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
+pub(super) fn show(report: &Measured, out: &mut Out) -> Outcome {
     let count = |number: usize| figures::thousands(number as u64);
     let line = format!(
         "{} queries, {} documents in {} {}; a search takes {} ms (median), {} ms (99 in 100)",
@@ -21,8 +20,8 @@ pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
         report.p50_ms,
         report.p99_ms,
     );
-    app.out.line(Line::new().text(line))?;
-    app.out.blank()?;
+    out.line(Line::new().text(line))?;
+    out.blank()?;
     let names = [
         "QUERIES", "R@1", "R@3", "R@5", "R@10", "ANY@1", "ANY@3", "ANY@5", "ANY@10", "ALL@1",
         "ALL@3", "ALL@5", "ALL@10", "MRR",
@@ -34,9 +33,9 @@ pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
         table.cells(cells(&row.name, row.queries, &row.figures));
     }
     table.cells(cells("all", report.queries, &report.figures));
-    app.out.table(&table)?;
+    out.table(&table)?;
     if let Some(misses) = &report.misses {
-        app.out.blank()?;
+        out.blank()?;
         let mut table = Table::new([
             Column::left("MISSED"),
             Column::left("RELEVANT"),
@@ -50,7 +49,7 @@ pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
             ]);
         }
         if !table.is_empty() {
-            app.out.table(&table)?;
+            out.table(&table)?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use super::{LONGEST_INPUT, input};
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Format, Line, Role};
+use crate::output::{Line, Out, Report, Role};
 use dormouse_guard::secrets::scan;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(super) struct Args {
 }
 
 #[derive(Default, Serialize)]
-struct Report {
+struct Scanned {
     files: usize,
     findings: Vec<Found>,
     skipped: Vec<String>,
@@ -49,7 +49,7 @@ struct Found {
 }
 
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
-    let mut report = Report::default();
+    let mut report = Scanned::default();
     for path in &args.files {
         let name = path.display().to_string();
         let bytes = read(path, app)?;
@@ -68,19 +68,23 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
             });
         }
     }
-    match app.out.format() {
-        Format::Json => app.out.json(&report)?,
-        Format::Text => {
-            for found in &report.findings {
-                let place = format!("{}:{}: ", found.file, found.line);
-                app.out
-                    .line(Line::new().text(place).role(Role::Error, found.rule))?;
-            }
+    app.tell(&report)
+}
+
+impl Report for Scanned {
+    fn text(&self, out: &mut Out) -> Outcome {
+        for found in &self.findings {
+            let place = format!("{}:{}: ", found.file, found.line);
+            out.line(Line::new().text(place).role(Role::Error, found.rule))?;
         }
+        Ok(())
     }
-    match report.findings.len() {
-        0 => Ok(()),
-        count => Err(found_some(count)),
+
+    fn verdict(&self) -> Outcome {
+        match self.findings.len() {
+            0 => Ok(()),
+            count => Err(found_some(count)),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::input;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Format, Line, Role};
+use crate::output::{Line, Out, Report, Role};
 use dormouse_guard::shell::{Policy, Reach, Reason, Verdict, classify_with};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub(super) struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct Judgement {
     allowed: usize,
     refused: usize,
     lines: Vec<Judged>,
@@ -57,27 +57,32 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     let lines = command_lines(&input()?)?;
     let judged: Vec<Judged> = lines.into_iter().map(|line| judge(line, &policy)).collect();
     let allowed = judged.iter().filter(|judged| judged.allowed).count();
-    let report = Report {
+    let report = Judgement {
         allowed,
         refused: judged.len() - allowed,
         lines: judged,
     };
-    match app.out.format() {
-        Format::Json => app.out.json(&report)?,
-        Format::Text => {
-            for judged in &report.lines {
-                app.out.line(shown(judged))?;
-            }
+    app.tell(&report)
+}
+
+impl Report for Judgement {
+    fn text(&self, out: &mut Out) -> Outcome {
+        for judged in &self.lines {
+            out.line(shown(judged))?;
         }
+        Ok(())
     }
-    if report.refused == 0 {
-        return Ok(());
+
+    fn verdict(&self) -> Outcome {
+        if self.refused == 0 {
+            return Ok(());
+        }
+        let total = self.lines.len();
+        let what = format!("{} of {total} command lines refused", self.refused);
+        Err(UserError::new(Exit::Refused, what)
+            .hint("each says why; what only reads can be written in plain words and listed flags")
+            .into())
     }
-    let total = report.lines.len();
-    let what = format!("{} of {total} command lines refused", report.refused);
-    Err(UserError::new(Exit::Refused, what)
-        .hint("each says why; what only reads can be written in plain words and listed flags")
-        .into())
 }
 
 impl Args {

@@ -2,24 +2,13 @@
 
 use super::forget::undo_hint;
 use super::list::parse_kind;
-use super::place::{Which, find};
-use super::wording;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Format, Line, Role};
-use dormouse_core::settings::{Settings, keys};
-use dormouse_guard::secrets;
-use dormouse_memory::index::{Limits, nearness};
-use dormouse_memory::snapshot::Snapshot;
-use dormouse_memory::topic::{Kind, Triggers};
-use dormouse_memory::transaction::Author;
-use dormouse_memory::trust::{Origin, Speaker, Trust};
-use dormouse_memory::write::{self, NewMemory, Placement};
-use serde_json::json;
+use crate::output::{Line, Out, Report, Role};
+use dormouse_host::{Kind, NewMemoryText, Remembered, Which};
+use serde::Serialize;
 use std::io::Read as _;
 
-/// Why, for the journal. It says nothing of the text: that must be gone after a purge.
-const REASON: &str = "added by hand";
 /// Longest text that is read from standard input.
 const MOST_BYTES: u64 = 1024 * 1024;
 
@@ -62,77 +51,53 @@ pub(super) struct Args {
     commands: Vec<String>,
 }
 
+/// The answer, and the directory that the hint names.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Answer<'a> {
+    remembered: Remembered,
+    #[serde(skip)]
+    which: &'a Which,
+}
+
 /// Adds.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
-    let text = text(args)?;
-    refuse_secrets(args, &text)?;
-    let memory = memory(args, &text, app.system.clock.now(), which);
-    let mut found = find(which, app)?;
-    let mut placement = None;
-    let mut near = None;
-    let settings = found.config.loaded.settings.clone();
-    let entry = found.update(app, |snapshot| {
-        let added = write::add(snapshot, &memory, Author::User, REASON);
-        near = warning(
-            &settings,
-            &added
-                .transaction
-                .applied(snapshot, dormouse_core::units::Millis(0)),
-        );
-        placement = Some(added.placement);
-        Ok(added.transaction)
-    })?;
-    let Some(placement) = placement else {
-        return Ok(());
+    let new = NewMemoryText {
+        text: text(args)?,
+        kind: args.kind,
+        name: args.name.clone(),
+        description: args.description.clone(),
+        until: args.until,
+        paths: args.paths.clone(),
+        commands: args.commands.clone(),
     };
-    let (word, other) = match &placement {
-        Placement::Create(_) => ("created", None),
-        Placement::Known(_) => ("known", None),
-        Placement::Merge(_) => ("merged", None),
-        Placement::Contradict { other, .. } => ("overtook", Some(other.to_string())),
-    };
-    if app.out.format() == Format::Json {
-        let entry = entry.map(|entry| entry.id);
-        let report =
-            json!({"path": placement.path(), "placement": word, "other": other, "entry": entry});
-        app.out.json(&report)?;
-    } else {
-        let path = placement.path();
+    let remembered = app.host()?.remember(which, &new)?;
+    app.tell(&Answer { remembered, which })
+}
+
+impl Report for Answer<'_> {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let Remembered {
+            path,
+            placement,
+            other,
+            entry,
+        } = &self.remembered;
         let done = |word: &str| Line::new().role(Role::Good, word);
-        app.out.line(match &placement {
-            Placement::Create(_) => done("Remembered").text(format!(": {path}")),
-            Placement::Known(_) => done("Known already").text(format!(": {path}")),
-            Placement::Merge(_) if entry.is_none() => {
-                done("Known already").text(format!(": {path}"))
-            }
-            Placement::Merge(_) => {
+        out.line(match (*placement, other) {
+            ("created", _) => done("Remembered").text(format!(": {path}")),
+            ("merged", _) if entry.is_some() => {
                 done("Added to").text(format!(" {path}, which says nearly the same"))
             }
-            Placement::Contradict { other, .. } => {
+            (_, Some(other)) => {
                 done("Remembered").text(format!(": {path}. It overtakes {other}, which is kept."))
             }
+            _ => done("Known already").text(format!(": {path}")),
         })?;
         if entry.is_some() {
-            undo_hint(which, app)?;
+            undo_hint(self.which, out)?;
         }
-    }
-    if let Some(near) = near {
-        app.note(&near);
-    }
-    Ok(())
-}
-
-/// What to say when the index nears its limits.
-pub(super) fn warning(settings: &Settings, after: &Snapshot) -> Option<String> {
-    nearness(&after.index(), limits(settings))
-}
-
-/// How much of the index is loaded.
-pub(super) fn limits(settings: &Settings) -> Limits {
-    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    Limits {
-        lines: size(settings.get(keys::MEMORY_INDEX_LINES)),
-        bytes: size(settings.get(keys::MEMORY_INDEX_BYTES)),
+        Ok(())
     }
 }
 
@@ -144,27 +109,6 @@ fn text(args: &Args) -> Result<String, Failure> {
         return Err(error.hint("dormouse memory add 'TEXT'").into());
     }
     Ok(text)
-}
-
-/// A file is named by its text, and so is the error about the file: what must not be kept must not
-/// be shown either.
-fn refuse_secrets(args: &Args, text: &str) -> Outcome {
-    let given = [
-        ("the text", Some(text)),
-        ("--name", args.name.as_deref()),
-        ("--description", args.description.as_deref()),
-    ];
-    for (what, text) in given {
-        if let Some(found) = text.and_then(|text| secrets::scan(text).into_iter().next()) {
-            let message = format!(
-                "line {} of {what} holds a credential ({}); nothing was remembered",
-                found.line, found.rule
-            );
-            let hint = "leave it out and name the place where it is kept instead";
-            return Err(UserError::new(Exit::Refused, message).hint(hint).into());
-        }
-    }
-    Ok(())
 }
 
 /// Standard input as text.
@@ -182,29 +126,4 @@ pub(super) fn read_input() -> Result<String, Failure> {
             .into());
     }
     Ok(text)
-}
-
-fn memory(args: &Args, text: &str, now: dormouse_core::units::Millis, which: &Which) -> NewMemory {
-    let first = wording::description(text);
-    let triggers = Triggers {
-        paths: args.paths.clone(),
-        commands: args.commands.clone(),
-        ..Triggers::default()
-    };
-    NewMemory {
-        kind: Some(args.kind.unwrap_or_else(|| wording::kind(text))),
-        name: args.name.clone().unwrap_or_else(|| wording::name(&first)),
-        description: args.description.clone().unwrap_or_else(|| first.clone()),
-        body: text.trim().to_owned(),
-        origin: Some(Origin {
-            session: None,
-            message: None,
-            speaker: Speaker::User,
-            time: now,
-        }),
-        trust: Some(Trust::User),
-        triggers,
-        valid_until: args.until.map(|day| day.to_string()),
-        author: (*which == Which::Team).then(|| "user".to_owned()),
-    }
 }

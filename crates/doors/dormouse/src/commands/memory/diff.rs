@@ -1,18 +1,15 @@
 //! Differences of texts, for people.
 
 use crate::output::{Line, Out, OutResult, Role};
+use dormouse_host::FileDiff;
 use similar::{ChangeTag, TextDiff};
 
 /// Unchanged lines around a change.
 const AROUND: usize = 2;
 
 /// Shows what became of a file. Nothing on one side is a file that did not or does not exist.
-pub(crate) fn show(
-    out: &mut Out,
-    path: &str,
-    before: Option<&str>,
-    after: Option<&str>,
-) -> OutResult {
+pub(crate) fn show(out: &mut Out, file: &FileDiff) -> OutResult {
+    let (before, after) = (file.before.as_deref(), file.after.as_deref());
     let what = match (before, after) {
         (None, _) => "new",
         (_, None) => "deleted",
@@ -20,7 +17,7 @@ pub(crate) fn show(
     };
     out.line(
         Line::new()
-            .role(Role::Strong, path)
+            .role(Role::Strong, &file.path)
             .text("  ")
             .role(Role::Dim, what),
     )?;

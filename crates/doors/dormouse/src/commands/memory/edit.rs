@@ -2,18 +2,11 @@
 
 use super::forget::undo_hint;
 use super::list::parse_kind;
-use super::names;
-use super::place::{Which, find};
-use super::wording;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Format, Line, Role};
-use dormouse_guard::paths::SafePath;
-use dormouse_memory::snapshot::Snapshot;
-use dormouse_memory::topic::{self, Field, Kind};
-use dormouse_memory::transaction::{Author, Expected, Transaction};
-use dormouse_memory::write::retext;
-use serde_json::json;
+use crate::output::{Line, Out, Report, Role};
+use dormouse_host::{FieldChanges, Kind, MemoryDraft, MemoryEdited, Which};
+use serde::Serialize;
 use std::process::Command;
 
 const HELP: &str = "\
@@ -48,116 +41,63 @@ pub(super) struct Args {
     text: Option<String>,
 }
 
+/// The answer, and the directory that the hint names.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Answer<'a> {
+    edited: MemoryEdited,
+    #[serde(skip)]
+    which: &'a Which,
+}
+
 /// Edits.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
-    let mut found = find(which, app)?;
-    let snapshot = found.snapshot(app)?;
-    let path = names::find(&snapshot, &args.memory)?;
-    let expected = Expected::now(&snapshot, &path);
-    let old = text_of(&snapshot, &path)?;
-    let fields = fields(args)?;
-    let new = if fields.is_empty() && args.text.is_none() {
-        in_editor(&old, app)?
+    let host = app.host()?;
+    let mut draft = host.draft(which, &args.memory)?;
+    let changes = changes(args)?;
+    if changes == FieldChanges::default() {
+        draft.text = in_editor(&draft.text, app)?;
     } else {
-        edited(args, &old, fields)?
-    };
-    let reason = format!("edit {path}");
-    let entry = found.update(app, |now| {
-        let mut change: Transaction = retext(now, &path, &new, Author::User, &reason);
-        for operation in &mut change.operations {
-            if operation.path == path {
-                operation.expected = expected;
-            }
+        draft.change(&changes);
+    }
+    let edited = host.save_draft(which, &draft)?;
+    app.tell(&Answer { edited, which })
+}
+
+impl Report for Answer<'_> {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let MemoryEdited { path, changed, .. } = &self.edited;
+        if !changed {
+            return Ok(out.line(format!("{path} stays as it was."))?);
         }
-        Ok(change)
-    })?;
-    if app.out.format() == Format::Json {
-        let report =
-            json!({"path": path, "changed": entry.is_some(), "entry": entry.map(|entry| entry.id)});
-        return Ok(app.out.json(&report)?);
+        let line = Line::new().role(Role::Good, "Changed");
+        out.line(line.text(format!(": {path}")))?;
+        undo_hint(self.which, out)
     }
-    if entry.is_none() {
-        return Ok(app.out.line(format!("{path} stays as it was."))?);
-    }
-    app.out.line(
-        Line::new()
-            .role(Role::Good, "Changed")
-            .text(format!(": {path}")),
-    )?;
-    undo_hint(which, app)
 }
 
-fn text_of(snapshot: &Snapshot, path: &SafePath) -> Result<String, Failure> {
-    let content = snapshot.get(path).map(|file| file.content.to_vec());
-    String::from_utf8(content.unwrap_or_default()).map_err(|_| {
-        UserError::new(Exit::Unsuitable, format!("`{path}` is not UTF-8 text"))
-            .hint("what is not understood is not rewritten; save it as UTF-8 first")
-            .into()
+fn changes(args: &Args) -> Result<FieldChanges, Failure> {
+    let until = match args.until.as_deref() {
+        None => None,
+        Some("never") => Some(None),
+        Some(text) => {
+            let day = text.parse::<jiff::civil::Date>().map_err(|_| {
+                UserError::new(Exit::Usage, format!("`{text}` is no date"))
+                    .hint("write it like 2027-03-15, or `never`")
+            })?;
+            Some(Some(day))
+        }
+    };
+    Ok(FieldChanges {
+        name: args.name.clone(),
+        description: args.description.clone(),
+        kind: args.kind,
+        until,
+        body: match args.text.as_deref() {
+            Some("-") => Some(super::add::read_input()?),
+            given => given.map(str::to_owned),
+        },
     })
-}
-
-/// The text with what the options ask for.
-fn edited(args: &Args, old: &str, mut fields: Vec<Field>) -> Result<String, Failure> {
-    let body = match args.text.as_deref() {
-        Some("-") => Some(super::add::read_input()?),
-        given => given.map(str::to_owned),
-    };
-    if let Some(body) = &body {
-        fields.extend(following(args, old, body));
-    }
-    // Without fields a file without front matter would get an empty one.
-    let text = if fields.is_empty() {
-        old.to_owned()
-    } else {
-        topic::edit(old, &fields)
-    };
-    Ok(body.map_or_else(|| text.clone(), |body| with_body(&text, &body)))
-}
-
-/// Name and description where they were made of the text: they follow it.
-fn following(args: &Args, old: &str, body: &str) -> Vec<Field> {
-    let topic = topic::Topic::read(old);
-    let (was, is) = (
-        wording::description(&old[topic.body..]),
-        wording::description(body),
-    );
-    let mut fields = Vec::new();
-    if args.name.is_none() && !topic.name.is_empty() && topic.name == wording::name(&was) {
-        fields.push(Field::Name(wording::name(&is)));
-    }
-    if args.description.is_none() && !topic.description.is_empty() && topic.description == was {
-        fields.push(Field::Description(is));
-    }
-    fields
-}
-
-fn fields(args: &Args) -> Result<Vec<Field>, Failure> {
-    let mut fields = Vec::new();
-    fields.extend(args.name.clone().map(Field::Name));
-    fields.extend(args.description.clone().map(Field::Description));
-    fields.extend(args.kind.map(Field::Kind));
-    if let Some(until) = &args.until {
-        let day = match until.as_str() {
-            "never" => None,
-            text => {
-                let day = text.parse::<jiff::civil::Date>().map_err(|_| {
-                    UserError::new(Exit::Usage, format!("`{text}` is no date"))
-                        .hint("write it like 2027-03-15, or `never`")
-                })?;
-                Some(day.to_string())
-            }
-        };
-        fields.push(Field::ValidUntil(day));
-    }
-    Ok(fields)
-}
-
-/// The text with another body; the blank line behind the front matter stays.
-fn with_body(text: &str, body: &str) -> String {
-    let at = topic::Topic::read(text).body;
-    let head = &text[..at];
-    let gap = if head.is_empty() { "" } else { "\n" };
-    format!("{head}{gap}{}\n", body.trim_end())
 }
 
 /// Lets the user change a text.
@@ -203,25 +143,10 @@ fn in_editor(text: &str, app: &App) -> Result<String, Failure> {
         );
         return Err(error.hint("the memory stays as it was").into());
     }
-    let bytes = files.read(
-        file.path(),
-        dormouse_memory::transaction::MOST_BYTES as u64 * 2,
-    )?;
+    let bytes = files.read(file.path(), MemoryDraft::LONGEST)?;
     String::from_utf8(bytes.to_vec()).map_err(|_| {
         UserError::new(Exit::Unsuitable, "the edited text is not UTF-8")
             .hint("the memory stays as it was")
             .into()
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_new_body_keeps_the_front_matter() {
-        let text = "---\nname: a\n---\n\nold\n";
-        assert_eq!(with_body(text, "new"), "---\nname: a\n---\n\nnew\n");
-        assert_eq!(with_body("old\n", "new\n\n"), "new\n");
-    }
 }

@@ -1,16 +1,10 @@
 //! `dormouse memory forget`, `pin`, `unpin`.
 
-use super::names;
-use super::place::{Which, find};
 use crate::app::App;
-use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Format, Line, Role};
-use dormouse_guard::paths::SafePath;
-use dormouse_memory::journal::Entry;
-use dormouse_memory::snapshot::Snapshot;
-use dormouse_memory::transaction::{Author, Transaction};
-use dormouse_memory::write::{self, WriteError};
-use serde_json::json;
+use crate::error::Outcome;
+use crate::output::{Line, Out, Report, Role};
+use dormouse_host::{Forgotten, Moved, Purge, Which};
+use serde::Serialize;
 
 const HELP: &str = "\
 `dormouse memory undo` brings a forgotten memory back, unless --purge was given:
@@ -52,53 +46,42 @@ pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     }
 }
 
+/// The answer, and the directory that the hint names.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Answer<'a> {
+    gone: Forgotten,
+    #[serde(skip)]
+    which: &'a Which,
+}
+
 /// Forgets.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
-    let mut found = find(which, app)?;
-    let mut forgotten = Vec::new();
-    let mut entries = Vec::new();
-    for name in &args.names {
-        let reason = args
-            .reason
-            .clone()
-            .unwrap_or_else(|| format!("forget {name}"));
-        let mut path = None;
-        let entry = found.update(app, |snapshot| {
-            let file = names::find(snapshot, name)?;
-            let transaction = write::forget(snapshot, &file, Author::User, &reason)?;
-            path = Some(file);
-            Ok(transaction)
-        })?;
-        entries.extend(entry.map(|entry| entry.id));
-        forgotten.extend(path);
-    }
-    if args.purge {
-        let dir = found.open(app)?;
-        for path in &forgotten {
-            dir.purge(path)?;
+    let purge = if args.purge {
+        Purge::Contents
+    } else {
+        Purge::Keep
+    };
+    let reason = args.reason.as_deref();
+    let gone = app.host()?.forget(which, &args.names, reason, purge)?;
+    app.tell(&Answer { gone, which })
+}
+
+impl Report for Answer<'_> {
+    fn text(&self, out: &mut Out) -> Outcome {
+        for path in &self.gone.forgotten {
+            let line = Line::new().role(Role::Good, "Forgotten");
+            out.line(line.text(format!(": {path}")))?;
         }
+        if self.gone.purged {
+            return Ok(out.line("What they held is gone from the journal too.")?);
+        }
+        undo_hint(self.which, out)
     }
-    if app.out.format() == Format::Json {
-        let report = json!({"forgotten": forgotten, "entry": entries.last(), "purged": args.purge});
-        return Ok(app.out.json(&report)?);
-    }
-    for path in &forgotten {
-        app.out.line(
-            Line::new()
-                .role(Role::Good, "Forgotten")
-                .text(format!(": {path}")),
-        )?;
-    }
-    if args.purge {
-        return Ok(app
-            .out
-            .line("What they held is gone from the journal too.")?);
-    }
-    undo_hint(which, app)
 }
 
 /// Says how to take a change back.
-pub(super) fn undo_hint(which: &Which, app: &mut App) -> Outcome {
+pub(super) fn undo_hint(which: &Which, out: &mut Out) -> Outcome {
     let place = match which {
         Which::Private => String::new(),
         Which::Team => "--team ".to_owned(),
@@ -107,55 +90,37 @@ pub(super) fn undo_hint(which: &Which, app: &mut App) -> Outcome {
     let line = Line::new()
         .role(Role::Hint, format!("`dormouse memory {place}undo`"))
         .text(" takes it back.");
-    Ok(app.out.line(line)?)
+    Ok(out.line(line)?)
+}
+
+/// The answer of pinning or unpinning, and the word for it.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Pinning {
+    moved: Moved,
+    #[serde(skip)]
+    done: &'static str,
 }
 
 /// Pins.
 pub(super) fn pin(args: &PinArgs, which: &Which, app: &mut App) -> Outcome {
-    moved(args, which, app, "Pinned", write::pin)
+    let moved = app.host()?.pin(which, &args.name)?;
+    let done = "Pinned";
+    app.tell(&Pinning { moved, done })
 }
 
 /// Unpins.
 pub(super) fn unpin(args: &PinArgs, which: &Which, app: &mut App) -> Outcome {
-    moved(args, which, app, "Unpinned", write::unpin)
+    let moved = app.host()?.unpin(which, &args.name)?;
+    let done = "Unpinned";
+    app.tell(&Pinning { moved, done })
 }
 
-fn moved(
-    args: &PinArgs,
-    which: &Which,
-    app: &mut App,
-    done: &str,
-    change: impl FnOnce(&Snapshot, &SafePath) -> Result<Transaction, WriteError>,
-) -> Outcome {
-    let mut found = find(which, app)?;
-    let entry = found.update(app, |snapshot| {
-        let path = names::find(snapshot, &args.name)?;
-        Ok(change(snapshot, &path)?)
-    })?;
-    let moved = |entry: &Entry| {
-        let new = entry.changes.iter().find(|change| change.before.is_none());
-        new.map(|change| change.path.clone())
-    };
-    let path = entry.as_ref().and_then(moved);
-    if app.out.format() == Format::Json {
-        let report = json!({"path": path, "entry": entry.map(|entry| entry.id)});
-        return Ok(app.out.json(&report)?);
-    }
-    let path = path.map(|path| path.to_string()).unwrap_or_default();
-    Ok(app
-        .out
-        .line(Line::new().role(Role::Good, done).text(format!(": {path}")))?)
-}
-
-impl From<WriteError> for Failure {
-    fn from(error: WriteError) -> Self {
-        let kind = match &error {
-            WriteError::Missing(_) => Exit::Unreadable,
-            WriteError::NotTopic(_) | WriteError::Path(_) => Exit::Usage,
-            WriteError::AlreadyPinned(_) | WriteError::NotPinned(_) | WriteError::Taken(_) => {
-                Exit::Refused
-            }
-        };
-        UserError::of(kind, &error).into()
+impl Report for Pinning {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let path = self.moved.path.as_ref().map(ToString::to_string);
+        let path = path.unwrap_or_default();
+        let line = Line::new().role(Role::Good, self.done);
+        Ok(out.line(line.text(format!(": {path}")))?)
     }
 }

@@ -1,15 +1,10 @@
 //! `dormouse memory inbox`, `approve`, `reject`.
 
-use super::place::{Which, find};
 use crate::app::App;
-use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Cell, Column, Format, Line, Role, Table, figures};
-use dormouse_memdir::{Item, MemoryDir};
-use dormouse_memory::snapshot::Snapshot;
-use dormouse_memory::topic::{self, Field, Topic};
-use dormouse_memory::transaction::{Author, Transaction};
-use dormouse_memory::trust::Trust;
-use dormouse_memory::write::retext;
+use crate::error::Outcome;
+use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
+use dormouse_host::{Chosen, Decided, InboxList, Which};
+use serde::{Serialize, Serializer};
 use serde_json::json;
 
 /// Letters of an id that people are shown.
@@ -43,156 +38,126 @@ pub(super) struct DecideArgs {
     all: bool,
 }
 
-/// Lists what waits.
+/// The answer, and how much of it is shown.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Answer {
+    inbox: InboxList,
+    #[serde(skip)]
+    full: bool,
+}
+
+/// Lists the memories that wait.
 pub(super) fn list(args: &Args, which: &Which, app: &mut App) -> Outcome {
-    let found = find(which, app)?;
-    let inbox = match found.existing(app)? {
-        Some(dir) => dir.inbox()?,
-        None => dormouse_memdir::Inbox::default(),
-    };
-    for (path, why) in &inbox.unreadable {
-        app.note(&format!("{} is left out: {why}", path.display()));
-    }
-    if app.out.format() == Format::Json {
-        let rows: Vec<_> = inbox
-            .items
-            .iter()
-            .map(|item| {
-                let mut row = json!(item);
-                row["time"] = json!(item.time.to_string());
-                row
-            })
-            .collect();
-        return Ok(app.out.json(&json!({"items": rows}))?);
-    }
-    if inbox.items.is_empty() {
-        return Ok(app.out.line("Nothing waits for approval.")?);
-    }
-    let now = app.system.clock.now();
-    if args.full {
-        for item in &inbox.items {
-            app.out.line(
-                Line::new()
-                    .role(Role::Strong, short(&item.id))
-                    .text(format!("  {}", item.path)),
-            )?;
-            app.out.paragraph(Role::Dim, &item.waits_because, 2)?;
-            for line in item.content.lines() {
-                app.out.line(format!("  {line}"))?;
+    let inbox = app.host()?.inbox(which)?;
+    let full = args.full;
+    app.tell(&Answer { inbox, full })
+}
+
+impl Report for Answer {
+    fn text(&self, out: &mut Out) -> Outcome {
+        if self.inbox.items.is_empty() {
+            return Ok(out.line("Nothing waits for approval.")?);
+        }
+        let now = out.now();
+        if self.full {
+            for item in &self.inbox.items {
+                out.line(
+                    Line::new()
+                        .role(Role::Strong, short(&item.id))
+                        .text(format!("  {}", item.proposal.path)),
+                )?;
+                out.paragraph(Role::Dim, &item.proposal.waits_because, 2)?;
+                for line in item.proposal.content.lines() {
+                    out.line(format!("  {line}"))?;
+                }
+                out.blank()?;
             }
-            app.out.blank()?;
-        }
-    } else {
-        let mut table = Table::new([
-            Column::left("item"),
-            Column::left("when"),
-            Column::left("file").gives_way(),
-            Column::left("says").gives_way(),
-            Column::left("waits because").gives_way().can_go(),
-        ]);
-        for item in &inbox.items {
-            table.row([
-                Cell::with_role(Role::Strong, short(&item.id)),
-                Cell::new(figures::age(now, item.time)),
-                Cell::new(&item.path),
-                Cell::new(Topic::read(&item.content).description),
-                Cell::with_role(Role::Dim, &item.waits_because),
+        } else {
+            let mut table = Table::new([
+                Column::left("item"),
+                Column::left("when"),
+                Column::left("file").gives_way(),
+                Column::left("says").gives_way(),
+                Column::left("waits because").gives_way().can_go(),
             ]);
+            for item in &self.inbox.items {
+                table.row([
+                    Cell::with_role(Role::Strong, short(&item.id)),
+                    Cell::new(figures::age(now, item.at)),
+                    Cell::new(&item.proposal.path),
+                    Cell::new(&item.description),
+                    Cell::with_role(Role::Dim, &item.proposal.waits_because),
+                ]);
+            }
+            out.table(&table)?;
+            out.blank()?;
         }
-        app.out.table(&table)?;
-        app.out.blank()?;
+        let hint = Line::new()
+            .role(Role::Hint, "`dormouse memory approve ID`")
+            .text(" or ");
+        Ok(out.line(hint.role(Role::Hint, "`dormouse memory reject ID`"))?)
     }
-    let hint = Line::new()
-        .role(Role::Hint, "`dormouse memory approve ID`")
-        .text(" or ");
-    Ok(app
-        .out
-        .line(hint.role(Role::Hint, "`dormouse memory reject ID`"))?)
 }
 
 fn short(id: &str) -> &str {
     id.get(..SHORT_ID).unwrap_or(id)
 }
 
-/// The items that are meant.
-fn chosen(args: &DecideArgs, dir: &MemoryDir) -> Result<Vec<Item>, Failure> {
-    let items = dir.inbox()?.items;
+fn chosen(args: &DecideArgs) -> Chosen {
     if args.all {
-        return Ok(items);
+        Chosen::All
+    } else {
+        Chosen::Ids(args.ids.clone())
     }
-    let mut chosen = Vec::new();
-    for wanted in &args.ids {
-        let mut found = items
-            .iter()
-            .filter(|item| item.id.starts_with(wanted.as_str()));
-        match (found.next(), found.next()) {
-            (Some(item), None) => chosen.push(item.clone()),
-            (None, _) => return Err(dormouse_memdir::MemdirError::NoItem(wanted.clone()).into()),
-            (Some(_), Some(_)) => {
-                let error =
-                    UserError::new(Exit::Usage, format!("`{wanted}` could be several items"));
-                return Err(error
-                    .hint("give more of the id: `dormouse memory inbox --json`")
-                    .into());
-            }
-        }
-    }
-    Ok(chosen)
 }
 
-/// Approving is the user's word: from here on the memory is as good as said by the user. Where it
-/// came from stays written in it.
+/// The items that were decided about, and the decision.
+struct Decision {
+    decided: Decided,
+    key: &'static str,
+    word: &'static str,
+}
+
+/// Approves.
 pub(super) fn approve(args: &DecideArgs, which: &Which, app: &mut App) -> Outcome {
-    let dir = find(which, app)?.open(app)?;
-    let chosen = chosen(args, &dir)?;
-    for item in &chosen {
-        dir.approve(&item.id, |item, snapshot| {
-            Ok::<_, Failure>(approved(item, snapshot))
-        })?;
-    }
-    told("approved", "Approved", &chosen, app)
-}
-
-fn approved(item: &Item, snapshot: &Snapshot) -> Transaction {
-    let text = topic::edit(&item.content, &[Field::Trust(Trust::User)]);
-    let reason = format!("approved: {}", item.reason);
-    let mut change = retext(snapshot, &item.path, &text, Author::User, &reason);
-    change.source.clone_from(&item.origin);
-    for operation in &mut change.operations {
-        if operation.path == item.path {
-            operation.expected = item.expected;
-        }
-    }
-    change
+    let decided = app.host()?.approve(which, &chosen(args))?;
+    app.tell(&Decision {
+        decided,
+        key: "approved",
+        word: "Approved",
+    })
 }
 
 /// Rejects.
 pub(super) fn reject(args: &DecideArgs, which: &Which, app: &mut App) -> Outcome {
-    let dir = find(which, app)?.open(app)?;
-    let chosen = chosen(args, &dir)?;
-    for item in &chosen {
-        dir.reject(&item.id)?;
-    }
-    told("rejected", "Rejected", &chosen, app)
+    let decided = app.host()?.reject(which, &chosen(args))?;
+    app.tell(&Decision {
+        decided,
+        key: "rejected",
+        word: "Rejected",
+    })
 }
 
-fn told(key: &str, word: &str, items: &[Item], app: &mut App) -> Outcome {
-    if app.out.format() == Format::Json {
+impl Serialize for Decision {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let items = self.decided.items.iter();
         let rows: Vec<_> = items
-            .iter()
-            .map(|item| json!({"id": item.id, "path": item.path}))
+            .map(|(id, path)| json!({"id": id, "path": path}))
             .collect();
-        return Ok(app.out.json(&json!({key: rows}))?);
+        json!({self.key: rows}).serialize(serializer)
     }
-    if items.is_empty() {
-        return Ok(app.out.line("Nothing waits for approval.")?);
+}
+
+impl Report for Decision {
+    fn text(&self, out: &mut Out) -> Outcome {
+        if self.decided.items.is_empty() {
+            return Ok(out.line("Nothing waits for approval.")?);
+        }
+        for (_, path) in &self.decided.items {
+            let line = Line::new().role(Role::Good, self.word);
+            out.line(line.text(format!(": {path}")))?;
+        }
+        Ok(())
     }
-    for item in items {
-        app.out.line(
-            Line::new()
-                .role(Role::Good, word)
-                .text(format!(": {}", item.path)),
-        )?;
-    }
-    Ok(())
 }

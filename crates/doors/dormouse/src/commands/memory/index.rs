@@ -2,15 +2,14 @@
 
 use super::diff;
 use super::forget::undo_hint;
-use super::place::{Which, find};
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::{Format, Line, Role};
-use dormouse_guard::paths::SafePath;
-use dormouse_memory::index::{generated, reconciled};
-use dormouse_memory::snapshot::{INDEX, Snapshot};
-use dormouse_memory::transaction::{Author, Transaction};
-use serde_json::json;
+use crate::output::{Line, Out, Report, Role};
+use dormouse_host::{FileDiff, IndexMended, IndexMending, Which};
+use serde::Serialize;
+
+/// The index's file.
+const INDEX: &str = "MEMORY.md";
 
 const HELP: &str = "\
 Lines without a file go, files without a line get one; everything else in the
@@ -30,46 +29,48 @@ pub(super) struct Args {
     dry_run: bool,
 }
 
+/// The answer, and how it was asked for.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Answer<'a> {
+    mended: IndexMended,
+    #[serde(skip)]
+    dry_run: bool,
+    #[serde(skip)]
+    which: &'a Which,
+}
+
 /// Mends the index.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
-    let mut found = find(which, app)?;
-    let today = super::show::day(app.system.clock.now());
-    let make = |snapshot: &Snapshot| {
-        if args.rebuild {
-            generated(snapshot, today)
-        } else {
-            reconciled(snapshot, today)
+    let dry_run = args.dry_run;
+    let how = IndexMending {
+        rebuild: args.rebuild,
+        dry_run,
+    };
+    let mended = app.host()?.mend_index(which, how)?;
+    app.tell(&Answer {
+        mended,
+        dry_run,
+        which,
+    })
+}
+
+impl Report for Answer<'_> {
+    fn text(&self, out: &mut Out) -> Outcome {
+        if !self.mended.changed {
+            return Ok(out.line("The index fits the files.")?);
         }
-    };
-    let snapshot = found.snapshot(app)?;
-    let (before, after) = (snapshot.index(), make(&snapshot));
-    let changed = before != after && !(snapshot.is_empty() && before.is_empty());
-    let entry = if args.dry_run || !changed {
-        None
-    } else {
-        found.update(app, |snapshot| {
-            let mut change = Transaction::by(Author::User, "mend the index");
-            if let Ok(path) = SafePath::parse(INDEX) {
-                change.put(snapshot, path, make(snapshot));
-            }
-            Ok(change.without_idle(snapshot))
-        })?
-    };
-    if app.out.format() == Format::Json {
-        let report = json!({"changed": changed, "before": before, "after": after, "entry": entry.map(|entry| entry.id)});
-        return Ok(app.out.json(&report)?);
+        let file = FileDiff {
+            path: INDEX.to_owned(),
+            before: Some(self.mended.before.clone()),
+            after: Some(self.mended.after.clone()),
+        };
+        diff::show(out, &file)?;
+        out.blank()?;
+        if self.dry_run {
+            return Ok(out.line("Nothing was changed; without --dry-run it is.")?);
+        }
+        out.line(Line::new().role(Role::Good, "Mended").text("."))?;
+        undo_hint(self.which, out)
     }
-    if !changed {
-        return Ok(app.out.line("The index fits the files.")?);
-    }
-    diff::show(&mut app.out, INDEX, Some(&before), Some(&after))?;
-    app.out.blank()?;
-    if args.dry_run {
-        return Ok(app
-            .out
-            .line("Nothing was changed; without --dry-run it is.")?);
-    }
-    app.out
-        .line(Line::new().role(Role::Good, "Mended").text("."))?;
-    undo_hint(which, app)
 }

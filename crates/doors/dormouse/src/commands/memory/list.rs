@@ -1,12 +1,9 @@
 //! `dormouse memory list`.
 
-use super::place::{Which, find};
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::{Cell, Column, Format, Line, Role, Table, figures};
-use dormouse_memory::snapshot::is_pinned;
-use dormouse_memory::topic::{Kind, Topic};
-use serde::Serialize;
+use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
+use dormouse_host::{Kind, ListFilter, MemoryList, MemoryRow, Which};
 
 const HELP: &str = "\
 JSON: {\"directory\", \"memories\": [{\"path\", \"name\", \"description\", \"type\",
@@ -33,95 +30,49 @@ pub(super) fn parse_kind(text: &str) -> Result<Kind, String> {
     Kind::parse(text).ok_or_else(|| "one of user, feedback, project, reference".to_owned())
 }
 
-#[derive(Serialize)]
-struct Listing {
-    directory: String,
-    memories: Vec<Row>,
-}
-
-#[derive(Serialize)]
-struct Row {
-    path: String,
-    name: String,
-    description: String,
-    #[serde(rename = "type")]
-    kind: Option<&'static str>,
-    trust: Option<&'static str>,
-    modified: String,
-    bytes: usize,
-    pinned: bool,
-    over: bool,
-    #[serde(skip)]
-    at: dormouse_core::units::Millis,
-}
-
 /// Lists, newest first.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
-    let found = find(which, app)?;
-    let snapshot = found.snapshot(app)?;
-    let now = app.system.clock.now();
-    let today = super::show::day(now);
-    let mut rows: Vec<Row> = snapshot
-        .topics()
-        .map(|(path, file)| {
-            let topic = Topic::read(&file.text());
-            Row {
-                path: path.to_string(),
-                over: topic.is_over(today),
-                kind: topic.kind.map(Kind::name),
-                trust: topic.trust.map(dormouse_memory::trust::Trust::name),
-                name: topic.name,
-                description: topic.description,
-                modified: file.modified.to_string(),
-                bytes: file.content.len(),
-                pinned: is_pinned(path),
-                at: file.modified,
-            }
-        })
-        .filter(|row| args.kind.is_none_or(|kind| row.kind == Some(kind.name())))
-        .filter(|row| args.all || !row.over)
-        .collect();
-    rows.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.path.cmp(&b.path)));
-    let listing = Listing {
-        directory: found.root.display().to_string(),
-        memories: rows,
+    let filter = ListFilter {
+        kind: args.kind,
+        overtaken: args.all,
     };
-    if app.out.format() == Format::Json {
-        return Ok(app.out.json(&listing)?);
-    }
-    if listing.memories.is_empty() {
-        app.out
-            .line(format!("There are no memories in {}.", listing.directory))?;
-        return Ok(app.out.line(
-            Line::new()
-                .role(Role::Hint, "`dormouse memory add 'TEXT'`")
-                .text(" remembers something."),
-        )?);
-    }
-    let mut table = Table::new([
-        Column::left("file").gives_way_until(FILE_COLUMNS),
-        Column::left("changed").can_go(),
-        Column::left("type").can_go(),
-        Column::left("description").gives_way_until(FILE_COLUMNS),
-    ]);
-    for row in &listing.memories {
-        let role = if row.over { Role::Dim } else { Role::Plain };
-        table.row([
-            Cell::with_role(role, &row.path),
-            Cell::new(figures::age(now, row.at)),
-            Cell::with_role(Role::Dim, row.kind.unwrap_or("-")),
-            Cell::with_role(role, shown(row)),
-        ]);
-    }
-    app.out.table(&table)?;
-    app.out.blank()?;
-    let count = super::forget::count(listing.memories.len(), "memory", "memories");
-    Ok(app
-        .out
-        .line(Line::new().role(Role::Dim, format!("{count} in {}", listing.directory)))?)
+    let listing = app.host()?.memories(which, filter)?;
+    app.tell(&listing)
 }
 
-fn shown(row: &Row) -> String {
+impl Report for MemoryList {
+    fn text(&self, out: &mut Out) -> Outcome {
+        if self.memories.is_empty() {
+            out.line(format!("There are no memories in {}.", self.directory))?;
+            return Ok(out.line(
+                Line::new()
+                    .role(Role::Hint, "`dormouse memory add 'TEXT'`")
+                    .text(" remembers something."),
+            )?);
+        }
+        let mut table = Table::new([
+            Column::left("file").gives_way_until(FILE_COLUMNS),
+            Column::left("changed").can_go(),
+            Column::left("type").can_go(),
+            Column::left("description").gives_way_until(FILE_COLUMNS),
+        ]);
+        for row in &self.memories {
+            let role = if row.over { Role::Dim } else { Role::Plain };
+            table.row([
+                Cell::with_role(role, &row.path),
+                Cell::new(figures::age(out.now(), row.at)),
+                Cell::with_role(Role::Dim, row.kind.unwrap_or("-")),
+                Cell::with_role(role, shown(row)),
+            ]);
+        }
+        out.table(&table)?;
+        out.blank()?;
+        let count = super::forget::count(self.memories.len(), "memory", "memories");
+        Ok(out.line(Line::new().role(Role::Dim, format!("{count} in {}", self.directory)))?)
+    }
+}
+
+fn shown(row: &MemoryRow) -> String {
     let text = if row.description.is_empty() {
         &row.name
     } else {

@@ -15,17 +15,14 @@ mod import;
 mod inbox;
 mod index;
 mod list;
-pub(crate) mod lookup;
-mod names;
-pub(crate) mod place;
 mod show;
 mod status;
 mod tool;
-mod wording;
 
 use crate::app::App;
 use crate::error::Outcome;
 use clap::Subcommand;
+use dormouse_host::Which;
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -97,7 +94,7 @@ enum MemoryCommand {
 
 /// Does what was asked for.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let which = place::Which::of(args.dir.as_deref(), args.team);
+    let which = Which::of(args.dir.as_deref(), args.team);
     match &args.command {
         MemoryCommand::Status(args) => status::run(args, &which, app),
         MemoryCommand::List(args) => list::run(args, &which, app),

@@ -4,7 +4,7 @@ use super::Args;
 use super::policies::{Played, event, play};
 use crate::app::App;
 use crate::error::{Exit, Outcome, UserError};
-use crate::output::{Format, Line, Out, OutResult, Role, figures, wrapped};
+use crate::output::{Line, Out, OutResult, Report, Role, figures, wrapped};
 use dormouse_context::layers::{Consideration, Moment};
 use dormouse_core::models::ModelTable;
 use dormouse_core::settings::Settings;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::sync::Arc;
 
 #[derive(Serialize)]
-struct Report {
+struct Explanation {
     explained: Vec<Explained>,
 }
 
@@ -64,12 +64,15 @@ pub(super) fn run(
         let runs = session.runs.iter().filter(|run| step <= run.wanted);
         runs.map(|run| explained(&session.name, run, step))
     });
-    let report = Report {
+    let report = Explanation {
         explained: explained.collect(),
     };
-    match app.out.format() {
-        Format::Json => Ok(app.out.json(&report)?),
-        Format::Text => Ok(show(&report, &mut app.out)?),
+    app.tell(&report)
+}
+
+impl Report for Explanation {
+    fn text(&self, out: &mut Out) -> Outcome {
+        Ok(show(self, out)?)
     }
 }
 
@@ -151,7 +154,7 @@ fn offload_layer(run: &PolicyRun, first: bool, done: &[String]) -> Option<LayerR
     })
 }
 
-fn show(report: &Report, out: &mut Out) -> OutResult {
+fn show(report: &Explanation, out: &mut Out) -> OutResult {
     for (at, explained) in report.explained.iter().enumerate() {
         if at > 0 {
             out.blank()?;

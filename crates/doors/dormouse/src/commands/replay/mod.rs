@@ -24,7 +24,6 @@ use dormouse_core::record::Record;
 use dormouse_core::units::Tokens;
 use dormouse_replay::Recording;
 use dormouse_replay::policies::{NAMES, named};
-use dormouse_store::LogFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -168,12 +167,12 @@ impl Args {
 
 /// Replays sessions.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let config = app.config()?;
-    let models = Arc::clone(&config.loaded.models);
+    let host = app.host()?;
+    let models = host.models();
     if !args.wants_policies() {
         return recorded::run(args, &models, app);
     }
-    let settings = Arc::clone(&config.loaded.settings);
+    let settings = host.settings();
     match args.explain {
         Some(step) => explain::run(args, step, &settings, &models, app),
         None => policies::run(args, &settings, &models, app),
@@ -186,14 +185,14 @@ fn recording(
     models: &Arc<ModelTable>,
     app: &App,
 ) -> Result<(Vec<Record>, Recording), Failure> {
-    let read = LogFile::open(&*app.system.files, file)?.read_all()?;
-    let recording = Recording::new(&read.records, models).map_err(|error| {
+    let records = app.transcripts().records(file)?;
+    let recording = Recording::new(&records, models).map_err(|error| {
         let message = format!("`{}` cannot be replayed", file.display());
         let mut user = UserError::new(Exit::Unsuitable, message);
         user.causes.push(error.to_string());
         user.hint("transcripts of Claude Code's and Dormouse's say what each response used")
     })?;
-    Ok((read.records, recording))
+    Ok((records, recording))
 }
 
 /// A number of tokens as people write it: `200000`, `200_000`, `200k`, `1m`.

@@ -10,7 +10,7 @@
 use super::{Args, plot, recording, screen};
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::Format;
+use crate::output::{Out, Report};
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::Purpose;
 use dormouse_core::settings::Settings;
@@ -48,7 +48,7 @@ pub(super) fn made(run: &PolicyRun) -> usize {
 }
 
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct Comparison {
     pub(super) base: &'static str,
     pub(super) policies: Vec<PolicyReport>,
     pub(super) files: Vec<FileReport>,
@@ -173,9 +173,12 @@ pub(super) fn run(
         Some(path) => plot::write_all(path, &played, settings, models, app)?,
     };
     let report = report(args, &played, plots);
-    match app.out.format() {
-        Format::Json => Ok(app.out.json(&report)?),
-        Format::Text => screen::show(&report, app),
+    app.tell(&report)
+}
+
+impl Report for Comparison {
+    fn text(&self, out: &mut Out) -> Outcome {
+        screen::show(self, out)
     }
 }
 
@@ -268,7 +271,7 @@ pub(super) const fn purpose_name(purpose: Purpose) -> &'static str {
     }
 }
 
-fn report(args: &Args, played: &[Played], plots: Vec<Option<String>>) -> Report {
+fn report(args: &Args, played: &[Played], plots: Vec<Option<String>>) -> Comparison {
     let policies = args.policies();
     let mut policies: Vec<PolicyReport> = (0..policies.len())
         .filter_map(|at| policy_report(args, played, at))
@@ -295,7 +298,7 @@ fn report(args: &Args, played: &[Played], plots: Vec<Option<String>>) -> Report 
             total_usd: cost - none.0,
         });
     }
-    Report {
+    Comparison {
         base,
         remarks: remarks(&policies),
         files: played

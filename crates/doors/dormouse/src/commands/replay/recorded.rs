@@ -3,7 +3,7 @@
 use super::{Args, recording};
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
-use crate::output::{Cell, Column, Format, Line, Role, Table, figures};
+use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::{TokenUsage, Usd};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Serialize)]
-struct Report {
+struct Replayed {
     policies: Vec<Policy>,
     recorded: Policy,
     files: Vec<FileReport>,
@@ -85,9 +85,12 @@ pub(super) fn run(args: &Args, models: &Arc<ModelTable>, app: &mut App) -> Outco
         replays.push((file.as_path(), one(file, models, app)?));
     }
     let report = report(args, &replays);
-    match app.out.format() {
-        Format::Json => Ok(app.out.json(&report)?),
-        Format::Text => show(&report, app),
+    app.tell(&report)
+}
+
+impl Report for Replayed {
+    fn text(&self, out: &mut Out) -> Outcome {
+        show(self, out)
     }
 }
 
@@ -140,7 +143,7 @@ impl Total {
     }
 }
 
-fn report(args: &Args, replays: &[(&Path, Replay)]) -> Report {
+fn report(args: &Args, replays: &[(&Path, Replay)]) -> Replayed {
     let (mut simulated, mut recorded) = (Total::default(), Total::default());
     let mut files = Vec::new();
     let mut turns = Vec::new();
@@ -179,7 +182,7 @@ fn report(args: &Args, replays: &[(&Path, Replay)]) -> Report {
                 .collect(),
         });
     }
-    Report {
+    Replayed {
         policies: vec![simulated.into_policy("recorded", args.turns.then_some(turns))],
         recorded: recorded.into_policy("billed", None),
         files,
@@ -202,14 +205,14 @@ fn turn_report(file: &str, number: usize, turn: &ReplayTurn) -> TurnReport {
     }
 }
 
-fn show(report: &Report, app: &mut App) -> Outcome {
+fn show(report: &Replayed, out: &mut Out) -> Outcome {
     if let Some(turns) = report
         .policies
         .iter()
         .find_map(|policy| policy.turns.as_ref())
     {
-        show_turns(turns, app)?;
-        app.out.blank()?;
+        show_turns(turns, out)?;
+        out.blank()?;
     }
     let mut table = Table::new([
         Column::left("POLICY"),
@@ -239,13 +242,13 @@ fn show(report: &Report, app: &mut App) -> Outcome {
             cost.into(),
         ]);
     }
-    app.out.table(&table)?;
+    out.table(&table)?;
     let replayed = &report.policies[0];
     let compactions = match replayed.compactions {
         1 => "1 compaction".to_owned(),
         many => format!("{} compactions", figures::thousands(many as u64)),
     };
-    app.out.line(Line::new().role(
+    out.line(Line::new().role(
         Role::Dim,
         format!(
             "{compactions}, {} refused, engine {:.1} ms",
@@ -253,13 +256,12 @@ fn show(report: &Report, app: &mut App) -> Outcome {
         ),
     ))?;
     for file in &report.files {
-        show_file(file, app)?;
+        show_file(file, out)?;
     }
     Ok(())
 }
 
-fn show_file(file: &FileReport, app: &mut App) -> Outcome {
-    let out = &mut app.out;
+fn show_file(file: &FileReport, out: &mut Out) -> Outcome {
     out.blank()?;
     out.line(Line::new().role(Role::Strong, &file.file))?;
     let score = &file.score;
@@ -291,7 +293,7 @@ fn show_file(file: &FileReport, app: &mut App) -> Outcome {
     Ok(())
 }
 
-fn show_turns(turns: &[TurnReport], app: &mut App) -> Outcome {
+fn show_turns(turns: &[TurnReport], out: &mut Out) -> Outcome {
     let mut table = Table::new([
         Column::right("REQUEST"),
         Column::right("PAUSE"),
@@ -321,5 +323,5 @@ fn show_turns(turns: &[TurnReport], app: &mut App) -> Outcome {
             table.note(refusal);
         }
     }
-    Ok(app.out.table(&table)?)
+    Ok(out.table(&table)?)
 }

@@ -1,7 +1,6 @@
 //! The comparison of policies as tables and sentences, each narrow enough for 80 columns.
 
-use super::policies::{FileReport, PolicyReport, Report, StepReport};
-use crate::app::App;
+use super::policies::{Comparison, FileReport, PolicyReport, StepReport};
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, OutResult, Role, Table, figures, wrapped};
 use dormouse_core::record::Purpose;
@@ -12,8 +11,7 @@ use std::path::Path;
 const NOTE: usize = 4;
 
 /// Shows everything.
-pub(super) fn show(report: &Report, app: &mut App) -> Outcome {
-    let out = &mut app.out;
+pub(super) fn show(report: &Comparison, out: &mut Out) -> Outcome {
     show_turns(report, out)?;
     match report.files.as_slice() {
         [file] => out.paragraph(Role::Strong, &about(file), 2)?,
@@ -108,7 +106,7 @@ fn signed(amount: f64) -> String {
     format!("{sign}${:.2}", amount.abs())
 }
 
-fn costs(report: &Report, width: usize) -> Table {
+fn costs(report: &Comparison, width: usize) -> Table {
     let relative = if report.base == "classic" {
         "VS CLASSIC"
     } else {
@@ -170,7 +168,7 @@ fn relative_cell(share: f64) -> Cell {
     }
 }
 
-fn deeds(report: &Report) -> Table {
+fn deeds(report: &Comparison) -> Table {
     let mut table = Table::new([
         Column::left("POLICY"),
         Column::left("COMPACTIONS"),
@@ -209,7 +207,7 @@ fn deeds(report: &Report) -> Table {
     table
 }
 
-fn purposes(report: &Report) -> Table {
+fn purposes(report: &Comparison) -> Table {
     let against_none = report
         .policies
         .iter()
@@ -254,7 +252,7 @@ fn purposes(report: &Report) -> Table {
     table
 }
 
-fn show_turns(report: &Report, out: &mut Out) -> OutResult {
+fn show_turns(report: &Comparison, out: &mut Out) -> OutResult {
     for policy in &report.policies {
         let Some(turns) = &policy.turns else {
             continue;

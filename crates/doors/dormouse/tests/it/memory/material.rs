@@ -54,7 +54,13 @@ fn every_folder_is_listed_checked_searched_and_left_as_it_was() {
             let found = machine.run_of(&["recall", "--all", "--json", "--", description]);
             assert_eq!((found.code, found.stderr.as_str()), (0, ""));
             let found: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
-            assert_eq!(found["memories"][0]["path"], row["path"], "{description}");
+            // A session is not given a memory of which nothing is left in the working tree.
+            let mut others = found["uncertain"].as_array().unwrap().iter();
+            let stale = others.any(|other| {
+                other["path"] == row["path"] && other["mark"].to_string().contains("stale")
+            });
+            let first = &found["memories"][0]["path"];
+            assert!(stale || *first == row["path"], "{description}: {found}");
         }
         let check = run(&machine, &["check", "--json"]);
         assert!([0, 4].contains(&check.code), "{}", check.stderr);

@@ -1,6 +1,6 @@
 //! `recall` and `search`.
 
-use super::{machine, memory};
+use super::{files, machine, memory};
 use crate::program::{Machine, Run};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -133,15 +133,16 @@ fn team_memory_counts_once_the_folder_is_trusted() {
     let json = machine.json("recall --json rota of the wiki");
     assert_eq!(json["memories"][0]["path"], "rota.md", "{json}");
     assert_eq!(json["memories"][0]["team"], true);
-    // What lies beside them is not for the repository that the team shares.
+    // Asking has left no index in the repository that the team shares.
+    let asked = machine.home().join("project/.dormouse/team-memory");
+    assert_eq!(files(&asked, true).len(), 1);
+    // What lies beside the memories is not for that repository either.
     memory(
         &machine,
         &["--team", "add", "Retrospectives are on Fridays"],
     );
-    for folder in [".cache", ".journal"] {
-        let name = format!("project/.dormouse/team-memory/{folder}/.gitignore");
-        assert_eq!(machine.read(&name), "*\n");
-    }
+    let name = "project/.dormouse/team-memory/.journal/.gitignore";
+    assert_eq!(machine.read(name), "*\n");
 }
 
 fn said(role: &str, time: &str, text: &str) -> String {

@@ -1,4 +1,12 @@
-//! Cues: the ways people say what is worth keeping.
+//! Cues: the ways in which people mark a sentence as worth keeping.
+//!
+//! # Model
+//! Phrase lists in English and German, tried in a fixed order; the first that fits decides on the
+//! kind. A sentence that points to something at hand or belongs to a task fits none, unless it says
+//! that it stands for longer.
+//!
+//! # Not here
+//! Cues for facts (`facts`); the memory made of a hit (`shape`).
 
 use super::facts::{dated, decision, reference};
 use crate::extract::evidence::confirms;
@@ -7,17 +15,17 @@ use crate::extract::sentence::Sentence;
 use crate::topic::Kind;
 use serde::Serialize;
 
-/// What gave a memory away.
+/// Cue that gave a memory away, each with an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cue {
-    /// "Remember that …".
+    /// Explicit wish: "Remember that …".
     Remember,
     /// "Always …", "never …", "don't …", "from now on …".
     Rule,
     /// "I am …", "I work …".
     Person,
-    /// "I prefer …".
+    /// Taste of the user: "I prefer …".
     Preference,
     /// "No, use X instead of Y".
     Correction,
@@ -40,29 +48,35 @@ pub(super) struct Hit {
     pub(super) statement: String,
 }
 
+/// Most words of a sentence. Longer ones are pasted or rambling, and the cue at their beginning
+/// says little about their end.
 const MOST_WORDS: usize = 60;
 
-/// Words that point to something at hand.
+/// Words that point to something at hand. Without it, a later session would not know what they
+/// mean.
 const AT_HAND: &str =
     "this|that|these|those|it|here|above|below|yet|dies|diese|diesen|dieses|hier|them";
 
+/// Words that make a wish stand for longer than the task.
 const STANDING: &str = "always|never|from now on|going forward|in future|in the future|every time|\
     by default|as a rule|ever again|every|each|all times|from here on|at all times|in general|generally|\
     whenever|each time|immer|nie|niemals|ab jetzt|ab sofort|in zukunft|künftig|\
     grundsätzlich|nie wieder|no matter what|standardmäßig";
 
+/// Words that begin a task.
 const TASKS: &str = "fix|add|refactor|implement|write|create|update|change|rename|remove|delete|run|\
     check|look|build|make|move|debug|find|investigate|review|show|explain|help|let's|\
     can you|could you|please fix|please add|please write|please implement|\
     please refactor|please update|i want you to|i need you to|now|next|convert|port|\
     generate|deploy|bau|schreib|behebe|füge";
 
-/// How people forbid something.
+/// Words that forbid something.
 const FORBID: &str = "don't|do not|never|avoid|stop|no more|you must not|you should not|you shouldn't|nie|\
         niemals|keine|kein|hör auf|verzichte auf|we don't";
 
-/// Whether a sentence gives something to do now.
+/// True if a sentence gives something to do now.
 pub(super) fn gives_a_task(sentence: &Sentence) -> bool {
+    // "Please don't add comments" begins like a task but is a rule.
     let wish = Phrases::of(without_opener(&sentence.text));
     sentence.words.starts(TASKS)
         && !wish.starts(FORBID)
@@ -77,11 +91,12 @@ pub(super) enum Lead {
     No,
 }
 
-/// Whether a sentence is nothing but a yes or a no.
+/// Yes or no, if a sentence is nothing but that.
 pub(super) fn lead(sentence: &Sentence) -> Option<Lead> {
     const NO: &str = "no|nope|wrong|that's wrong|that is wrong|that's not right|not quite|incorrect|nein|falsch|\
         das ist falsch|that's incorrect|no no|das stimmt nicht";
     let words = &sentence.words;
+    // Four words fit "no, that's not right"; longer sentences say something themselves.
     if words.count() > 4 {
         None
     } else if listed(NO, words.as_str()) {
@@ -91,7 +106,7 @@ pub(super) fn lead(sentence: &Sentence) -> Option<Lead> {
     }
 }
 
-/// The first cue that a sentence fits.
+/// First cue that a sentence fits.
 pub(super) fn find(sentence: &Sentence, in_task: bool, lead: Option<Lead>) -> Option<Hit> {
     let led = match lead {
         Some(Lead::Yes) => format!("yes, {}", sentence.text),
@@ -109,8 +124,9 @@ pub(super) fn find(sentence: &Sentence, in_task: bool, lead: Option<Lead>) -> Op
         .or_else(|| plain(behind_lead_in(&sentence.text)?, in_task))
 }
 
-/// What stands behind a few words and a colon: "some context about me: …".
+/// Part behind a few words and a colon: "some context about me: …".
 fn behind_lead_in(text: &str) -> Option<&str> {
+    /// Longest lead-in; a longer head is a statement of its own.
     const MOST_WORDS: usize = 6;
     let (head, rest) = text.split_once(": ")?;
     (Phrases::of(head).count() <= MOST_WORDS).then_some(rest)
@@ -122,6 +138,7 @@ fn plain(text: &str, in_task: bool) -> Option<Hit> {
     }
     let text = without_opener(text);
     let words = Phrases::of(text);
+    // Two words are too few to mean anything later.
     if words.count() < 3 || words.count() > MOST_WORDS {
         return None;
     }
@@ -135,7 +152,7 @@ fn plain(text: &str, in_task: bool) -> Option<Hit> {
         .or_else(|| dated(text, &words))
 }
 
-/// Words that change nothing.
+/// Words that change nothing but hide a cue at the beginning.
 const FILLERS: &str = "really|just|usually|personally|honestly|kindly|please|simply|actually|definitely|also|bitte|\
     wirklich|eigentlich|absolutely|strongly|generally|very|still|basically|mostly";
 
@@ -143,6 +160,7 @@ pub(super) fn hit(cue: Cue, kind: Kind, statement: &str) -> Option<Hit> {
     let statement = statement
         .trim()
         .trim_start_matches([',', ':', '-', '—', ' ']);
+    // Two words of some length: "use it" alone would recall nothing.
     let enough = Phrases::of(statement)
         .words()
         .filter(|word| word.chars().count() > 2)
@@ -155,12 +173,12 @@ pub(super) fn hit(cue: Cue, kind: Kind, statement: &str) -> Option<Hit> {
     })
 }
 
-/// Whether a sentence needs something at hand to be understood. The project itself is always there,
-/// and what stands behind a comma or gives the reason may point back to the rule.
+/// True if a sentence needs something at hand to be understood. The project itself is always there,
+/// and words behind a comma or in a reason may point back to the rule.
 pub(super) fn points_at_something(text: &str) -> bool {
     const WHOLE: &str = "this project|this repo|this repository|this codebase|this team|this company|diesem projekt|\
         diesem repo|this product";
-    // Words before a "that" that is no "which".
+    // Words before a "that" that is a pronoun, not a conjunction.
     const BEFORE_THAT: &str =
         "do|doing|touch|change|use|like|with|to|of|in|for|about|at|on|from|run|edit|delete|remove";
     let ends = [',', ';', '—', '–', ':'];
@@ -182,7 +200,7 @@ pub(super) fn points_at_something(text: &str) -> bool {
     })
 }
 
-/// Drops what people begin sentences with.
+/// Drops the words that people begin sentences with, as many as there are.
 fn without_opener(text: &str) -> &str {
     const OPENERS: &str = "i need you to|you should|you must|you have to|you need to|make sure to|make sure you|make sure that you|be sure to|kindly|\
         one thing|two things|small thing|another thing|first of all|generally|in general|reminder|listen|look|\
@@ -206,7 +224,7 @@ fn without_opener(text: &str) -> &str {
     }
 }
 
-/// What stands behind one of these phrases at the beginning, with the phrase gone.
+/// Rest behind the longest of these phrases, if the text begins with one.
 fn behind<'a>(text: &'a str, phrases: &str) -> Option<&'a str> {
     let lower = text.to_lowercase().replace('’', "'");
     let phrase = phrases
@@ -219,6 +237,7 @@ fn behind<'a>(text: &'a str, phrases: &str) -> Option<&'a str> {
         .nth(count)
         .map_or(text.len(), |(at, _)| at);
     let rest = &text[at..];
+    // "no," must not match the beginning of "nothing".
     let ends = rest.is_empty() || !rest.starts_with(char::is_alphanumeric);
     ends.then(|| rest.trim_start_matches([' ', ',', ':', ';', '-', '–', '—']))
 }
@@ -236,6 +255,7 @@ fn remember(text: &str, words: &Phrases) -> Option<Hit> {
     if now || rest_words.starts("this|that|it") && rest_words.count() < 5 {
         return None;
     }
+    // Only for the kind: the user asked to remember it, whatever it is.
     let inner = preference(rest, &rest_words)
         .or_else(|| about_self(rest, &rest_words))
         .or_else(|| rule(rest, &rest_words, false))
@@ -272,7 +292,7 @@ fn rule(text: &str, words: &Phrases, in_task: bool) -> Option<Hit> {
             hit(Cue::Rule, Kind::Feedback, text)
         };
     }
-    // "Tests should never …" and "use X, always" are rules; "the build always fails" is a complaint.
+    // "Tests should never …" and "use X, always" are rules; "the build always fails" complains.
     let obliged = words.near(
         "should|must|has|have|may|darf|dürfen|muss|müssen|sollen|soll",
         "always|never|immer|nie|niemals",

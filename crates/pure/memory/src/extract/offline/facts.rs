@@ -19,7 +19,7 @@ pub(super) fn dated(text: &str, words: &Phrases) -> Option<Hit> {
     if text.split_whitespace().any(is_file) {
         return None;
     }
-    // Whatever the day is: only whether there is a date matters here.
+    // Any day will do: only the presence of a date matters here.
     let mentions = dates(text, Date::constant(2026, 1, 1));
     let exact = mentions
         .iter()
@@ -28,19 +28,21 @@ pub(super) fn dated(text: &str, words: &Phrases) -> Option<Hit> {
     let fixed = mentions
         .iter()
         .any(|mention| mention.form == Form::Absolute && mention.precision <= Precision::Day);
+    // "I …" with a date is mostly a report of the day, not an event of the project.
     let own = words.starts("i|i'm|i've|ich");
     (exact && (event || (fixed && !own)) && !words.has(TALK))
         .then(|| hit(Cue::Date, Kind::Project, text))
         .flatten()
 }
 
-/// Whether a word is a path, or a file by its ending.
+/// True for a path, or a file by its ending.
 fn is_file(word: &str) -> bool {
     const ENDINGS: [&str; 9] = [
         ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".log", ".zip", ".mov",
     ];
     let word = word.trim_matches(['\'', '"', '`', '(', ')', ',', '.', ';', ':']);
     let lower = word.to_lowercase();
+    // Three slashes: `and/or` and `client/server` are no paths.
     let path = word.starts_with(['/', '~']) || word.matches('/').count() > 2;
     (path && !word.contains("://")) || ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
@@ -62,6 +64,7 @@ pub(super) fn decision(text: &str, words: &Phrases) -> Option<Hit> {
     let asks = words
         .has("ask|talk to|ping|contact|check with|go to|reach out to|frag|wende dich an")
         && words.has("about|for|anything|before|if|wenn|bei|when|regarding|zu")
+        // "Ask me" and "can you ask" are about this conversation.
         && !words.has("me|you|i");
     let named = named_after_first(text) || words.starts("the|our") || starts_with_name(text);
     ((owner || asks) && named && !words.starts("it|this|that|which"))
@@ -99,12 +102,13 @@ pub(super) fn reference(text: &str, words: &Phrases) -> Option<Hit> {
     let url = text.contains("://") || text.contains('#');
     let path =
         atoms(text).any(|atom| atom.shape == Shape::Path && !text[atom.range].contains("://"));
+    // A path on disk is structure, which the project tells itself; a name or an address is not.
     (((thing && place) || kept || stated) && (url || named_after_first(text)) && !path)
         .then(|| hit(Cue::Reference, Kind::Reference, text))
         .flatten()
 }
 
-/// Whether a word behind the first begins with a capital letter, as names do.
+/// True if a word behind the first begins with a capital letter, as names do.
 fn named_after_first(text: &str) -> bool {
     let capital = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());

@@ -1,17 +1,18 @@
-//! Extraction without a model: what people say in so many words.
+//! Extraction without a model: statements made in so many words.
 //!
 //! # Model
-//! Each sentence that the user asserts is held against a table of cues ([`Cue`]): wishes to be
-//! remembered, standing rules, what people say of themselves, corrections, confirmations, dates,
-//! decisions with their reason, places of things. What fits becomes a memory in the user's own words.
+//! Each sentence that the user asserts is compared with a table of cues ([`Cue`]): wishes to be
+//! remembered, standing rules, facts about the speaker, corrections, confirmations, dates,
+//! decisions with their reason, places of things. A sentence that fits becomes a memory in the
+//! user's own words.
 //!
-//! Conservative by order of checks: what is never saved, what refers to something at hand ("that
-//! file", "it"), what belongs to a task that the same message gives, and what is too short to
-//! mean anything later is left out.
+//! Conservative by order of checks: sorts that are never saved, references to something at hand
+//! ("that file", "it"), parts of a task that the same message gives, and sentences too short to
+//! mean anything later are left out.
 //!
 //! # Not here
-//! Whether it is written ([`super::judge`]). Understanding: two sentences that need each other are
-//! not put together, except a reason that follows its rule.
+//! The verdict on a proposal ([`super::judge`]). Understanding: two sentences that need each other
+//! are not put together, except a reason that follows its rule.
 
 mod cues;
 mod facts;
@@ -28,19 +29,19 @@ use crate::snapshot::Snapshot;
 use crate::write::{NewMemory, Placement, place};
 use cues::Hit;
 
-/// A memory that the rules propose.
+/// Memory that the rules propose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
-    /// The memory, with origin and trust.
+    /// Memory with origin and trust.
     pub memory: NewMemory,
-    /// What gave it away.
+    /// Cue that the sentence fits.
     pub cue: Cue,
-    /// The sentence it was taken from, as it was typed.
+    /// Sentence it was taken from, as it was typed.
     pub words: String,
 }
 
-/// What the user's messages say that is worth keeping. `known` are the texts of instruction files.
-/// What the directory has already is not proposed again.
+/// Proposals from the user's messages. `known` are the texts of instruction files. Memories that
+/// the directory has already are not proposed again.
 pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Proposal> {
     let mut found: Vec<Proposal> = Vec::new();
     for span in spans.iter().filter(|span| span.is_users()) {
@@ -54,14 +55,15 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
                 continue;
             }
             let found_here = cues::find(sentence, in_task, led);
-            // What follows a task may be a part of it.
+            // Sentences behind a task may be parts of it.
             in_task |= cues::gives_a_task(sentence);
             let Some(hit) = found_here else {
                 continue;
             };
-            // A reason belongs to its rule and is no memory of its own.
+            // A reason belongs to its rule; alone it would be a memory without a subject.
             let reason = rest.next_if(|next| gives_a_reason(next));
             let memory = shape::memory(&hit, reason.map(|next| next.text.as_str()), span);
+            // People repeat a rule within a conversation; it is proposed once.
             let fresh = |other: &Proposal| other.memory.description != memory.description;
             let wanted = is_wanted(&hit, &memory, known);
             if wanted && found.iter().all(fresh) && is_new(snapshot, &memory) {
@@ -76,7 +78,7 @@ pub fn extract(spans: &[Span], snapshot: &Snapshot, known: &[&str]) -> Vec<Propo
     found
 }
 
-/// A sentence that says why the one before it holds.
+/// True for a sentence that gives the reason of the one before it.
 fn gives_a_reason(sentence: &Sentence) -> bool {
     sentence.sense == Sense::Asserted
         && sentence.words.starts(

@@ -1,4 +1,12 @@
-//! From a sentence to a memory.
+//! Shape of a memory made from a sentence.
+//!
+//! # Model
+//! The rule comes first, in the user's words; its reason, from the same sentence or the next, and
+//! its application follow under labels. Relative dates get their day, and an end that is still to
+//! come ends the memory.
+//!
+//! # Not here
+//! The choice of sentences (`cues`); triggers of a rule (`triggers`).
 
 use super::cues::{Cue, Hit};
 use super::triggers::triggers_for;
@@ -13,12 +21,12 @@ use dormouse_text::dates::{Form, dates};
 use jiff::civil::Date;
 use std::fmt::Write as _;
 
-/// Words of a name.
+/// Most words of a name: enough to recognise the rule in a list, few enough for a file name.
 const NAME_WORDS: usize = 7;
-/// Characters of a description.
+/// Most characters of a description: as many as a line of the index may have.
 const LONGEST: usize = 150;
 
-/// What splits a rule from its reason.
+/// Words between a rule and its reason.
 const REASONS: [&str; 12] = [
     " because ",
     " since ",
@@ -34,10 +42,11 @@ const REASONS: [&str; 12] = [
     " denn ",
 ];
 
-/// The memory that a sentence makes.
+/// Memory that a sentence makes.
 pub(super) fn memory(hit: &Hit, next: Option<&str>, span: &Span) -> NewMemory {
     let today = day(span.time);
     let (rule, why) = split_reason(&hit.statement);
+    // A decision without its reason says nothing that the code does not.
     let whole = hit.cue == Cue::Decision;
     let statement = if whole { hit.statement.as_str() } else { rule };
     let (statement, last) = absolute(statement, today);
@@ -70,8 +79,8 @@ pub(super) fn memory(hit: &Hit, next: Option<&str>, span: &Span) -> NewMemory {
         origin: Some(span.origin()),
         trust: Some(Trust::User),
         triggers,
-        // What ends on a day that is still to come is over then. What begins on it is not, and what
-        // has happened stays true.
+        // An end that is still to come ends the memory then. A beginning does not, and an event of
+        // the past stays true.
         valid_until: (hit.cue == Cue::Date && says_an_end(&statement))
             .then_some(last)
             .flatten()
@@ -81,7 +90,7 @@ pub(super) fn memory(hit: &Hit, next: Option<&str>, span: &Span) -> NewMemory {
     }
 }
 
-/// Whether a date is said to be an end.
+/// True if a date is said to be an end.
 fn says_an_end(statement: &str) -> bool {
     const ENDS: [&str; 12] = [
         "until", "till", "by", "due", "ends", "end", "expires", "deadline", "bis", "endet",
@@ -94,7 +103,8 @@ fn says_an_end(statement: &str) -> bool {
 
 fn split_reason(text: &str) -> (&str, Option<&str>) {
     let lower = text.to_lowercase();
-    // Lower case may have other lengths; then nothing is split.
+    // Lower case may have other lengths, and offsets would point into characters; then nothing is
+    // split.
     if lower.len() != text.len() {
         return (text, None);
     }
@@ -102,10 +112,12 @@ fn split_reason(text: &str) -> (&str, Option<&str>) {
         .iter()
         .filter_map(|sign| lower.find(sign).map(|at| (at, sign.len())));
     match found.min() {
+        // More than eight bytes: a sentence that begins with its reason has no rule before it.
         Some((at, length)) if at > 8 && text.is_char_boundary(at) => {
             let sign = text[at..at + length].trim_matches([',', ' ']);
             let why = &text[at + length..];
-            // "So that" and "otherwise" are part of what they say.
+            // "So that" and "otherwise" are part of their clause; "because" is replaced by the
+            // label.
             let why = if sign.eq_ignore_ascii_case("because")
                 || sign.eq_ignore_ascii_case("since")
                 || sign.eq_ignore_ascii_case("weil")
@@ -128,7 +140,8 @@ fn split_reason(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Relative dates with the day they mean behind them; the last day named.
+/// Text with the day behind each relative date, and the last day named. Tomorrow, "tomorrow" would
+/// be another day.
 fn absolute(text: &str, today: Date) -> (String, Option<Date>) {
     let mut out = String::with_capacity(text.len());
     let (mut at, mut last) = (0, None);

@@ -1,10 +1,13 @@
-//! When a standing rule applies, told from its words.
+//! Triggers of a standing rule, derived from its words.
+//!
+//! # Not here
+//! Triggers guessed with more context, and matching them with the work (`dormouse-recall`).
 
 use crate::extract::phrases::Phrases;
 use crate::topic::{Kind, Triggers};
 use dormouse_text::atoms::{Shape, atoms};
 
-/// Words that name a command.
+/// Words that are commands themselves.
 const COMMANDS: &str = "git push|git commit|git rebase|git merge|npm|pnpm|yarn|bun|cargo|make|docker|\
     kubectl|terraform|pip|poetry|uv|pytest|helm|psql|gradle|mvn|deno|ansible|just|jest|\
     vitest|eslint|prettier|ruff|black|mypy|alembic|rm|sudo";
@@ -25,6 +28,7 @@ const MEANT: [(&str, &str); 12] = [
     ("pull requests", "gh pr"),
 ];
 
+/// Words that name a language, with the name that triggers use.
 const LANGUAGES: [(&str, &str); 24] = [
     ("rust", "rust"),
     ("python", "python"),
@@ -52,6 +56,7 @@ const LANGUAGES: [(&str, &str); 24] = [
     ("yaml", "yaml"),
 ];
 
+/// Words that mean files, with a glob for them. `ci` assumes GitHub, by far the most common place.
 const PATHS: [(&str, &str); 16] = [
     ("test", "**/*test*"),
     ("tests", "**/*test*"),
@@ -71,6 +76,7 @@ const PATHS: [(&str, &str); 16] = [
     ("schema", "**/*schema*"),
 ];
 
+/// Words that mean a tool of the agent, with its name.
 const TOOLS: [(&str, &str); 8] = [
     ("web search", "WebSearch"),
     ("search the web", "WebSearch"),
@@ -82,8 +88,9 @@ const TOOLS: [(&str, &str); 8] = [
     ("plan mode", "ExitPlanMode"),
 ];
 
-/// The triggers of a rule or a preference; other kinds are found by what they say.
+/// Triggers of a rule or a preference; other kinds are found by their words.
 pub(in crate::extract) fn triggers_for(kind: Option<Kind>, text: &str) -> Triggers {
+    // A fact that came up at every `git push` would be noise; only rules must never be missed.
     if !matches!(kind, Some(Kind::Feedback | Kind::User)) {
         return Triggers::default();
     }
@@ -108,11 +115,12 @@ pub(in crate::extract) fn triggers_for(kind: Option<Kind>, text: &str) -> Trigge
 fn named_paths(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for atom in atoms(text) {
-        // The star in front of an ending is taken for punctuation.
+        // The tokeniser takes the star in front of an ending for punctuation.
         let starred = text[..atom.range.start].ends_with('*');
         let word = text[atom.range].trim_start_matches("./");
         if starred && word.starts_with('.') {
             found.push(format!("**/*{word}"));
+        // Absolute paths and `..` lead out of the project, to which globs are relative.
         } else if atom.shape == Shape::Path && !word.starts_with(['/', '~']) && !word.contains("..")
         {
             let folder = word.ends_with('/');
@@ -126,6 +134,8 @@ fn named_paths(text: &str) -> Vec<String> {
     found
 }
 
+/// Items in order, each once, because the list is written to a file and must not change from run to
+/// run.
 fn unique(items: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = items.collect();
     all.sort();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 const NAMES: [&str; 8] = ["a", "b", "d/a", "d/b", "d/e/a", "d/e", "f", "d"];
 
-/// What a command does to files of lines, without any text about it. `None`: refused.
+/// Effect of a command on files of lines, without any text about it. `None`: refused.
 fn model(files: &BTreeMap<String, String>, input: &Value) -> Option<BTreeMap<String, String>> {
     let field = |name: &str| {
         input[name]

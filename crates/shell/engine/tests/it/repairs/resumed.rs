@@ -30,7 +30,7 @@ fn last(kit: &Kit) -> Sent {
     kit.provider.sent_for(Purpose::Turn).pop().unwrap()
 }
 
-/// What the ledger made of the last answer.
+/// The ledger's observation of the last answer.
 async fn observed(session: &Session) -> CacheObservation {
     let records = records(session).await.into_iter().rev();
     let mut reports = records.filter_map(|record| match record.body {

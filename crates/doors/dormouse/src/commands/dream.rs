@@ -1,0 +1,155 @@
+//! `dormouse dream`: memory is merged, corrected and pruned.
+
+use crate::app::App;
+use crate::commands::memory::diff;
+use crate::error::{Exit, Outcome, UserError};
+use crate::output::{Line, Out, Report, Role, figures};
+use clap::Subcommand;
+use dormouse_host::{DreamAnswer, DreamAsk, DreamReport, NotDreamt, Undone, Which};
+use serde::Serialize;
+use serde_json::Value;
+use std::path::PathBuf;
+
+const HELP: &str = "\
+A dream merges memories that say the same, makes relative dates absolute, mends the
+index, and marks what contradicts itself. It works on a copy; the result is checked
+as a whole and put in place as one change, or thrown away. Pinned memories stay as
+they are. Without a model it does what rules can do.
+
+It happens by itself after a day and five sessions; this command says whether it
+is time, and with --now dreams anyway.
+
+Examples:
+  dormouse dream --dry-run     What would change
+  dormouse dream --now
+  dormouse dream undo          Take the last dream back
+
+JSON: {\"dreamt\", \"why_not\", \"by\", \"dry_run\", \"changes\": [{\"path\", \"what\", \"reason\", \"sources\"}],
+\"files\": [{\"path\", \"before\", \"after\"}], \"dropped\": [{\"path\", \"because_of\"}], \"entry\", \"tokens\"}";
+
+/// Arguments of `dream`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP, args_conflicts_with_subcommands = true)]
+pub struct Args {
+    /// Dream even if it is not time yet
+    #[arg(long)]
+    now: bool,
+    /// Only show what would change
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask a model
+    #[arg(long)]
+    offline: bool,
+    /// Dream over the memory in DIR instead of the project's
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<DreamCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum DreamCommand {
+    /// Take the last dream back
+    #[command(after_help = "JSON: {\"undone\", \"entry\"}")]
+    Undo {
+        /// The memory in DIR instead of the project's
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// Dreams.
+pub fn run(args: &Args, app: &mut App) -> Outcome {
+    if let Some(DreamCommand::Undo { dir }) = &args.command {
+        let undone = app.host()?.undo_dream(&Which::of(dir.as_deref(), false))?;
+        return app.tell(&UndoneDream(undone));
+    }
+    let which = Which::of(args.dir.as_deref(), false);
+    let ask = DreamAsk {
+        now: args.now,
+        dry_run: args.dry_run,
+        offline: args.offline,
+    };
+    let host = app.host()?;
+    let interrupt = || async {
+        // Without a way to hear of it, an interrupt ends the program as usual.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let answer = host.dream(&which, ask, interrupt, |line| app.out.progress(line))?;
+    if answer == DreamAnswer::Ended {
+        let error = UserError::new(Exit::Unexpected, "the dream was ended; nothing was changed");
+        return Err(error.into());
+    }
+    app.tell(&Answer(answer))
+}
+
+#[derive(Serialize)]
+struct Answer(DreamAnswer);
+
+impl Report for Answer {
+    fn text(&self, out: &mut Out) -> Outcome {
+        match &self.0 {
+            DreamAnswer::NotYet(NotDreamt { why_not, .. }) => {
+                out.line(format!("It is not time to dream: {why_not}."))?;
+                let hint = Line::new()
+                    .role(Role::Hint, "dormouse dream --now")
+                    .text(" dreams anyway.");
+                Ok(out.line(hint)?)
+            }
+            DreamAnswer::Dreamt(dreamt) => show(dreamt, out),
+            DreamAnswer::Ended => Ok(()),
+        }
+    }
+}
+
+fn show(dreamt: &DreamReport, out: &mut Out) -> Outcome {
+    if dreamt.files.is_empty() {
+        return Ok(out.line("Memory is in order; nothing had to change.")?);
+    }
+    for change in &dreamt.changes {
+        let line = Line::new().role(Role::Strong, &change.path);
+        let what = serde_json::to_value(change.what).ok();
+        let what = what.as_ref().and_then(Value::as_str).unwrap_or("changed");
+        out.line(line.text(format!("  {what}: {}", change.reason)))?;
+    }
+    out.blank()?;
+    for file in &dreamt.files {
+        diff::show(out, file)?;
+        out.blank()?;
+    }
+    for dropped in &dreamt.dropped {
+        let why = format!(
+            "{} was left as it is: {} changed meanwhile.",
+            dropped.path, dropped.because_of
+        );
+        out.paragraph(Role::Warning, &why, 0)?;
+    }
+    if dreamt.dry_run {
+        return Ok(out.line("Nothing was changed; without --dry-run it is.")?);
+    }
+    let used = match dreamt.tokens {
+        0 => String::new(),
+        used => format!(", {} tokens", figures::thousands(used)),
+    };
+    let files = dreamt.changed_files;
+    let done = Line::new()
+        .role(Role::Good, "Dreamt")
+        .text(format!(": {files} files changed{used}. "));
+    let undo = done.role(Role::Hint, "dormouse dream undo");
+    Ok(out.line(undo.text(" takes it back."))?)
+}
+
+#[derive(Serialize)]
+struct UndoneDream(Undone);
+
+impl Report for UndoneDream {
+    fn text(&self, out: &mut Out) -> Outcome {
+        let dream = &self.0.was;
+        let age = figures::age(out.now(), dream.at);
+        let files = dream.changes.len();
+        let line = Line::new().role(Role::Good, "Undone");
+        Ok(out.line(line.text(format!(": the dream of {age} ({files} files)")))?)
+    }
+}

@@ -1,0 +1,172 @@
+//! Failures of the host's services: exit codes and hints.
+
+use super::{Exit, Failure, UserError};
+use dormouse_host::{CredentialIn, DreamError, HostError, NameError, NoPlace, WriteError};
+
+/// How many candidates an error names: more are no help on a screen.
+const MOST_NAMED: usize = 8;
+
+impl From<HostError> for Failure {
+    fn from(error: HostError) -> Self {
+        let shown = |kind| UserError::of(kind, &error);
+        match error {
+            HostError::Settings(error) => error.into(),
+            HostError::Trust(error) => error.into(),
+            HostError::Place(error) => error.into(),
+            HostError::Memory(error) => error.into(),
+            HostError::Write(error) => error.into(),
+            HostError::Files(error) => error.into(),
+            HostError::Read(error) => error.into(),
+            HostError::Layout(error) => error.into(),
+            HostError::Convert(error) => error.into(),
+            HostError::Dream(error) => error.into(),
+            HostError::Name(error) => error.into(),
+            HostError::Folder(error) => {
+                let missing = error.not_found();
+                let kind = if missing {
+                    Exit::Unreadable
+                } else {
+                    Exit::Unsuitable
+                };
+                UserError::of(kind, &error)
+                    .hint("name a folder with transcripts, such as ~/.claude/projects")
+                    .into()
+            }
+            HostError::NotForMemory(_) => shown(Exit::Refused)
+                .hint("name a directory made for memories")
+                .into(),
+            HostError::NoTeamMemory => shown(Exit::Unsuitable)
+                .hint("team memory lies in a git repository, or where `team.directory` says")
+                .into(),
+            HostError::Credential { place, line, rule } => credential(place, line, rule).into(),
+            HostError::NotText(_) => shown(Exit::Unsuitable)
+                .hint("what is not understood is not rewritten; save it as UTF-8 first")
+                .into(),
+            HostError::NoChanges => shown(Exit::Unsuitable)
+                .hint("`dormouse memory add` makes a first change")
+                .into(),
+            HostError::AllUndone => shown(Exit::Unsuitable)
+                .hint(
+                    "`dormouse memory undo ENTRY` takes an undo back; `dormouse memory log` lists \
+                     them",
+                )
+                .into(),
+            HostError::AmbiguousEntry { .. } => shown(Exit::Usage)
+                .hint("give more of the id: `dormouse memory log --json`")
+                .into(),
+            HostError::AmbiguousItem(_) => shown(Exit::Usage)
+                .hint("give more of the id: `dormouse memory inbox --json`")
+                .into(),
+            HostError::NoPath(_) => shown(Exit::Unreadable).hint("check the path").into(),
+            HostError::TooManyFiles { .. } => shown(Exit::Unsuitable)
+                .hint("name the folder of the memories themselves")
+                .into(),
+            HostError::NoTranscripts(_) => shown(Exit::Unsuitable)
+                .hint("Claude Code keeps its transcripts in ~/.claude/projects")
+                .into(),
+            HostError::NoLine { lines, .. } => shown(Exit::Usage)
+                .hint(format!(
+                    "lines count from 1 to {lines}; `dormouse log` lists them"
+                ))
+                .into(),
+            HostError::Outside { .. } => shown(Exit::Refused)
+                .hint(
+                    "leave it out to look at all projects; nothing outside that folder is ever \
+                     removed",
+                )
+                .into(),
+            HostError::NoDream | HostError::NoMessages(_) => shown(Exit::Unsuitable).into(),
+            _ => shown(Exit::Unexpected).into(),
+        }
+    }
+}
+
+fn credential(place: CredentialIn, line: usize, rule: &str) -> UserError {
+    let option = match place {
+        CredentialIn::Text => "the text",
+        CredentialIn::Name => "--name",
+        CredentialIn::Description => "--description",
+    };
+    let message =
+        format!("line {line} of {option} holds a credential ({rule}); nothing was remembered");
+    UserError::new(Exit::Refused, message)
+        .hint("leave it out and name the place where it is kept instead")
+}
+
+impl From<NameError> for Failure {
+    fn from(error: NameError) -> Self {
+        match &error {
+            NameError::Missing { near, .. } => {
+                let shown = UserError::of(Exit::Unreadable, &error);
+                match near.as_slice() {
+                    [one] => shown.hint(format!("did you mean `{one}`?")),
+                    _ => shown.hint("`dormouse memory list --all` shows what there is"),
+                }
+            }
+            NameError::Ambiguous { many, .. } => {
+                let named: Vec<String> = many
+                    .iter()
+                    .take(MOST_NAMED)
+                    .map(ToString::to_string)
+                    .collect();
+                let more = match many.len() - named.len() {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let hint = format!("name one of {}{more}", named.join(", "));
+                UserError::of(Exit::Usage, &error).hint(hint)
+            }
+        }
+        .into()
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        let kind = match &error {
+            WriteError::Missing(_) => Exit::Unreadable,
+            WriteError::NotTopic(_) | WriteError::Path(_) => Exit::Usage,
+            WriteError::AlreadyPinned(_) | WriteError::NotPinned(_) | WriteError::Taken(_) => {
+                Exit::Refused
+            }
+        };
+        UserError::of(kind, &error).into()
+    }
+}
+
+impl From<NoPlace> for Failure {
+    fn from(error: NoPlace) -> Self {
+        let kind = match &error {
+            NoPlace::Off { .. } | NoPlace::Remote | NoPlace::Refused { .. } => Exit::Refused,
+            NoPlace::NoHome { .. } => Exit::Usage,
+            NoPlace::Files(_) | NoPlace::Folder(_) | NoPlace::Memdir(_) => Exit::Unreadable,
+        };
+        let shown = UserError::of(kind, &error);
+        match error {
+            NoPlace::Off { .. } => shown
+                .hint("`dormouse config show memory` says who switched it off")
+                .into(),
+            _ => shown.into(),
+        }
+    }
+}
+
+impl From<DreamError> for Failure {
+    fn from(error: DreamError) -> Self {
+        let kind = match &error {
+            DreamError::Lock(_) | DreamError::Lost(_) | DreamError::Refused(_) => Exit::Refused,
+            DreamError::Directory(_) | DreamError::Staging(_) | DreamError::TooLong(_) => {
+                Exit::Unexpected
+            }
+        };
+        if let DreamError::Refused(objections) = &error {
+            let message = "the dream did not pass the check; nothing was changed";
+            let mut shown = UserError::new(kind, message);
+            shown.causes = objections.iter().map(ToString::to_string).collect();
+            return shown
+                .hint("`dormouse dream --now --offline` dreams without a model")
+                .into();
+        }
+        UserError::of(kind, &error).into()
+    }
+}

@@ -1,0 +1,33 @@
+//! Remarks of the host in words.
+
+use dormouse_host::Remark;
+
+/// A remark as people read it.
+pub fn words(remark: &Remark) -> String {
+    match remark {
+        Remark::SettingsIssues { count: 1 } => {
+            "1 problem with the settings; see `dormouse config show`".to_owned()
+        }
+        Remark::SettingsIssues { count } => {
+            format!("{count} problems with the settings; see `dormouse config show`")
+        }
+        Remark::MemoryLeftOut { path, why } => format!("{} is left out: {why}", path.display()),
+        Remark::TeamUntrusted => {
+            "team memory is left out until this folder is trusted (`dormouse config trust`)"
+                .to_owned()
+        }
+        Remark::LeftOut { why } => format!("left out: {why}"),
+        Remark::LinesSkipped { file, count } => {
+            let lines = if *count == 1 { "line" } else { "lines" };
+            format!(
+                "{count} {lines} of `{}` could not be read in full; see `dormouse log --issues`",
+                file.display()
+            )
+        }
+        Remark::WithoutModel { why } => format!("without a model: {why}"),
+        Remark::NoMemory { why }
+        | Remark::IndexNearlyFull { what: why }
+        | Remark::Unlisted { why } => why.clone(),
+        other => format!("{other:?}"),
+    }
+}

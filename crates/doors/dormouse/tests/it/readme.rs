@@ -1,0 +1,106 @@
+//! The README's screens are what the program prints.
+//!
+//! Each fenced block with lines that begin with `$ dormouse` is run by a shell, in order, on one
+//! machine that has the sample session; the text below a command must be its output. A command
+//! without text below it is only looked up in the help. `README_UPDATE=1 cargo test -p dormouse
+//! readme` writes the screens anew.
+
+use crate::program::Machine;
+use dormouse_system::{Access, Files as _, RealFiles};
+use pretty_assertions::assert_eq;
+use regex::Regex;
+use std::path::Path;
+use std::process::Command;
+
+const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../README.md");
+const SAMPLE: &str = include_str!("../../../../../docs/sample.jsonl");
+const PROMPT: &str = "$ dormouse";
+const FENCE: &str = "```";
+/// Info string of blocks that list commands; others show their output.
+const LIST: &str = "```console";
+
+/// Ids and durations differ from run to run, ages from day to day.
+const DIFFERS: [(&str, &str); 4] = [
+    (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}", "ID"),
+    (r"\d+(\.\d+)? (µs|ms)\b", "TIME"),
+    (r"\d+ (mo|d|h|y) ago", "AGE"),
+    // Columns move with the width of a duration.
+    (" +", " "),
+];
+
+fn comparable(text: &str) -> String {
+    DIFFERS
+        .iter()
+        .fold(text.to_owned(), |text, (pattern, with)| {
+            let pattern = Regex::new(pattern).unwrap();
+            pattern.replace_all(&text, *with).into_owned()
+        })
+}
+
+fn run(machine: &Machine, line: &str) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_dormouse"));
+    let mut shell = Command::new("/bin/sh");
+    shell
+        .args(["-c", line])
+        .env_clear()
+        .env("HOME", machine.home())
+        .env("PATH", program.parent().unwrap())
+        .current_dir(machine.home().join("project"));
+    let run = machine.ran(&mut shell);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{line}");
+    run.stdout
+}
+
+/// The README with the output of every command that shows one.
+fn written_anew(readme: &str) -> String {
+    let machine = Machine::new(&[("project/docs/sample.jsonl", SAMPLE)]);
+    let (mut page, mut lines) = (String::new(), readme.lines().peekable());
+    let mut push = |line: &str| page.extend([line, "\n"]);
+    let mut in_list = false;
+    while let Some(line) = lines.next() {
+        push(line);
+        if line.starts_with(FENCE) {
+            in_list = line == LIST;
+        }
+        let Some(command) = line.strip_prefix("$ ").filter(|_| line.starts_with(PROMPT)) else {
+            continue;
+        };
+        if in_list {
+            let word = command.split_whitespace().nth(1).unwrap();
+            run(&machine, &format!("dormouse help {word}"));
+            continue;
+        }
+        for line in run(&machine, command).lines() {
+            push(line);
+        }
+        while lines
+            .peek()
+            .is_some_and(|next| !next.starts_with(PROMPT) && !next.starts_with(FENCE))
+        {
+            lines.next();
+        }
+    }
+    page
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a switch for the person who runs the test, not for the program"
+)]
+fn update_wanted() -> bool {
+    std::env::var_os("README_UPDATE").is_some()
+}
+
+#[test]
+fn shows_what_the_program_prints() {
+    let path = Path::new(README);
+    let readme = RealFiles.read(path, u64::MAX).unwrap();
+    let readme = String::from_utf8(readme.to_vec()).unwrap();
+    let anew = written_anew(&readme);
+    if update_wanted() {
+        RealFiles
+            .replace(path, anew.as_bytes(), Access::Shared)
+            .unwrap();
+    }
+    assert_eq!(comparable(&readme), comparable(&anew));
+}

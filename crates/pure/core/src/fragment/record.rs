@@ -1,0 +1,240 @@
+//! Authorship of a whole record, by its fields.
+//!
+//! # Model
+//! Transcripts mark the lines that no person typed: by flags, by the tool that a line stems from, by
+//! where a prompt came from, by role or kind of item. [`speaker`] is the one reader of these marks,
+//! for all formats. A value it does not know is a mark too: in doubt words are not the user's.
+//!
+//! # Not here
+//! Text of the record ([`recognise`](super::recognise)).
+
+use super::Speaker;
+
+/// Fields of a record that tell who spoke, as far as its format has them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecordFields<'a> {
+    /// `role` of the message: `user`, `developer`, `toolResult`, …
+    pub role: &'a str,
+    /// `type` of the line or item: `user`, `message`, `function_call_output`, …
+    pub kind: &'a str,
+    /// `isMeta`: inserted by the client.
+    pub is_meta: bool,
+    /// `isSidechain`, `agentId` or a session that another agent leads.
+    pub is_aside: bool,
+    /// `isCompactSummary`.
+    pub is_summary: bool,
+    /// `isVisibleInTranscriptOnly`.
+    pub is_transcript_only: bool,
+    /// `isApiErrorMessage`.
+    pub is_api_error: bool,
+    /// `toolUseResult` or `sourceToolUseID`: a tool made the line.
+    pub is_from_tool: bool,
+    /// `origin.kind`, `origin` or Codex's `kind` of a user message.
+    pub origin: Option<&'a str>,
+    /// `promptSource`: the way by which a prompt arrived.
+    pub prompt_source: Option<&'a str>,
+    /// `userType`.
+    pub user_type: Option<&'a str>,
+}
+
+/// Origins of words that a person typed.
+const PERSONS: &str = "human|user|plain|keyboard|typed";
+/// Ways by which a person's prompt arrives.
+const SOURCES: &str = "typed|queued|sdk|user|cli|suggestion_accepted|suggestion|voice|paste";
+/// Kinds of users who are no persons.
+const MACHINES: &str = "agent|system|bot|automation|service|subagent";
+
+/// Value of a line's `origin`: text, or the `kind` of an object. An object without one is not known.
+pub fn origin_of(raw: &str) -> Option<String> {
+    match serde_json::from_str(raw) {
+        Ok(serde_json::Value::String(text)) => Some(text),
+        Ok(serde_json::Value::Object(object)) => {
+            let kind = object.get("kind").and_then(serde_json::Value::as_str);
+            Some(kind.unwrap_or_default().to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Author of a record of the user's side.
+pub fn speaker(fields: &RecordFields<'_>) -> Speaker {
+    let listed = |list: &str, value: &str| list.split('|').any(|known| known == value);
+    let tool_role = matches!(
+        fields.role,
+        "tool" | "toolResult" | "function" | "bashExecution"
+    );
+    let tool_kind = matches!(
+        fields.kind,
+        "tool_result" | "toolResult" | "function_result" | "tool_search_output"
+    ) || fields.kind.ends_with("_call_output");
+    if tool_role || tool_kind || fields.is_from_tool {
+        return Speaker::Tool;
+    }
+    if fields.is_aside || fields.role == "assistant" || fields.kind == "agent_message" {
+        return Speaker::OtherAgent;
+    }
+    let marked = fields.is_meta
+        || fields.is_summary
+        || fields.is_transcript_only
+        || fields.is_api_error
+        || fields.kind == "system"
+        || fields.user_type.is_some_and(|kind| listed(MACHINES, kind))
+        || fields
+            .prompt_source
+            .is_some_and(|source| !listed(SOURCES, source));
+    match fields.origin {
+        Some("peer" | "teammate" | "agent" | "channel" | "coordinator") => Speaker::OtherAgent,
+        Some(origin) if !listed(PERSONS, origin) => Speaker::Host,
+        _ if marked || fields.role != "user" => Speaker::Host,
+        _ => Speaker::User,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn every_mark_takes_the_words_from_the_user() {
+        let user = RecordFields {
+            role: "user",
+            kind: "user",
+            ..RecordFields::default()
+        };
+        let cases = [
+            (user, Speaker::User),
+            (
+                RecordFields {
+                    origin: Some("human"),
+                    user_type: Some("external"),
+                    ..user
+                },
+                Speaker::User,
+            ),
+            (
+                RecordFields {
+                    prompt_source: Some("typed"),
+                    ..user
+                },
+                Speaker::User,
+            ),
+            (
+                RecordFields {
+                    is_meta: true,
+                    ..user
+                },
+                Speaker::Host,
+            ),
+            (
+                RecordFields {
+                    is_summary: true,
+                    ..user
+                },
+                Speaker::Host,
+            ),
+            (
+                RecordFields {
+                    is_transcript_only: true,
+                    ..user
+                },
+                Speaker::Host,
+            ),
+            (
+                RecordFields {
+                    is_api_error: true,
+                    ..user
+                },
+                Speaker::Host,
+            ),
+            (
+                RecordFields {
+                    is_from_tool: true,
+                    ..user
+                },
+                Speaker::Tool,
+            ),
+            (
+                RecordFields {
+                    is_aside: true,
+                    ..user
+                },
+                Speaker::OtherAgent,
+            ),
+            (
+                RecordFields {
+                    origin: Some("channel"),
+                    ..user
+                },
+                Speaker::OtherAgent,
+            ),
+            (
+                RecordFields {
+                    origin: Some("task-notification"),
+                    ..user
+                },
+                Speaker::Host,
+            ),
+            (
+                RecordFields {
+                    origin: Some("something new"),
+                    ..user
+                },
+                Speaker::Host,
+            ),
+            (
+                RecordFields {
+                    prompt_source: Some("hook"),
+                    ..user
+                },
+                Speaker::Host,
+            ),
+            (
+                RecordFields {
+                    user_type: Some("agent"),
+                    ..user
+                },
+                Speaker::Host,
+            ),
+            (
+                RecordFields {
+                    kind: "system",
+                    ..user
+                },
+                Speaker::Host,
+            ),
+            (
+                RecordFields {
+                    role: "developer",
+                    ..user
+                },
+                Speaker::Host,
+            ),
+            (
+                RecordFields {
+                    role: "toolResult",
+                    ..user
+                },
+                Speaker::Tool,
+            ),
+            (
+                RecordFields {
+                    kind: "local_shell_call_output",
+                    ..user
+                },
+                Speaker::Tool,
+            ),
+            (
+                RecordFields {
+                    kind: "agent_message",
+                    ..user
+                },
+                Speaker::OtherAgent,
+            ),
+            (RecordFields::default(), Speaker::Host),
+        ];
+        for (fields, expected) in cases {
+            assert_eq!(speaker(&fields), expected, "{fields:?}");
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Dreams and extractions, for a door that waits for them.
+
+use crate::error::HostError;
+use crate::host::Host;
+use crate::memories::FileDiff;
+use crate::place::Which;
+use crate::remark::Remark;
+use crate::transcripts::Transcripts;
+use dormouse_core::record::Record;
+use dormouse_guard::paths::SafePath;
+use dormouse_keeper::dreaming::{DreamWish, Dreamt, SharedTask};
+use dormouse_keeper::extraction::{By, Extracted};
+use dormouse_keeper::writes::Evidence;
+use dormouse_memory::dream::What;
+use dormouse_memory::extract::{offline, spans};
+use dormouse_memory::topic::Kind;
+use serde::Serialize;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+/// How often progress is told: often enough to look alive, seldom enough to be read.
+const PROGRESS_EVERY: Duration = Duration::from_millis(500);
+
+/// A wish for a dream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DreamAsk {
+    /// Dream even if it is not time yet.
+    pub now: bool,
+    /// Only say what would change; it is always time for that.
+    pub dry_run: bool,
+    /// Use the rules without a model even where there is one.
+    pub offline: bool,
+}
+
+/// The outcome of a wish for a dream.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum DreamAnswer {
+    /// It was not time.
+    NotYet(NotDreamt),
+    /// It was dreamt.
+    Dreamt(Box<DreamReport>),
+    /// The caller ended it; nothing was changed.
+    #[serde(skip)]
+    Ended,
+}
+
+/// Why nothing was dreamt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotDreamt {
+    /// Always unset.
+    pub dreamt: bool,
+    /// The gate that is closed.
+    pub why_not: String,
+}
+
+/// A dream and what it changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DreamReport {
+    /// Always set.
+    pub dreamt: bool,
+    /// Always `None`; the field is there for programs that read both answers.
+    pub why_not: Option<String>,
+    /// A model or rules.
+    pub by: By,
+    /// Set if nothing was written on purpose.
+    pub dry_run: bool,
+    /// Changes as the dreamer states them.
+    pub changes: Vec<DreamChange>,
+    /// Files before and after.
+    pub files: Vec<FileDiff>,
+    /// Changes that were left out because others changed the file meanwhile.
+    pub dropped: Vec<DroppedChange>,
+    /// The entry of the journal, if anything changed.
+    pub entry: Option<String>,
+    /// Tokens that the model used.
+    pub tokens: u64,
+    /// Files that the entry changed.
+    #[serde(skip)]
+    pub changed_files: usize,
+}
+
+/// A change as the dreamer states it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DreamChange {
+    /// The file.
+    pub path: SafePath,
+    /// The sort of change.
+    pub what: What,
+    /// The dreamer's reason.
+    pub reason: String,
+    /// Files that it was made of.
+    pub sources: Vec<SafePath>,
+}
+
+/// A change that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DroppedChange {
+    /// The file that stays as it is.
+    pub path: SafePath,
+    /// The file that changed meanwhile.
+    pub because_of: SafePath,
+}
+
+/// A wish for an extraction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExtractAsk {
+    /// Only say what rules without a model would propose.
+    pub dry_run: bool,
+    /// Use the rules without a model even where there is one.
+    pub offline: bool,
+}
+
+/// The outcome of an extraction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExtractReport {
+    /// A model, rules with the reason, or `rules` for a dry run.
+    pub by: ExtractedBy,
+    /// Set if nothing was written on purpose.
+    pub dry_run: bool,
+    /// Memories that were saved.
+    pub saved: Vec<SafePath>,
+    /// Memories that wait for approval.
+    pub waiting: Vec<SafePath>,
+    /// Writes that were refused, each with the reason.
+    pub refused: Vec<(String, String)>,
+    /// Memories that a dry run would save.
+    pub proposals: Vec<ProposedMemory>,
+}
+
+/// The author of an extraction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum ExtractedBy {
+    /// One that wrote.
+    Written(By),
+    /// One that only proposed, by name.
+    Proposed(&'static str),
+}
+
+/// A memory that a dry run would save.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProposedMemory {
+    /// Its name.
+    pub name: String,
+    /// Its `type`.
+    #[serde(rename = "type")]
+    pub kind: Option<&'static str>,
+    /// The line that recall would read.
+    pub description: String,
+    /// The user's words.
+    pub words: String,
+}
+
+impl Host {
+    /// Dreams, if it is time or wished for. `progress` is told the state now and then; `stop` ends
+    /// the dream, which changes nothing then.
+    ///
+    /// # Errors
+    /// When memory is off, another process dreams, or the outcome does not pass the check.
+    pub fn dream<S: Future<Output = ()>>(
+        &self,
+        which: &Which,
+        ask: DreamAsk,
+        stop: impl FnOnce() -> S,
+        mut progress: impl FnMut(&str),
+    ) -> Result<DreamAnswer, HostError> {
+        let opened = self.keeper(which)?;
+        let keeper = opened.keeper;
+        if !ask.now && !ask.dry_run {
+            let mut gates = keeper.dream_gates();
+            if let Err(reason) = keeper.dream_due(&mut gates, "") {
+                return Ok(DreamAnswer::NotYet(NotDreamt {
+                    dreamt: false,
+                    why_not: reason.to_string(),
+                }));
+            }
+        }
+        let wish = DreamWish {
+            dry_run: ask.dry_run,
+            without_model: ask.offline,
+        };
+        let task = keeper.dream_task();
+        let dreamt = runtime()?.block_on(async {
+            let dream = keeper.dream(wish, Arc::clone(&task));
+            let stop = stop();
+            tokio::pin!(dream, stop);
+            let mut every = tokio::time::interval(PROGRESS_EVERY);
+            loop {
+                tokio::select! {
+                    ended = &mut dream => break Some(ended),
+                    () = &mut stop => break None,
+                    _ = every.tick() => progress(&line(&task)),
+                }
+            }
+        });
+        let Some(dreamt) = dreamt else {
+            return Ok(DreamAnswer::Ended);
+        };
+        let dreamt = dreamt?;
+        if let (By::Rules(why), false) = (&dreamt.by, ask.offline) {
+            // Which setting is missing says more than that no model is there.
+            let missing = opened.no_model.map(|missing| missing.to_string());
+            let why = missing.unwrap_or_else(|| why.clone());
+            self.remark(Remark::WithoutModel { why });
+        }
+        let report = report(dreamt, ask.dry_run);
+        Ok(DreamAnswer::Dreamt(Box::new(report)))
+    }
+
+    /// Draws memories from a recorded session. `progress` is told when a model begins to read.
+    ///
+    /// # Errors
+    /// When the transcript cannot be read or has no messages, memory is off, or the directory cannot
+    /// be changed.
+    pub fn extract(
+        &self,
+        which: &Which,
+        file: &Path,
+        ask: ExtractAsk,
+        mut progress: impl FnMut(&str),
+    ) -> Result<ExtractReport, HostError> {
+        let transcripts = Transcripts::new(self.system(), self.models());
+        let read = transcripts.read(file)?;
+        for remark in transcripts.take_remarks() {
+            self.remark(remark);
+        }
+        // Everything that was said in the main conversation, also before compactions and rewinds: the
+        // user said it, whatever became of the prompt.
+        let main = |record: &Record| !record.side_chain && record.agent.is_none();
+        let records: Vec<Record> = read.records.into_iter().filter(main).collect();
+        let said = spans(&records, None);
+        if said.is_empty() {
+            return Err(HostError::NoMessages(file.to_owned()));
+        }
+        if ask.dry_run {
+            let snapshot = self.find(which)?.snapshot()?;
+            let proposals = offline::extract(&said, &snapshot, &[]);
+            return Ok(proposed(proposals));
+        }
+        let opened = self.keeper(which)?;
+        let keeper = opened.keeper;
+        let evidence = Evidence::new(said, Vec::new(), &keeper.settings());
+        let extracted = match opened.no_model {
+            _ if ask.offline => keeper.extract_by_rules(&evidence, None, "no model was wanted")?,
+            Some(why) => {
+                let why = why.to_string();
+                let extracted = keeper.extract_by_rules(&evidence, None, &why)?;
+                self.remark(Remark::WithoutModel { why });
+                extracted
+            }
+            None => {
+                progress("the model reads the session");
+                runtime()?.block_on(keeper.extract_recorded(evidence))?
+            }
+        };
+        Ok(written(extracted))
+    }
+}
+
+/// A runtime for work that may ask a model.
+fn runtime() -> Result<tokio::runtime::Runtime, HostError> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.enable_all().build().map_err(HostError::Runtime)
+}
+
+fn line(task: &SharedTask) -> String {
+    let task = task.lock().unwrap_or_else(PoisonError::into_inner);
+    task.line()
+}
+
+fn report(dreamt: Dreamt, dry_run: bool) -> DreamReport {
+    let operations = dreamt.transaction.operations.iter();
+    let files = operations.map(|operation| {
+        let before = dreamt.before.get(&operation.path);
+        let after = operation.content.as_ref();
+        FileDiff {
+            path: operation.path.to_string(),
+            before: before.map(|file| file.text().into_owned()),
+            after: after.map(|text| String::from_utf8_lossy(text).into_owned()),
+        }
+    });
+    let changes = dreamt.changes.iter().map(|change| DreamChange {
+        path: change.path.clone(),
+        what: change.what,
+        reason: change.reason.clone(),
+        sources: change.sources.clone(),
+    });
+    let dropped = dreamt.dropped.iter().map(|dropped| DroppedChange {
+        path: dropped.path.clone(),
+        because_of: dropped.because_of.clone(),
+    });
+    DreamReport {
+        dreamt: true,
+        why_not: None,
+        dry_run,
+        changes: changes.collect(),
+        files: files.collect(),
+        dropped: dropped.collect(),
+        changed_files: dreamt.entry.as_ref().map_or(0, |entry| entry.changes.len()),
+        tokens: dreamt.usage.prompt().get() + dreamt.usage.output.get(),
+        by: dreamt.by,
+        entry: dreamt.entry.map(|entry| entry.id),
+    }
+}
+
+fn proposed(proposals: Vec<offline::Proposal>) -> ExtractReport {
+    let proposals = proposals.into_iter().map(|proposal| ProposedMemory {
+        name: proposal.memory.name,
+        kind: proposal.memory.kind.map(Kind::name),
+        description: proposal.memory.description,
+        words: proposal.words,
+    });
+    ExtractReport {
+        by: ExtractedBy::Proposed("rules"),
+        dry_run: true,
+        saved: Vec::new(),
+        waiting: Vec::new(),
+        refused: Vec::new(),
+        proposals: proposals.collect(),
+    }
+}
+
+fn written(extracted: Extracted) -> ExtractReport {
+    ExtractReport {
+        by: ExtractedBy::Written(extracted.by),
+        dry_run: false,
+        saved: extracted.written.saved,
+        waiting: extracted.written.waiting,
+        refused: extracted.written.refused,
+        proposals: Vec::new(),
+    }
+}

@@ -1,0 +1,171 @@
+//! Reasons why a service fails.
+//!
+//! The error of the crate that failed is behind each; doors turn it into text, a hint and an exit
+//! code. No message names a command: each door has its own way to say what to do.
+
+use crate::memories::{CredentialIn, NameError};
+use dormouse_config::{LoaderError, TrustError};
+use dormouse_engine::EngineError;
+use dormouse_guard::paths::DirectoryRefusal;
+use dormouse_keeper::client::NoModel;
+use dormouse_keeper::dreaming::DreamError;
+use dormouse_memdir::{MemdirError, NoPlace};
+use dormouse_memory::write::WriteError;
+use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError};
+use dormouse_system::FileError;
+use std::error::Error;
+use std::path::PathBuf;
+
+/// Why a service fails.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostError {
+    /// The settings cannot be loaded at all.
+    #[error(transparent)]
+    Settings(#[from] LoaderError),
+    /// The trust in a folder cannot be changed.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// There is no memory here.
+    #[error(transparent)]
+    Place(#[from] NoPlace),
+    /// The directory that was named must not hold memories.
+    #[error(transparent)]
+    NotForMemory(DirectoryRefusal),
+    /// Team memory was asked for where there can be none.
+    #[error("this folder has no team memory")]
+    NoTeamMemory,
+    /// The memory directory cannot be read or changed.
+    #[error(transparent)]
+    Memory(#[from] MemdirError),
+    /// A name means no memory, or no single one.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A change of memories makes no sense.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// A text for memory holds a credential. Nothing was written.
+    #[error("line {line} of {place} holds a credential ({rule}); nothing was remembered")]
+    Credential {
+        /// The part of the memory that holds it.
+        place: CredentialIn,
+        /// Its line, from 1.
+        line: usize,
+        /// The rule that found it.
+        rule: &'static str,
+    },
+    /// A memory that is to be changed is no text.
+    #[error("`{0}` is not UTF-8 text")]
+    NotText(String),
+    /// The journal has no entry yet.
+    #[error("nothing was changed here yet")]
+    NoChanges,
+    /// Nothing is left to undo.
+    #[error("every change is undone already")]
+    AllUndone,
+    /// No dream is left to undo.
+    #[error("there is no dream to take back")]
+    NoDream,
+    /// The beginning of an id fits several entries.
+    #[error("`{id}` could be any of {count} entries")]
+    AmbiguousEntry {
+        /// The beginning that was given.
+        id: String,
+        /// How many entries it fits.
+        count: usize,
+    },
+    /// The beginning of an id fits several items.
+    #[error("`{0}` could be several items")]
+    AmbiguousItem(String),
+    /// A path that was named leads nowhere.
+    #[error("there is no file or folder `{}`", .0.display())]
+    NoPath(PathBuf),
+    /// A folder that was named has too many files to be one of notes.
+    #[error("`{}` has {count} files", path.display())]
+    TooManyFiles {
+        /// The folder, as it was named.
+        path: PathBuf,
+        /// How many files it has.
+        count: usize,
+    },
+    /// A dream changed nothing.
+    #[error(transparent)]
+    Dream(#[from] DreamError),
+    /// The project's folder in the home is out of reach.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// A transcript cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A transcript cannot be made a log.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
+    /// A folder of transcripts cannot be listed.
+    #[error(transparent)]
+    Folder(FileError),
+    /// A folder has no transcript.
+    #[error("there is no transcript (*.jsonl) below `{}`", .0.display())]
+    NoTranscripts(PathBuf),
+    /// A transcript is shorter than the line that was asked for.
+    #[error("`{}` has no line {line}", file.display())]
+    NoLine {
+        /// The transcript.
+        file: PathBuf,
+        /// The line that was asked for.
+        line: u64,
+        /// Lines that it has.
+        lines: u64,
+    },
+    /// A transcript has no words in it.
+    #[error("{} contains no messages", .0.display())]
+    NoMessages(PathBuf),
+    /// A path lies outside the folder of projects.
+    #[error("`{}` is no project Dormouse knows, nor inside `{}`", path.display(), projects.display())]
+    Outside {
+        /// The path that was named.
+        path: PathBuf,
+        /// The folder of projects.
+        projects: PathBuf,
+    },
+    /// No model can be asked.
+    #[error(transparent)]
+    NoModel(#[from] NoModel),
+    /// The model's name or limit makes no request.
+    #[error("requests to the model cannot be made")]
+    Params(#[source] serde_json::Error),
+    /// The log of a session cannot be opened.
+    #[error(transparent)]
+    Log(#[from] OpenError),
+    /// A session cannot be opened.
+    #[error(transparent)]
+    Session(#[from] EngineError),
+    /// No runtime can be started.
+    #[error("failed to start the threads that a model is asked on")]
+    Runtime(#[source] std::io::Error),
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Files(#[from] FileError),
+}
+
+impl HostError {
+    /// Whether it says that there is no memory here on purpose.
+    pub const fn is_off(&self) -> bool {
+        matches!(
+            self,
+            Self::Place(NoPlace::Off { .. } | NoPlace::Remote | NoPlace::Refused { .. })
+                | Self::NotForMemory(_)
+        )
+    }
+}
+
+/// An error with the causes behind it, on one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}

@@ -1,0 +1,204 @@
+//! The host itself: what is opened once.
+
+use crate::error::HostError;
+use crate::remark::Remark;
+use crate::transcripts::Transcripts;
+use dormouse_config::{
+    Loaded, Loader, MANAGED_FILE, Places, SettingsWatcher, TrustChange, Update, WatchError,
+    set_trust,
+};
+use dormouse_core::models::ModelTable;
+use dormouse_core::settings::{Settings, Trust, changed};
+use dormouse_core::units::Millis;
+use dormouse_keeper::SettingsSource;
+use dormouse_system::System;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long settings files must be left alone before they are read again: editors write in several
+/// steps that lie closer together.
+const SILENCE: Duration = Duration::from_millis(100);
+
+/// Everything that doors work with, opened once.
+#[derive(Debug)]
+pub struct Host {
+    system: System,
+    loader: Loader,
+    settings: Source,
+    remarks: Mutex<Vec<Remark>>,
+}
+
+/// Origin of the settings in force.
+#[derive(Debug)]
+enum Source {
+    /// Loaded once, for a door that answers one question.
+    Once(Arc<Loaded>),
+    /// Loaded again whenever a file changes, for a door that lives on.
+    Watched(Arc<SettingsWatcher>),
+}
+
+impl Host {
+    /// Finds the home and the project, and loads settings, models and trust. `flags` are settings as
+    /// `key=value`.
+    ///
+    /// # Errors
+    /// When a flag is wrong, or nothing says where the home is.
+    pub fn open(system: &System, flags: Vec<String>) -> Result<Self, HostError> {
+        Self::open_with(system, Path::new(MANAGED_FILE), flags)
+    }
+
+    /// The same with another administrator's file, for tests.
+    ///
+    /// # Errors
+    /// As [`Host::open`].
+    pub fn open_with(
+        system: &System,
+        managed: &Path,
+        flags: Vec<String>,
+    ) -> Result<Self, HostError> {
+        let loader = Loader::new(system, managed, flags)?;
+        let loaded = Arc::new(loader.load());
+        let issues = loaded.issues.len();
+        let host = Self {
+            system: system.clone(),
+            loader,
+            settings: Source::Once(loaded),
+            remarks: Mutex::default(),
+        };
+        if issues > 0 {
+            host.remark(Remark::SettingsIssues { count: issues });
+        }
+        Ok(host)
+    }
+
+    /// Follows changes of the settings files from now on. Each update is received once; services use
+    /// the newest settings whether it is received or not.
+    ///
+    /// # Errors
+    /// When the operating system gives no notices; the settings then stay as they were loaded.
+    pub fn watch(&mut self) -> Result<Receiver<Update>, WatchError> {
+        let first = self.loaded();
+        let (watcher, updates) = SettingsWatcher::start(self.loader.clone(), first, SILENCE)?;
+        self.settings = Source::Watched(Arc::new(watcher));
+        Ok(updates)
+    }
+
+    /// The machine.
+    pub const fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Home, project and working directory.
+    pub fn places(&self) -> &Places {
+        self.loader.places()
+    }
+
+    /// Everything that was loaded: settings, models, trust, files, issues.
+    pub fn loaded(&self) -> Arc<Loaded> {
+        match &self.settings {
+            Source::Once(loaded) => Arc::clone(loaded),
+            Source::Watched(watcher) => watcher.current(),
+        }
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.loaded().settings)
+    }
+
+    /// The settings in force whenever they are asked for, for sessions and keepers.
+    pub fn settings_source(&self) -> SettingsSource {
+        match &self.settings {
+            Source::Once(loaded) => {
+                let settings = Arc::clone(&loaded.settings);
+                Arc::new(move || Arc::clone(&settings))
+            }
+            Source::Watched(watcher) => {
+                let watcher = Arc::clone(watcher);
+                Arc::new(move || Arc::clone(&watcher.current().settings))
+            }
+        }
+    }
+
+    /// Models and prices.
+    pub fn models(&self) -> Arc<ModelTable> {
+        Arc::clone(&self.loaded().models)
+    }
+
+    /// Transcripts, with the models of the settings.
+    pub fn transcripts(&self) -> Transcripts {
+        Transcripts::new(&self.system, self.models())
+    }
+
+    /// The time.
+    pub fn now(&self) -> Millis {
+        self.system.clock.now()
+    }
+
+    /// Remarks since they were last taken, oldest first: facts beside a result that a person wants to
+    /// know. They are kept also when a service fails.
+    pub fn take_remarks(&self) -> Vec<Remark> {
+        std::mem::take(&mut *self.remarks.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn remark(&self, remark: Remark) {
+        let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        remarks.push(remark);
+    }
+
+    /// Trusts a folder, or takes the trust back; the working directory's if none is named.
+    ///
+    /// # Errors
+    /// When the folder cannot be trusted, or the list cannot be written.
+    pub fn set_trust(&self, folder: Option<&Path>, trust: Trust) -> Result<Trusted, HostError> {
+        let places = self.places();
+        let folder = folder.unwrap_or(&places.current_dir);
+        let before = self.loaded();
+        let TrustChange {
+            folder,
+            changed: is_new,
+        } = set_trust(&*self.system.files, places, folder, trust)?;
+        let after = self.loader.reload(&before);
+        let keys = changed(&before.settings, &after.settings);
+        let values = keys.iter().filter_map(|key| after.settings.entry(key));
+        Ok(Trusted {
+            folder: folder.to_string_lossy().into_owned(),
+            trusted: trust == Trust::Trusted,
+            changed: is_new,
+            values: values
+                .map(|entry| (entry.key.clone(), entry.shown()))
+                .collect(),
+            settings: keys,
+        })
+    }
+}
+
+/// A change of trust and what it changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Trusted {
+    /// The project's folder, without links.
+    pub folder: String,
+    /// State after the change.
+    pub trusted: bool,
+    /// Unset if the folder was in this state already.
+    pub changed: bool,
+    /// Keys of the settings whose values differ since.
+    pub settings: Vec<String>,
+    /// Their values now, as they are shown.
+    #[serde(skip)]
+    pub values: Vec<(String, String)>,
+}
+
+/// The day of a moment, in universal time.
+pub(crate) fn day(now: Millis) -> jiff::civil::Date {
+    let at = jiff::Timestamp::from_millisecond(now.0).unwrap_or_default();
+    at.to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+/// The user's home as far as it is known.
+pub(crate) fn user_home(system: &System) -> Option<PathBuf> {
+    system.env.home_dir()
+}

@@ -1,0 +1,57 @@
+#![doc = include_str!("../README.md")]
+
+mod dream;
+mod error;
+mod gc;
+mod host;
+mod keeper;
+mod logs;
+mod lookup;
+mod memories;
+mod place;
+mod recall;
+mod remark;
+mod search;
+mod session;
+mod sessions;
+mod transcripts;
+
+pub use dormouse_recall::Work;
+pub use dormouse_recall::verify::Mark;
+pub use dream::{
+    DreamAnswer, DreamAsk, DreamChange, DreamReport, DroppedChange, ExtractAsk, ExtractReport,
+    ExtractedBy, NotDreamt, ProposedMemory,
+};
+pub use error::HostError;
+pub use gc::{Garbage, GarbageFile, GcReport, NotRemovedFile, SessionLeft};
+pub use host::{Host, Trusted};
+pub use keeper::OpenedKeeper;
+pub use logs::{Converted, LogFilter, LogIssue, LogList, LogRow};
+pub use lookup::MemoryFound;
+pub use memories::{
+    Added, Check, Chosen, Consolidation, CredentialIn, Decided, EntryDiff, EntryRow, FieldChanges,
+    FileDiff, FileLeftOut, Finding, Forgotten, HistoryList, ImportAsk, ImportReport, InboxList,
+    IndexMended, IndexMending, IndexState, Instruction, Kept, LeftOutside, ListFilter,
+    MemoryCounts, MemoryDraft, MemoryEdited, MemoryList, MemoryRow, MemoryShown, MemoryStatus,
+    Moved, NameError, NewMemoryText, PromptSection, Purge, Remembered, Spending, ToolAnswer,
+    Undone, WaitingItem,
+};
+pub use place::Which;
+pub use recall::{Near, RecallQuestion, Recalled};
+pub use remark::Remark;
+pub use search::{SearchEnd, SessionMatch, SessionSearch};
+pub use session::{OpenedSession, SessionAsk};
+pub use sessions::{CompactionRow, ModelUsage, SessionList, SessionRow, UsageReport};
+pub use transcripts::{Transcript, Transcripts};
+
+// Values of inner crates that doors format or name.
+pub use dormouse_config::{Loaded, Places, Source as SettingsFile, SourceState};
+pub use dormouse_keeper::dreaming::DreamError;
+pub use dormouse_keeper::extraction::By;
+pub use dormouse_memdir::{MemdirError, NoPlace};
+pub use dormouse_memory::extract::trial;
+pub use dormouse_memory::import::Format as ImportFormat;
+pub use dormouse_memory::tool::Overwrite;
+pub use dormouse_memory::topic::Kind;
+pub use dormouse_memory::write::WriteError;
+pub use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError, ReadLog};

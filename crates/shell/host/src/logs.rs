@@ -1,0 +1,234 @@
+//! Transcripts as files: records one by one, and the way to and from other tools.
+
+use crate::error::{HostError, chain};
+use crate::host::Host;
+use crate::transcripts::Transcripts;
+use dormouse_core::id::{RecordId, SessionId};
+use dormouse_core::record::{LineContext, Record};
+use dormouse_store::{
+    AboutSession, LogFile, NewLog, ProjectFolder, ReadIssue, SessionSummary, convert, export,
+    import, summarise,
+};
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// The records that are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogFilter {
+    /// Kinds of records; all if there are none.
+    pub kinds: Vec<String>,
+    /// Only so many of the last; all if it is `None`.
+    pub last: Option<usize>,
+}
+
+/// Records of a transcript.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LogList {
+    /// The records, in the order of the file.
+    pub records: Vec<LogRow>,
+    /// How many records of each kind there are.
+    pub kinds: BTreeMap<String, u64>,
+    /// The first lines that could not be read in full.
+    pub issues: Vec<LogIssue>,
+    /// How many lines could not be read in full.
+    pub issue_count: u64,
+    /// Lines of the file.
+    pub lines: u64,
+    /// Set if the last line is cut off.
+    pub torn_tail: bool,
+}
+
+/// A record in a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LogRow {
+    /// Its line, from 1.
+    pub line: u64,
+    /// Its number, or its offset where it has none.
+    pub seq: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its id.
+    pub id: String,
+    /// Id of the record before it.
+    pub parent: Option<String>,
+    /// Time at which it was made.
+    pub at: Option<String>,
+    /// Set if it is part of a conversation beside the main one.
+    pub side_chain: bool,
+    /// The sub-agent that it belongs to.
+    pub agent: Option<String>,
+    /// Id of the record that caused it.
+    pub caused_by: Option<String>,
+    /// How many blocks it has.
+    pub blocks: usize,
+    /// Length of its blocks.
+    pub bytes: usize,
+    /// The record in a line of text.
+    pub text: String,
+}
+
+/// A line that could not be read in full.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LogIssue {
+    /// Its line, from 1.
+    pub line: Option<u64>,
+    /// Offset of the line in the file.
+    pub offset: u64,
+    /// The reason, with its causes.
+    pub what: String,
+}
+
+impl LogIssue {
+    fn of(issue: &ReadIssue) -> Self {
+        Self {
+            line: issue.line,
+            offset: issue.offset,
+            what: chain(&issue.what),
+        }
+    }
+}
+
+/// The outcome of a conversion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Converted {
+    /// The log that was written.
+    pub file: String,
+    /// Lines that it has.
+    pub lines: u64,
+    /// Lines of the transcript that were left out.
+    pub left_out: u64,
+}
+
+impl Transcripts {
+    /// Lists the records of a transcript, of whichever tool. The caller puts each into a line of text;
+    /// the records themselves are not kept, since a transcript can be longer than the memory.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no transcript.
+    pub fn list(
+        &self,
+        file: &Path,
+        filter: &LogFilter,
+        describe: impl Fn(&Record) -> String,
+    ) -> Result<LogList, HostError> {
+        let log = LogFile::open(&*self.system().files, file)?;
+        let mut records = VecDeque::new();
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        let wanted = |kind: &str| {
+            filter.kinds.is_empty() || filter.kinds.iter().any(|wanted| wanted == kind)
+        };
+        let scanned = log.for_each_of_any(|record, line| {
+            let kind = record.body.kind();
+            *kinds.entry(kind.to_owned()).or_default() += 1;
+            if filter.last != Some(0) && wanted(kind) {
+                records.push_back(row(&record, line, describe(&record)));
+                if filter.last.is_some_and(|last| records.len() > last) {
+                    records.pop_front();
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(LogList {
+            records: records.into(),
+            kinds,
+            issues: scanned.issues.list().iter().map(LogIssue::of).collect(),
+            issue_count: scanned.issues.total(),
+            lines: scanned.lines,
+            torn_tail: scanned.torn_tail,
+        })
+    }
+
+    /// Hands out the lines of a log that tools made for Claude Code transcripts understand, byte for
+    /// byte, until the caller has seen enough.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn export<E: From<HostError>>(
+        &self,
+        file: &Path,
+        mut line: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let log = LogFile::open(&*self.system().files, file).map_err(HostError::from)?;
+        for exported in export(&log).map_err(HostError::from)? {
+            line(&exported.map_err(HostError::from)?)?;
+        }
+        Ok(())
+    }
+}
+
+impl Host {
+    /// Makes a log from a transcript of another tool, in the home unless a target is named.
+    ///
+    /// # Errors
+    /// When the transcript cannot be read, or the log cannot be written or exists.
+    pub fn convert(&self, file: &Path, to: Option<&Path>) -> Result<Converted, HostError> {
+        let system = self.system();
+        let log = LogFile::open(&*system.files, file)?;
+        let foreign = log.read_foreign()?;
+        let about = match &foreign {
+            Some(foreign) => foreign.about.clone(),
+            None => told_by(summarise(&log)?),
+        };
+        let fresh = system.ids.fresh();
+        let session = about
+            .session
+            .unwrap_or_else(|| SessionId::new(fresh.as_str()));
+        let cwd = about.cwd.unwrap_or_default();
+        let target = if let Some(target) = to {
+            target.to_owned()
+        } else {
+            let project = if cwd.is_empty() { "/" } else { &cwd };
+            let home = &self.places().home;
+            ProjectFolder::prepare(&*system.files, home, Path::new(project))?.log(&session)?
+        };
+        let new = NewLog {
+            session,
+            id: RecordId::new(system.ids.fresh()),
+            at: self.now(),
+            project: cwd.clone(),
+            context: LineContext {
+                cwd,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                git_branch: about.git_branch.unwrap_or_default(),
+            },
+        };
+        let converted = match foreign {
+            Some(foreign) => import(foreign, system, &target, new)?,
+            None => convert(&log, system, &target, new)?,
+        };
+        Ok(Converted {
+            file: target.display().to_string(),
+            lines: converted.lines,
+            left_out: converted.left.total(),
+        })
+    }
+}
+
+fn told_by(summary: SessionSummary) -> AboutSession {
+    AboutSession {
+        session: summary.session,
+        cwd: summary.cwd,
+        git_branch: summary.git_branch,
+    }
+}
+
+fn row(record: &Record, line: u64, words: String) -> LogRow {
+    let text = |id: &dyn std::fmt::Display| id.to_string();
+    let blocks = record.body.blocks();
+    LogRow {
+        line,
+        seq: text(&record.seq),
+        kind: record.body.kind().to_owned(),
+        id: text(&record.id),
+        parent: record.parent.as_ref().map(|id| text(id)),
+        at: record.at.map(|at| text(&at)),
+        side_chain: record.side_chain,
+        agent: record.agent.as_ref().map(|id| text(id)),
+        caused_by: record.caused_by.as_ref().map(|id| text(id)),
+        blocks: blocks.len(),
+        bytes: blocks.iter().map(|block| block.bytes().len()).sum(),
+        text: words,
+    }
+}

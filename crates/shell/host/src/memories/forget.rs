@@ -1,0 +1,118 @@
+//! Forgetting, pinning and unpinning.
+
+use super::names;
+use crate::error::HostError;
+use crate::host::Host;
+use crate::place::Which;
+use dormouse_guard::paths::SafePath;
+use dormouse_memory::snapshot::Snapshot;
+use dormouse_memory::transaction::{Author, Transaction};
+use dormouse_memory::write::{self, WriteError};
+use serde::Serialize;
+
+/// Treatment of the journal when a memory is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purge {
+    /// The journal keeps the text, so that forgetting can be undone.
+    Keep,
+    /// The text goes from the journal too; this cannot be undone.
+    Contents,
+}
+
+/// The outcome of forgetting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Forgotten {
+    /// The files that are gone.
+    pub forgotten: Vec<SafePath>,
+    /// The last entry of the journal.
+    pub entry: Option<String>,
+    /// Set if the journal has lost the texts too.
+    pub purged: bool,
+}
+
+/// The outcome of pinning or unpinning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// The memory's file from now on.
+    pub path: Option<SafePath>,
+    /// The entry of the journal.
+    pub entry: Option<String>,
+}
+
+impl Host {
+    /// Forgets memories by their names, for a reason that the journal keeps.
+    ///
+    /// # Errors
+    /// When a name means no single memory, or the directory cannot be changed. Memories before it are
+    /// forgotten then.
+    pub fn forget(
+        &self,
+        which: &Which,
+        names: &[String],
+        reason: Option<&str>,
+        purge: Purge,
+    ) -> Result<Forgotten, HostError> {
+        let mut found = self.find(which)?;
+        let mut forgotten = Vec::new();
+        let mut last = None;
+        for name in names {
+            let reason = reason.map_or_else(|| format!("forget {name}"), str::to_owned);
+            let mut path = None;
+            let entry = found.update(|snapshot| {
+                let file = names::find(snapshot, name)?;
+                let transaction = write::forget(snapshot, &file, Author::User, &reason)?;
+                path = Some(file);
+                Ok(transaction)
+            })?;
+            last = entry.map(|entry| entry.id).or(last);
+            forgotten.extend(path);
+        }
+        if purge == Purge::Contents {
+            let dir = found.open()?;
+            for path in &forgotten {
+                dir.purge(path)?;
+            }
+        }
+        Ok(Forgotten {
+            forgotten,
+            entry: last,
+            purged: purge == Purge::Contents,
+        })
+    }
+
+    /// Puts a memory where automation does not touch it.
+    ///
+    /// # Errors
+    /// When the name means no single memory, or it is pinned already.
+    pub fn pin(&self, which: &Which, name: &str) -> Result<Moved, HostError> {
+        self.moved(which, name, write::pin)
+    }
+
+    /// Lets automation touch a memory again.
+    ///
+    /// # Errors
+    /// When the name means no single memory, or it is not pinned.
+    pub fn unpin(&self, which: &Which, name: &str) -> Result<Moved, HostError> {
+        self.moved(which, name, write::unpin)
+    }
+
+    fn moved(
+        &self,
+        which: &Which,
+        name: &str,
+        change: impl FnOnce(&Snapshot, &SafePath) -> Result<Transaction, WriteError>,
+    ) -> Result<Moved, HostError> {
+        let entry = self.find(which)?.update(|snapshot| {
+            let path = names::find(snapshot, name)?;
+            Ok(change(snapshot, &path)?)
+        })?;
+        let new = entry.as_ref().and_then(|entry| {
+            let mut changes = entry.changes.iter();
+            changes.find(|change| change.before.is_none())
+        });
+        Ok(Moved {
+            path: new.map(|change| change.path.clone()),
+            entry: entry.map(|entry| entry.id),
+        })
+    }
+}

@@ -1,0 +1,230 @@
+//! Memories of other tools.
+//!
+//! # Model
+//! Folders and files are read, memories made of them, and all are written in one transaction, so
+//! that one undo takes the whole import back. A file that cannot be imported is named with the reason
+//! and keeps nothing else outside.
+
+use crate::error::HostError;
+use crate::host::Host;
+use crate::place::Which;
+use bytes::Bytes;
+use dormouse_core::units::Millis;
+use dormouse_memory::import::{Foreign, Format, Import, Imported, import, plan};
+use dormouse_memory::snapshot::{INDEX, Snapshot};
+use dormouse_memory::topic::Kind;
+use dormouse_memory::transaction::{MOST_BYTES, Transaction};
+use dormouse_system::{FileKind, Files, OptionalFile as _};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Files of one import; more is no folder of notes.
+const MOST_FILES: usize = 20_000;
+
+/// The files that are imported, and how.
+#[derive(Clone, Debug)]
+pub struct ImportAsk {
+    /// Folders or files, relative to the working directory.
+    pub paths: Vec<PathBuf>,
+    /// The tool that wrote them; told from the files if it is `None`.
+    pub from: Option<Format>,
+    /// Only say what would be imported.
+    pub dry_run: bool,
+}
+
+/// The outcome of an import.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ImportReport {
+    /// Set if nothing was written on purpose.
+    pub dry_run: bool,
+    /// The entry of the journal, if anything changed.
+    pub entry: Option<String>,
+    /// Memories that are new.
+    pub added: Vec<Added>,
+    /// Files that stay outside.
+    pub skipped: Vec<LeftOutside>,
+}
+
+/// A memory that is new.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Added {
+    /// The file it comes from.
+    pub from: String,
+    /// Its own file.
+    pub path: String,
+    /// Its name.
+    pub name: String,
+    /// Its `type`, if that is known.
+    #[serde(rename = "type")]
+    pub kind: Option<&'static str>,
+}
+
+/// A file that stays outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOutside {
+    /// The file.
+    pub from: String,
+    /// The reason.
+    pub why: String,
+}
+
+/// A file that was read.
+struct File {
+    path: String,
+    content: Bytes,
+}
+
+/// The files below one path.
+#[derive(Default)]
+struct Reading {
+    files: Vec<File>,
+    skipped: Vec<LeftOutside>,
+}
+
+impl Host {
+    /// Brings in memories of other tools, or a folder of notes.
+    ///
+    /// # Errors
+    /// When a path leads nowhere, or the directory cannot be changed.
+    pub fn import(&self, which: &Which, ask: &ImportAsk) -> Result<ImportReport, HostError> {
+        let mut found = self.find(which)?;
+        let current = &self.places().current_dir;
+        let mut readings = Vec::new();
+        for path in &ask.paths {
+            readings.push(read(path, &current.join(path), &*self.system().files)?);
+        }
+        let mut report = ImportReport {
+            dry_run: ask.dry_run,
+            entry: None,
+            added: Vec::new(),
+            skipped: readings
+                .iter()
+                .flat_map(|reading| reading.skipped.clone())
+                .collect(),
+        };
+        if ask.dry_run {
+            let snapshot = found.snapshot()?;
+            drop(planned(ask, &readings, &snapshot, &mut report));
+        } else {
+            let entry =
+                found.update(|snapshot| Ok(planned(ask, &readings, snapshot, &mut report)))?;
+            report.entry = entry.map(|entry| entry.id);
+        }
+        Ok(report)
+    }
+}
+
+fn planned(
+    ask: &ImportAsk,
+    readings: &[Reading],
+    snapshot: &Snapshot,
+    report: &mut ImportReport,
+) -> Transaction {
+    // What one path gives is known to the next, so that two copies of a folder give one.
+    let mut known = snapshot.clone();
+    let mut all: Vec<Imported> = Vec::new();
+    for reading in readings {
+        let files: Vec<Foreign<'_>> = reading
+            .files
+            .iter()
+            .map(|file| Foreign {
+                path: &file.path,
+                content: &file.content,
+            })
+            .collect();
+        let format = ask.from.unwrap_or_else(|| guessed(reading));
+        let Import { memories, skipped } = import(format, &files, &known);
+        known = plan(&known, &memories, "").applied(&known, Millis(0));
+        all.extend(memories);
+        report
+            .skipped
+            .extend(skipped.into_iter().map(|skipped| LeftOutside {
+                from: skipped.path,
+                why: skipped.why.to_string(),
+            }));
+    }
+    let names: Vec<String> = ask
+        .paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let change = plan(snapshot, &all, &format!("import {}", names.join(", ")));
+    let paths = change
+        .operations
+        .iter()
+        .map(|operation| operation.path.as_str())
+        .filter(|path| *path != INDEX);
+    report.added = all
+        .iter()
+        .zip(paths)
+        .map(|(imported, path)| Added {
+            from: imported.from.clone(),
+            path: path.to_owned(),
+            name: imported.memory.name.clone(),
+            kind: imported.memory.kind.map(Kind::name),
+        })
+        .collect();
+    change
+}
+
+/// Whose a folder most likely is: an index at its top is Claude Code's way, `system/` Letta's.
+fn guessed(reading: &Reading) -> Format {
+    let has = |wanted: &dyn Fn(&str) -> bool| reading.files.iter().any(|file| wanted(&file.path));
+    if has(&|path| path == "memory_summary.md" || path.starts_with("rollout_summaries/")) {
+        Format::Codex
+    } else if has(&|path| path == INDEX) {
+        Format::ClaudeCode
+    } else if has(&|path| path.starts_with("system/")) {
+        Format::Letta
+    } else {
+        Format::Markdown
+    }
+}
+
+fn read(given: &Path, path: &Path, files: &dyn Files) -> Result<Reading, HostError> {
+    let Some(facts) = files.metadata(path).optional()? else {
+        return Err(HostError::NoPath(given.to_owned()));
+    };
+    let mut reading = Reading::default();
+    if facts.kind == FileKind::Directory {
+        let hidden = |path: &Path| {
+            let name = path.file_name().unwrap_or_default();
+            name.to_string_lossy().starts_with('.')
+        };
+        let mut walked = files.walk(path, &hidden)?;
+        walked.sort_by(|a, b| a.path.cmp(&b.path));
+        if walked.len() > MOST_FILES {
+            return Err(HostError::TooManyFiles {
+                path: given.to_owned(),
+                count: walked.len(),
+            });
+        }
+        for walked in walked {
+            reading.take(files, &path.join(&walked.path), &walked.path);
+        }
+    } else {
+        let name = path.file_name().map(PathBuf::from).unwrap_or_default();
+        reading.take(files, path, &name);
+    }
+    Ok(reading)
+}
+
+impl Reading {
+    fn take(&mut self, files: &dyn Files, path: &Path, below: &Path) {
+        let name = below.to_string_lossy().replace('\\', "/");
+        match files.read(path, MOST_BYTES as u64) {
+            Ok(content) => self.files.push(File {
+                path: name,
+                content,
+            }),
+            Err(error) => self.skipped.push(LeftOutside {
+                from: name,
+                why: if error.too_large() {
+                    "too long for a memory".to_owned()
+                } else {
+                    error.to_string()
+                },
+            }),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Memories that wait for approval.
+
+use crate::error::HostError;
+use crate::host::Host;
+use crate::place::Which;
+use crate::remark::Remark;
+use dormouse_core::units::Millis;
+use dormouse_memdir::{Inbox, Item, MemdirError, MemoryDir, Proposal};
+use dormouse_memory::snapshot::Snapshot;
+use dormouse_memory::topic::{self, Field, Topic};
+use dormouse_memory::transaction::{Author, Transaction};
+use dormouse_memory::trust::Trust;
+use dormouse_memory::write::retext;
+use serde::Serialize;
+
+/// The memories that wait, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InboxList {
+    /// One for each write that waits.
+    pub items: Vec<WaitingItem>,
+}
+
+/// A write that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WaitingItem {
+    /// Version of the item's file.
+    pub format: u32,
+    /// Its id; ids sort in the order they were made.
+    pub id: String,
+    /// Time since which it waits.
+    pub time: String,
+    /// The write itself.
+    #[serde(flatten)]
+    pub proposal: Proposal,
+    /// The line that stands for it.
+    #[serde(skip)]
+    pub description: String,
+    /// The same as `time`, to reckon with.
+    #[serde(skip)]
+    pub at: Millis,
+}
+
+impl From<Item> for WaitingItem {
+    fn from(item: Item) -> Self {
+        Self {
+            format: item.format,
+            time: item.time.to_string(),
+            description: Topic::read(&item.content).description,
+            at: item.time,
+            id: item.id,
+            proposal: item.proposal,
+        }
+    }
+}
+
+/// The items that are decided about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    /// All that wait.
+    All,
+    /// Those whose ids begin so.
+    Ids(Vec<String>),
+}
+
+/// The items that were decided about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// Ids and files.
+    pub items: Vec<(String, String)>,
+}
+
+impl Host {
+    /// The memories that wait for approval.
+    ///
+    /// # Errors
+    /// When memory is off, or the directory cannot be read.
+    pub fn inbox(&self, which: &Which) -> Result<InboxList, HostError> {
+        let inbox = match self.find(which)?.existing()? {
+            Some(dir) => dir.inbox()?,
+            None => Inbox::default(),
+        };
+        for (path, why) in inbox.unreadable {
+            self.remark(Remark::MemoryLeftOut { path, why });
+        }
+        let items = inbox.items.into_iter().map(WaitingItem::from).collect();
+        Ok(InboxList { items })
+    }
+
+    /// Approves memories. Approving is the user's word: from here on the memory is as good as said by
+    /// the user. Where it came from stays written in it.
+    ///
+    /// # Errors
+    /// When an id means no single item, or the directory cannot be changed.
+    pub fn approve(&self, which: &Which, chosen: &Chosen) -> Result<Decided, HostError> {
+        let dir = self.find(which)?.open()?;
+        let items = items(&dir, chosen)?;
+        for item in &items {
+            dir.approve(&item.id, |item, snapshot| {
+                Ok::<_, HostError>(approved(item, snapshot))
+            })?;
+        }
+        Ok(decided(items))
+    }
+
+    /// Rejects memories.
+    ///
+    /// # Errors
+    /// When an id means no single item, or the directory cannot be changed.
+    pub fn reject(&self, which: &Which, chosen: &Chosen) -> Result<Decided, HostError> {
+        let dir = self.find(which)?.open()?;
+        let items = items(&dir, chosen)?;
+        for item in &items {
+            dir.reject(&item.id)?;
+        }
+        Ok(decided(items))
+    }
+}
+
+fn decided(items: Vec<Item>) -> Decided {
+    let items = items.into_iter().map(|item| {
+        let path = item.path.to_string();
+        (item.id, path)
+    });
+    Decided {
+        items: items.collect(),
+    }
+}
+
+fn items(dir: &MemoryDir, chosen: &Chosen) -> Result<Vec<Item>, HostError> {
+    let items = dir.inbox()?.items;
+    let Chosen::Ids(ids) = chosen else {
+        return Ok(items);
+    };
+    let mut chosen = Vec::new();
+    for wanted in ids {
+        let mut found = items
+            .iter()
+            .filter(|item| item.id.starts_with(wanted.as_str()));
+        match (found.next(), found.next()) {
+            (Some(item), None) => chosen.push(item.clone()),
+            (None, _) => return Err(MemdirError::NoItem(wanted.clone()).into()),
+            (Some(_), Some(_)) => return Err(HostError::AmbiguousItem(wanted.clone())),
+        }
+    }
+    Ok(chosen)
+}
+
+fn approved(item: &Item, snapshot: &Snapshot) -> Transaction {
+    let text = topic::edit(&item.content, &[Field::Trust(Trust::User)]);
+    let reason = format!("approved: {}", item.reason);
+    let mut change = retext(snapshot, &item.path, &text, Author::User, &reason);
+    change.source.clone_from(&item.origin);
+    for operation in &mut change.operations {
+        if operation.path == item.path {
+            operation.expected = item.expected;
+        }
+    }
+    change
+}

@@ -1,0 +1,50 @@
+//! Memories by hand: listing, showing, adding, changing, undoing, importing, checking.
+//!
+//! # Model
+//! Every service works on one directory ([`Which`](crate::Which)). Reading never makes anything; a
+//! change is a transaction with an entry in the journal, so that it can be taken back.
+//!
+//! # Not here
+//! Rules about what a memory may be (`dormouse-memory`), transactions on disk (`dormouse-memdir`).
+
+mod add;
+mod check;
+mod edit;
+mod forget;
+mod history;
+mod import;
+mod inbox;
+mod index;
+mod list;
+mod names;
+mod status;
+mod tool;
+mod wording;
+
+pub use add::{CredentialIn, NewMemoryText, Remembered};
+pub use check::{Check, Finding};
+pub use edit::{FieldChanges, MemoryDraft, MemoryEdited};
+pub use forget::{Forgotten, Moved, Purge};
+pub use history::{EntryDiff, EntryRow, FileDiff, HistoryList, Undone};
+pub use import::{Added, ImportAsk, ImportReport, LeftOutside};
+pub use inbox::{Chosen, Decided, InboxList, WaitingItem};
+pub use index::{IndexMended, IndexMending};
+pub use list::{ListFilter, MemoryList, MemoryRow, MemoryShown};
+pub use names::NameError;
+pub use status::{
+    Consolidation, FileLeftOut, IndexState, Instruction, Kept, MemoryCounts, MemoryStatus,
+    PromptSection, Spending,
+};
+pub use tool::ToolAnswer;
+
+use dormouse_core::settings::{Settings, keys};
+use dormouse_memory::index::Limits;
+
+/// Limits of the part of the index that is loaded.
+pub(crate) fn limits(settings: &Settings) -> Limits {
+    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    Limits {
+        lines: size(settings.get(keys::MEMORY_INDEX_LINES)),
+        bytes: size(settings.get(keys::MEMORY_INDEX_BYTES)),
+    }
+}

@@ -1,0 +1,148 @@
+//! The memory directory that a service works on.
+
+use crate::error::HostError;
+use crate::host::{Host, user_home};
+use crate::remark::Remark;
+use dormouse_core::settings::Trust;
+use dormouse_guard::paths::check_directory;
+use dormouse_memdir::{MemoryDir, Place, Skipped, Surroundings};
+use dormouse_memory::journal::Entry;
+use dormouse_memory::snapshot::Snapshot;
+use dormouse_memory::transaction::Transaction;
+use dormouse_system::Access;
+use std::path::{Path, PathBuf};
+
+/// The memory directory that is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The project's own.
+    Private,
+    /// The team's.
+    Team,
+    /// A directory that was named; relative to the working directory.
+    Directory(PathBuf),
+}
+
+impl Which {
+    /// The directory that a door's options mean: a named one first.
+    pub fn of(dir: Option<&Path>, team: bool) -> Self {
+        match dir {
+            Some(dir) => Self::Directory(dir.to_owned()),
+            None if team => Self::Team,
+            None => Self::Private,
+        }
+    }
+}
+
+/// A directory that was found; it may not exist yet.
+#[derive(Debug)]
+pub(crate) struct Found<'a> {
+    host: &'a Host,
+    /// Its path, also where nothing is there yet.
+    pub(crate) root: PathBuf,
+    access: Access,
+    place: Option<Place>,
+}
+
+impl Host {
+    /// Finds the directory. Nothing is made.
+    pub(crate) fn find(&self, which: &Which) -> Result<Found<'_>, HostError> {
+        let found = |root, access, place| Found {
+            host: self,
+            root,
+            access,
+            place,
+        };
+        if let Which::Directory(dir) = which {
+            let dir = self.places().current_dir.join(dir);
+            let root = self.system().files.real_path(&dir).unwrap_or(dir);
+            check_directory(&root).map_err(HostError::NotForMemory)?;
+            return Ok(found(root, Access::Private, None));
+        }
+        let place = self.project_place()?;
+        if *which == Which::Private {
+            return Ok(found(place.memory.clone(), Access::Private, Some(place)));
+        }
+        let root = place.team.ok_or(HostError::NoTeamMemory)?;
+        // Meant to be committed: what the user's umask allows.
+        Ok(found(root, Access::Shared, None))
+    }
+
+    /// Place of the memory of the working directory.
+    pub(crate) fn project_place(&self) -> Result<Place, HostError> {
+        let places = self.places();
+        let home = user_home(self.system());
+        let around = Surroundings {
+            home: &places.home,
+            user_home: home.as_deref(),
+            current: &places.current_dir,
+        };
+        Ok(Place::find(
+            &self.settings(),
+            around,
+            &*self.system().files,
+        )?)
+    }
+
+    /// The team's directory beside a private one, where it exists and its folder is trusted.
+    pub(crate) fn trusted_team(&self, beside: &Found<'_>) -> Result<Option<MemoryDir>, HostError> {
+        let Some(root) = beside.place().and_then(|place| place.team.as_ref()) else {
+            return Ok(None);
+        };
+        let Some(dir) = MemoryDir::find(self.system(), root, Access::Shared)? else {
+            return Ok(None);
+        };
+        if self.loaded().trust == Trust::Trusted {
+            return Ok(Some(dir));
+        }
+        self.remark(Remark::TeamUntrusted);
+        Ok(None)
+    }
+
+    pub(crate) fn remark_skipped(&self, skipped: impl IntoIterator<Item = Skipped>) {
+        for Skipped { path, why } in skipped {
+            self.remark(Remark::MemoryLeftOut { path, why });
+        }
+    }
+}
+
+impl Found<'_> {
+    /// The rules that decided about the place; `None` if it was named.
+    pub(crate) const fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// The directory if it exists.
+    pub(crate) fn existing(&self) -> Result<Option<MemoryDir>, HostError> {
+        let system = self.host.system();
+        Ok(MemoryDir::find(system, &self.root, self.access)?)
+    }
+
+    /// The directory, made if need be.
+    pub(crate) fn open(&mut self) -> Result<MemoryDir, HostError> {
+        let system = self.host.system();
+        if let Some(place) = &mut self.place {
+            place.claim(&*system.files)?;
+            self.root.clone_from(&place.memory);
+        }
+        Ok(MemoryDir::open(system, &self.root, self.access)?)
+    }
+
+    /// Its files; nothing if it does not exist.
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, HostError> {
+        let Some(dir) = self.existing()? else {
+            return Ok(Snapshot::new());
+        };
+        let look = dir.look()?;
+        self.host.remark_skipped(look.skipped);
+        Ok(look.snapshot)
+    }
+
+    /// Changes its files; the entry of the journal, if anything changed.
+    pub(crate) fn update(
+        &mut self,
+        change: impl FnOnce(&Snapshot) -> Result<Transaction, HostError>,
+    ) -> Result<Option<Entry>, HostError> {
+        self.open()?.update(change)
+    }
+}

@@ -1,0 +1,149 @@
+//! Opening a session: log, blobs, model, memory and settings put together.
+//!
+//! # Not here
+//! The loop of a conversation (`dormouse-drive`), tools and their permissions: the caller brings
+//! them.
+
+use crate::error::HostError;
+use crate::host::Host;
+use crate::place::Which;
+use crate::remark::Remark;
+use dormouse_context::prefix::RenderedPrefix;
+use dormouse_core::id::SessionId;
+use dormouse_core::record::LineContext;
+use dormouse_engine::{
+    AskModel, Asker, BlockingLog, Companion, DiskRestorer, NoCompanion, NoHooks, Notices, Opened,
+    Ports, Session, SessionConfig, SessionPlace, ToolHost,
+};
+use dormouse_keeper::Keeper;
+use dormouse_keeper::client::configured;
+use dormouse_keeper::recaller::Recaller;
+use dormouse_model::Params;
+use dormouse_store::{FileBlobs, FileLog, ProjectFolder};
+use std::fmt;
+use std::sync::Arc;
+
+/// The session that is opened, and what the caller brings to it.
+pub struct SessionAsk {
+    /// Its id: a new session, or one that goes on. `None` for a new one with a fresh id.
+    pub session: Option<SessionId>,
+    /// Tools, system prompt and instructions as they are sent.
+    pub prefix: Arc<RenderedPrefix>,
+    /// The tools that the model may call.
+    pub tools: Arc<dyn ToolHost>,
+    /// The model by its name and the way to ask it; `None` for the one of the settings.
+    pub model: Option<(String, Arc<dyn Asker>)>,
+    /// Receiver of notices.
+    pub notices: Notices,
+}
+
+impl fmt::Debug for SessionAsk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionAsk")
+            .field("session", &self.session)
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A session that is open.
+#[derive(Debug)]
+pub struct OpenedSession {
+    /// The session itself.
+    pub session: Session,
+    /// Its id.
+    pub id: SessionId,
+    /// The state it was found in.
+    pub opened: Opened,
+    /// The keeper of its memory and the companion that recalls; `None` if memory is off.
+    pub memory: Option<(Arc<Keeper>, Recaller)>,
+}
+
+impl Host {
+    /// Opens a session of this project, with memory where that is on.
+    ///
+    /// # Errors
+    /// When no model is set, the log is locked or cannot be written, or memory cannot be opened.
+    pub async fn open_session(&self, ask: SessionAsk) -> Result<OpenedSession, HostError> {
+        let system = self.system().clone();
+        let (settings, models) = (self.settings(), self.models());
+        let (name, asker) = match ask.model {
+            Some(given) => given,
+            None => {
+                let model = configured(&settings, &models)?;
+                (model.name, Arc::new(AskModel(model.model)) as _)
+            }
+        };
+        let longest = models.lookup(&name).info.max_output;
+        let params = Params::new(&name, longest).map_err(HostError::Params)?;
+        let id = ask
+            .session
+            .unwrap_or_else(|| SessionId::new(system.ids.fresh()));
+        let place = self.session_place(&id)?;
+        let line = LineContext {
+            cwd: self.places().current_dir.display().to_string(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            git_branch: String::new(),
+        };
+        let memory = self.session_memory()?;
+        let companion: Arc<dyn Companion> = match &memory {
+            Some((_, recaller)) => Arc::new(recaller.clone()),
+            None => Arc::new(NoCompanion),
+        };
+        let log = FileLog::open(&system, &place.log, line.clone(), id.clone())?;
+        let files = &system.files;
+        let ports = Ports {
+            log: Arc::new(BlockingLog::new(log)),
+            blobs: Arc::new(FileBlobs::new(Arc::clone(files), &place.folder)),
+            asker,
+            tools: ask.tools,
+            hooks: Arc::new(NoHooks),
+            restorer: Arc::new(DiskRestorer::new(
+                Arc::clone(files),
+                vec![place.folder.clone()],
+            )),
+            companion,
+            settings: self.settings_source(),
+            notices: ask.notices,
+            system,
+        };
+        let mut config = SessionConfig::new(&name, models, params, ask.prefix);
+        config.line = line;
+        let (session, opened) = Session::open(ports, place, config).await?;
+        Ok(OpenedSession {
+            session,
+            id,
+            opened,
+            memory,
+        })
+    }
+
+    fn session_place(&self, id: &SessionId) -> Result<SessionPlace, HostError> {
+        let places = self.places();
+        let root = &places.project.real_root;
+        let folder = ProjectFolder::prepare(&*self.system().files, &places.home, root)?;
+        Ok(SessionPlace {
+            session: id.clone(),
+            log: folder.log(id)?,
+            folder: folder.session_dir(id)?,
+            home: places.home.clone(),
+            project: root.display().to_string(),
+        })
+    }
+
+    /// The memory around a session; a conversation without it goes on.
+    fn session_memory(&self) -> Result<Option<(Arc<Keeper>, Recaller)>, HostError> {
+        match self.keeper(&Which::Private) {
+            Ok(opened) => {
+                let recaller = Recaller::new(Arc::clone(&opened.keeper));
+                Ok(Some((opened.keeper, recaller)))
+            }
+            Err(error) if error.is_off() => {
+                let why = error.to_string();
+                self.remark(Remark::NoMemory { why });
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Transcripts as the engine sees them.
+//!
+//! # Model
+//! Doors ask about a session at a point: now, at a line, at a request. *Now* reads only the
+//! live part of the file; any other point reads the file up to it. Both give the same
+//! [`Transcript`].
+//!
+//! # Not here
+//! Figures over many transcripts ([`crate::sessions`]), and changing one.
+
+use crate::error::HostError;
+use crate::remark::Remark;
+use dormouse_context::conversation::Conversation;
+use dormouse_context::path::{Leaf, path};
+use dormouse_context::prefix::RenderedPrefix;
+use dormouse_context::target::Target;
+use dormouse_core::id::RecordId;
+use dormouse_core::models::{ModelTable, UNKNOWN_MODEL};
+use dormouse_core::record::{Body, Record, Role};
+use dormouse_core::weight::Weight;
+use dormouse_store::{Blobs as _, FileBlobs, LogFile, ReadLog};
+use dormouse_system::System;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A session at one point.
+#[derive(Debug)]
+pub struct Transcript {
+    /// What the engine makes of it.
+    pub conversation: Conversation,
+    /// The rendered prefix, where the log holds it.
+    pub prefix: Option<RenderedPrefix>,
+    /// The records that led here, as far as they were read.
+    pub records: Vec<Record>,
+}
+
+impl Transcript {
+    /// What the prefix weighs, as far as it is known.
+    pub fn prefix_weight(&self) -> Weight {
+        self.prefix
+            .as_ref()
+            .map_or_else(Weight::default, |prefix| *prefix.weight())
+    }
+
+    /// The model the session talks to.
+    pub fn model(&self) -> &str {
+        &self.conversation.view().target().model
+    }
+}
+
+/// Opens transcripts. Needs no home and no settings: a transcript is a file like any other.
+#[derive(Debug)]
+pub struct Transcripts {
+    system: System,
+    models: Arc<ModelTable>,
+    model: Option<String>,
+    remarks: Mutex<Vec<Remark>>,
+}
+
+impl Transcripts {
+    /// Views are made with these models, for the model last used.
+    pub fn new(system: &System, models: Arc<ModelTable>) -> Self {
+        Self {
+            system: system.clone(),
+            models,
+            model: None,
+            remarks: Mutex::default(),
+        }
+    }
+
+    pub(crate) const fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Makes views for this model instead of the one last used.
+    #[must_use]
+    pub fn for_model(mut self, model: Option<String>) -> Self {
+        self.model = model;
+        self
+    }
+
+    /// Remarks since they were last taken, oldest first.
+    pub fn take_remarks(&self) -> Vec<Remark> {
+        std::mem::take(&mut *self.remarks.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The session as it is now.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no transcript.
+    pub fn live(&self, file: &Path) -> Result<Transcript, HostError> {
+        let log = LogFile::open(&*self.system.files, file)?;
+        if let Some(foreign) = log.read_foreign()? {
+            // Nothing in it says where the live part begins.
+            self.note_skipped(foreign.read.issues.total(), file);
+            return Ok(self.fold(file, &foreign.read.records, None));
+        }
+        let files = Arc::clone(&self.system.files);
+        let siblings = |session: &dormouse_core::id::SessionId| {
+            let beside = file.with_file_name(format!("{session}.jsonl"));
+            LogFile::open(&*files, &beside).ok()
+        };
+        let resumed = log.resume(&siblings)?;
+        self.note_skipped(resumed.issues.total(), file);
+        let carried = resumed.carrier.iter().cloned();
+        let records: Vec<Record> = carried.chain(resumed.tail).collect();
+        let on_path = path(&records, Leaf::Newest);
+        let state = resumed
+            .carrier
+            .as_ref()
+            .and_then(|carrier| carrier.body.manifest());
+        let before = state.and_then(|manifest| manifest.state.model.as_deref());
+        let target = self.target(&on_path, before);
+        let conversation = match &resumed.carrier {
+            None => Conversation::fold(&on_path, target),
+            Some(carrier) => {
+                let kept = resumed
+                    .kept
+                    .iter()
+                    .map(|(session, record)| (session.as_ref(), record));
+                let mut conversation = Conversation::resume(carrier, kept, target);
+                for record in on_path.iter().filter(|record| record.id != carrier.id) {
+                    conversation.apply(record);
+                }
+                conversation
+            }
+        };
+        let kept = resumed.kept.into_iter().map(|(_, record)| record);
+        let known: Vec<Record> = kept.chain(on_path.into_iter().cloned()).collect();
+        Ok(self.finish(file, conversation, known))
+    }
+
+    /// All records of a transcript, of whichever tool.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no transcript.
+    pub fn read(&self, file: &Path) -> Result<ReadLog, HostError> {
+        let log = LogFile::open(&*self.system.files, file)?;
+        let read = log.read_any()?;
+        self.note_skipped(read.issues.total(), file);
+        Ok(read)
+    }
+
+    /// All records of a transcript of Dormouse or Claude Code, in the order of the file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no transcript.
+    pub fn records(&self, file: &Path) -> Result<Vec<Record>, HostError> {
+        Ok(LogFile::open(&*self.system.files, file)?
+            .read_all()?
+            .records)
+    }
+
+    /// The session as it was after some of its records.
+    pub fn fold(&self, file: &Path, records: &[Record], leaf: Option<&RecordId>) -> Transcript {
+        let on_path = path(records, leaf.map_or(Leaf::Newest, Leaf::Record));
+        let target = self.target(&on_path, None);
+        let conversation = Conversation::fold(&on_path, target);
+        let known = on_path.into_iter().cloned().collect();
+        self.finish(file, conversation, known)
+    }
+
+    /// The session as it was after a line of the file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no transcript, or has no such line.
+    pub fn at_line(&self, file: &Path, line: u64) -> Result<Transcript, HostError> {
+        let read = self.read(file)?;
+        if line == 0 || line > read.lines {
+            return Err(HostError::NoLine {
+                file: file.to_owned(),
+                line,
+                lines: read.lines,
+            });
+        }
+        let count = read.line_of.partition_point(|at| *at <= line);
+        Ok(self.fold(file, &read.records[..count], None))
+    }
+
+    fn target(&self, path: &[&Record], before: Option<&str>) -> Target {
+        let last = path.iter().rev().find_map(|record| match &record.body {
+            Body::Request(request) => Some(&*request.model),
+            Body::Message(message) if message.role == Role::Assistant => message
+                .model
+                .as_deref()
+                .filter(|model| !model.starts_with('<')),
+            _ => None,
+        });
+        let model = self.model.as_deref().or(last).or(before);
+        Target::new(&self.models, model.unwrap_or(UNKNOWN_MODEL))
+    }
+
+    fn finish(&self, file: &Path, conversation: Conversation, records: Vec<Record>) -> Transcript {
+        let blobs = FileBlobs::new(Arc::clone(&self.system.files), &file.with_extension(""));
+        let recorded = conversation.state().prefix.as_ref();
+        let prefix = recorded.and_then(|prefix| {
+            RenderedPrefix::from_record(prefix, |hash| blobs.get(hash).ok()).ok()
+        });
+        Transcript {
+            conversation,
+            prefix,
+            records,
+        }
+    }
+
+    fn note_skipped(&self, count: u64, file: &Path) {
+        if count > 0 {
+            let file = file.to_owned();
+            let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+            remarks.push(Remark::LinesSkipped { file, count });
+        }
+    }
+}

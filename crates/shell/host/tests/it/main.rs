@@ -1,0 +1,10 @@
+//! The host as doors use it.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking, as the tests themselves do"
+)]
+
+mod kit;
+mod recall;
+mod session;
