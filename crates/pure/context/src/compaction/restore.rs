@@ -82,7 +82,6 @@ impl RestoreLimits {
             files: files.min(self.files),
             file: each.min(self.file),
             all_files: all.min(self.all_files),
-            ..self
         }
     }
 }
