@@ -20,7 +20,7 @@ pub enum RestoredKind {
     Agents,
     /// A listing of tools, agents or servers.
     Listing,
-    /// Output of a SessionStart hook.
+    /// Output of a `SessionStart` hook.
     Hook,
 }
 

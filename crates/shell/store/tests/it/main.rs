@@ -1,8 +1,7 @@
 //! Integration tests of the store.
 #![expect(
     clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "helpers of tests fail by panicking and say what they skip"
+    reason = "helpers of tests fail by panicking"
 )]
 
 mod bad_input;

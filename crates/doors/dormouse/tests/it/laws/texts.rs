@@ -70,7 +70,7 @@ fn constant(key: &str) -> String {
 
 #[test]
 fn errors_of_libraries_name_no_command() {
-    let attribute = Regex::new(r#"#\[error\(([^\]]*)\)\]"#).unwrap();
+    let attribute = Regex::new(r"#\[error\(([^\]]*)\)\]").unwrap();
     let commands = command_words();
     let command = Regex::new(&format!(r"\bdormouse (?:{})\b", commands.join("|"))).unwrap();
     let flag = Regex::new(r"(?:^|[\s`(])--[a-z]").unwrap();
