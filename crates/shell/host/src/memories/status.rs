@@ -15,7 +15,7 @@ use dormouse_keeper::instructions::{Around, DiskSource, limits as file_limits, p
 use dormouse_memdir::{LOCK_AGE, LockStatus, Look, Repository, Why};
 use dormouse_memory::index;
 use dormouse_memory::instructions::{
-    Approvals, MemoryIndex, Outcome as Taken, ReportLine, Scope, load,
+    Approvals, FileOutcome as Taken, MemoryIndex, ReportLine, Scope, load,
 };
 use dormouse_memory::prompt;
 use dormouse_memory::snapshot::{INDEX, Snapshot, is_pinned};

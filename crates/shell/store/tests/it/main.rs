@@ -1,8 +1,5 @@
 //! Integration tests of the store.
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of tests fail by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod bad_input;
 mod convert;
