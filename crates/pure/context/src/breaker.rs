@@ -146,7 +146,7 @@ impl Breaker {
 
     /// Opens the breaker because the floor alone exceeds the target.
     #[must_use]
-    pub fn irreducible(self, floor: Tokens, target: Tokens) -> Self {
+    pub(crate) fn irreducible(self, floor: Tokens, target: Tokens) -> Self {
         Self {
             stuck_at: Some(floor),
             floor: true,
@@ -157,7 +157,7 @@ impl Breaker {
 
     /// Closes a breaker that only the floor had opened, once the floor fits below the target.
     #[must_use]
-    pub fn with_floor(self, floor: Tokens, target: Tokens) -> Self {
+    pub(crate) fn with_floor(self, floor: Tokens, target: Tokens) -> Self {
         if self.floor && floor <= target {
             self.closed()
         } else {

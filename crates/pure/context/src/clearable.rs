@@ -83,7 +83,7 @@ impl ResultIndex {
 
     /// Results before the newest round. The newest is never cleared: the model has not answered it,
     /// or only just.
-    pub fn old_results(&self, tail: &Tail) -> &[ResultEntry] {
+    pub(crate) fn old_results(&self, tail: &Tail) -> &[ResultEntry] {
         let answering = tail
             .incoming
             .iter()

@@ -220,7 +220,7 @@ impl RenderedPrefix {
     }
 
     /// Sum of the weights of the first `count` parts in cache order.
-    pub fn weight_of(&self, count: usize) -> Weight {
+    pub(crate) fn weight_of(&self, count: usize) -> Weight {
         self.parts()
             .take(count)
             .fold(Weight::default(), |sum, part| sum + part.weight)

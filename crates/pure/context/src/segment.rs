@@ -81,7 +81,7 @@ impl Segment {
     }
 
     /// Whether two segments put the same bytes into a prompt, wherever these are recorded.
-    pub fn same_prompt(&self, other: &Self) -> bool {
+    pub(crate) fn same_prompt(&self, other: &Self) -> bool {
         self.role == other.role && self.block == other.block
     }
 
@@ -98,7 +98,7 @@ impl Segment {
 }
 
 /// Hash chain over `segments`, continued from `chain`.
-pub fn chain_over<'a>(chain: Hash, segments: impl IntoIterator<Item = &'a Segment>) -> Hash {
+pub(crate) fn chain_over<'a>(chain: Hash, segments: impl IntoIterator<Item = &'a Segment>) -> Hash {
     segments
         .into_iter()
         .fold(chain, |chain, segment| segment.link(chain))
@@ -232,7 +232,7 @@ impl SegmentList {
 
     /// Replaces the list by `segments`, keeping the chunks before the first difference shared.
     /// Returns the position of that difference.
-    pub fn become_like(&mut self, segments: impl IntoIterator<Item = Segment>) -> usize {
+    pub(crate) fn become_like(&mut self, segments: impl IntoIterator<Item = Segment>) -> usize {
         let mut becoming = self.becoming();
         for segment in segments {
             becoming.push(segment);

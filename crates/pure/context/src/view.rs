@@ -143,7 +143,7 @@ impl View {
 
     /// Length of the history within the segments that would be sent now: everything but
     /// [`View::unsent`] and segments that were sent and not answered.
-    pub fn history_len(&self) -> usize {
+    pub(crate) fn history_len(&self) -> usize {
         let unsent: HashSet<BlockKey> = self.unsent().map(|segment| segment.origin).collect();
         let settled = self.settled_tail();
         // Unsent segments follow a finished response, so the history is the leading run.
@@ -200,7 +200,7 @@ impl View {
     }
 
     /// The tail, ordered and repaired as it would be sent now.
-    pub fn settled_tail(&self) -> Vec<Segment> {
+    pub(crate) fn settled_tail(&self) -> Vec<Segment> {
         self.tail.settle(self.frozen.last(), &self.target)
     }
 

@@ -180,7 +180,7 @@ impl Thresholds {
     }
 
     /// Whether automatic compaction is on and the target reached.
-    pub fn compaction_due(&self, used: Tokens) -> bool {
+    pub(crate) fn compaction_due(&self, used: Tokens) -> bool {
         self.auto_compact && used >= self.autocompact_target
     }
 
@@ -203,7 +203,7 @@ impl Thresholds {
 
     /// Whether compaction can get below the target. `floor` is what it can never remove: system
     /// prompt, tools, instructions and the part that must be kept.
-    pub fn check_floor(&self, floor: Tokens) -> FloorCheck {
+    pub(crate) fn check_floor(&self, floor: Tokens) -> FloorCheck {
         if floor > self.autocompact_target {
             FloorCheck::Irreducible {
                 excess: floor - self.autocompact_target,

@@ -95,7 +95,7 @@ impl Usd {
     }
 
     /// An amount in whole cents.
-    pub const fn from_cents(cents: i64) -> Self {
+    pub(crate) const fn from_cents(cents: i64) -> Self {
         // `as` because `From` is not const; the widening cannot lose anything.
         Self {
             pico: cents as i128 * (PICO_PER_DOLLAR / 100),

@@ -15,10 +15,10 @@ use dormouse_guard::paths::SafePath;
 use jiff::civil::Date;
 
 /// Path of a day's log as the prompt names it. A pattern, because a date would change the prompt.
-pub const PATTERN: &str = "logs/YYYY/MM/YYYY-MM-DD.md";
+pub(crate) const PATTERN: &str = "logs/YYYY/MM/YYYY-MM-DD.md";
 
 /// Log file of a day. `None` only for a year that a path cannot have.
-pub fn log_path(day: Date) -> Option<SafePath> {
+pub(crate) fn log_path(day: Date) -> Option<SafePath> {
     let (year, month) = (day.year(), day.month());
     SafePath::parse(&format!("{LOGS}/{year:04}/{month:02}/{day}.md")).ok()
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// Most lines of a manifest: as many as the index may have by default. Recall ranks all memories,
 /// whether listed here or not.
-pub const MOST_LINES: usize = 200;
+pub(crate) const MOST_LINES: usize = 200;
 
 /// List, newest first, with a last line that counts the memories left out.
 pub fn render(mut cards: Vec<Card>) -> String {

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// folders open as they are.
 pub const INDEX: &str = "MEMORY.md";
 /// Folder whose files automation never touches.
-pub const PINNED: &str = "pinned";
+pub(crate) const PINNED: &str = "pinned";
 /// Folder of the daily logs.
 pub const LOGS: &str = "logs";
 

@@ -46,7 +46,7 @@ pub enum Author {
 
 impl Author {
     /// True for authors without a user's request: they need a source and leave pinned files alone.
-    pub const fn is_automation(self) -> bool {
+    pub(crate) const fn is_automation(self) -> bool {
         matches!(self, Self::Extractor | Self::Dream)
     }
 

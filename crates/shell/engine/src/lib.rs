@@ -1,18 +1,4 @@
-//! The imperative shell around a driver.
-//!
-//! # Model
-//! An [`Engine`] runs a `dormouse_drive::Driver` on tokio: one `select!` builds inputs, dumb
-//! executors carry effects out. A [`Session`] is a thin face on it: one method a command. All
-//! decisions are the driver's; nothing here knows a planner, a policy or a price.
-//!
-//! # Responsibilities
-//! - The ports: log, model, tools, hooks, recall, files.
-//! - Blocking work on the blocking pool; no lock across an await.
-//! - Subscribers with bounded queues.
-//!
-//! # Not here
-//! Deciding (`dormouse-drive`, `dormouse-context`), wires (`dormouse-model`), formats of logs
-//! (`dormouse-store`), printing: facts for people are [`Notice`]s.
+#![doc = include_str!("../README.md")]
 
 mod ask;
 mod child;

@@ -39,7 +39,8 @@ impl Host {
         let system = self.system();
         let team = match self.project_place() {
             Ok(place) => self.team(&place, loaded.trust)?,
-            // Where the project has no memory, a directory that was named has no team beside it.
+            // Memory of the project is off, so that a directory that was named has no team beside
+            // it.
             Err(_) => None,
         };
         let keeper = Keeper {

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 /// The memory directory that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// The project's own.
+    /// The project's own, which only its user sees.
     Private,
-    /// The team's.
+    /// The team's, which lies in the repository.
     Team,
     /// A directory that was named; relative to the working directory.
     Directory(PathBuf),

@@ -69,6 +69,7 @@ pub struct Around<'a> {
 pub fn places(settings: &Settings, around: Around<'_>, index: Option<MemoryIndex>) -> Places {
     let own = |home: &Path| home.join(".claude");
     let claude = match settings.get(keys::MEMORY_CLAUDE_HOME) {
+        // Without a known home the text is taken as it is, and nothing will be found there.
         Some(text) => Some(expand_home(&text, around.user_home)),
         None => around.user_home.map(own),
     };

@@ -42,10 +42,13 @@ pub(crate) struct ScanLine<'a> {
     pub(crate) is_compact_summary: Flag,
     #[serde(default)]
     pub(crate) is_api_error_message: Flag,
+    /// Present in lines that carry a tool's result.
     #[serde(default)]
     pub(crate) tool_use_result: Option<IgnoredAny>,
+    /// Present in lines that a tool made.
     #[serde(default, rename = "sourceToolUseID")]
     pub(crate) source_tool_use_id: Option<IgnoredAny>,
+    /// Speaker as the client names it, in one of several shapes.
     #[serde(borrow, default)]
     pub(crate) origin: Option<&'a RawValue>,
     #[serde(borrow, default)]

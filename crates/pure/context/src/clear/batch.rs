@@ -119,7 +119,7 @@ impl<'a> ClearInputs<'a> {
     }
 
     /// Oldest results, until the rest holds at most `leave` tokens.
-    pub fn down_to(&self, leave: Tokens) -> Batch<'a> {
+    pub(crate) fn down_to(&self, leave: Tokens) -> Batch<'a> {
         let old = self.old();
         let held = self.held(old);
         let mut batch = self.worthwhile(old);

@@ -220,7 +220,7 @@ impl<'a> ClearInputs<'a> {
 
     /// Verdict for a chosen batch, cleared only if `worth` returns `Ok`. It is called with the
     /// tokens freed and the tokens that stay behind the first cleared result.
-    pub fn clear_if(
+    pub(crate) fn clear_if(
         &self,
         batch: Batch<'a>,
         worth: impl FnOnce(Tokens, Tokens) -> Result<String, String>,

@@ -48,7 +48,7 @@ fn side(segment: &Segment) -> Role {
 }
 
 /// Last cut at or before a position.
-pub fn cut_at_or_before(cuts: &[usize], position: usize) -> Option<usize> {
+pub(crate) fn cut_at_or_before(cuts: &[usize], position: usize) -> Option<usize> {
     let after = cuts.partition_point(|cut| *cut <= position);
     after.checked_sub(1).map(|at| cuts[at])
 }

@@ -40,10 +40,10 @@ mod text_tests;
 
 pub use directive::{Part, REQUIRED_SECTIONS, compact_instructions, directive};
 pub use frame::{Parts, summaries_in};
-pub use gate::{GateError, summary_of};
+pub use gate::GateError;
 pub use job::CompactionJob;
 pub use kept::{Kept, NothingGoes};
-pub use offline::{condensed, extract};
+pub use offline::extract;
 pub use protocol::{
     Ask, AskFailure, AskForm, CompactionOutcome, Effect, Event, JobContext, Request, Scope,
     SummaryAnswer,

@@ -55,7 +55,7 @@ pub fn extract<'a>(
 }
 
 /// Earlier summary within a budget: whole if it fits, else its highest-ranked sentences.
-pub fn condensed(earlier: &str, budget: Tokens, bytes: BytesPerToken) -> String {
+pub(crate) fn condensed(earlier: &str, budget: Tokens, bytes: BytesPerToken) -> String {
     let cost = |text: &str| cost(text, bytes);
     let limit = usize::try_from(budget.get()).unwrap_or(usize::MAX);
     if cost(earlier) <= limit {

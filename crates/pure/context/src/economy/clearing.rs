@@ -25,7 +25,7 @@ pub struct Clearing {
 }
 
 /// Whether to clear. The threshold is the number of tokens it must free.
-pub fn clearing_worth(clearing: &Clearing, rates: &Rates) -> Decision {
+pub(crate) fn clearing_worth(clearing: &Clearing, rates: &Rates) -> Decision {
     let Clearing {
         freed,
         behind,

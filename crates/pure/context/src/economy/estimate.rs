@@ -133,13 +133,13 @@ impl Default for Estimators {
 
 impl Estimators {
     /// Estimates of a new session, from a prior.
-    pub fn starting_from(prior: &Prior) -> Self {
+    pub(crate) fn starting_from(prior: &Prior) -> Self {
         prior.0
     }
 
     /// Takes a measured request; `before` is the prompt it continues: that of the previous request,
     /// or what a compaction left.
-    pub fn observe_request(&mut self, before: Tokens, now: Tokens) {
+    pub(crate) fn observe_request(&mut self, before: Tokens, now: Tokens) {
         self.requests = self.requests.saturating_add(1);
         let unseen = std::mem::take(&mut self.reread_unseen);
         // A shorter prompt was cleared or undone and says nothing about growth.
@@ -156,7 +156,7 @@ impl Estimators {
     }
 
     /// Takes a compaction that was made.
-    pub fn observe_compaction(&mut self, compacted: &Compacted) {
+    pub(crate) fn observe_compaction(&mut self, compacted: &Compacted) {
         // Re-reading is known only when the next compaction closes the cycle.
         if self.compactions > 0 {
             self.reread
@@ -177,7 +177,7 @@ impl Estimators {
     /// Takes content that was fetched again (a search in the history, a file read before) and will
     /// be in the next request. Before the first compaction nothing was forgotten, so it does not
     /// count.
-    pub fn observe_reread(&mut self, fetched: Tokens) {
+    pub(crate) fn observe_reread(&mut self, fetched: Tokens) {
         if self.compactions > 0 {
             self.reread_since += figure(fetched);
             self.reread_unseen += figure(fetched);
@@ -185,7 +185,7 @@ impl Estimators {
     }
 
     /// Takes an update of the notes: tokens sent behind the prompt, tokens the model wrote.
-    pub fn observe_notes_update(&mut self, sent: Tokens, edits: Tokens) {
+    pub(crate) fn observe_notes_update(&mut self, sent: Tokens, edits: Tokens) {
         self.notes_sent
             .observe(figure(sent), COMPACTIONS_REMEMBERED);
         self.notes_edits
@@ -195,7 +195,7 @@ impl Estimators {
     /// Expected number of further requests: as many as there have been, within bounds. For a
     /// duration of unknown length this is the standard estimate, since a random look falls in the
     /// middle on average.
-    pub fn expected_remaining(&self) -> f64 {
+    pub(crate) fn expected_remaining(&self) -> f64 {
         f64::from(self.requests).clamp(FEWEST_REMAINING, MOST_REMAINING)
     }
 

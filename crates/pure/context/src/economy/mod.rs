@@ -34,14 +34,16 @@ mod policy_tests;
 #[cfg(test)]
 mod simulator;
 
-pub use clearing::{Clearing, clearing_worth};
+pub use clearing::Clearing;
+pub(crate) use clearing::clearing_worth;
 pub use decision::{
     ClearingFigures, ColdFigures, Decision, KeepAliveFigures, NotesFigures, Reason, WarmFigures,
 };
 pub use estimate::{Compacted, Estimate, Estimators, Prior};
 pub use keep_alive::{KeepAlive, keep_alive_worth};
 pub use moments::{Moment, Situation, decide};
-pub use notes::{NotesState, notes_worth};
+pub use notes::NotesState;
+pub(crate) use notes::notes_worth;
 pub use order::{Means, Order};
 pub use outlook::{Figures, Outlook};
 pub use prices::{Prices, Rates};

@@ -32,7 +32,7 @@ pub struct NotesState {
 
 /// Whether to update the notes now. The threshold is the prompt size from which this moment calls
 /// for an update.
-pub fn notes_worth(
+pub(crate) fn notes_worth(
     outlook: &Outlook,
     used: Tokens,
     moment: Moment,

@@ -75,7 +75,7 @@ impl Order {
     }
 
     /// Mean cost of a request if every compaction happens at this size.
-    pub fn per_request(&self, size: f64) -> f64 {
+    pub(crate) fn per_request(&self, size: f64) -> f64 {
         // Below one request's growth there is no cycle to average over.
         let room = (size - self.base).max(self.growth);
         self.read * (self.base + room / 2.0)

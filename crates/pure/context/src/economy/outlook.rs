@@ -127,19 +127,19 @@ impl Outlook {
     }
 
     /// Number of requests until the next compaction, or until the expected end if that comes first.
-    pub fn requests_ahead(&self, used: Tokens) -> f64 {
+    pub(crate) fn requests_ahead(&self, used: Tokens) -> f64 {
         let room = figure(self.target.saturating_sub(used));
         (room / self.order.growth).min(self.remaining)
     }
 
     /// Budget of kept tail and restored files together: a share of the target, minus the summary.
-    pub fn keep_budget(&self) -> Tokens {
+    pub(crate) fn keep_budget(&self) -> Tokens {
         let share = tokens(KEEP * figure(self.target));
         share.saturating_sub(self.known.summary.tokens())
     }
 
     /// Cost of one update of the notes at this prompt size.
-    pub fn notes_update(&self, used: Tokens) -> f64 {
+    pub(crate) fn notes_update(&self, used: Tokens) -> f64 {
         self.rates.read * figure(used) + notes_update(&self.known, &self.rates)
     }
 

@@ -28,7 +28,8 @@ mod spoken;
 mod words;
 
 pub use account::{MissingMessage, accounts_for_all};
-pub use render::{render, render_beside};
+pub use render::render;
+pub(crate) use render::render_beside;
 pub use section::{Accounted, Form, UserSection, user_messages};
 pub use spoken::{Spoken, spoken};
 
@@ -180,7 +181,7 @@ fn user(chronicle: &mut Chronicle, record: &Record, message: &Message, limits: &
 }
 
 /// Paths of files that were read successfully, most recent first.
-pub fn recent_files(chronicle: &Chronicle, most: usize) -> Vec<String> {
+pub(crate) fn recent_files(chronicle: &Chronicle, most: usize) -> Vec<String> {
     let files = chronicle.files.recent_first().into_iter();
     let shown = files.filter(|(_, entry)| entry.fact.reads > 0 && !entry.fact.failed);
     shown.take(most).map(|(path, _)| path.to_owned()).collect()
@@ -189,7 +190,7 @@ pub fn recent_files(chronicle: &Chronicle, most: usize) -> Vec<String> {
 /// Weight of the results in a record that fetch a file again after it was read before
 /// `forgotten_until` (the chronicle's clock at the last compaction). Call it before observing the
 /// record.
-pub fn read_again(chronicle: &Chronicle, record: &Record, forgotten_until: u64) -> Weight {
+pub(crate) fn read_again(chronicle: &Chronicle, record: &Record, forgotten_until: u64) -> Weight {
     let Body::Message(message) = &record.body else {
         return Weight::default();
     };

@@ -123,7 +123,7 @@ impl Notes {
     }
 
     /// Whether all bodies are empty.
-    pub fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         self.bodies.iter().all(String::is_empty)
     }
 

@@ -53,7 +53,7 @@ pub enum NotesVerdict {
 
 impl NotesVerdict {
     /// Whether an update is due.
-    pub fn is_yes(&self) -> bool {
+    pub(crate) fn is_yes(&self) -> bool {
         matches!(self, Self::Yes { .. })
     }
 

@@ -34,6 +34,6 @@ pub use directive::{Directive, directive, unknown_placeholders};
 pub use document::{Notes, NotesError};
 pub use due::{NotesVerdict, Progress, Rule, due};
 pub use limits::{Excess, Limits, over_limit};
-pub use summary::as_summary;
+pub(crate) use summary::as_summary;
 pub use template::{Section, Template, TemplateError};
 pub use update::{EditError, Rejected, apply};

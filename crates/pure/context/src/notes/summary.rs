@@ -11,7 +11,7 @@ use dormouse_core::show::Grouped;
 use dormouse_core::units::Tokens;
 
 /// Notes as a summary within the limits; empty if they are blank.
-pub fn as_summary(notes: &Notes, limits: Limits, bytes: BytesPerToken) -> String {
+pub(crate) fn as_summary(notes: &Notes, limits: Limits, bytes: BytesPerToken) -> String {
     let written: Vec<(&str, &str)> = notes
         .template()
         .sections()

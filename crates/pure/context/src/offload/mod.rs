@@ -18,7 +18,8 @@ mod preview;
 #[cfg(test)]
 mod tests;
 
-pub use preview::{CONTAINER, EMPTY_RESULT, file_name, preview, result_block, saved_at, truncated};
+pub(crate) use preview::saved_at;
+pub use preview::{EMPTY_RESULT, file_name, preview, result_block, truncated};
 
 use dormouse_core::block::Block;
 use dormouse_core::id::CallId;
@@ -120,7 +121,7 @@ impl Round<'_> {
     }
 
     /// Plan by the limits of the settings.
-    pub fn by_settings(&self) -> OffloadPlan {
+    pub(crate) fn by_settings(&self) -> OffloadPlan {
         match self.limits {
             None => self.whole(),
             Some(limits) => OffloadPlan {

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 pub const EMPTY_RESULT: &str = "[The tool finished without any output.]";
 
 /// Element name around a preview; existing logs depend on it.
-pub static CONTAINER: &str = PERSISTED_OUTPUT.tag;
+pub(crate) static CONTAINER: &str = PERSISTED_OUTPUT.tag;
 
 /// Hexadecimal digits of each hash in a file name: 64 bits, so that collisions within a session are
 /// out of the question and names stay short.
@@ -55,7 +55,7 @@ pub fn preview(text: &str, path: &str, bytes: u64) -> String {
 }
 
 /// Path in `folder` that a preview made by [`preview`] names.
-pub fn saved_at<'a>(text: &'a str, folder: &str) -> Option<&'a str> {
+pub(crate) fn saved_at<'a>(text: &'a str, folder: &str) -> Option<&'a str> {
     let inside = text.strip_prefix(&format!("<{CONTAINER}>\n"))?;
     let path = inside.lines().nth(1)?;
     let name = path.strip_prefix(folder)?.strip_prefix('/')?;

@@ -68,7 +68,7 @@ pub static PRIVATE: Wrapper = row("private", User, Section);
 /// Name of a slash command.
 pub static COMMAND_NAME: Wrapper = row("command-name", Host, Alone);
 /// Arguments of a slash command, typed by the user.
-pub static COMMAND_ARGS: Wrapper = row("command-args", User, Alone);
+pub(crate) static COMMAND_ARGS: Wrapper = row("command-args", User, Alone);
 /// Command that the user ran with `!`.
 pub static BASH_INPUT: Wrapper = row("bash-input", User, Alone);
 /// Line that the user saved with `#`.

@@ -14,7 +14,7 @@ pub struct Price {
 
 impl Price {
     /// Price in millionths of a dollar per million tokens (2,500,000 is $2.50).
-    pub const fn from_micros_per_million(micros: u64) -> Self {
+    pub(crate) const fn from_micros_per_million(micros: u64) -> Self {
         Self {
             pico_per_token: micros,
         }

@@ -24,7 +24,7 @@ pub enum LayerKind {
 
 impl LayerKind {
     /// The file lies in the project, so whoever wrote the project may have written it.
-    pub fn is_project(self) -> bool {
+    pub(crate) fn is_project(self) -> bool {
         matches!(self, Self::Project | Self::ProjectLocal)
     }
 }

@@ -122,7 +122,7 @@ impl Percent {
     const STEPS_MAX: u32 = 100 * Self::STEPS_PER_PERCENT;
 
     /// All of it.
-    pub const FULL: Self = Self {
+    pub(crate) const FULL: Self = Self {
         steps: Self::STEPS_MAX,
     };
 

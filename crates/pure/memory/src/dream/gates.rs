@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Tolerated clock skew: a last dream dated further in the future is ignored. Machines that share a
 /// directory differ by seconds; without a limit, one wrong clock would stop dreams for years.
-pub const CLOCK_SLACK: Duration = Duration::from_mins(5);
+pub(crate) const CLOCK_SLACK: Duration = Duration::from_mins(5);
 
 /// Least time between two looks for sessions: a look reads the folder of every project's sessions,
 /// and only finished sessions count, which do not come by the minute.

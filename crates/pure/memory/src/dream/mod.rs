@@ -41,14 +41,14 @@ pub use check::{CheckLimits, check};
 pub use dating::{FileTimes, Writing};
 pub use directive::{Brief, directive};
 pub use gates::{
-    CLOCK_SLACK, Effect, Event, GateDecision, GateFacts, GateLimits, Gates, LastDream, Reason,
-    gates,
+    Effect, Event, GateDecision, GateFacts, GateLimits, Gates, LastDream, Reason, gates,
 };
 pub use lineage::stamped;
 pub use objection::Objection;
 pub use offline::{OfflineFacts, offline};
 pub use rebase::{Dropped, rebase};
-pub use report::{REPORT, Report};
+pub(crate) use report::REPORT;
+pub use report::Report;
 pub use task::{Ending, Phase, Task, TaskEvent, Turn};
 
 use crate::snapshot::Snapshot;

@@ -24,7 +24,7 @@ use crate::snapshot::Snapshot;
 use dormouse_guard::paths::SafePath;
 
 /// Name of the report in the staged copy. It is never swapped in.
-pub const REPORT: &str = "DREAM_REPORT.md";
+pub(crate) const REPORT: &str = "DREAM_REPORT.md";
 
 /// Report of a model, as far as it was understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

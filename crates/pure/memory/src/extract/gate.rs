@@ -63,7 +63,7 @@ pub enum Skip {
 
 impl Skip {
     /// True if the cursor moves past the skipped records all the same.
-    pub const fn advances(self) -> bool {
+    pub(crate) const fn advances(self) -> bool {
         matches!(self, Self::DirectWrite)
     }
 }

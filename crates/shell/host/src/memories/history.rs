@@ -34,9 +34,9 @@ pub struct EntryRow {
     pub id: String,
     /// Time at which it was made.
     pub time: String,
-    /// Its author.
+    /// Author of the change.
     pub author: Author,
-    /// The author's reason.
+    /// The author's reason, for people.
     pub reason: String,
     /// The words it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,11 +81,11 @@ impl EntryRow {
 /// A change with the texts before and after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EntryDiff {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
     /// One for each file.
     pub changes: Vec<FileDiff>,
-    /// The entry itself.
+    /// The entry as a list shows it.
     #[serde(skip)]
     pub entry: EntryRow,
 }
@@ -93,7 +93,7 @@ pub struct EntryDiff {
 /// A file before and after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileDiff {
-    /// The file.
+    /// The file, relative to its directory.
     pub path: String,
     /// Its text before; `None` if there was no file.
     pub before: Option<String>,
