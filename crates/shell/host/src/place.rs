@@ -68,7 +68,7 @@ impl Host {
         Ok(found(root, Access::Shared, None))
     }
 
-    /// MemoryLocation of the memory of the working directory.
+    /// Location of the memory of the working directory.
     pub(crate) fn project_place(&self) -> Result<MemoryLocation, HostError> {
         let places = self.places();
         let home = user_home(self.system());
