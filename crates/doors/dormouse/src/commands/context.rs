@@ -83,8 +83,8 @@ impl Report for ContextWindow {
         out.blank()?;
         let mut bar = Bar::new(report.window);
         for (category, tokens) in &report.categories {
-            // Logs of other clients lack the prefix: its size is inferred, and system prompt and tools
-            // cannot be told apart in it.
+            // Logs of other clients lack the prefix: its size is inferred, and system prompt and
+            // tools cannot be told apart in it.
             let label = if report.prefix_inferred && *category == Category::System {
                 "system prompt and tools (not in the log)"
             } else {
