@@ -84,7 +84,7 @@ fn dated(folder: &Path) -> Vec<(PathBuf, Vec<u8>, i64)> {
         .collect()
 }
 
-/// Whether some file of a folder, hidden or not, has these bytes in it.
+/// True if some file of a folder, hidden or not, has these bytes in it.
 fn occurs(folder: &Path, needle: &str) -> bool {
     let has = |bytes: &[u8]| {
         bytes

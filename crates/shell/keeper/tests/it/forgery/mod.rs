@@ -129,7 +129,7 @@ impl Case {
         }
     }
 
-    /// Whether the user sent the words though somebody else wrote them: a compaction keeps such a
+    /// True if the user sent the words though somebody else wrote them: a compaction keeps such a
     /// message whole, because losing what the user showed would lose the task.
     fn is_pasted(&self) -> bool {
         matches!(
@@ -181,7 +181,7 @@ impl Believed {
         }
     }
 
-    /// Whether a model's proposal of this sentence is written without anybody's approval.
+    /// True if a model's proposal of this sentence is written without anybody's approval.
     fn is_trusted(&self, planted: &Planted) -> bool {
         let snapshot = Snapshot::new();
         let context = Context {
