@@ -15,7 +15,7 @@ use crate::program::{Machine, Run};
 use dormouse_system::{Files as _, RealFiles};
 use std::path::{Path, PathBuf};
 
-/// Where the machines of these tests keep memory, below their homes.
+/// Directory of memory on the machines of these tests, below their homes.
 const MEMORY: &str = "memory";
 
 /// A machine with memories, given by file.
