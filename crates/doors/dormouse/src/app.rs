@@ -108,6 +108,7 @@ fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
                 .unwrap_or_else(|failure| failure.report(&mut out));
         }
     };
+    // The parsed `--json` and `--color` are not passed on: `early` has read them for the output.
     let mut app = App {
         system,
         out,
@@ -152,8 +153,10 @@ fn show_parser(error: &clap::Error, out: &mut Out) -> Result<Exit, Failure> {
             // The rest of the text is usage and a hint for people; programs get the sentence alone.
             let text = text.to_string();
             let first = text.split("\n\n").next().unwrap_or(&text);
+            // The JSON object says that it is an error; the parser's own label would be said twice.
             let message = first.trim_start_matches("error: ").trim();
             UserError::new(Exit::Usage, message)
+                // The parser's usage line was cut off above; the hint stands for it.
                 .hint("`dormouse --help` shows how commands are written")
                 .report(out);
         }
@@ -178,6 +181,7 @@ fn report_panic(info: &PanicHookInfo<'_>, terminal: Terminal, format: Format) {
 
 fn panic_error(payload: &str, place: Option<(&str, u32)>) -> UserError {
     let mut error = UserError::new(Exit::Unexpected, "Dormouse itself failed; this is a bug");
+    // A panic's text is written for developers, so it is a cause below a sentence for users.
     error.causes.push(payload.to_owned());
     // An absolute path is one of the machine that built the program; no user has it.
     if let Some((file, line)) = place

@@ -9,6 +9,7 @@ use crate::output::{ColorChoice, Format};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum as _};
 use std::ffi::OsString;
 
+// A macro, because `concat!` takes literals only and both helps begin with the examples.
 macro_rules! examples {
     () => {
         "\
@@ -156,8 +157,10 @@ impl Early {
         };
         let mut texts = arguments
             .iter()
+            // The first argument is the program's own path.
             .skip(1)
             // Behind `--` stand values, even those that look like options.
+            // An argument that is not Unicode can be a path, never one of these options.
             .map(|argument| argument.to_str().unwrap_or_default())
             .take_while(|argument| *argument != "--");
         while let Some(argument) = texts.next() {
@@ -166,6 +169,7 @@ impl Early {
                 Some(rest) => rest.strip_prefix('='),
                 None => None,
             };
+            // A wrong value is left for the parser to complain about.
             if let Some(Ok(choice)) = color.map(|color| ColorChoice::from_str(color, false)) {
                 early.color = choice;
             }

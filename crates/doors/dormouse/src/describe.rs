@@ -55,6 +55,7 @@ pub fn record(record: &Record) -> String {
             )
         }
         Body::Fragment(fragment) => block(&fragment.block),
+        // Lines of other tools have no words of their own, except a title.
         Body::Foreign(foreign) => foreign.title.as_deref().unwrap_or_default().to_owned(),
         Body::State(change) => state(change),
         Body::Agent(event) if event.ended => format!("{} ended", event.agent),
@@ -67,6 +68,7 @@ pub fn record(record: &Record) -> String {
             "{} tokens, up to record {}",
             notes.tokens, notes.last_summarised
         ),
+        // Every record left is a rewrite; kinds added later show their kind and no text.
         _ => rewrite(record).unwrap_or_default(),
     }
 }
@@ -129,6 +131,7 @@ fn boundary(boundary: &Boundary) -> String {
         BoundaryKind::Full => " by a summary",
         BoundaryKind::Partial => " in part",
         BoundaryKind::Offline => " without a model",
+        // Another client compacted, and its log does not say by what means.
         BoundaryKind::Foreign => "",
     };
     let figure = |tokens: Option<dormouse_core::units::Tokens>| {
@@ -136,6 +139,7 @@ fn boundary(boundary: &Boundary) -> String {
     };
     let figures = match (figure(boundary.pre_tokens), figure(boundary.post_tokens)) {
         (Some(pre), Some(post)) => format!(", {pre} to {post} tokens"),
+        // Some clients log only the size that triggered the compaction.
         (Some(pre), None) => format!(", at {pre} tokens"),
         _ => String::new(),
     };
@@ -179,6 +183,7 @@ pub fn block(block: &Block) -> String {
         BlockKind::Image => "(image)".to_owned(),
         BlockKind::Document => "(document)".to_owned(),
         BlockKind::Compaction => "(the provider's summary)".to_owned(),
+        // A block of a kind that is not known is still a part of the prompt: its JSON is shown.
         BlockKind::Other => one_line(&String::from_utf8_lossy(block.bytes())),
     }
 }

@@ -48,6 +48,7 @@ pub enum Exit {
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
+        // The discriminants are the exit codes of the help.
         Self::from(exit as u8)
     }
 }
@@ -147,6 +148,7 @@ impl Failure {
     /// Tells the user, and says how the program ends.
     pub fn report(&self, out: &mut Out) -> Exit {
         match self {
+            // `dormouse … | head` is a normal use; scripts with `pipefail` would stop otherwise.
             Self::ReaderIsGone => Exit::Ok,
             Self::Told(exit) => *exit,
             Self::Error(error) => {
@@ -214,6 +216,7 @@ impl From<ConvertError> for Failure {
         match &error {
             ConvertError::Exists { .. } => UserError::of(Exit::Refused, &error)
                 .hint("it was converted before; --to FILE writes somewhere else"),
+            // No failure of the file: it needs no conversion.
             ConvertError::AlreadyOwn { .. } => {
                 UserError::of(Exit::Unsuitable, &error).hint("it can be used as it is")
             }
@@ -250,6 +253,7 @@ impl From<MemdirError> for Failure {
             }
             MemdirError::InboxFull(_) => shown(Exit::Refused)
                 .hint("approve or reject some first; `dormouse memory inbox` lists them"),
+            // Refused, not failed: a later change stands on the one to be undone.
             MemdirError::Undo(_) => {
                 shown(Exit::Refused).hint("`dormouse memory log` shows what stands")
             }
@@ -278,6 +282,7 @@ impl From<LoaderError> for Failure {
                     None => shown,
                 }
             }
+            // Containers and services may have no home; the user can always name one.
             LoaderError::NoHome => UserError::of(Exit::Unexpected, &error)
                 .hint("say where Dormouse may keep its files: --home DIR or DORMOUSE_HOME"),
             LoaderError::CurrentDir(_) => {
@@ -294,6 +299,7 @@ impl From<TrustError> for Failure {
         match &error {
             TrustError::NotAFolder { .. } => UserError::of(Exit::Unsuitable, &error)
                 .hint("name the project's folder, or leave it out for the current one"),
+            // The list of trusted folders is TOML, which holds Unicode only.
             TrustError::NotUnicode { .. } => UserError::of(Exit::Unsuitable, &error)
                 .hint("rename the folder, or set what it needs in your own settings file"),
             TrustError::List(_) => UserError::of(Exit::Unsuitable, &error)
@@ -348,6 +354,7 @@ pub fn issue_hint(issue: &ConfigIssue) -> Option<String> {
     let hint = match issue {
         ConfigIssue::Setting(issue) => return settings_hint(issue),
         ConfigIssue::Unreadable { source, .. } | ConfigIssue::ModelsUnreadable { source, .. } => {
+            // Only the hint is wanted: the issue has a message of its own.
             return file_error(source, source).hint;
         }
         ConfigIssue::NotText { .. } => "save it as UTF-8 text",

@@ -5,6 +5,7 @@ use dormouse_host::Remark;
 /// A remark as people read it.
 pub fn words(remark: &Remark) -> String {
     match remark {
+        // A number with the wrong form of its noun reads like a fault.
         Remark::SettingsIssues { count: 1 } => {
             "1 problem with the settings; see `dormouse config show`".to_owned()
         }

@@ -31,6 +31,7 @@ pub fn start(system: &System) -> Result<(), String> {
         .map_err(|error| format!("{VARIABLE}: the trace file cannot be written: {error}"))?;
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(TraceFile(Arc::new(Mutex::new(file))))
+        // The file is read by editors and `grep`, not by a terminal.
         .with_ansi(false)
         // Libraries below have traces of their own, and promise nothing about content in them.
         .with_filter(Targets::new().with_target("dormouse", LevelFilter::DEBUG));

@@ -174,6 +174,7 @@ impl Host {
         if !ask.now && !ask.dry_run {
             // A dry run passes the gates: it changes nothing, so it may be asked for at any time.
             let mut gates = keeper.dream_gates();
+            // No session asks: the empty id excludes none from the count.
             if let Err(reason) = keeper.dream_due(&mut gates, "") {
                 return Ok(DreamAnswer::NotYet(NotDreamt {
                     dreamt: false,
@@ -204,6 +205,7 @@ impl Host {
             return Ok(DreamAnswer::Ended);
         };
         let dreamt = dreamt?;
+        // A user who asked for rules need not be told that rules were used.
         if let (By::Rules(why), false) = (&dreamt.by, ask.offline) {
             // Which setting is missing says more than that no model is there.
             let missing = opened.no_model.map(|missing| missing.to_string());
@@ -226,6 +228,7 @@ impl Host {
         ask: ExtractAsk,
         mut progress: impl FnMut(&str),
     ) -> Result<ExtractReport, HostError> {
+        // Remarks of this reading are passed on below; a shared reader would mix them with others.
         let transcripts = Transcripts::new(self.system(), self.models());
         let read = transcripts.read(file)?;
         for remark in transcripts.take_remarks() {
@@ -249,6 +252,7 @@ impl Host {
         let keeper = opened.keeper;
         let evidence = Evidence::new(said, Vec::new(), &keeper.settings());
         let extracted = match opened.no_model {
+            // Wins over a model that is set up: the user said so.
             _ if ask.offline => keeper.extract_by_rules(&evidence, None, "no model was wanted")?,
             Some(why) => {
                 let why = why.to_string();

@@ -178,6 +178,8 @@ impl HostError {
     pub const fn is_off(&self) -> bool {
         matches!(
             self,
+            // Failures of the disk are not among them: memory that cannot be read is no memory that
+            // is off.
             Self::Place(NoPlace::Off { .. } | NoPlace::Remote | NoPlace::Refused { .. })
                 | Self::NotForMemory(_)
         )

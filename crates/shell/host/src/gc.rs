@@ -108,6 +108,7 @@ impl Host {
         let scopes = match (&projects, paths) {
             (Some(projects), _) => scopes(paths, files, home, projects)?,
             (None, []) => Vec::new(),
+            // A path was named, and without the folder it can be no session.
             (None, [path, ..]) => return Err(outside(path, &folder)),
         };
         for scope in scopes {
@@ -156,6 +157,7 @@ impl Host {
         } else {
             Vec::new()
         };
+        // A file that could not be removed is listed as failed, not as removed.
         let removed = |path: &Path| failed.iter().all(|failed| failed.garbage.path != path);
         let found = plan.garbage.iter().filter(|found| removed(&found.path));
         report.files.extend(found.map(|garbage| GarbageFile {
@@ -205,8 +207,10 @@ fn scopes(
     }
     let mut scopes = Vec::new();
     for path in paths {
+        // Links are resolved first: a link inside must not lead to files outside.
         let real = files.real_path(path)?;
         let Ok(inside) = real.strip_prefix(projects) else {
+            // A path elsewhere may be the project itself, whose folder in the home is meant.
             let Some(found) = ProjectFolder::find(files, home, &real)? else {
                 return Err(outside(path, projects));
             };
@@ -222,6 +226,7 @@ fn scopes(
             (Some(project), session) => scopes.push(Scope {
                 project: projects.join(project),
                 session: session.map(|session| {
+                    // A session may be named by its log or by its folder.
                     let name = session.to_string_lossy();
                     SessionId::from(name.strip_suffix(".jsonl").unwrap_or(&name))
                 }),

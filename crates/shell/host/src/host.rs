@@ -68,6 +68,7 @@ impl Host {
         let host = Self {
             system: system.clone(),
             loader,
+            // Most programs answer one question; only those that live on pay for a watcher.
             settings: Source::Once(loaded),
             remarks: Mutex::default(),
         };
@@ -83,6 +84,7 @@ impl Host {
     /// # Errors
     /// When the operating system gives no notices; the settings then stay as they were loaded.
     pub fn watch(&mut self) -> Result<Receiver<Update>, WatchError> {
+        // The watcher begins with the settings in force: no change is reported for a first load.
         let first = self.loaded();
         let (watcher, updates) = SettingsWatcher::start(self.loader.clone(), first, SILENCE)?;
         self.settings = Source::Watched(Arc::new(watcher));

@@ -33,6 +33,7 @@ impl Host {
     pub fn keeper(&self, which: &Which) -> Result<OpenedKeeper, HostError> {
         let memory = self.find(which)?.open()?;
         let loaded = self.loaded();
+        // Both from one load: a reload between them could give a model without its price.
         let (settings, models) = (Arc::clone(&loaded.settings), Arc::clone(&loaded.models));
         let (model, no_model) = match configured(&settings, &models) {
             Ok(model) => (Some(model), None),
@@ -75,6 +76,7 @@ impl Host {
         let own = ProjectFolder::find(files, &places.home, root)?;
         let own = own.map(|folder| folder.path().to_owned());
         let claude = self.claude_home();
+        // Claude Code names a project's folder by the slug of its path.
         let claude = claude.map(|home| home.join("projects").join(dormouse_store::slug(root)));
         let mut folders: Vec<PathBuf> = own.into_iter().chain(claude).collect();
         // Folders that do not exist would each be an error in every search.
@@ -104,6 +106,7 @@ impl Host {
             return Ok(None);
         };
         let env = &self.system().env;
+        // The name under which the user commits, since team memory is committed, too.
         let author = env.text("GIT_AUTHOR_NAME").or_else(|| env.text("USER"));
         Ok(Some(TeamMemory {
             dir,

@@ -129,6 +129,7 @@ impl Transcripts {
             if filter.last != Some(0) && wanted(kind) {
                 records.push_back(row(&record, line, describe(&record)));
                 if filter.last.is_some_and(|last| records.len() > last) {
+                    // A window over the file: only the last records are kept, however long it is.
                     records.pop_front();
                 }
             }
@@ -170,6 +171,8 @@ impl Host {
     pub fn convert(&self, file: &Path, to: Option<&Path>) -> Result<Converted, HostError> {
         let system = self.system();
         let log = LogFile::open(&*system.files, file)?;
+        // Asked first: logs of Codex and pi are not lines of Claude Code, and are read by other
+        // rules.
         let foreign = log.read_foreign()?;
         let about = match &foreign {
             Some(foreign) => foreign.about.clone(),
@@ -178,8 +181,10 @@ impl Host {
         let fresh = system.ids.fresh();
         let session = about
             .session
+            // A transcript without an id gets one, so that it can be resumed.
             .unwrap_or_else(|| SessionId::new(fresh.as_str()));
         let cwd = about.cwd.unwrap_or_default();
+        // A target of the user's need not lie in the home; its folder is not prepared.
         let target = if let Some(target) = to {
             target.to_owned()
         } else {

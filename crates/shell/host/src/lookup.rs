@@ -107,6 +107,7 @@ impl<'a> Judge<'a> {
         let topic = Topic::read(text);
         let body = text.get(topic.body..).unwrap_or_default();
         let path = card.path.as_str();
+        // Names of files are words, too: `feedback_tests.md` has "tests" in it.
         let called = path.replace(['/', '_', '-', '.'], " ");
         MemoryFound {
             path: path.to_owned(),
@@ -171,6 +172,7 @@ impl Host {
             ..
         } in candidates
         {
+            // A memory may be forgotten between ranking and reading.
             if let Some(file) = dir.read(&card.path)? {
                 let text = file.text();
                 let mut memory = judge.judge(&card, &text, library.verified(&text), owner);
@@ -231,6 +233,7 @@ fn described(topic: &Topic, body: &str) -> String {
 
 /// The words of the question that a text has, in any form, as the question has them.
 fn shared(question: &str, text: &str) -> Vec<String> {
+    // The text is longer and tells its language better; a question of two words may not.
     let language = detect(text).or_else(|| detect(question));
     let language = language.unwrap_or(Language::English);
     let tokeniser = Tokeniser::new(Some(language), StopWords::Drop, Stemming::On);

@@ -106,6 +106,7 @@ impl Transcripts {
             Point::Request(number) => at_request(self, file, *number)?,
             Point::Leaf(leaf) => {
                 let read = self.read(file)?;
+                // Folding up to a record that does not exist would show the newest branch instead.
                 if !read.records.iter().any(|record| record.id == *leaf) {
                     return Err(HostError::NoRecord {
                         file: file.to_owned(),
@@ -145,6 +146,7 @@ impl PromptAt {
         let prefix = match (&self.transcript.prefix, request.prefix) {
             (Some(prefix), _) => prefix,
             // The request has a prefix and its blobs are gone: any other bytes would be a guess.
+            // A request without tools and system prompt has no prefix to miss.
             (None, None) => &empty,
             (None, Some(id)) => return Err(HostError::NoPrefix(id.to_string())),
         };
@@ -167,6 +169,7 @@ fn at_request(opener: &Transcripts, file: &Path, number: usize) -> Result<Found,
         number,
         count,
     };
+    // Only Dormouse's own logs record requests; the others are told by their responses.
     if !requests.is_empty() {
         let record = number.checked_sub(1).and_then(|index| requests.get(index));
         let record = record.ok_or_else(|| missing(requests.len()))?;
@@ -194,6 +197,7 @@ fn at_request(opener: &Transcripts, file: &Path, number: usize) -> Result<Found,
         .collect();
     let start = number.checked_sub(1).and_then(|index| starts.get(index));
     let start = *start.ok_or_else(|| missing(starts.len()))?;
+    // The prompt is everything before the response, on the branch that led to it.
     let before = read.records[start].parent.as_ref();
     Ok((opener.fold(file, &read.records[..start], before), None))
 }

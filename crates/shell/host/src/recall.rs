@@ -75,6 +75,7 @@ impl Host {
         } = library.recall(&Question {
             prompt: &question.prompt,
             work: &question.work,
+            // A person asks anew each time; a session would not repeat what it has shown.
             seen: &Seen::default(),
             most: question.most,
             settings: &settings,
@@ -182,6 +183,7 @@ fn against(found: &Brought, path: &SafePath, confidence: f32) -> String {
     let mut left_out = found.surfacing.left_out.iter();
     match left_out.find(|left| left.path == *path) {
         Some(LeftOut { reason, .. }) => reason.to_string(),
+        // Not named among those left out: its confidence was below the bar.
         None => Reason::Unsure { confidence }.to_string(),
     }
 }

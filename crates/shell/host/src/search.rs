@@ -184,6 +184,7 @@ impl SessionSearch {
                         matches += 1;
                         handed = found(&self.shown(&one));
                     }
+                    // Woken to look at the flag of an interrupt.
                     Err(mpsc::RecvTimeoutError::Timeout) => {}
                     Err(mpsc::RecvTimeoutError::Disconnected) => break,
                 }
@@ -192,6 +193,7 @@ impl SessionSearch {
                     break;
                 }
             }
+            // The search notices that its matches are not wanted any more, and ends.
             drop(receiver);
             // A panic in the search gives an empty report; matches handed out before it stand.
             let report = search.join().unwrap_or_default();
@@ -255,6 +257,7 @@ impl Host {
         let files = &*self.system().files;
         let known = self.places();
         let current = files.real_path(&known.current_dir)?;
+        // A session belongs to the folder it was begun in, which may be the root of the repository.
         let repository = Repository::around(files, &current)?;
         let mut roots = BTreeSet::from([current]);
         if let Some(repository) = repository {
@@ -293,6 +296,7 @@ fn words(query: &str) -> Vec<&str> {
     let bare = |word: &'_ str| -> bool { word.chars().any(char::is_alphanumeric) };
     let all: Vec<&str> = query
         .split_whitespace()
+        // Punctuation around a word is the question's, not the transcript's.
         .map(|word| word.trim_matches(['"', '\'', ',', '.', '?', '!', ';', '(', ')']))
         .filter(|word| bare(word))
         .collect();
@@ -302,5 +306,6 @@ fn words(query: &str) -> Vec<&str> {
         .copied()
         .filter(|word| !language.is_stop_word(&word.to_lowercase()))
         .collect();
+    // "to be or not to be" has no telling word and is still a question.
     if telling.is_empty() { all } else { telling }
 }

@@ -68,12 +68,15 @@ impl Host {
     pub async fn open_session(&self, ask: SessionAsk) -> Result<OpenedSession, HostError> {
         let system = self.system().clone();
         let (settings, models) = (self.settings(), self.models());
+        // A caller that brings its model needs no key in the settings.
         let (name, asker): (String, Arc<dyn Asker>) = if let Some(given) = ask.model {
             given
         } else {
             let model = configured(&settings, &models)?;
             (model.name, Arc::new(AskModel(model.model)))
         };
+        // The longest answer that the model gives: a shorter limit would cut calls of tools in
+        // half.
         let longest = models.lookup(&name).info.max_output;
         let params = Params::new(&name, longest).map_err(HostError::Params)?;
         let id = ask

@@ -155,6 +155,8 @@ impl Host {
             Err(error) if folder.is_none() && error.not_found() => return Ok(list),
             Err(error) => return Err(HostError::Folder(error)),
         };
+        // Transcripts of sub-agents are files of their own and no sessions; their cost belongs to
+        // one.
         let mut agents: BTreeMap<&SessionId, Vec<&FoundLog>> = BTreeMap::new();
         for log in found.logs.iter().filter(|log| log.agent.is_some()) {
             agents.entry(&log.session).or_default().push(log);
@@ -190,6 +192,7 @@ impl Host {
         let mut scan = Scan::default();
         let files = &*self.system().files;
         let facts = files.metadata(path);
+        // A path that is not there goes this way, too: opening it gives the better error.
         if !facts.is_ok_and(|facts| facts.kind == FileKind::Directory) {
             let log = LogFile::open(files, path)?;
             let read = scan_usage(&log, &mut scan.book)?;
@@ -259,6 +262,7 @@ fn row(
     let transcript =
         live.map_err(|_| Unreadable(format!("`{}` cannot be read", found.path.display())))?;
     let count = transcript.conversation.count(&transcript.prefix_weight());
+    // Nothing sent costs nothing; something sent without a price is unknown.
     let priced = totals.responses == 0 || totals.unpriced < totals.responses;
     let SessionSummary {
         title, first, last, ..
@@ -280,6 +284,7 @@ fn row(
         git_branch: summary.git_branch.clone(),
         bytes: summary.bytes,
         skipped_lines: summary.skipped.total(),
+        // A copied or converted file has a new time of change; the message's own is better.
         newest: last.unwrap_or(found.modified),
     })
 }
@@ -328,6 +333,7 @@ struct Scan {
 #[expect(clippy::cast_precision_loss, reason = "a share for people and scripts")]
 fn hit_rate(sum: &UsageSum) -> Option<f64> {
     let prompt = sum.usage.prompt().get();
+    // No prompt, no rate: zero would accuse the cache.
     (prompt > 0).then(|| sum.usage.cache_read.get() as f64 / prompt as f64)
 }
 

@@ -121,6 +121,7 @@ impl Transcripts {
                     .iter()
                     .map(|(session, record)| (session.as_ref(), record));
                 let mut conversation = Conversation::resume(carrier, kept, target);
+                // The carrier is where the view begins; applying it again would count it twice.
                 for record in on_path.iter().filter(|record| record.id != carrier.id) {
                     conversation.apply(record);
                 }
@@ -175,6 +176,7 @@ impl Transcripts {
                 lines: read.lines,
             });
         }
+        // Lines without a record have no entry; the records up to the line are meant.
         let count = read.line_of.partition_point(|at| *at <= line);
         Ok(self.fold(file, &read.records[..count], None))
     }
@@ -190,6 +192,7 @@ impl Transcripts {
                 .filter(|model| !model.starts_with('<')),
             _ => None,
         });
+        // The caller's choice first, then the newest word of the session itself.
         let model = self.model.as_deref().or(last).or(before);
         Target::new(&self.models, model.unwrap_or(UNKNOWN_MODEL))
     }
@@ -199,6 +202,7 @@ impl Transcripts {
         let blobs = FileBlobs::new(Arc::clone(&self.system.files), &file.with_extension(""));
         let recorded = conversation.state().prefix.as_ref();
         let prefix = recorded.and_then(|prefix| {
+            // Missing blobs leave the prefix out: the view still has every message.
             RenderedPrefix::from_record(prefix, |hash| blobs.get(hash).ok()).ok()
         });
         Transcript {

@@ -69,6 +69,7 @@ fn window(transcript: &Transcript, settings: &WindowSettings) -> ContextWindow {
     let conversation = &transcript.conversation;
     let models = &conversation.view().target().models;
     let resolved = models.lookup(transcript.model());
+    // No beta headers: a file does not say with which of them it was sent.
     let window = Window::resolve(resolved, [], settings);
     let thresholds = Thresholds::new(window.tokens, resolved.info.max_output, settings);
     let Count {

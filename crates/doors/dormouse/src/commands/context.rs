@@ -46,6 +46,7 @@ pub struct Args {
 /// gigabytes that compactions left behind.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
+    // Counting for another model answers "would this session fit?" before switching to it.
     let transcripts = host.transcripts().for_model(args.model.clone());
     let transcript = match args.at {
         None => transcripts.live(&args.file)?,

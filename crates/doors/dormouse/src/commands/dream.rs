@@ -79,6 +79,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         }
     };
     let answer = host.dream(&which, ask, interrupt, |line| app.out.progress(line))?;
+    // An interrupt is no success for a script, though nothing was harmed.
     if answer == DreamAnswer::Ended {
         let error = UserError::new(Exit::Unexpected, "the dream was ended; nothing was changed");
         return Err(error.into());

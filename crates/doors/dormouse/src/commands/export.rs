@@ -63,6 +63,7 @@ impl Report for Converted {
         out.line(format!("{lines} lines are now in `{}`", self.file))?;
         if self.left_out > 0 {
             let left = figures::thousands(self.left_out);
+            // A note, not an error: the log is complete as far as the transcript could be read.
             out.note(&format!(
                 "{left} lines were left out; `dormouse log --issues` says why"
             ));

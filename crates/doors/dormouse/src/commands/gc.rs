@@ -66,6 +66,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     } else {
         Garbage::Show
     };
+    // `--dry-run` is the default and only there to be said; the parser has excluded both at once.
     let report = app.host()?.gc(&args.paths, garbage)?;
     let list_files = args.files;
     app.tell(&Answer { report, list_files })
@@ -107,6 +108,7 @@ fn count(number: usize, one: &str, many: &str) -> String {
 }
 
 fn show(report: &GcReport, list_files: bool, out: &mut Out) -> OutResult {
+    // The report is grouped by project already.
     for found in report.files.chunk_by(|a, b| a.project == b.project) {
         let project = found.first().map_or("", |file| file.project.as_str());
         out.line(Line::new().role(Role::Strong, project))?;

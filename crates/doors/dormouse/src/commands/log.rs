@@ -86,6 +86,7 @@ fn show_records(report: &LogList, wanted: &[String], out: &mut Out) -> Outcome {
         Column::left("WHAT").gives_way(),
     ]);
     for row in &report.records {
+        // Lines of sub-agents lie between those of the main conversation in some logs.
         let kind = if row.side_chain {
             Cell::with_role(Role::Dim, format!("{} (side)", row.kind))
         } else {
@@ -111,6 +112,7 @@ fn show_records(report: &LogList, wanted: &[String], out: &mut Out) -> Outcome {
             Cell::new(&row.text),
         ]);
     }
+    // An unknown kind is most likely misspelt: the kinds that exist are listed.
     if report.records.is_empty() {
         let kinds: Vec<&str> = report.kinds.keys().map(String::as_str).collect();
         let wanted = wanted.join(", ");
@@ -157,6 +159,7 @@ fn show_issues(report: &LogList, out: &mut Out) -> Outcome {
         ]);
     }
     out.table(&table)?;
+    // The list is capped when a file is read; the count is not.
     let more = report.issue_count - report.issues.len() as u64;
     if more > 0 {
         out.line(format!("and {} more", figures::thousands(more)))?;

@@ -74,6 +74,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     }
     let near = if args.all { Near::Show } else { Near::Hide };
     let recalled = app.host()?.recall(&RecallQuestion {
+        // Words without quotes are several arguments and still one question.
         prompt: args.query.join(" "),
         which: Which::of(args.dir.as_deref(), args.team),
         work,
@@ -93,6 +94,7 @@ impl Report for Answer {
             ..
         } = &self.recalled;
         list(memories, out)?;
+        // A question that recall does not look at (too short, switched off) has no nearest either.
         if let Some(why) = skipped {
             out.line(format!("No memory goes in: {why}."))?;
             return Ok(());

@@ -61,9 +61,11 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let error = UserError::new(Exit::Usage, "there is no word to search for");
         Failure::from(error.hint("dormouse search 'WORDS'"))
     };
+    // Built first, so that a wrong path fails before any memory is printed.
     let search = host.search_sessions(&args.query, &args.paths, args.limit);
     let search = search.map_err(failure)?.ok_or_else(nothing)?;
     let mut end = End::default();
+    // A path asks for its transcripts alone; memories belong to this project.
     if !args.sessions && args.paths.is_empty() {
         end.memories = memories(args, &host, app)?;
     }
@@ -167,6 +169,7 @@ fn sessions(search: &SessionSearch, host: &Host, app: &mut App) -> Result<Search
     let interrupted = interrupts();
     let mut told = false;
     let end = search.run(host, &interrupted, |found| -> Outcome {
+        // Said once, above the first partial match, and only if no line has every word.
         if found.partial && !told {
             told = true;
             let text = "No line has every word; these have some:";

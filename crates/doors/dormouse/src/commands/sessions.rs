@@ -47,6 +47,7 @@ struct Answer {
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
     let mut list = host.sessions(args.dir.as_deref())?;
+    // After sorting by age: the newest stay.
     list.sessions.truncate(args.limit.unwrap_or(usize::MAX));
     let dir = args.dir.clone().unwrap_or_else(|| host.sessions_folder());
     app.tell(&Answer { list, dir })

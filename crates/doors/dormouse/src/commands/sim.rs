@@ -61,6 +61,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let listener = tokio::net::TcpListener::bind(&address)
             .await
             .map_err(|error| {
+                // A taken port is another process at work, hence refused and not failed.
                 let mut user = UserError::new(Exit::Refused, format!("cannot listen on {address}"));
                 user.causes.push(error.to_string());
                 Failure::from(user.hint("choose another port, or port 0 for any free one"))
@@ -129,6 +130,7 @@ fn config(args: &Args, app: &App) -> Result<SimConfig, Failure> {
     }
     config.listen = args.listen.clone().unwrap_or(config.listen);
     config.seed = args.seed.unwrap_or(config.seed);
+    // A flag can only switch it on; the file may have done so already.
     config.virtual_time |= args.virtual_time;
     Ok(config)
 }

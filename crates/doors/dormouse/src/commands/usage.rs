@@ -78,6 +78,7 @@ impl Report for UsageReport {
         }
         out.table(&table)?;
         out.blank()?;
+        // Without a prompt there is no rate; 0 % would accuse the cache.
         if let Some(rate) = self.cache_hit_rate {
             let files = if self.files == 1 {
                 "1 file".to_owned()

@@ -65,6 +65,7 @@ struct Prompt {
 /// Shows the prompt, or prints the bytes of the request with `--raw`.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let transcripts = app.host()?.transcripts().for_model(args.model.clone());
+    // The parser lets at most one of them through.
     let point = match (args.request, args.at, &args.leaf) {
         (Some(number), ..) => Point::Request(number),
         (None, Some(line), _) => Point::Line(line),
@@ -124,6 +125,7 @@ impl Report for Prompt {
                     .text(format!(": {issue}")),
             )?;
         }
+        // Told last: it is the reason why a request made from this view would fail.
         if let Some(invalid) = &report.acceptable {
             out.line(
                 Line::new()

@@ -24,6 +24,7 @@ struct Command {
 pub(super) fn run(app: &mut App) -> Outcome {
     let welcome = Welcome {
         version: env!("CARGO_PKG_VERSION"),
+        // Programs get every command by its full name; a group by itself cannot be run.
         commands: leaves(&Cli::command(), ""),
     };
     app.tell(&welcome)

@@ -96,6 +96,7 @@ impl From<HostError> for Failure {
                      removed",
                 )
                 .into(),
+            // Nothing is left to do about these two, so no hint is given.
             HostError::NoDream | HostError::NoMessages(_) => shown(Exit::Unsuitable).into(),
             // Failures that the user cannot mend, and variants added later.
             _ => shown(Exit::Unexpected).into(),
@@ -112,6 +113,7 @@ fn credential(place: CredentialIn, line: usize, rule: &str) -> UserError {
     };
     let message =
         format!("line {line} of {option} holds a credential ({rule}); nothing was remembered");
+    // Refused before anything was written: the text is in no file and no journal.
     UserError::new(Exit::Refused, message)
         .hint("leave it out and name the place where it is kept instead")
 }
@@ -162,6 +164,7 @@ impl From<NoPlace> for Failure {
     fn from(error: NoPlace) -> Self {
         let kind = match &error {
             NoPlace::Off { .. } | NoPlace::Remote | NoPlace::Refused { .. } => Exit::Refused,
+            // The user can name a home; the others are decisions or failures of the disk.
             NoPlace::NoHome { .. } => Exit::Usage,
             NoPlace::Files(_) | NoPlace::Folder(_) | NoPlace::Memdir(_) => Exit::Unreadable,
         };

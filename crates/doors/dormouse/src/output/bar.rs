@@ -77,6 +77,7 @@ impl Bar {
         let mut letters = Line::new();
         let cells = self.cells(columns);
         for (nth, (part, count)) in self.parts.iter().zip(&cells).enumerate() {
+            // No room was left for this part: the legend still has it.
             if *count == 0 {
                 continue;
             }
@@ -84,6 +85,8 @@ impl Bar {
             bar = bar.role(role, PATTERNS[nth % PATTERNS.len()].repeat(*count));
             letters = letters
                 .role(role, part.letter)
+                // The letter takes the first cell of its part; blanks keep the next letter under
+                // its own part.
                 .text(" ".repeat(count.saturating_sub(1)));
         }
         let free = columns.saturating_sub(cells.iter().sum());
@@ -112,6 +115,7 @@ impl Bar {
                 share.into(),
             ]);
         }
+        // Subtraction of tokens stops at zero: an overfull bar has no free part.
         let free = self.capacity - self.used();
         if free > Tokens::ZERO {
             let [amount, share] = figures(free);
@@ -123,6 +127,7 @@ impl Bar {
 
     /// Number of cells of each part: in proportion, and at least one for a part that is not empty.
     fn cells(&self, columns: usize) -> Vec<usize> {
+        // An empty bar has no parts to divide, but the division still happens.
         let whole = u128::from(self.whole().get()).max(1);
         let columns = columns as u128;
         let mut end: u128 = 0;

@@ -73,6 +73,7 @@ impl Line {
     #[must_use]
     pub fn role(mut self, role: Role, text: impl fmt::Display) -> Self {
         let text = text.to_string();
+        // Made visible here, at the only way into a line: text of a file could hold escape codes.
         self.parts.push((role, printable(&text).into_owned()));
         self
     }
@@ -94,6 +95,7 @@ impl<T: fmt::Display> From<T> for Line {
 /// Text in the colours of its role. Empty text gets no codes, so that no line ends in an escape.
 pub(super) fn painted(role: Role, text: &str, paint: Paint) -> String {
     match (role.code(), paint) {
+        // Closed after every part, so that no colour runs on into the shell's prompt.
         (Some(code), Paint::On) if !text.is_empty() => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
         _ => text.to_owned(),
     }

@@ -76,6 +76,7 @@ impl Terminal {
         // An empty value is unset: the convention of `NO_COLOR`.
         let plain = set("NO_COLOR") || env.text("TERM").is_some_and(|term| term == "dumb");
         let color = |is_terminal: bool| match choice {
+            // A choice on the command line wins over the environment.
             ColorChoice::Auto => is_terminal && !plain,
             ColorChoice::Always => true,
             ColorChoice::Never => false,
@@ -90,6 +91,7 @@ impl Terminal {
             color: color(io::stdout().is_terminal()),
             color_errors: color(io::stderr().is_terminal()),
             watched: io::stderr().is_terminal()
+                // A dumb terminal cannot go back to the start of a line.
                 && env.text("TERM").is_none_or(|term| term != "dumb"),
             columns: stated.filter(|columns| *columns > 0).or_else(measured),
         }
@@ -216,6 +218,7 @@ impl Out {
     pub fn bar(&mut self, bar: &Bar) -> OutResult {
         for line in bar.drawing(self.width()) {
             let line = line.render(self.paint());
+            // The line of letters may end in blanks, which screens recorded in tests would show.
             self.write(line.trim_end())?;
             self.write("\n")?;
         }
@@ -278,6 +281,7 @@ impl Out {
                     .text(": ")
                     .text(text),
             ),
+            // One object a line, so that a program can read stderr line by line.
             Format::Json => self.raw_aside(&format!("{}\n", json!({"note": text}))),
         }
     }

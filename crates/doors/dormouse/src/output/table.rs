@@ -207,6 +207,7 @@ impl Table {
     /// Takes `over` from the columns that give way, each time from the widest of them.
     fn narrow(&self, shown: &[usize], widths: &mut [usize], over: usize) {
         for _ in 0..over {
+            // One column at a time: the widest changes as columns shrink.
             let flexible = shown
                 .iter()
                 .copied()
@@ -231,6 +232,7 @@ impl Table {
         // Spaces are owed until something follows, so that no line ends in them.
         let mut owed = 0;
         for at in shown.iter().copied() {
+            // A row may be shorter than the head; the rest of it is empty.
             let Some(cell) = cells.get(at) else {
                 break;
             };

@@ -52,6 +52,7 @@ pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
 
 /// The text with everything that would steer a terminal or reorder a line made visible.
 pub fn printable(text: &str) -> Cow<'_, str> {
+    // Nearly every text is harmless; only the others are copied.
     if !text.contains(steers) {
         return Cow::Borrowed(text);
     }

@@ -89,6 +89,7 @@ impl Host {
         // same.
         let entry = self.find(which)?.update(|snapshot| {
             let added = write::add(snapshot, &memory, Author::User, REASON);
+            // The index as it will be: a warning after the next addition would come too late.
             let after = added.transaction.applied(snapshot, Millis(0));
             near = nearness(&after.index(), limits(&settings));
             placement = Some(added.placement);
@@ -137,6 +138,7 @@ fn refuse_secrets(new: &NewMemoryText) -> Result<(), HostError> {
 fn memory(new: &NewMemoryText, now: Millis, which: &Which) -> NewMemory {
     let first = wording::description(&new.text);
     NewMemory {
+        // A type is needed for the file's name and for the index; a guess can be edited.
         kind: Some(new.kind.unwrap_or_else(|| wording::kind(&new.text))),
         name: new.name.clone().unwrap_or_else(|| wording::name(&first)),
         description: new.description.clone().unwrap_or_else(|| first.clone()),
@@ -147,6 +149,7 @@ fn memory(new: &NewMemoryText, now: Millis, which: &Which) -> NewMemory {
             speaker: Speaker::User,
             time: now,
         }),
+        // Typed by the user: recalled as it is, without approval.
         trust: Some(Trust::User),
         triggers: Triggers {
             paths: new.paths.clone(),

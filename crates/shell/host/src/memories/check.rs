@@ -79,6 +79,7 @@ impl Host {
             remarks: Vec::new(),
         };
         check_index(&snapshot, &self.settings(), day(self.now()), &mut report);
+        // All files, not only memories: a secret in the index is one, too.
         for (path, file) in snapshot.files() {
             check_file(path.as_str(), &file.text(), is_topic(path), &mut report);
         }
@@ -106,6 +107,7 @@ fn check_index(snapshot: &Snapshot, settings: &Settings, today: Date, report: &m
             .problems
             .push(line(entry.line, what, Remedy::MendIndex));
     }
+    // Long lines are a remark: they cost tokens and break nothing.
     for entry in &drift.long {
         let what = format!("is longer than {} characters", index::LONGEST_LINE);
         report
@@ -121,6 +123,7 @@ fn check_index(snapshot: &Snapshot, settings: &Settings, today: Date, report: &m
         });
     }
     let text = snapshot.index();
+    // Memories behind the cut are not known to a session, which is why it is a problem.
     if let Some(cut) = index::load(&text, limits(settings)).cut {
         report.problems.push(Finding {
             path: INDEX.to_owned(),
@@ -156,6 +159,7 @@ fn check_file(path: &str, text: &str, topic: bool, report: &mut Check) {
     if text.len() > MOST_BYTES {
         report.remarks.push(remark("is very long", Remedy::Split));
     }
+    // Without front matter the two findings below would follow anyway.
     if split(text).0.is_none() {
         report
             .remarks

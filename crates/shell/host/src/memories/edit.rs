@@ -79,6 +79,7 @@ impl Host {
         let path = names::find(&snapshot, name)?;
         let content = snapshot.get(&path).map(|file| file.content.to_vec());
         let text = String::from_utf8(content.unwrap_or_default())
+            // Lossy reading would write back replacement characters.
             .map_err(|_| HostError::NotText(path.to_string()))?;
         Ok(MemoryDraft {
             expected: Expected::now(&snapshot, &path),
@@ -140,6 +141,7 @@ fn following(changes: &FieldChanges, old: &str, body: &str) -> Vec<Field> {
         wording::description(body),
     );
     let mut fields = Vec::new();
+    // A name equal to the one made of the old text was never chosen by the user.
     if changes.name.is_none() && !topic.name.is_empty() && topic.name == wording::name(&was) {
         fields.push(Field::Name(wording::name(&is)));
     }

@@ -64,6 +64,7 @@ impl Host {
                 path = Some(file);
                 Ok(transaction)
             })?;
+            // One entry per memory: each can be undone by itself, and the last one is named.
             last = entry.map(|entry| entry.id).or(last);
             forgotten.extend(path);
         }

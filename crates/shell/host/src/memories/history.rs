@@ -73,6 +73,7 @@ impl EntryRow {
     pub fn files(&self) -> Vec<&str> {
         let paths = self.changes.iter().map(|change| change.path.as_str());
         paths
+            // Nearly every change touches the index; naming it each time would say nothing.
             .filter(|path| self.changes.len() == 1 || *path != INDEX)
             .collect()
     }
@@ -170,6 +171,7 @@ impl Host {
             let Some(hash) = hash else { return Ok(None) };
             let content = dir.content(hash)?;
             let text = content.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            // A hash without content is a purged text; no hash is a file that did not exist.
             Ok(Some(text.unwrap_or_else(|| PURGED.to_owned())))
         };
         let mut changes = Vec::new();
@@ -200,6 +202,7 @@ impl Host {
         };
         let entry = match id {
             Some(id) => chosen(&entries, id)?,
+            // Told apart from "all undone": the user may be in the wrong directory.
             None if entries.is_empty() => return Err(HostError::NoChanges),
             None => entries
                 .iter()
@@ -256,6 +259,7 @@ fn chosen<'a>(entries: &'a [JournalEntry], wanted: &str) -> Result<&'a JournalEn
 /// a history, too.
 fn past_name(dir: &MemoryDir, entries: &[JournalEntry], name: &str) -> Result<String, HostError> {
     let known = |path: &str| path == name || path.strip_suffix(".md") == Some(name);
+    // Newest first: a name that was used twice means the later memory.
     let past = entries.iter().rev().flat_map(|entry| &entry.changes);
     let past = past
         .map(|change| change.path.as_str())

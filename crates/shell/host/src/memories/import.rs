@@ -196,7 +196,9 @@ fn read(given: &Path, path: &Path, files: &dyn Files) -> Result<Reading, HostErr
             name.to_string_lossy().starts_with('.')
         };
         let mut walked = files.walk(path, &hidden)?;
+        // The order of a folder's entries differs between disks; names of new files depend on it.
         walked.sort_by(|a, b| a.path.cmp(&b.path));
+        // Counted before any file is read.
         if walked.len() > MOST_FILES {
             return Err(HostError::TooManyFiles {
                 path: given.to_owned(),
@@ -215,12 +217,14 @@ fn read(given: &Path, path: &Path, files: &dyn Files) -> Result<Reading, HostErr
 
 impl Reading {
     fn take(&mut self, files: &dyn Files, path: &Path, below: &Path) {
+        // Paths are compared with those of other tools, which write slashes.
         let name = below.to_string_lossy().replace('\\', "/");
         match files.read(path, MOST_BYTES as u64) {
             Ok(content) => self.files.push(File {
                 path: name,
                 content,
             }),
+            // One unreadable file must not keep the others outside.
             Err(error) => self.skipped.push(LeftOutside {
                 from: name,
                 why: if error.too_large() {

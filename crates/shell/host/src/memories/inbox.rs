@@ -150,6 +150,7 @@ fn approved(item: &Item, snapshot: &Snapshot) -> Transaction {
     let text = topic::edit(&item.content, &[Field::Trust(Trust::User)]);
     let reason = format!("approved: {}", item.reason);
     let mut change = retext(snapshot, &item.path, &text, Author::User, &reason);
+    // The journal keeps the tool or page it came from, also after the user's approval.
     change.source.clone_from(&item.origin);
     for operation in &mut change.operations {
         if operation.path == item.path {

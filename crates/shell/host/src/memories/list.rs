@@ -121,6 +121,7 @@ impl Host {
                 }
             })
             .filter(|row| filter.kind.is_none_or(|kind| row.kind == Some(kind.name())))
+            // Overtaken memories are kept for their history; a list is about those that hold.
             .filter(|row| filter.overtaken || !row.over)
             .collect();
         // By path where times are equal: an import writes many files in one millisecond.

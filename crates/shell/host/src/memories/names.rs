@@ -35,6 +35,7 @@ pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, NameErro
     if name.is_empty() {
         return Err(missing(name, Vec::new()));
     }
+    // The spelling of a list can be typed back: the file, then without its ending or folder.
     let exact = [
         name.to_owned(),
         format!("{name}.md"),

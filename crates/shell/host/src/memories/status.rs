@@ -289,9 +289,11 @@ fn directory(
         bytes_loaded: loaded.cut.map_or(bytes, |cut| cut.bytes_shown),
         cut: loaded.cut.is_some(),
         warning: match loaded.cut {
+            // The last line of a cut index is the sentence that tells the model about the cut.
             Some(_) => loaded.text.lines().last().map(str::to_owned),
             None => index::nearness(&text, limits(settings)),
         },
+        // Long lines are no drift: the index still fits the files.
         drift: drift.dangling.len() + drift.unlisted.len() + drift.repeated.len(),
     };
     let path = found.root.join(INDEX);
@@ -372,6 +374,7 @@ fn instructions(
     let settings = &host.settings();
     let files = &host.system().files;
     let known = host.places();
+    // Instructions are looked for from here upwards; a link would lead up another tree.
     let current = files.real_path(&known.current_dir)?;
     let repository = Repository::around(&**files, &current)?;
     let user_home = user_home(host.system());
@@ -387,6 +390,7 @@ fn instructions(
         load(
             &places,
             &file_limits(settings),
+            // No approvals: a file outside the project is reported and not read.
             &Approvals::default(),
             &source,
         )
@@ -455,6 +459,7 @@ fn tell(line: &ReportLine, index: &IndexState, load: &mut LoadReport) {
                 load.leave(source, &name, missing, "the index is too long");
             }
         }
+        // Nothing of these is loaded and nothing is missing.
         Taken::OnlyIncludes | Taken::Empty => {}
         other => load.leave(source, &name, 0, other),
     }

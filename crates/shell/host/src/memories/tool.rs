@@ -90,6 +90,7 @@ fn tree(snapshot: &Snapshot) -> BTreeMap<SafePath, Bytes> {
 }
 
 fn transaction(answer: &CommandAnswer, snapshot: &Snapshot) -> Transaction {
+    // Named as the agent's, so that the journal tells it from the user's own changes.
     let mut change = Transaction::by(Author::Agent, "memory tool");
     for operation in &answer.operations {
         match operation {

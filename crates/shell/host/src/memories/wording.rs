@@ -11,7 +11,9 @@ const DESCRIPTION_CHARS: usize = 200;
 /// The first sentence of a text, as its description.
 pub(super) fn description(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default().trim();
+    // Markdown of the first line says nothing to recall.
     let line = line.trim_start_matches(['#', '-', '*', ' ']);
+    // A dot without a blank is part of a version or a file name.
     let sentence = match line.find(". ") {
         Some(end) => &line[..end],
         None => line.trim_end_matches('.'),
@@ -54,6 +56,7 @@ fn within(text: &str, most: usize) -> String {
     }
     let cut: String = text.chars().take(most).collect();
     match cut.rfind(' ') {
+        // Half a word would be found by no search.
         Some(space) => cut[..space].to_owned(),
         None => cut,
     }

@@ -124,6 +124,7 @@ fn one_or_group<'a>(
     if rows.is_empty() {
         let hint = match nearest_key(key) {
             Some(nearest) => format!("did you mean `{nearest}`?"),
+            // Nothing is close enough to be a misspelling.
             None => "`dormouse config show --all` lists all settings".to_owned(),
         };
         let error = UserError::new(Exit::Usage, format!("there is no setting `{key}`"));
@@ -320,6 +321,7 @@ impl Serialize for From<'_> {
 /// A value as a settings file takes it, with `_` between the thousands of long numbers.
 pub(super) fn readable(value: &Value) -> String {
     match value {
+        // A settings file takes `_` between digits, not a comma: the value can be copied.
         Value::Count(count) => figures::thousands(*count).replace(',', "_"),
         other => other.to_string(),
     }
@@ -328,6 +330,7 @@ pub(super) fn readable(value: &Value) -> String {
 impl<'a> Row<'a> {
     fn of(entry: &'a ResolvedSetting, settings: &Settings) -> Self {
         let switch =
+            // Only switches have conditions; for other kinds "effective" would mean nothing.
             (entry.setting.kind == Kind::Flag).then(|| settings.switch_named(entry.setting.key));
         let ignored = entry.ignored.iter();
         Self {
@@ -348,6 +351,7 @@ impl<'a> Row<'a> {
                 Some(Switch::Off { because }) if because != entry.key => Some(because),
                 _ => None,
             },
+            // Everything that does not depend on layers is the same for a setting that is not set.
             ..Self::unset(&entry.key, entry.setting)
         }
     }

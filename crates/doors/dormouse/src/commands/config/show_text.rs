@@ -48,6 +48,7 @@ fn show_places(report: &Shown<'_>, out: &mut Out) -> OutResult {
             "unusable" => format!("{} (left out, see below)", file.path),
             _ => file.path.clone(),
         };
+        // The list also has files that are no layer of settings.
         let name = match file.name {
             "models" | "trust" => file.name.to_owned(),
             layer => format!("{layer} file"),
@@ -146,6 +147,7 @@ fn show_one(row: &Row<'_>, out: &mut Out) -> OutResult {
     for note in notes(row) {
         out.line(format!("    {note}"))?;
     }
+    // A switch that reads `true` and does nothing is a riddle without its reason.
     if let (Some(false), Some(key)) = (row.effective, row.off_because) {
         out.line(format!("    has no effect because of `{key}`"))?;
     }

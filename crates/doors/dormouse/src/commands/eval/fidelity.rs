@@ -209,9 +209,11 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     };
     for summariser in args.summariser.summarisers() {
         for policy in &policies {
+            // Short runs print nothing but the result.
             let waited = app.system.clock.ticks().since(start);
             if waited > PATIENCE {
                 let doing = format!("{} with {} …", policy.name(), summariser.name());
+                // For people only: a line between results would break the JSON.
                 app.out.heading(|out| {
                     out.aside(Line::new().role(Role::Dim, doing));
                     Ok(())
@@ -238,6 +240,7 @@ impl Report for Measurement {
 }
 
 fn policies(names: &[String]) -> Result<Vec<Arc<dyn Policy>>, Failure> {
+    // Checked before any session is read: playing one takes seconds.
     let known = |name: &String| {
         policies::named(name).ok_or_else(|| {
             let message = format!("there is no policy `{name}`");
@@ -326,6 +329,7 @@ fn one_row(
     for subject in subjects {
         let found = measure(&subject.script, &subject.facts, options, models, &clock)
             .map_err(|error| UserError::of(Exit::Unexpected, &error))?;
+        // The figures of the steps before still count; the reader has to know.
         if let Some(why) = &found.ended_early {
             app.note(&format!("`{}` ended early: {why}", subject.name));
         }

@@ -118,9 +118,11 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
         with_failures: args.failures,
     };
     for (name, cases) in &sets {
+        // Two rows per set: one share for both would hide an attack among honest cases.
         for label in [Label::Adversarial, Label::Benign] {
             let of_label: Vec<&Case> = cases.iter().filter(|case| case.label == label).collect();
             for way in Way::ALL {
+                // A file of the user's may have cases of one label only.
                 if !of_label.is_empty() {
                     one_row(name, label, way, &of_label, &mut report);
                 }
@@ -174,6 +176,7 @@ fn read(path: &Path, app: &App) -> Result<Sets, Failure> {
         let names = entries.into_iter().map(|entry| path.join(entry.name));
         let is_set = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "jsonl");
         paths = names.filter(is_set).collect();
+        // The order of a folder's entries differs between disks; reports should not.
         paths.sort();
     }
     let mut sets = Vec::new();
@@ -182,9 +185,11 @@ fn read(path: &Path, app: &App) -> Result<Sets, Failure> {
         let name = path.display().to_string();
         sets.push((
             name.clone(),
+            // Lossy: one broken byte should not make a whole file unreadable.
             parsed(&name, &String::from_utf8_lossy(&bytes))?,
         ));
     }
+    // Zero of zero passed would look like a success.
     if sets.iter().all(|(_, cases)| cases.is_empty()) {
         let message = format!("there are no cases in `{}`", path.display());
         return Err(UserError::new(Exit::Unsuitable, message).into());
@@ -213,6 +218,7 @@ fn one_row(name: &str, label: Label, way: Way, cases: &[&Case], report: &mut Pol
         sort.cases += 1;
         sort.passed += usize::from(ran.passed);
         if !ran.passed {
+            // A benign case that fails has lost a memory, not admitted one.
             report.became_trusted += usize::from(label == Label::Adversarial);
             report.failures.push(failed(name, way, case, ran));
         }

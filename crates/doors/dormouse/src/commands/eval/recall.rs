@@ -147,6 +147,7 @@ const SHOWN: usize = 5;
 /// Measures a set of documents and queries.
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     let set = recall_read::read(args, app)?;
+    // Shares of nothing would be printed as zero.
     if set.questions() == 0 {
         let message = "there is no query with a relevant document";
         return Err(UserError::new(Exit::Unsuitable, message).into());
@@ -176,6 +177,7 @@ fn measure(set: &Set, args: &Args, app: &mut App) -> Result<Measured, Failure> {
     let mut misses = Vec::new();
     let all = set.questions();
     for (name, group) in &set.groups {
+        // Building an index that is never asked costs time and no figure needs it.
         if group.questions.is_empty() {
             continue;
         }

@@ -119,6 +119,7 @@ fn read_documents(
         let text = text.ok_or_else(|| place.wrong("no `text`"))?;
         let group = group_of(line, group_by);
         let entries = &mut set.groups.entry(group.clone()).or_default().entries;
+        // Two documents of one id would make every relevance judgement about it ambiguous.
         let known = places.insert((group, id.clone()), entries.len());
         if known.is_some() {
             return Err(place.wrong(&format!("a second document `{id}` in its group")));
@@ -135,6 +136,7 @@ fn entry(id: String, text: &str, line: &Map<String, Value>) -> CorpusEntry {
     };
     let time = identity(line.get("time")).unwrap_or_default();
     let speaker = field(&["speaker"]);
+    // Some sets write the speaker into the text already.
     let text = if text.starts_with(&speaker) {
         text.to_owned()
     } else {
@@ -208,11 +210,13 @@ fn read_queries(
             let id = identity(Some(id)).ok_or_else(|| place.wrong("an id that is none"))?;
             let key = (group.clone(), id);
             match places.get(&key) {
+                // An id given twice must not count twice in a share.
                 Some(found) if relevant.contains(found) => {}
                 Some(found) => relevant.push(*found),
                 None => return Err(place.wrong(&unknown(&key))),
             }
         }
+        // Such queries measure abstention, which this command does not.
         if relevant.is_empty() {
             *without_answer += 1;
             return Ok(());
@@ -259,6 +263,7 @@ fn each_line(
 ) -> Result<(), Failure> {
     let bytes = app.system.files.read(file, LONGEST)?;
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        // The last line of a file ends in a line break, and sets are joined by hand.
         if line.trim_ascii().is_empty() {
             continue;
         }

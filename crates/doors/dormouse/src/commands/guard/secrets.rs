@@ -55,6 +55,7 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
         let name = path.display().to_string();
         let bytes = read(path, app)?;
         let head = &bytes[..bytes.len().min(SNIFFED)];
+        // Binary data has matches by chance, and no line that could be named.
         if head.contains(&0) {
             app.note(&format!("`{name}` holds binary data and was left out"));
             report.skipped.push(name);
@@ -85,6 +86,7 @@ impl Report for Scanned {
     fn verdict(&self) -> Outcome {
         match self.findings.len() {
             0 => Ok(()),
+            // An exit code that hooks and pipelines can act on.
             count => Err(found_some(count)),
         }
     }

@@ -141,6 +141,7 @@ fn command_lines(bytes: &[u8]) -> Result<Vec<String>, Failure> {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = Vec::new();
     for (at, line) in text.lines().enumerate() {
+        // A command line rarely begins with a quote, so the quote can mark the other form.
         if line.starts_with('"') {
             lines.push(json_string(line, at + 1)?);
         } else if !line.trim().is_empty() {

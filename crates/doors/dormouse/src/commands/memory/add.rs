@@ -105,6 +105,7 @@ impl Report for Answer<'_> {
 
 fn text(args: &Args) -> Result<String, Failure> {
     let given = args.text.join(" ");
+    // The convention of most tools for the standard input.
     let text = if given == "-" { read_input()? } else { given };
     if text.trim().is_empty() {
         let error = UserError::new(Exit::Usage, "there is nothing to remember");

@@ -73,6 +73,7 @@ impl Report for Answer {
             remarks,
             ..
         } = &self.0;
+        // Problems first: the list may be longer than the screen.
         let lists = [(Role::Error, problems), (Role::Dim, remarks)];
         for (role, list) in lists {
             for finding in list {

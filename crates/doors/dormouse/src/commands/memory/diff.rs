@@ -23,10 +23,12 @@ pub(crate) fn show(out: &mut Out, file: &FileDiff) -> OutResult {
     )?;
     let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
     for (at, group) in diff.grouped_ops(AROUND).iter().enumerate() {
+        // Groups of changes are apart in the file; without a mark they would read as neighbours.
         if at > 0 {
             out.line(Line::new().role(Role::Dim, "  …"))?;
         }
         for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            // Line ends of other systems would be shown as control characters.
             let text = change.value().trim_end_matches(['\n', '\r']);
             let line = match change.tag() {
                 ChangeTag::Delete => Line::new().role(Role::Error, format!("- {text}")),

@@ -79,6 +79,7 @@ impl Report for Answer<'_> {
 fn changes(args: &Args) -> Result<FieldChanges, Failure> {
     let until = match args.until.as_deref() {
         None => None,
+        // An empty date could be a variable that is not set; taking a date away is said in a word.
         Some("never") => Some(None),
         Some(text) => {
             let day = text.parse::<jiff::civil::Date>().map_err(|_| {
@@ -105,6 +106,7 @@ fn in_editor(text: &str, app: &App) -> Result<String, Failure> {
     let env = &app.system.env;
     let editor = env
         .text("VISUAL")
+        // The order of other tools: `VISUAL` is for editors that take the whole screen.
         .or_else(|| env.text("EDITOR"))
         .filter(|name| !name.trim().is_empty());
     let Some(editor) = editor else {
@@ -119,6 +121,7 @@ fn in_editor(text: &str, app: &App) -> Result<String, Failure> {
     };
     let file = tempfile::Builder::new()
         .prefix("memory-")
+        // Editors choose their highlighting by the ending.
         .suffix(".md")
         .tempfile()
         .map_err(failed)?;
@@ -137,6 +140,7 @@ fn in_editor(text: &str, app: &App) -> Result<String, Failure> {
         .arg(file.path())
         .status()
         .map_err(failed)?;
+    // An editor that was left by an error (`:cq`) means: change nothing.
     if !status.success() {
         let error = UserError::new(
             Exit::Unexpected,

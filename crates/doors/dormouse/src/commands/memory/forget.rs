@@ -86,6 +86,7 @@ pub(super) fn undo_hint(which: &Which, out: &mut Out) -> Outcome {
     let place = match which {
         Which::Private => String::new(),
         Which::Team => "--team ".to_owned(),
+        // Without the option the hint would undo a change of another directory.
         Which::Directory(dir) => format!("--dir {} ", dir.display()),
     };
     let line = Line::new()
@@ -119,6 +120,7 @@ pub(super) fn unpin(args: &PinArgs, which: &Which, app: &mut App) -> Outcome {
 
 impl Report for Pinning {
     fn text(&self, out: &mut Out) -> Outcome {
+        // The new path is shown: pinning moves the file.
         let path = self.moved.path.as_ref().map(ToString::to_string);
         let path = path.unwrap_or_default();
         let line = Line::new().role(Role::Good, self.done);

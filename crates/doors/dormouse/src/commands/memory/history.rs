@@ -76,6 +76,7 @@ impl Report for HistoryList {
             } else {
                 entry.reason.clone()
             };
+            // The word "(undone)" says it too: colour is never the only sign.
             let role = if undone { Role::Dim } else { Role::Plain };
             table.row([
                 Cell::with_role(Role::Strong, short(&entry.id)),
@@ -99,6 +100,7 @@ fn files(entry: &EntryRow) -> String {
     match entry.files().as_slice() {
         [] => String::new(),
         [one] => (*one).to_owned(),
+        // An import changes hundreds of files; the table has one line for it.
         [one, rest @ ..] => format!("{one} +{}", rest.len()),
     }
 }

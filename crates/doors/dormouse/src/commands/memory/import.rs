@@ -136,6 +136,7 @@ impl Report for Answer<'_> {
                 .role(Role::Good, "Imported")
                 .text(format!(": {added}; {left} left out.")),
         )?;
+        // An import of nothing new writes no entry, and there is nothing to undo.
         if report.entry.is_some() {
             undo_hint(which, out)?;
         }

@@ -67,6 +67,7 @@ impl Report for Answer {
                         .role(Role::Strong, short(&item.id))
                         .text(format!("  {}", item.proposal.path)),
                 )?;
+                // The reason stands above the text: it is what the user has to judge.
                 out.paragraph(Role::Dim, &item.proposal.waits_because, 2)?;
                 for line in item.proposal.content.lines() {
                     out.line(format!("  {line}"))?;
@@ -145,6 +146,7 @@ impl Serialize for Decision {
         let rows: Vec<_> = items
             .map(|(id, path)| json!({"id": id, "path": path}))
             .collect();
+        // One type for both decisions; only the key tells them apart.
         json!({self.key: rows}).serialize(serializer)
     }
 }

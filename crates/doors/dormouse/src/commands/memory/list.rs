@@ -74,6 +74,7 @@ impl Report for MemoryList {
 }
 
 fn shown(row: &MemoryRow) -> String {
+    // Memories written by hand or by other tools may have a name only.
     let text = if row.description.is_empty() {
         &row.name
     } else {

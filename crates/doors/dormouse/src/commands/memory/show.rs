@@ -51,6 +51,7 @@ impl Report for MemoryShown {
         out.line(Line::new().role(Role::Strong, &self.path))?;
         out.paragraph(Role::Dim, &about.join(" · "), 0)?;
         out.blank()?;
+        // Line by line, so that control characters of the file are made visible.
         for line in self.text.lines() {
             out.line(line)?;
         }

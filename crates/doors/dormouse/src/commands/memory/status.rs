@@ -68,6 +68,7 @@ fn labelled(label: &str, role: Role, text: &str, out: &mut Out) -> Outcome {
 }
 
 fn place(report: &MemoryStatus, out: &mut Out) -> Outcome {
+    // Without memory there is no directory to tell of; instructions still follow.
     if let Some(off) = &report.off {
         return labelled("Memory", Role::Warning, off, out);
     }
@@ -146,6 +147,7 @@ fn index(report: &MemoryStatus, out: &mut Out) -> Outcome {
     };
     labelled("Index", role, &text, out)?;
     if let Some(warning) = &index.warning {
+        // The sentence is the one that the model reads, where it is a quotation.
         let warning = warning.trim_start_matches("> ");
         labelled("", Role::Warning, warning, out)?;
     }

@@ -55,12 +55,14 @@ pub(super) fn run(
 ) -> Outcome {
     let played = play(args, settings, models, app)?;
     let longest = played.iter().map(Played::steps).max().unwrap_or(0);
+    // Checked after playing: the number of requests is known only then.
     if step == 0 || step > longest {
         let message = format!("there is no request {step}: the session has {longest}");
         let hint = "requests are counted from 1; --turns lists them";
         return Err(UserError::new(Exit::Usage, message).hint(hint).into());
     }
     let explained = played.iter().flat_map(|session| {
+        // Of several sessions the shorter ones have no such request.
         let runs = session.runs.iter().filter(|run| step <= run.wanted);
         runs.map(|run| explained(&session.name, run, step))
     });
@@ -106,6 +108,8 @@ fn explained(file: &str, run: &PolicyRun, step: usize) -> Explained {
             )),
             Notice::NotSaved { .. } if moments.is_empty() => offloads.extend(event(notice)),
             other => {
+                // Before the first moment no layer was asked: there is no row to put a notice
+                // under.
                 if let Some(moment) = moments.last_mut() {
                     moment.events.extend(event(other));
                 }
@@ -170,6 +174,7 @@ fn show(report: &Explanation, out: &mut Out) -> OutResult {
         );
         out.line(title)?;
         for (at, moment) in explained.moments.iter().enumerate() {
+            // The planner is asked again after each action of a request.
             let again = at > 0 && explained.moments[at - 1].moment == moment.moment;
             show_moment(moment, again, out)?;
         }

@@ -152,12 +152,14 @@ impl Args {
         let given: Vec<&str> = match (self.policy.is_empty(), self.explain) {
             // Explaining is about the layers of our own two policies, unless others are named.
             (true, Some(_)) => vec!["economic", "classic"],
+            // The least that answers the question of the command: what does forgetting cost?
             (true, None) => vec!["none", "classic", "economic"],
             (false, _) if self.policy.iter().any(|name| name == ALL) => NAMES.to_vec(),
             (false, _) => self.policy.iter().map(String::as_str).collect(),
         };
         let mut policies: Vec<Arc<dyn Policy>> = Vec::with_capacity(given.len());
         for policy in given.into_iter().filter_map(named) {
+            // A policy named twice would be played and billed twice.
             if policies.iter().all(|known| known.name() != policy.name()) {
                 policies.push(policy);
             }
@@ -198,6 +200,7 @@ fn recording(
 
 /// A number of tokens as people write it: `200000`, `200_000`, `200k`, `1m`.
 fn tokens(text: &str) -> Result<Tokens, String> {
+    // Numbers are copied from settings (`200_000`) and from screens (`200,000`).
     let plain = text.replace(['_', ','], "").to_ascii_lowercase();
     let (digits, unit) = match plain.strip_suffix('k') {
         Some(digits) => (digits, 1_000),
@@ -207,6 +210,7 @@ fn tokens(text: &str) -> Result<Tokens, String> {
     };
     let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
     match number {
+        // A window of no tokens would refuse every request.
         Some(number) if number > 0 => Ok(Tokens(number)),
         _ => Err("write a number like 200000, 200k or 1m".to_owned()),
     }

@@ -101,11 +101,13 @@ struct Axis {
 impl Axis {
     /// About `ticks` steps of 1, 2 or 5 times a power of ten, reaching at least `most`.
     fn new(most: f64, ticks: f64) -> Self {
+        // A session of no cost must not divide by zero.
         let rough = (most / ticks).max(f64::MIN_POSITIVE);
         let power = 10_f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0]
             .into_iter()
             .map(|nice| nice * power)
+            // The tolerance keeps rounding errors from doubling a step that fits.
             .find(|step| *step >= rough * 0.999)
             .unwrap_or(10.0 * power);
         Self {
@@ -163,6 +165,7 @@ fn svg(session: &Played, target: Tokens) -> String {
     };
     let money = Panel {
         top: head + PANEL + GAP,
+        // An axis to a cent, at least: marks below it would all read $0.00.
         up: Axis::new(dearest.max(0.01), 5.0),
         ..size
     };
@@ -175,6 +178,7 @@ fn svg(session: &Played, target: Tokens) -> String {
          font-family=\"system-ui, -apple-system, 'Segoe UI', sans-serif\">"
     );
     style(&mut out);
+    // The title has room for a name, not for a path.
     let name = Path::new(&session.name).file_name();
     let name = name.map_or_else(
         || session.name.clone().into(),
@@ -199,6 +203,7 @@ fn svg(session: &Played, target: Tokens) -> String {
         figures::tokens(whole(value))
     });
     grid(&mut out, money, "cost so far", &|value| {
+        // As many digits as the marks need to differ.
         let decimals = if money.up.step < 0.1 {
             2
         } else {
@@ -286,6 +291,7 @@ fn legend(out: &mut String, runs: &[PolicyRun], columns: f64) {
             x + 26.0
         );
         let name = match cost(&run.total) {
+            // The cost of a lost session is that of its first requests and would look cheap.
             _ if !run.finished() => format!("{} (lost)", run.policy),
             Some(cost) => format!("{} ${cost:.2}", run.policy),
             None => run.policy.to_owned(),
@@ -310,6 +316,7 @@ fn grid(out: &mut String, panel: Panel, title: &str, name: &dyn Fn(f64) -> Strin
     let across = Axis::new(panel.across, 8.0);
     let below = panel.top + PANEL + 16.0;
     for mark in across.marks().filter(|mark| *mark <= panel.across) {
+        // Requests count from 1; the axis begins at zero.
         let step = mark.max(1.0);
         label(
             out,

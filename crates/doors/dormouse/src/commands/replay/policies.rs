@@ -244,6 +244,7 @@ pub(super) fn play(
 fn generated(args: &Args, steps: u16, models: &ModelTable) -> Result<Script, Failure> {
     let usual = Scenario::default();
     let model = args.model.clone().unwrap_or_else(|| usual.model.clone());
+    // Every figure of the comparison is money; without prices all would be unknown.
     if models.lookup(&model).info.prices.is_none() {
         let message = format!("no price is known for the model `{model}`");
         let hint = "write a model of the table, or add it to models.toml in Dormouse's home";
@@ -280,6 +281,7 @@ fn report(args: &Args, played: &[Played], plots: Vec<Option<String>>) -> Compari
     let names: Vec<&'static str> = policies.iter().map(|policy| policy.name).collect();
     let base = names
         .iter()
+        // Fixed thresholds are the yardstick where they were played, else the first policy.
         .find(|name| **name == "classic")
         .or(names.first())
         .copied()
@@ -290,6 +292,7 @@ fn report(args: &Args, played: &[Played], plots: Vec<Option<String>>) -> Compari
     for policy in &mut policies {
         policy.relative = policy
             .comparable()
+            // A share of nothing is not a number.
             .zip(base_cost.filter(|base| *base > 0.0))
             .map(|(cost, base)| cost / base - 1.0);
         policy.against_none = policy.comparable().zip(none).map(|(cost, none)| Causes {
@@ -462,6 +465,7 @@ fn remarks(policies: &[PolicyReport]) -> Vec<String> {
                 (1.0 - other / cost) * 100.0
             ));
         }
+        // Said only where another policy finished: alone, a policy is the cheapest of one.
         if cheaper.is_empty() && !dearer.is_empty() {
             remarks.push(format!(
                 "No other policy that finished is cheaper than `{ours}`."

@@ -127,6 +127,7 @@ impl Total {
 
     fn into_policy(self, name: &'static str, turns: Option<Vec<TurnReport>>) -> Policy {
         let sums = self.sums;
+        // Nothing sent costs nothing; something sent without a price is unknown.
         let priced = sums.requests == 0 || sums.unpriced < sums.requests;
         Policy {
             name,
@@ -153,6 +154,7 @@ fn report(args: &Args, replays: &[(&Path, Replay)]) -> Replayed {
     for (file, replay) in replays {
         let file = file.display().to_string();
         simulated.add(&replay.simulated, replay.compactions, replay.engine);
+        // The recording ran elsewhere; its engine's time is not known.
         recorded.add(&replay.recorded, replay.compactions, Duration::ZERO);
         turns.extend(
             replay

@@ -73,6 +73,7 @@ fn show_files(files: &[FileReport], out: &mut Out) -> OutResult {
     for file in files {
         let mut cells = vec![short(&file.file).into(), file.steps.into()];
         cells.extend(file.policies.iter().map(|policy| match policy.lost {
+            // The cost of a lost session cannot be compared.
             Some(_) => Cell::with_role(Role::Warning, "lost"),
             None => dollars(policy.cost_usd).into(),
         }));
@@ -126,6 +127,8 @@ fn costs(report: &Comparison, width: usize) -> Table {
     ]);
     for policy in &report.policies {
         let relative = match policy.relative {
+            // A policy against itself is always ±0.
+            // A policy against itself is always ±0.
             Some(_) if policy.name == report.base => Cell::with_role(Role::Dim, "–"),
             Some(share) => relative_cell(share),
             None => Cell::with_role(Role::Dim, "–"),
