@@ -28,6 +28,5 @@ pub fn words(remark: &Remark) -> String {
         Remark::NoMemory { why }
         | Remark::IndexNearlyFull { what: why }
         | Remark::Unlisted { why } => why.clone(),
-        other => format!("{other:?}"),
     }
 }

@@ -21,4 +21,4 @@ pub use recording::{Recording, RecordingError, Turn};
 pub use run::{Clock, Replay, ReplayError, ReplayTurn, Sums, replay};
 pub use scenario::Scenario;
 pub use script::{Input, Script, Step};
-pub use verdict::{Comparison, Difference, Outcome, Score};
+pub use verdict::{Comparison, Difference, RunOutcome, Score};

@@ -10,14 +10,14 @@ use dormouse_core::usage::TokenUsage;
 
 /// Use of the prefix that the request before had left in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// It was read, within five per cent.
     Hit,
     /// It was not, or only a small part of it.
     Miss,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// A hit if the tokens read are within five per cent of the cached ones.
     fn of(read: Tokens, cached: Tokens) -> Self {
         if within(read, cached) {
@@ -79,8 +79,8 @@ impl Comparison {
             let cached = |usage: &TokenUsage| usage.prompt() - usage.input;
             let left = before.map(|(before, _)| (cached(&before.recorded), cached(&before.usage)));
             let (left_recorded, left_simulated) = left.unwrap_or_default();
-            let recorded = Outcome::of(turn.recorded.cache_read, left_recorded);
-            let simulated = Outcome::of(turn.usage.cache_read, left_simulated);
+            let recorded = RunOutcome::of(turn.recorded.cache_read, left_recorded);
+            let simulated = RunOutcome::of(turn.usage.cache_read, left_simulated);
             let expired = before.is_some_and(|(_, before)| turn.gap > before.ttl.millis());
             // The first request has no predecessor, and the fitted ones would score themselves.
             if at >= fitted.max(1) {
@@ -102,25 +102,25 @@ impl Comparison {
 }
 
 impl Score {
-    fn count(&mut self, broken: bool, recorded: Outcome, simulated: Outcome, matched: bool) {
+    fn count(&mut self, broken: bool, recorded: RunOutcome, simulated: RunOutcome, matched: bool) {
         match (broken, recorded) {
             // Only breaks that the recording shows as a miss count: some entries outlive their
             // time.
-            (true, Outcome::Miss) => {
+            (true, RunOutcome::Miss) => {
                 self.breaks += 1;
-                self.reproduced += usize::from(simulated == Outcome::Miss);
+                self.reproduced += usize::from(simulated == RunOutcome::Miss);
             }
-            (_, Outcome::Hit) => {
+            (_, RunOutcome::Hit) => {
                 self.hits += 1;
                 self.matched += usize::from(matched);
             }
             // The client broke its cache by something it did not log; the simulator cannot know.
-            (false, Outcome::Miss) => {}
+            (false, RunOutcome::Miss) => {}
         }
     }
 }
 
-fn explain(turn: &ReplayTurn, first: bool, recorded: Outcome, expired: bool) -> &'static str {
+fn explain(turn: &ReplayTurn, first: bool, recorded: RunOutcome, expired: bool) -> &'static str {
     let read_more = turn.recorded.cache_read > turn.usage.cache_read;
     // Each of these makes a miss certain, so the two can differ only in what survived it.
     let broken = turn.compacted || turn.switched || expired;
@@ -128,8 +128,8 @@ fn explain(turn: &ReplayTurn, first: bool, recorded: Outcome, expired: bool) -> 
         (true, ..) => "the system prompt was still cached from before",
         (_, true, _, true) => "both miss; the system prompt was kept warm from outside",
         (_, true, _, false) => "both miss; the cached system prompt has another length",
-        (_, false, Outcome::Miss, _) => "the client changed something it did not log",
-        (_, false, Outcome::Hit, true) => "the fitted factor counts less than the provider",
-        (_, false, Outcome::Hit, false) => "the fitted factor counts more than the provider",
+        (_, false, RunOutcome::Miss, _) => "the client changed something it did not log",
+        (_, false, RunOutcome::Hit, true) => "the fitted factor counts less than the provider",
+        (_, false, RunOutcome::Hit, false) => "the fitted factor counts more than the provider",
     }
 }

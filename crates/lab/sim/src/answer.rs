@@ -9,7 +9,7 @@ use serde_json::Value;
 /// One answer of a script, written by hand or recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Answer {
+pub struct SimAnswer {
     /// Its blocks in order.
     pub content: Vec<AnswerBlock>,
     /// Reason of its end; follows from the content if absent.

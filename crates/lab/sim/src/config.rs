@@ -1,12 +1,12 @@
 //! Configuration of a simulator.
 //!
 //! Everything has a default, so an empty file is a valid configuration. Files are TOML; answers may
-//! also come as JSON lines, one [`Answer`] per line.
+//! also come as JSON lines, one [`SimAnswer`] per line.
 //!
 //! # Not here
 //! Reading files: the caller hands in their text.
 
-use crate::answer::Answer;
+use crate::answer::SimAnswer;
 use crate::fault::Fault;
 use crate::tokens::UsageOverride;
 use dormouse_core::models::{ModelTable, ModelTableError};
@@ -155,7 +155,7 @@ impl Default for TokenizerConfig {
 pub struct AnswerConfig {
     /// Answers in order, written by hand or recorded. The built-in persona speaks when they have
     /// run out.
-    pub script: Vec<Answer>,
+    pub script: Vec<SimAnswer>,
     /// Most tool calls the persona makes before it ends its turn.
     pub tool_rounds: Option<u32>,
     /// Characters of the persona's texts.

@@ -36,7 +36,7 @@ mod tokens;
 mod validate;
 mod write;
 
-pub use answer::{Answer, AnswerBlock, StopReason};
+pub use answer::{AnswerBlock, SimAnswer, StopReason};
 pub use cache::Billing;
 pub use config::{
     AnswerConfig, BindingMode, ConfigError, FaultRule, Limits, OpenAiConfig, SimConfig, Switches,

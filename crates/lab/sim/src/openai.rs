@@ -7,7 +7,7 @@
 //! # Not here
 //! The bytes of the answer: [`crate::openai_write`].
 
-use crate::answer::{Answer, AnswerBlock};
+use crate::answer::{AnswerBlock, SimAnswer};
 use crate::config::SimConfig;
 use crate::digest::Digest;
 use crate::error::{ApiError, ErrorKind};
@@ -297,7 +297,7 @@ impl ChatCache {
         &mut self,
         rules: &Rules,
         job: ChatJob,
-        answer: Answer,
+        answer: SimAnswer,
         number: u64,
         now: Millis,
     ) -> SettledChat {

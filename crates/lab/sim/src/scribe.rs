@@ -281,7 +281,7 @@ mod tests {
             ("Write a <summary>, without analysis.", None),
             ("Please write a summary and an analysis.", None),
             (
-                "Answer <section title=\"T\">text</section>\n# State\n# Log\n## Files\n### Deep\n#no",
+                "SimAnswer <section title=\"T\">text</section>\n# State\n# Log\n## Files\n### Deep\n#no",
                 notes(&["State", "Log", "Files"], &[SECTION]),
             ),
             (

@@ -6,7 +6,7 @@
 //! # Not here
 //! The cache ([`crate::cache`]), limits ([`crate::limits`]) and sockets (feature `server`).
 
-use crate::answer::{Answer, AnswerBlock, StopReason};
+use crate::answer::{AnswerBlock, SimAnswer, StopReason};
 use crate::blocks::Place;
 use crate::cache::{Billing, Cache};
 use crate::config::{ConfigError, SimConfig};
@@ -97,7 +97,7 @@ pub(crate) struct State {
 
 /// Result of settling a request.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct Handled {
     pub(crate) request_id: String,
     pub(crate) organisation: String,
     pub(crate) face: Face,
@@ -170,7 +170,7 @@ impl Simulator {
 
 impl State {
     /// Second step: everything that depends on earlier requests.
-    pub(crate) fn settle(&mut self, rules: &Rules, reading: Reading, now: Millis) -> Outcome {
+    pub(crate) fn settle(&mut self, rules: &Rules, reading: Reading, now: Millis) -> Handled {
         self.requests += 1;
         let number = self.requests;
         let account = reading.account;
@@ -183,7 +183,7 @@ impl State {
                 .job
                 .and_then(|job| self.job(rules, &account, job, fault.as_ref(), now)),
         };
-        Outcome {
+        Handled {
             request_id: id("req", rules.config.seed, number),
             limit_headers: self.limits.headers(account.digest()),
             organisation: account.organisation,
@@ -299,19 +299,19 @@ impl State {
         })
     }
 
-    fn answer(&mut self, rules: &Rules, job: &MessageJob, fault: Option<&Fault>) -> Answer {
+    fn answer(&mut self, rules: &Rules, job: &MessageJob, fault: Option<&Fault>) -> SimAnswer {
         // A request without an answer only fills the cache.
         if job.max_tokens == 0 {
-            return Answer {
+            return SimAnswer {
                 stop_reason: Some(StopReason::MaxTokens),
-                ..Answer::default()
+                ..SimAnswer::default()
             };
         }
         if let Some(summary) = &job.summary {
             let failed = fault == Some(&Fault::NullCompaction);
             let summary = Some(summary.as_str()).filter(|_| !failed);
             let block = crate::compaction::block(summary, &job.bond);
-            return Answer {
+            return SimAnswer {
                 content: vec![AnswerBlock::Recorded { block }],
                 stop_reason: Some(StopReason::Compaction),
                 output_tokens: None,
@@ -321,9 +321,9 @@ impl State {
             return self.next_answer(rules, &job.scene);
         };
         let mut answer = if compacted.pauses {
-            Answer {
+            SimAnswer {
                 stop_reason: Some(StopReason::Compaction),
-                ..Answer::default()
+                ..SimAnswer::default()
             }
         } else {
             self.next_answer(rules, &job.scene)
@@ -333,16 +333,16 @@ impl State {
         answer
     }
 
-    fn next_answer(&mut self, rules: &Rules, scene: &persona::Scene) -> Answer {
+    fn next_answer(&mut self, rules: &Rules, scene: &persona::Scene) -> SimAnswer {
         let answers = &rules.config.answers;
         // Scripted answers first; the persona speaks when they have run out.
         if let Some(answer) = answers.script.get(self.spoken) {
             self.spoken += 1;
             return answer.clone();
         }
-        Answer {
+        SimAnswer {
             content: persona::answer(rules.config.seed, scene, answers),
-            ..Answer::default()
+            ..SimAnswer::default()
         }
     }
 }

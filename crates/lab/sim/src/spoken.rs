@@ -4,7 +4,7 @@
 //! The choice of the answer ([`crate::simulator`]) and its bytes ([`crate::write`],
 //! [`crate::sse`]).
 
-use crate::answer::{Answer, AnswerBlock, StopReason};
+use crate::answer::{AnswerBlock, SimAnswer, StopReason};
 use crate::binding::{Bond, ThinkingSeal};
 use crate::blocks::{Block, Place, RawObject};
 use crate::digest::Digest;
@@ -41,7 +41,7 @@ struct Speaker<'a> {
 }
 
 impl Spoken {
-    pub(crate) fn new(job: &MessageJob, account: &Account, answer: Answer) -> Self {
+    pub(crate) fn new(job: &MessageJob, account: &Account, answer: SimAnswer) -> Self {
         // A summary that the provider adds on its own does not count against the answer's limit.
         let added = job
             .compacted

@@ -7,14 +7,14 @@ use crate::error::ApiError;
 use crate::http::{Body, SimResponse};
 use crate::openai_write;
 use crate::read::{CountJob, Face, Rules};
-use crate::simulator::{Outcome, Report, Settled, SettledMessage};
+use crate::simulator::{Handled, Report, Settled, SettledMessage};
 use crate::sse;
 use dormouse_core::usage::TokenUsage;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// The response to an outcome.
-pub(crate) fn response(rules: &Rules, outcome: Outcome) -> SimResponse {
+pub(crate) fn response(rules: &Rules, outcome: Handled) -> SimResponse {
     let mut response = match &outcome.result {
         Err(error) => refused(&outcome, error),
         Ok(Settled::Head) => SimResponse::json(200, Vec::new()),
@@ -45,7 +45,7 @@ pub(crate) fn response(rules: &Rules, outcome: Outcome) -> SimResponse {
     response
 }
 
-fn refused(outcome: &Outcome, error: &ApiError) -> SimResponse {
+fn refused(outcome: &Handled, error: &ApiError) -> SimResponse {
     let body = match outcome.face {
         Face::Anthropic => error.body(&outcome.request_id),
         Face::OpenAi => openai_write::error(error),

@@ -59,7 +59,7 @@ pub fn append(
 }
 
 /// Reminder for the conversation when the day changes within a session.
-pub(crate) fn date_change(from: Date, to: Date) -> String {
+pub fn date_change(from: Date, to: Date) -> String {
     let place = log_path(to).map_or_else(|| PATTERN.to_owned(), |path| path.to_string());
     format!(
         "The date has changed from {from} to {to}. Append to `{place}` from now on and leave the log \

@@ -1,7 +1,7 @@
 //! History of the memory directory.
 //!
 //! # Model
-//! An [`Entry`] says who changed which files when and why, each file by the hash of what it held
+//! A [`JournalEntry`] says who changed which files when and why, each file by the hash of what it held
 //! before and after; the contents lie beside the journal under their hashes. Undoing is a
 //! transaction that puts the contents before back, and it has an entry of its own: history grows,
 //! it is not rewritten. Only purging removes contents, never entries.
@@ -35,7 +35,7 @@ pub struct Change {
 
 /// One applied transaction, as the journal records it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Always [`FORMAT`] in entries written by this version.
     pub format: u32,
     /// Unique id; ids sort in the order in which entries were made.
@@ -56,7 +56,7 @@ pub struct Entry {
     pub changes: Vec<Change>,
 }
 
-impl Entry {
+impl JournalEntry {
     /// The entry of a transaction on a snapshot.
     pub fn of(transaction: &Transaction, snapshot: &Snapshot, id: String, time: Millis) -> Self {
         let change = |operation: &Operation| Change {
@@ -93,8 +93,8 @@ pub enum UndoError {
 /// The transaction that takes an entry back. It expects the files as the entry left them, so that
 /// nothing newer is lost.
 pub fn undo(
-    entry: &Entry,
-    history: &[Entry],
+    entry: &JournalEntry,
+    history: &[JournalEntry],
     mut content: impl FnMut(Hash) -> Option<Bytes>,
 ) -> Result<Transaction, UndoError> {
     // A second undo would expect files that are no longer there and end in a conflict; this says
@@ -124,7 +124,7 @@ pub fn undo(
 }
 
 /// Id of the entry that took `id` back, unless that one was itself undone.
-pub fn undone_by<'a>(id: &str, history: &'a [Entry]) -> Option<&'a str> {
+pub fn undone_by<'a>(id: &str, history: &'a [JournalEntry]) -> Option<&'a str> {
     let by = history
         .iter()
         .rev()
@@ -159,13 +159,13 @@ mod tests {
             .map(|text| (Hash::of(text.as_bytes()), text.into()))
             .into();
         let content = |hash| blobs.get(&hash).cloned();
-        let first = Entry::of(&change, &before, "1".into(), Millis(1));
+        let first = JournalEntry::of(&change, &before, "1".into(), Millis(1));
         let after = change.applied(&before, Millis(1));
         let back = undo(&first, std::slice::from_ref(&first), content).unwrap();
         assert_eq!(back.check(&after), Ok(()));
         let restored = back.applied(&after, Millis(2));
         assert_eq!(restored.version(), before.version());
-        let second = Entry::of(&back, &after, "2".into(), Millis(2));
+        let second = JournalEntry::of(&back, &after, "2".into(), Millis(2));
         let history = [first.clone(), second.clone()];
         let already = Err(UndoError::Already("1".into(), "2".into()));
         assert_eq!(undo(&first, &history, content), already);

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// How often progress is told: often enough to look alive, seldom enough to be read.
+/// Pause between two lines of progress: short enough to look alive, long enough to be read.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 
 /// A wish for a dream.
@@ -39,17 +39,17 @@ pub struct DreamAsk {
 pub enum DreamAnswer {
     /// It was not time.
     NotYet(NotDreamt),
-    /// It was dreamt.
+    /// A dream was made, also one that changed nothing.
     Dreamt(Box<DreamReport>),
     /// The caller ended it; nothing was changed.
     #[serde(skip)]
     Ended,
 }
 
-/// Why nothing was dreamt.
+/// Reason why nothing was dreamt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotDreamt {
-    /// Always unset.
+    /// Always unset: a program tells both answers apart by it.
     pub dreamt: bool,
     /// The gate that is closed.
     pub why_not: String,
@@ -58,7 +58,7 @@ pub struct NotDreamt {
 /// A dream and what it changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DreamReport {
-    /// Always set.
+    /// Always set: a program tells both answers apart by it.
     pub dreamt: bool,
     /// Always `None`; the field is there for programs that read both answers.
     pub why_not: Option<String>,
@@ -84,11 +84,11 @@ pub struct DreamReport {
 /// A change as the dreamer states it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DreamChange {
-    /// The file.
+    /// The file, relative to its directory.
     pub path: SafePath,
     /// The sort of change.
     pub what: What,
-    /// The dreamer's reason.
+    /// The dreamer's reason, for people.
     pub reason: String,
     /// Files that it was made of.
     pub sources: Vec<SafePath>,
@@ -133,23 +133,23 @@ pub struct ExtractReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum ExtractedBy {
-    /// One that wrote.
+    /// A model or rules that wrote.
     Written(By),
-    /// One that only proposed, by name.
+    /// Rules that only proposed, by their name.
     Proposed(&'static str),
 }
 
 /// A memory that a dry run would save.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProposedMemory {
-    /// Its name.
+    /// Name that it would get.
     pub name: String,
-    /// Its `type`.
+    /// Its `type`, if the words tell one.
     #[serde(rename = "type")]
     pub kind: Option<&'static str>,
     /// The line that recall would read.
     pub description: String,
-    /// The user's words.
+    /// The user's words that it stems from.
     pub words: String,
 }
 
@@ -212,8 +212,8 @@ impl Host {
     /// Draws memories from a recorded session. `progress` is told when a model begins to read.
     ///
     /// # Errors
-    /// When the transcript cannot be read or has no messages, memory is off, or the directory cannot
-    /// be changed.
+    /// When the transcript cannot be read or has no messages, memory is off, or the directory
+    /// cannot be changed.
     pub fn extract(
         &self,
         which: &Which,
@@ -226,8 +226,8 @@ impl Host {
         for remark in transcripts.take_remarks() {
             self.remark(remark);
         }
-        // Everything that was said in the main conversation, also before compactions and rewinds: the
-        // user said it, whatever became of the prompt.
+        // Everything that was said in the main conversation, also before compactions and rewinds:
+        // the user said it, whatever became of the prompt.
         let main = |record: &Record| !record.side_chain && record.agent.is_none();
         let records: Vec<Record> = read.records.into_iter().filter(main).collect();
         let said = spans(&records, None);

@@ -5,6 +5,7 @@
 
 use crate::memories::{CredentialIn, NameError};
 use dormouse_config::{LoaderError, TrustError};
+use dormouse_core::id::RecordId;
 use dormouse_engine::EngineError;
 use dormouse_guard::paths::DirectoryRefusal;
 use dormouse_keeper::client::NoModel;
@@ -16,7 +17,7 @@ use dormouse_system::FileError;
 use std::error::Error;
 use std::path::PathBuf;
 
-/// Why a service fails.
+/// Reason why a service fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
@@ -71,7 +72,7 @@ pub enum HostError {
     AmbiguousEntry {
         /// The beginning that was given.
         id: String,
-        /// How many entries it fits.
+        /// Entries that it fits, counted.
         count: usize,
     },
     /// The beginning of an id fits several items.
@@ -85,7 +86,7 @@ pub enum HostError {
     TooManyFiles {
         /// The folder, as it was named.
         path: PathBuf,
-        /// How many files it has.
+        /// Files that it has, counted.
         count: usize,
     },
     /// A dream changed nothing.
@@ -109,13 +110,37 @@ pub enum HostError {
     /// A transcript is shorter than the line that was asked for.
     #[error("`{}` has no line {line}", file.display())]
     NoLine {
-        /// The transcript.
+        /// Path of the transcript.
         file: PathBuf,
         /// The line that was asked for.
         line: u64,
         /// Lines that it has.
         lines: u64,
     },
+    /// A transcript has fewer requests than were asked for.
+    #[error("`{}` has no request {number}", file.display())]
+    NoRequest {
+        /// Path of the transcript.
+        file: PathBuf,
+        /// The request that was asked for.
+        number: usize,
+        /// Requests that it has.
+        count: usize,
+    },
+    /// A transcript has no record of this id.
+    #[error("`{}` has no record {id}", file.display())]
+    NoRecord {
+        /// Path of the transcript.
+        file: PathBuf,
+        /// The id that was asked for.
+        id: RecordId,
+    },
+    /// A transcript of a tool that does not write down its requests.
+    #[error("`{}` does not record what was sent", .0.display())]
+    NothingRecorded(PathBuf),
+    /// Parts of a request are gone.
+    #[error("the blobs of prefix {0} are missing")]
+    NoPrefix(String),
     /// A transcript has no words in it.
     #[error("{} contains no messages", .0.display())]
     NoMessages(PathBuf),
@@ -148,7 +173,7 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// Whether it says that there is no memory here on purpose.
+    /// Set if it says that there is no memory here on purpose.
     pub const fn is_off(&self) -> bool {
         matches!(
             self,

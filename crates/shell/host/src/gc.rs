@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub enum Garbage {
     /// It is only listed.
     Show,
-    /// It is removed.
+    /// It is removed, file by file.
     Remove,
 }
 
@@ -25,9 +25,9 @@ pub struct GcReport {
     pub projects: String,
     /// Set if the files were removed.
     pub deleted: bool,
-    /// How many files.
+    /// Number of the files.
     pub total_files: usize,
-    /// Their bytes.
+    /// Sum of their bytes.
     pub total_bytes: u64,
     /// The files, by project.
     pub files: Vec<GarbageFile>,
@@ -40,13 +40,13 @@ pub struct GcReport {
 /// A file that nothing refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GarbageFile {
-    /// Its project's folder.
+    /// Folder of its project.
     pub project: String,
     /// Its session, where it belongs to one.
     pub session: Option<SessionId>,
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// Its length.
+    /// Length in bytes, on disk.
     pub bytes: u64,
     /// `unreferenced`, `log_gone` or `interrupted`.
     pub why: &'static str,
@@ -55,18 +55,18 @@ pub struct GarbageFile {
 /// A session that was not looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionLeft {
-    /// Its project's folder.
+    /// Folder of its project.
     pub project: String,
-    /// Its id.
+    /// Id of the session.
     pub session: SessionId,
-    /// `in_use` or `unreadable`.
+    /// The reason: `in_use` or `unreadable`.
     pub why: &'static str,
 }
 
 /// A file that could not be removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotRemovedFile {
-    /// The file.
+    /// Path of the file.
     pub path: String,
     /// The error, with its causes.
     pub error: String,
@@ -84,8 +84,8 @@ impl Host {
     /// them if told to. Nothing outside the folder of projects is ever removed.
     ///
     /// # Errors
-    /// When a path lies elsewhere, or a folder cannot be listed. Files that could not be removed are
-    /// part of the answer.
+    /// When a path lies elsewhere, or a folder cannot be listed. Files that could not be removed
+    /// are part of the answer.
     pub fn gc(&self, paths: &[PathBuf], garbage: Garbage) -> Result<GcReport, HostError> {
         let home = &self.places().home;
         let files = &*self.system().files;

@@ -18,7 +18,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long settings files must be left alone before they are read again: editors write in several
+/// Silence of the settings files before they are read again: editors write in several
 /// steps that lie closer together.
 const SILENCE: Duration = Duration::from_millis(100);
 
@@ -41,7 +41,8 @@ enum Source {
 }
 
 impl Host {
-    /// Finds the home and the project, and loads settings, models and trust. `flags` are settings as
+    /// Finds the home and the project, and loads settings, models and trust. `flags` are settings
+    /// as
     /// `key=value`.
     ///
     /// # Errors
@@ -74,8 +75,8 @@ impl Host {
         Ok(host)
     }
 
-    /// Follows changes of the settings files from now on. Each update is received once; services use
-    /// the newest settings whether it is received or not.
+    /// Follows changes of the settings files from now on. Each update is received once; services
+    /// use the newest settings whether it is received or not.
     ///
     /// # Errors
     /// When the operating system gives no notices; the settings then stay as they were loaded.
@@ -86,7 +87,7 @@ impl Host {
         Ok(updates)
     }
 
-    /// The machine.
+    /// The machine that everything works on.
     pub const fn system(&self) -> &System {
         &self.system
     }
@@ -123,7 +124,7 @@ impl Host {
         }
     }
 
-    /// Models and prices.
+    /// Models and prices in force.
     pub fn models(&self) -> Arc<ModelTable> {
         Arc::clone(&self.loaded().models)
     }
@@ -133,13 +134,13 @@ impl Host {
         Transcripts::new(&self.system, self.models())
     }
 
-    /// The time.
+    /// The time by the machine's clock.
     pub fn now(&self) -> Millis {
         self.system.clock.now()
     }
 
-    /// Remarks since they were last taken, oldest first: facts beside a result that a person wants to
-    /// know. They are kept also when a service fails.
+    /// Remarks since they were last taken, oldest first: facts beside a result that a person wants
+    /// to know. They are kept also when a service fails.
     pub fn take_remarks(&self) -> Vec<Remark> {
         std::mem::take(&mut *self.remarks.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -7,7 +7,7 @@ use dormouse_core::settings::{Trust, keys};
 use dormouse_keeper::budget::Budget;
 use dormouse_keeper::client::{NoModel, configured};
 use dormouse_keeper::{Keeper, KeeperPlaces, TeamMemory};
-use dormouse_memdir::{MemoryDir, Place};
+use dormouse_memdir::{MemoryDir, MemoryLocation};
 use dormouse_store::ProjectFolder;
 use dormouse_system::Access;
 use std::path::PathBuf;
@@ -39,7 +39,8 @@ impl Host {
         let system = self.system();
         let team = match self.project_place() {
             Ok(place) => self.team(&place, loaded.trust)?,
-            // Where the project has no memory, a directory that was named has no team beside it.
+            // Memory of the project is off, so that a directory that was named has no team beside
+            // it.
             Err(_) => None,
         };
         let keeper = Keeper {
@@ -91,7 +92,7 @@ impl Host {
     }
 
     /// The team's memory, where it has been begun.
-    fn team(&self, place: &Place, trust: Trust) -> Result<Option<TeamMemory>, HostError> {
+    fn team(&self, place: &MemoryLocation, trust: Trust) -> Result<Option<TeamMemory>, HostError> {
         let Some(root) = &place.team else {
             return Ok(None);
         };

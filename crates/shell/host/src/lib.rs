@@ -9,12 +9,14 @@ mod logs;
 mod lookup;
 mod memories;
 mod place;
+mod prompt;
 mod recall;
 mod remark;
 mod search;
 mod session;
 mod sessions;
 mod transcripts;
+mod window;
 
 pub use dormouse_recall::Work;
 pub use dormouse_recall::verify::Mark;
@@ -33,16 +35,18 @@ pub use memories::{
     FileDiff, FileLeftOut, Finding, Forgotten, HistoryList, ImportAsk, ImportReport, InboxList,
     IndexMended, IndexMending, IndexState, Instruction, Kept, LeftOutside, ListFilter,
     MemoryCounts, MemoryDraft, MemoryEdited, MemoryList, MemoryRow, MemoryShown, MemoryStatus,
-    Moved, NameError, NewMemoryText, PromptSection, Purge, Remembered, Spending, ToolAnswer,
-    Undone, WaitingItem,
+    Moved, NameError, NewMemoryText, PromptSection, Purge, Remedy, Remembered, Spending,
+    ToolAnswer, Undone, WaitingItem,
 };
 pub use place::Which;
+pub use prompt::{Point, PromptAt, PromptRewrite, PromptSegment, PromptView};
 pub use recall::{Near, RecallQuestion, Recalled};
 pub use remark::Remark;
 pub use search::{SearchEnd, SessionMatch, SessionSearch};
 pub use session::{OpenedSession, SessionAsk};
 pub use sessions::{CompactionRow, ModelUsage, SessionList, SessionRow, UsageReport};
 pub use transcripts::{Transcript, Transcripts};
+pub use window::ContextWindow;
 
 // Values of inner crates that doors format or name.
 pub use dormouse_config::{Loaded, Places, Source as SettingsFile, SourceState};

@@ -28,11 +28,11 @@ pub struct LogFilter {
 pub struct LogList {
     /// The records, in the order of the file.
     pub records: Vec<LogRow>,
-    /// How many records of each kind there are.
+    /// Number of records of each kind.
     pub kinds: BTreeMap<String, u64>,
     /// The first lines that could not be read in full.
     pub issues: Vec<LogIssue>,
-    /// How many lines could not be read in full.
+    /// Number of lines that could not be read in full.
     pub issue_count: u64,
     /// Lines of the file.
     pub lines: u64,
@@ -47,9 +47,9 @@ pub struct LogRow {
     pub line: u64,
     /// Its number, or its offset where it has none.
     pub seq: String,
-    /// Its kind.
+    /// Kind of the record.
     pub kind: String,
-    /// Its id.
+    /// Id of the record.
     pub id: String,
     /// Id of the record before it.
     pub parent: Option<String>,
@@ -61,7 +61,7 @@ pub struct LogRow {
     pub agent: Option<String>,
     /// Id of the record that caused it.
     pub caused_by: Option<String>,
-    /// How many blocks it has.
+    /// Number of its blocks.
     pub blocks: usize,
     /// Length of its blocks.
     pub bytes: usize,
@@ -102,8 +102,8 @@ pub struct Converted {
 }
 
 impl Transcripts {
-    /// Lists the records of a transcript, of whichever tool. The caller puts each into a line of text;
-    /// the records themselves are not kept, since a transcript can be longer than the memory.
+    /// Lists the records of a transcript, of whichever tool. The caller puts each into a line of
+    /// text; the records themselves are not kept, since a transcript can be longer than the memory.
     ///
     /// # Errors
     /// When the file cannot be read or is no transcript.
@@ -140,8 +140,8 @@ impl Transcripts {
         })
     }
 
-    /// Hands out the lines of a log that tools made for Claude Code transcripts understand, byte for
-    /// byte, until the caller has seen enough.
+    /// Hands out the lines of a log that tools made for Claude Code transcripts understand, byte
+    /// for byte, until the caller has seen enough.
     ///
     /// # Errors
     /// When the log cannot be read.

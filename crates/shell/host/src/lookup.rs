@@ -3,7 +3,8 @@
 //! # Model
 //! [`Judge`] makes a [`MemoryFound`] of a card, the text of its file and the state of the working
 //! tree. Searching ranks the private memory and, where the folder is trusted, the team's together.
-//! Memories that are overtaken or not trusted are ranked too and marked: searching shows everything.
+//! Memories that are overtaken or not trusted are ranked too and marked: searching shows
+//! everything.
 //!
 //! # Not here
 //! The decision which memories a session is given ([`crate::recall`]).

@@ -5,8 +5,8 @@ use crate::host::{Host, user_home};
 use crate::remark::Remark;
 use dormouse_core::settings::Trust;
 use dormouse_guard::paths::check_directory;
-use dormouse_memdir::{MemoryDir, Place, Skipped, Surroundings};
-use dormouse_memory::journal::Entry;
+use dormouse_memdir::{MemoryDir, MemoryLocation, Skipped, Surroundings};
+use dormouse_memory::journal::JournalEntry;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::transaction::Transaction;
 use dormouse_system::Access;
@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 /// The memory directory that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// The project's own.
+    /// The project's own, which only its user sees.
     Private,
-    /// The team's.
+    /// The team's, which lies in the repository.
     Team,
     /// A directory that was named; relative to the working directory.
     Directory(PathBuf),
@@ -41,7 +41,7 @@ pub(crate) struct Found<'a> {
     /// Its path, also where nothing is there yet.
     pub(crate) root: PathBuf,
     access: Access,
-    place: Option<Place>,
+    place: Option<MemoryLocation>,
 }
 
 impl Host {
@@ -68,8 +68,8 @@ impl Host {
         Ok(found(root, Access::Shared, None))
     }
 
-    /// Place of the memory of the working directory.
-    pub(crate) fn project_place(&self) -> Result<Place, HostError> {
+    /// Location of the memory of the working directory.
+    pub(crate) fn project_place(&self) -> Result<MemoryLocation, HostError> {
         let places = self.places();
         let home = user_home(self.system());
         let around = Surroundings {
@@ -77,7 +77,7 @@ impl Host {
             user_home: home.as_deref(),
             current: &places.current_dir,
         };
-        Ok(Place::find(
+        Ok(MemoryLocation::find(
             &self.settings(),
             around,
             &*self.system().files,
@@ -108,7 +108,7 @@ impl Host {
 
 impl Found<'_> {
     /// The rules that decided about the place; `None` if it was named.
-    pub(crate) const fn place(&self) -> Option<&Place> {
+    pub(crate) const fn place(&self) -> Option<&MemoryLocation> {
         self.place.as_ref()
     }
 
@@ -142,7 +142,7 @@ impl Found<'_> {
     pub(crate) fn update(
         &mut self,
         change: impl FnOnce(&Snapshot) -> Result<Transaction, HostError>,
-    ) -> Result<Option<Entry>, HostError> {
+    ) -> Result<Option<JournalEntry>, HostError> {
         self.open()?.update(change)
     }
 }

@@ -32,7 +32,7 @@ pub struct RecallQuestion {
     pub work: Work,
     /// Memories at most; `None` for the setting `recall.files`.
     pub most: Option<usize>,
-    /// Whether to add the nearest of the memories that do not go in.
+    /// Treatment of the memories that do not go in.
     pub near: Near,
 }
 

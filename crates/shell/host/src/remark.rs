@@ -6,30 +6,29 @@ use std::path::PathBuf;
 /// A fact beside a result that a person wants to know. Doors word it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "remark")]
-#[non_exhaustive]
 pub enum Remark {
     /// Some settings cannot be used.
     SettingsIssues {
-        /// How many.
+        /// Number of them.
         count: usize,
     },
     /// A file of a memory directory is no part of the answer.
     MemoryLeftOut {
-        /// The file.
+        /// The file, relative to its directory.
         path: PathBuf,
-        /// The reason.
+        /// The reason, in words.
         why: String,
     },
     /// Team memory exists and is no part of the answer: its folder is not trusted.
     TeamUntrusted,
     /// Memory is no part of the answer.
     NoMemory {
-        /// The reason.
+        /// The reason, in words.
         why: String,
     },
     /// The index of a memory directory nears its limits.
     IndexNearlyFull {
-        /// The figures.
+        /// The figures, in words.
         what: String,
     },
     /// A transcript or folder is no part of the answer.
@@ -44,14 +43,14 @@ pub enum Remark {
     },
     /// Lines of a transcript could not be read in full.
     LinesSkipped {
-        /// The transcript.
+        /// Path of the transcript.
         file: PathBuf,
-        /// How many.
+        /// Number of them.
         count: u64,
     },
     /// The work was done by rules alone.
     WithoutModel {
-        /// The reason.
+        /// The reason, in words.
         why: String,
     },
 }

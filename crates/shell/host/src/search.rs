@@ -1,9 +1,9 @@
 //! Searching what was said in sessions.
 //!
 //! # Model
-//! Matches that have every word are handed out as they are found, those of the newest sessions first.
-//! Only if no line has every word, the best of those that have some are. A flag ends the search and
-//! keeps what was found.
+//! Matches that have every word are handed out as they are found, those of the newest sessions
+//! first. Only if no line has every word, the best of those that have some are. A flag ends the
+//! search and keeps what was found.
 //!
 //! # Not here
 //! Memories ([`Host::search_memories`]).
@@ -28,7 +28,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// How long an interrupt may go unheard; a person does not notice less.
+/// Longest time that an interrupt goes unheard; a person does not notice less.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A search of transcripts.
@@ -42,11 +42,11 @@ pub struct SessionSearch {
 /// A line of a transcript that has words of the question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionMatch {
-    /// The session's id.
+    /// Id of the session.
     pub session: String,
     /// The sub-agent, if one said it.
     pub agent: Option<String>,
-    /// The transcript.
+    /// Path of the transcript.
     pub file: String,
     /// Offset of the line in it.
     pub offset: u64,
@@ -56,9 +56,9 @@ pub struct SessionMatch {
     pub time: Option<String>,
     /// Role of the speaker.
     pub role: &'static str,
-    /// How many words of the question it has.
+    /// Words of the question that it has, counted.
     pub terms: usize,
-    /// The words around.
+    /// Text around the words.
     pub snippet: String,
     /// The same as `time`, to reckon with.
     #[serde(skip)]
@@ -86,7 +86,7 @@ pub struct SearchEnd {
 }
 
 impl SessionSearch {
-    /// How many words are searched for.
+    /// Words that are searched for, counted.
     pub fn terms(&self) -> usize {
         self.query.terms().len()
     }

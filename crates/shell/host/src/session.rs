@@ -33,7 +33,7 @@ pub struct SessionAsk {
     pub tools: Arc<dyn ToolHost>,
     /// The model by its name and the way to ask it; `None` for the one of the settings.
     pub model: Option<(String, Arc<dyn Asker>)>,
-    /// Receiver of notices.
+    /// Receiver of the session's notices.
     pub notices: Notices,
 }
 
@@ -49,9 +49,9 @@ impl fmt::Debug for SessionAsk {
 /// A session that is open.
 #[derive(Debug)]
 pub struct OpenedSession {
-    /// The session itself.
+    /// The session, ready for a turn.
     pub session: Session,
-    /// Its id.
+    /// Id to open it again by.
     pub id: SessionId,
     /// The state it was found in.
     pub opened: Opened,
@@ -67,12 +67,11 @@ impl Host {
     pub async fn open_session(&self, ask: SessionAsk) -> Result<OpenedSession, HostError> {
         let system = self.system().clone();
         let (settings, models) = (self.settings(), self.models());
-        let (name, asker) = match ask.model {
-            Some(given) => given,
-            None => {
-                let model = configured(&settings, &models)?;
-                (model.name, Arc::new(AskModel(model.model)) as _)
-            }
+        let (name, asker): (String, Arc<dyn Asker>) = if let Some(given) = ask.model {
+            given
+        } else {
+            let model = configured(&settings, &models)?;
+            (model.name, Arc::new(AskModel(model.model)))
         };
         let longest = models.lookup(&name).info.max_output;
         let params = Params::new(&name, longest).map_err(HostError::Params)?;

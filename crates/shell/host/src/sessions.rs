@@ -32,9 +32,9 @@ pub struct SessionList {
 /// A session in a list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionRow {
-    /// Its transcript.
+    /// Path of its transcript.
     pub file: String,
-    /// Its id.
+    /// Id of the session.
     pub session: String,
     /// Its title, where it has one.
     pub title: Option<String>,
@@ -50,9 +50,9 @@ pub struct SessionRow {
     pub cost_usd: Option<f64>,
     /// The model last used.
     pub model: String,
-    /// Compactions, oldest first.
+    /// Its compactions, oldest first.
     pub compactions: Vec<CompactionRow>,
-    /// How many transcripts of sub-agents it has.
+    /// Transcripts of its sub-agents, counted.
     pub agents: usize,
     /// The folder it works in.
     pub cwd: Option<String>,
@@ -74,9 +74,9 @@ pub struct CompactionRow {
     pub at: Option<String>,
     /// Its trigger, where the transcript says.
     pub trigger: Option<String>,
-    /// Tokens before it.
+    /// Tokens of the prompt before it.
     pub pre_tokens: Option<u64>,
-    /// Tokens after it.
+    /// Tokens of the prompt after it.
     pub post_tokens: Option<u64>,
 }
 

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A session at one point.
 #[derive(Debug)]
 pub struct Transcript {
-    /// What the engine makes of it.
+    /// The engine's view of it.
     pub conversation: Conversation,
     /// The rendered prefix, where the log holds it.
     pub prefix: Option<RenderedPrefix>,
@@ -35,7 +35,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// What the prefix weighs, as far as it is known.
+    /// Weight of the prefix, as far as it is known.
     pub fn prefix_weight(&self) -> Weight {
         self.prefix
             .as_ref()

@@ -9,7 +9,7 @@
 //! # Not here
 //! Finding the claims of a memory, and the consequences of the answers: `dormouse_recall::verify`.
 
-use dormouse_recall::verify::{Answer, Claim, ClaimKind, Facts};
+use dormouse_recall::verify::{Claim, ClaimKind, Facts, TreeAnswer};
 use dormouse_system::{End, Files, Program, RealSandbox, Sandbox as _, Task};
 use ignore::WalkBuilder;
 use std::cell::Cell;
@@ -120,11 +120,11 @@ impl TreeFacts {
         }
     }
 
-    fn occurs(&self, word: &str) -> Answer {
+    fn occurs(&self, word: &str) -> TreeAnswer {
         match self.words.get(word) {
-            Some(true) => Answer::Holds,
-            Some(false) if self.searched_all => Answer::Gone,
-            _ => Answer::Unknown,
+            Some(true) => TreeAnswer::Holds,
+            Some(false) if self.searched_all => TreeAnswer::Gone,
+            _ => TreeAnswer::Unknown,
         }
     }
 }
@@ -146,39 +146,39 @@ fn symbol_word(symbol: &str) -> &str {
 }
 
 impl Facts for TreeFacts {
-    fn path(&self, path: &str) -> Answer {
+    fn path(&self, path: &str) -> TreeAnswer {
         let named = path.trim_end_matches('/');
         let named = named.strip_prefix("./").unwrap_or(named);
         // Outside the project: another machine may have it.
         if named.starts_with(['~', '/']) {
-            return Answer::Unknown;
+            return TreeAnswer::Unknown;
         }
         if self.files.metadata(&self.root.join(named)).is_ok() {
-            return Answer::Holds;
+            return TreeAnswer::Holds;
         }
         // A path with a folder names one place; it is not searched for elsewhere.
         if named.contains('/') {
-            return Answer::Gone;
+            return TreeAnswer::Gone;
         }
         match self.names.contains(named) {
-            true => Answer::Holds,
-            false if self.seen_all => Answer::Gone,
-            false => Answer::Unknown,
+            true => TreeAnswer::Holds,
+            false if self.seen_all => TreeAnswer::Gone,
+            false => TreeAnswer::Unknown,
         }
     }
 
-    fn symbol(&self, symbol: &str) -> Answer {
+    fn symbol(&self, symbol: &str) -> TreeAnswer {
         self.occurs(symbol_word(symbol))
     }
 
-    fn commit(&self, hash: &str) -> Answer {
+    fn commit(&self, hash: &str) -> TreeAnswer {
         if self.files.metadata(&self.root.join(".git")).is_err() {
-            return Answer::Unknown;
+            return TreeAnswer::Unknown;
         }
         // Anything else would be an option or an expression of git's.
         let plain = !hash.is_empty() && hash.chars().all(|c| c.is_ascii_hexdigit());
         let Some(left) = self.git_questions.get().checked_sub(1).filter(|_| plain) else {
-            return Answer::Unknown;
+            return TreeAnswer::Unknown;
         };
         self.git_questions.set(left);
         let task = Task {
@@ -195,28 +195,28 @@ impl Facts for TreeFacts {
             output_limit: 1024,
         };
         match RealSandbox.run(&task).map(|finished| finished.end) {
-            Ok(End::Exit(0)) => Answer::Holds,
-            Ok(End::Exit(_)) => Answer::Gone,
+            Ok(End::Exit(0)) => TreeAnswer::Holds,
+            Ok(End::Exit(_)) => TreeAnswer::Gone,
             Ok(End::Signal(_) | End::TimedOut) | Err(_) => {
                 // It would be as slow the next time, and the conversation waits.
                 self.git_questions.set(0);
-                Answer::Unknown
+                TreeAnswer::Unknown
             }
         }
     }
 
-    fn flag(&self, flag: &str) -> Answer {
+    fn flag(&self, flag: &str) -> TreeAnswer {
         // A flag of a program that the project does not contain says nothing by its absence.
         match self.occurs(flag) {
-            Answer::Holds => Answer::Holds,
-            Answer::Gone | Answer::Unknown => Answer::Unknown,
+            TreeAnswer::Holds => TreeAnswer::Holds,
+            TreeAnswer::Gone | TreeAnswer::Unknown => TreeAnswer::Unknown,
         }
     }
 
-    fn host(&self, host: &str) -> Answer {
+    fn host(&self, host: &str) -> TreeAnswer {
         match self.occurs(host) {
-            Answer::Holds => Answer::Holds,
-            Answer::Gone | Answer::Unknown => Answer::Unknown,
+            TreeAnswer::Holds => TreeAnswer::Holds,
+            TreeAnswer::Gone | TreeAnswer::Unknown => TreeAnswer::Unknown,
         }
     }
 }

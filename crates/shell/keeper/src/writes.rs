@@ -13,7 +13,7 @@ use bytes::Bytes;
 use dormouse_core::settings::{Consent, Review as ReviewSetting, Settings, keys};
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir, Proposal};
-use dormouse_memory::extract::judge::{Context, Outcome, Proposed, Review, Waiting, judge};
+use dormouse_memory::extract::judge::{Context, Judged, Proposed, Review, Waiting, judge};
 use dormouse_memory::extract::{Span, SpanKind};
 use dormouse_memory::snapshot::{INDEX, is_topic};
 use dormouse_memory::team::{Reach, Scope, scope_for};
@@ -136,9 +136,9 @@ impl JudgedWrites {
             };
             let judged = judge(proposed, &context);
             let transaction = match &judged {
-                Outcome::Write(transaction) => signed(transaction.clone(), shared),
+                Judged::Write(transaction) => signed(transaction.clone(), shared),
                 // An empty transaction: the lock is released without an entry in the journal.
-                Outcome::Known(_) | Outcome::Inbox(_) | Outcome::Refuse(_) => {
+                Judged::Known(_) | Judged::Inbox(_) | Judged::Refuse(_) => {
                     Transaction::by(Author::Extractor, "nothing")
                 }
             };
@@ -150,7 +150,7 @@ impl JudgedWrites {
         };
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(match judged {
-            Outcome::Write(_) => {
+            Judged::Write(_) => {
                 let changes = entry.into_iter().flat_map(|entry| entry.changes);
                 let topics =
                     changes.filter(|change| change.after.is_some() && is_topic(&change.path));
@@ -167,14 +167,14 @@ impl JudgedWrites {
                 }
                 Ok(format!("Saved: {told}. The index is kept for you."))
             }
-            Outcome::Known(path) => Ok(format!("{path} says this already; nothing was changed.")),
-            Outcome::Inbox(waiting) => {
+            Judged::Known(path) => Ok(format!("{path} says this already; nothing was changed.")),
+            Judged::Inbox(waiting) => {
                 let reason = waiting.reason.clone();
                 let path = self.wait(waiting)?;
                 written.waiting.push(path.clone());
                 Ok(format!("{path} waits for the user's approval: {reason}."))
             }
-            Outcome::Refuse(refused) => {
+            Judged::Refuse(refused) => {
                 let name = match proposed {
                     Proposed::File { path, .. } => path.to_string(),
                     Proposed::Memory(memory) => memory.name.clone(),

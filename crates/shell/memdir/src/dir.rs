@@ -15,7 +15,7 @@ use crate::pending::Writer;
 use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::journal::{Change, Entry};
+use dormouse_memory::journal::{Change, JournalEntry};
 use dormouse_memory::snapshot::{Snapshot, StoredFile, belongs};
 use dormouse_memory::transaction::Transaction;
 use dormouse_system::{Access, FileError, OptionalFile as _, Stamp, System, Walked};
@@ -120,7 +120,7 @@ impl MemoryDir {
     }
 
     pub(crate) fn restless(&self) -> MemdirError {
-        MemdirError::Restless {
+        MemdirError::ChangedDuringScan {
             root: self.disk.root.clone(),
         }
     }
@@ -184,7 +184,7 @@ impl MemoryDir {
     pub fn update<E: From<MemdirError>>(
         &self,
         change: impl FnOnce(&Snapshot) -> std::result::Result<Transaction, E>,
-    ) -> std::result::Result<Option<Entry>, E> {
+    ) -> std::result::Result<Option<JournalEntry>, E> {
         let writer = self.writer()?;
         let look = self.read_all()?;
         let transaction = change(&look.snapshot)?;
@@ -192,14 +192,14 @@ impl MemoryDir {
     }
 
     /// Makes a change, if the files are what it expects. `None` if nothing had to be done.
-    pub fn apply(&self, transaction: Transaction) -> Result<Option<Entry>> {
+    pub fn apply(&self, transaction: Transaction) -> Result<Option<JournalEntry>> {
         self.writer()?.commit(transaction)
     }
 }
 
 impl Writer<'_> {
     /// Checks a change against the files as they are, and makes it.
-    pub(crate) fn commit(&self, transaction: Transaction) -> Result<Option<Entry>> {
+    pub(crate) fn commit(&self, transaction: Transaction) -> Result<Option<JournalEntry>> {
         let mut look = Look::default();
         for walked in self.disk.walk(&|_| false)? {
             if let Ok(path) = safe_path(&walked.path) {
@@ -213,7 +213,7 @@ impl Writer<'_> {
     /// Commits to a directory that was walked since the lock was taken: all names are known, so
     /// that only the files of the change are read once more. An editor may have saved one
     /// meanwhile.
-    fn commit_to(&self, transaction: Transaction, look: Look) -> Result<Option<Entry>> {
+    fn commit_to(&self, transaction: Transaction, look: Look) -> Result<Option<JournalEntry>> {
         let snapshot = self.touched(&transaction, look)?;
         transaction.vet(&snapshot)?;
         transaction.check(&snapshot)?;
@@ -229,7 +229,7 @@ impl Writer<'_> {
             }
         }
         let id = self.system.ids.fresh();
-        let entry = Entry::of(&transaction, &snapshot, id, self.now());
+        let entry = JournalEntry::of(&transaction, &snapshot, id, self.now());
         self.catch_up(&entry)?;
         self.perform(&entry)?;
         Ok(Some(entry))
@@ -264,7 +264,7 @@ impl Writer<'_> {
 
     /// Records changes to the files of a transaction that were made without Dormouse since the
     /// journal last had them, so that the history has no gap. Their contents are kept already.
-    fn catch_up(&self, entry: &Entry) -> Result<()> {
+    fn catch_up(&self, entry: &JournalEntry) -> Result<()> {
         let paths: Vec<&SafePath> = entry.changes.iter().map(|change| &change.path).collect();
         let known = self.disk.last_known(&paths)?;
         let gaps: Vec<Change> = entry

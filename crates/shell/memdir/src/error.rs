@@ -79,7 +79,7 @@ pub enum MemdirError {
     },
     /// Directory that changed during every attempt to read it.
     #[error("`{}` changes faster than it can be read; try again later", root.display())]
-    Restless {
+    ChangedDuringScan {
         /// Memory directory, as it was opened.
         root: PathBuf,
     },

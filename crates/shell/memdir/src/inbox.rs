@@ -14,7 +14,7 @@ use crate::disk::INBOX;
 use crate::error::MemdirError;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::journal::Entry;
+use dormouse_memory::journal::JournalEntry;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::transaction::{Author, Expected, Operation, Transaction};
 use dormouse_memory::trust::{Origin, Trust};
@@ -176,7 +176,7 @@ impl MemoryDir {
         &self,
         id: &str,
         shape: impl FnOnce(&Item, &Snapshot) -> std::result::Result<Transaction, E>,
-    ) -> std::result::Result<Option<Entry>, E> {
+    ) -> std::result::Result<Option<JournalEntry>, E> {
         let item = self.item(id)?;
         let entry = self.update(|snapshot| shape(&item, snapshot))?;
         // Behind the change: a crash in between leaves an item that is known already, and no loss.

@@ -15,7 +15,7 @@ fn proposal(name: &str, content: &str) -> Proposal {
     }
 }
 
-fn approve(kit: &Kit, id: &str) -> Result<Option<Entry>> {
+fn approve(kit: &Kit, id: &str) -> Result<Option<JournalEntry>> {
     kit.dir.approve(id, |item, _| Ok(item.transaction()))
 }
 

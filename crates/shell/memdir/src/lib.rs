@@ -23,5 +23,5 @@ pub use error::MemdirError;
 pub use git::Repository;
 pub use inbox::{Inbox, Item, Proposal};
 pub use log::History;
-pub use place::{NoPlace, Place, Surroundings, Why};
+pub use place::{MemoryLocation, NoPlace, Surroundings, Why};
 pub use scan::Scan;

@@ -14,7 +14,7 @@ use crate::error::MemdirError;
 use bytes::Bytes;
 use dormouse_core::hash::Hash;
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::journal::{Entry, FORMAT};
+use dormouse_memory::journal::{FORMAT, JournalEntry};
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ type Result<T> = std::result::Result<T, MemdirError>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
     /// Entries, oldest first, each id once.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// Number of lines that are no entries: left by crashes, or edited by hand.
     pub damaged: usize,
     /// First line that a newer version wrote, and its format.
@@ -38,7 +38,7 @@ pub struct History {
 /// Additions to the journal since some moment.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Since {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<JournalEntry>,
     /// True if the change that was asked about was over before.
     pub(crate) over: bool,
 }
@@ -55,7 +55,7 @@ impl History {
         let mut seen = HashSet::new();
         for (at, line) in complete_lines(text).enumerate() {
             let probe: Option<Probe> = serde_json::from_slice(line).ok();
-            match (probe, serde_json::from_slice::<Entry>(line)) {
+            match (probe, serde_json::from_slice::<JournalEntry>(line)) {
                 (Some(probe), _) if probe.format > FORMAT => {
                     history.newer.get_or_insert((at + 1, probe.format));
                 }
@@ -142,7 +142,7 @@ impl Disk {
     }
 
     /// Appends an entry and syncs it.
-    pub(crate) fn append_entry(&self, entry: &Entry) -> Result<()> {
+    pub(crate) fn append_entry(&self, entry: &JournalEntry) -> Result<()> {
         let path = Path::new(JOURNAL);
         let encode = |source| MemdirError::Encode {
             path: self.root.join(path),
@@ -215,7 +215,7 @@ fn knows(journal: &[u8], id: &str) -> bool {
 
 /// Entries with a string in them, newest first. Lines without it are not parsed: that makes long
 /// journals fast.
-fn mentioning<'a>(text: &'a [u8], needle: &str) -> impl Iterator<Item = Entry> + 'a {
+fn mentioning<'a>(text: &'a [u8], needle: &str) -> impl Iterator<Item = JournalEntry> + 'a {
     // As JSON, so that quotes and escapes match the line.
     let needle = serde_json::to_string(needle)
         .unwrap_or_default()
@@ -243,8 +243,8 @@ mod tests {
     use dormouse_memory::transaction::Author;
     use pretty_assertions::assert_eq;
 
-    fn entry(id: &str, after: Option<Hash>) -> Entry {
-        Entry {
+    fn entry(id: &str, after: Option<Hash>) -> JournalEntry {
+        JournalEntry {
             format: FORMAT,
             id: id.to_owned(),
             time: Millis(1),

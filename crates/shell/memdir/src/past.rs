@@ -12,7 +12,7 @@ use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::index;
-use dormouse_memory::journal::{self, Change, Entry};
+use dormouse_memory::journal::{self, Change, JournalEntry};
 use dormouse_memory::snapshot::INDEX;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -30,7 +30,7 @@ impl MemoryDir {
     /// Records changes to files that were made without Dormouse since the journal last had them.
     /// `None` if there are none. Transactions do this for the files they touch; this does it for
     /// all.
-    pub fn note_outside_changes(&self) -> Result<Option<Entry>> {
+    pub fn note_outside_changes(&self) -> Result<Option<JournalEntry>> {
         let writer = self.writer()?;
         let mut known: BTreeMap<SafePath, Option<Hash>> = BTreeMap::new();
         for entry in self.disk.history()?.entries {
@@ -62,7 +62,7 @@ impl MemoryDir {
     }
 
     /// Takes a change back, if its files are still as it left them.
-    pub fn undo(&self, id: &str) -> Result<Option<Entry>> {
+    pub fn undo(&self, id: &str) -> Result<Option<JournalEntry>> {
         let writer = self.writer()?;
         let history = self.disk.history()?;
         // A newer entry could be an undo of this one, which this version would not see.

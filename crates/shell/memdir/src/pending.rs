@@ -23,7 +23,7 @@ use bytes::Bytes;
 use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::journal::{Change, Entry, FORMAT};
+use dormouse_memory::journal::{Change, FORMAT, JournalEntry};
 use dormouse_memory::snapshot::StoredFile;
 use dormouse_memory::transaction::Author;
 use dormouse_system::{LockGuard, System};
@@ -40,7 +40,7 @@ type Result<T> = std::result::Result<T, MemdirError>;
 #[derive(Serialize, Deserialize)]
 struct Pending {
     format: u32,
-    entry: Entry,
+    entry: JournalEntry,
 }
 
 /// Files that changes since some moment touch, in their state afterwards; `None` for a removed
@@ -57,7 +57,7 @@ pub(crate) struct Writer<'a> {
 
 impl Disk {
     /// Change under way, or interrupted by a crash.
-    fn pending(&self) -> Result<Option<Entry>> {
+    fn pending(&self) -> Result<Option<JournalEntry>> {
         let path = Path::new(PENDING);
         let Some(text) = self.read(path, MOST_PENDING)? else {
             return Ok(None);
@@ -93,9 +93,10 @@ impl Disk {
             };
             overlay.extend(files);
         }
-        let ended = |entry: &Entry| {
-            let line =
-                |done: &Entry| done.id == entry.id || done.undoes.as_deref() == Some(&*entry.id);
+        let ended = |entry: &JournalEntry| {
+            let line = |done: &JournalEntry| {
+                done.id == entry.id || done.undoes.as_deref() == Some(&*entry.id)
+            };
             since.over || since.entries.iter().any(line)
         };
         if let Some(entry) = pending.filter(|entry| !ended(entry)) {
@@ -112,7 +113,7 @@ impl Disk {
     /// Files of an entry before or after it; `None` if a content is missing.
     fn contents(
         &self,
-        entry: &Entry,
+        entry: &JournalEntry,
         side: impl Fn(&Change) -> Option<Hash>,
     ) -> Result<Option<Overlay>> {
         let mut files = Overlay::new();
@@ -165,7 +166,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Fails if a content needed to take a change back is missing.
-    fn missing(&self, entry: &Entry) -> Result<()> {
+    fn missing(&self, entry: &JournalEntry) -> Result<()> {
         for change in &entry.changes {
             let Some(before) = change.before else {
                 continue;
@@ -184,7 +185,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Makes a change happen whose contents are kept.
-    pub(crate) fn perform(&self, entry: &Entry) -> Result<()> {
+    pub(crate) fn perform(&self, entry: &JournalEntry) -> Result<()> {
         // Before the change begins: a folder that cannot be made must not leave half a change.
         for change in entry.changes.iter().filter(|change| change.after.is_some()) {
             self.disk.create_parent(change.path.as_path())?;
@@ -193,7 +194,7 @@ impl<'a> Writer<'a> {
         self.finish(entry)
     }
 
-    fn begin(&self, entry: &Entry) -> Result<()> {
+    fn begin(&self, entry: &JournalEntry) -> Result<()> {
         let path = Path::new(PENDING);
         let pending = Pending {
             format: FORMAT,
@@ -216,7 +217,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn finish(&self, entry: &Entry) -> Result<()> {
+    fn finish(&self, entry: &JournalEntry) -> Result<()> {
         let Err(error) = self.forward(entry) else {
             return Ok(());
         };
@@ -231,7 +232,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn forward(&self, entry: &Entry) -> Result<()> {
+    fn forward(&self, entry: &JournalEntry) -> Result<()> {
         for change in &entry.changes {
             self.put(change, change.after)?;
         }
@@ -241,7 +242,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn backward(&self, entry: &Entry) -> Result<()> {
+    fn backward(&self, entry: &JournalEntry) -> Result<()> {
         for change in &entry.changes {
             self.put(change, change.before)?;
         }
@@ -251,7 +252,7 @@ impl<'a> Writer<'a> {
             after: change.before,
         };
         // A line of its own, since readers may have seen the change already.
-        self.disk.append_entry(&Entry {
+        self.disk.append_entry(&JournalEntry {
             format: FORMAT,
             id: self.system.ids.fresh(),
             time: self.now(),
@@ -304,8 +305,8 @@ impl<'a> Writer<'a> {
     }
 
     /// Records changes that were made without Dormouse.
-    pub(crate) fn note_outside(&self, changes: Vec<Change>, reason: &str) -> Result<Entry> {
-        let entry = Entry {
+    pub(crate) fn note_outside(&self, changes: Vec<Change>, reason: &str) -> Result<JournalEntry> {
+        let entry = JournalEntry {
             format: FORMAT,
             id: self.system.ids.fresh(),
             time: self.now(),

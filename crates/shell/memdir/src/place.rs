@@ -1,8 +1,8 @@
 //! Location of memory.
 //!
 //! # Model
-//! Settings, the home directories and the working directory in; a [`Place`] out, or the reason why
-//! there is none. Nothing is created: [`Place::claim`] does that, before the first write.
+//! Settings, the home directories and the working directory in; a [`MemoryLocation`] out, or the reason why
+//! there is none. Nothing is created: [`MemoryLocation::claim`] does that, before the first write.
 //!
 //! The private memory of a project lies in the project's folder below Dormouse's home, where
 //! the project is the canonical root of its repository ([`Repository`]), so that all working trees
@@ -43,7 +43,7 @@ pub struct Surroundings<'a> {
 
 /// Directories of private and team memory, and the reason for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct MemoryLocation {
     /// Private memory of the user.
     pub memory: PathBuf,
     /// Memory shared by the people of the project.
@@ -114,7 +114,7 @@ pub enum NoPlace {
     Folder(#[from] LayoutError),
 }
 
-impl Place {
+impl MemoryLocation {
     /// Location of the working directory's memory. Nothing is created.
     pub fn find(
         settings: &Settings,

@@ -9,13 +9,13 @@ fn settings(pairs: &[&str]) -> Settings {
     resolve(&[layer], Trust::Trusted)
 }
 
-fn find_in(files: &MemoryFiles, current: &str, pairs: &[&str]) -> Result<Place, NoPlace> {
+fn find_in(files: &MemoryFiles, current: &str, pairs: &[&str]) -> Result<MemoryLocation, NoPlace> {
     let around = Surroundings {
         home: "/home/u/.dormouse".as_ref(),
         user_home: Some("/home/u".as_ref()),
         current: current.as_ref(),
     };
-    Place::find(&settings(pairs), around, files)
+    MemoryLocation::find(&settings(pairs), around, files)
 }
 
 fn disk() -> MemoryFiles {
@@ -26,7 +26,7 @@ fn disk() -> MemoryFiles {
     files
 }
 
-fn find(pairs: &[&str]) -> Result<Place, NoPlace> {
+fn find(pairs: &[&str]) -> Result<MemoryLocation, NoPlace> {
     find_in(&disk(), "/home/u/app/src", pairs)
 }
 
@@ -84,7 +84,7 @@ fn without_a_home_a_tilde_leads_nowhere() {
         user_home: None,
         current: "/home/u/app".as_ref(),
     };
-    let found = Place::find(&settings(&["memory.directory=~/m"]), around, &disk());
+    let found = MemoryLocation::find(&settings(&["memory.directory=~/m"]), around, &disk());
     assert!(matches!(found, Err(NoPlace::NoHome { .. })));
 }
 

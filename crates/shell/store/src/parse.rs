@@ -11,7 +11,7 @@
 use crate::chunks::{Chunks, Piece};
 use crate::issue::Issues;
 use crate::lines::{BlockLines, Line};
-use crate::read::{Outcome, read_line};
+use crate::read::{LineOutcome, read_line};
 use dormouse_core::record::Record;
 use dormouse_system::{FileResult, RandomRead};
 use std::num::NonZero;
@@ -95,7 +95,7 @@ fn parse(piece: &Piece) -> Parsed {
     match piece {
         Piece::Lines { offset, bytes } => {
             for line in BlockLines::new(bytes.clone(), *offset) {
-                if let Outcome::Record(record) = read_line(&line, None, &mut parsed.issues) {
+                if let LineOutcome::Record(record) = read_line(&line, None, &mut parsed.issues) {
                     parsed.records.push(*record);
                 }
             }

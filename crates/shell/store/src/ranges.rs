@@ -15,7 +15,7 @@ use crate::chunks::as_u64;
 use crate::issue::{Issues, Trouble};
 use crate::lines::{Line, Lines};
 use crate::parse::read_records;
-use crate::read::{Outcome, read_line};
+use crate::read::{LineOutcome, read_line};
 use crate::search::{line_end, newest_line};
 use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::record::{KeptRange, Record, peek};
@@ -102,7 +102,7 @@ fn read_from(
     let mut records: Vec<Record> = Vec::new();
     for line in Lines::new(file, offset..end) {
         let outcome = read_line(&line?, None, &mut found);
-        let Outcome::Record(record) = outcome else {
+        let LineOutcome::Record(record) = outcome else {
             // Something else stands at the offset: the hint is wrong, the caller looks elsewhere.
             if records.is_empty() {
                 return Ok(None);

@@ -78,14 +78,14 @@ impl LogFile {
             scanned.lines += 1;
             let number = Some(scanned.lines);
             match read_line(&self.during(line)?, number, &mut scanned.issues) {
-                Outcome::Record(record) => {
+                LineOutcome::Record(record) => {
                     // The callback found what it wanted; a gigabyte behind it stays unread.
                     if each(*record, scanned.lines).is_break() {
                         break;
                     }
                 }
-                Outcome::Torn => scanned.torn_tail = true,
-                Outcome::Nothing => {}
+                LineOutcome::Torn => scanned.torn_tail = true,
+                LineOutcome::Nothing => {}
             }
         }
         Ok(scanned)
@@ -93,7 +93,7 @@ impl LogFile {
 }
 
 /// Result of reading one line.
-pub(crate) enum Outcome {
+pub(crate) enum LineOutcome {
     Record(Box<Record>),
     /// The torn end of the file.
     Torn,
@@ -102,11 +102,11 @@ pub(crate) enum Outcome {
 }
 
 /// Makes a record of a line; lines and parts that cannot be read become issues.
-pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -> Outcome {
+pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -> LineOutcome {
     let (offset, bytes, ended) = match line {
         Line::Overlong { offset, bytes } => {
             issues.add(number, *offset, Trouble::Overlong { bytes: *bytes });
-            return Outcome::Nothing;
+            return LineOutcome::Nothing;
         }
         Line::Text {
             offset,
@@ -115,7 +115,7 @@ pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -
         } => (*offset, bytes, *ended),
     };
     if bytes.trim_ascii().is_empty() {
-        return Outcome::Nothing;
+        return LineOutcome::Nothing;
     }
     match Record::parse(bytes, offset) {
         Ok(parsed) => {
@@ -123,13 +123,13 @@ pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -
             for issue in parsed.issues {
                 issues.add(number, offset, Trouble::Part(issue));
             }
-            Outcome::Record(Box::new(parsed.record))
+            LineOutcome::Record(Box::new(parsed.record))
         }
         // A parse error on a line without newline is a crash in mid-write, not corruption.
         Err(_) if !ended => {
             let bytes = as_u64(bytes.len());
             issues.add(number, offset, Trouble::Torn { bytes });
-            Outcome::Torn
+            LineOutcome::Torn
         }
         Err(error) => {
             // Told apart only on failure: checking every line for UTF-8 would slow down good logs.
@@ -139,7 +139,7 @@ pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -
                 Trouble::NotUtf8
             };
             issues.add(number, offset, what);
-            Outcome::Nothing
+            LineOutcome::Nothing
         }
     }
 }

@@ -3,15 +3,10 @@
 use crate::app::App;
 use crate::error::Outcome;
 use crate::output::{Bar, Line, Out, Report, Role, figures};
-use dormouse_context::breakdown::{Breakdown, breakdown};
 use dormouse_context::category::Category;
-use dormouse_context::tokens::{Basis, Count, calibration};
-use dormouse_context::window::{Gauge, Relief, Thresholds, Window, WindowRule};
-use dormouse_core::settings::WindowSettings;
+use dormouse_context::tokens::Basis;
 use dormouse_core::units::Tokens;
-use dormouse_host::Transcript;
-use serde::Serialize;
-use std::collections::BTreeMap;
+use dormouse_host::ContextWindow;
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -47,30 +42,6 @@ pub struct Args {
     model: Option<String>,
 }
 
-/// The window of a session.
-#[derive(Serialize)]
-struct Gauged {
-    used_tokens: Tokens,
-    basis: Basis,
-    model: String,
-    window: Tokens,
-    window_from: &'static str,
-    effective_window: Tokens,
-    autocompact_target: Tokens,
-    limit_shown: Tokens,
-    warning: Tokens,
-    error: Tokens,
-    blocking_limit: Tokens,
-    percent_left: u8,
-    gauge: &'static str,
-    auto_compact: bool,
-    categories: BTreeMap<Category, Tokens>,
-    prefix_inferred: bool,
-    duplicate_reads: Tokens,
-    estimate_drift_percent: i64,
-    segments: usize,
-}
-
 /// Shows the window.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
@@ -80,66 +51,10 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         Some(line) => transcripts.at_line(&args.file, line)?,
     };
     app.note_all(&transcripts.take_remarks());
-    let settings = host.settings();
-    app.tell(&window(&transcript, &settings.window_settings()))
+    app.tell(&host.window(&transcript))
 }
 
-fn window(transcript: &Transcript, settings: &WindowSettings) -> Gauged {
-    let conversation = &transcript.conversation;
-    let models = &conversation.view().target().models;
-    let resolved = models.lookup(transcript.model());
-    let window = Window::resolve(resolved, [], settings);
-    let thresholds = Thresholds::new(window.tokens, resolved.info.max_output, settings);
-    let Count {
-        tokens: used,
-        basis,
-    } = conversation.count(&transcript.prefix_weight());
-    let Breakdown {
-        categories,
-        prefix_inferred,
-        duplicate_reads,
-    } = breakdown(conversation, transcript.prefix.as_ref(), used);
-    Gauged {
-        used_tokens: used,
-        basis,
-        model: transcript.model().to_owned(),
-        window: thresholds.window,
-        window_from: match window.rule {
-            WindowRule::MillionSuffix => "the [1m] suffix",
-            WindowRule::ModelTable => "the model table",
-            WindowRule::MillionBeta => "a beta header",
-            WindowRule::Configured => "the settings",
-            WindowRule::Default => "the default",
-        },
-        effective_window: thresholds.effective_window,
-        autocompact_target: thresholds.autocompact_target,
-        limit_shown: thresholds.limit_shown,
-        warning: thresholds.warning,
-        error: thresholds.error,
-        blocking_limit: thresholds.blocking_limit,
-        percent_left: thresholds.percent_left(used),
-        gauge: gauge_name(thresholds.gauge(used, Relief::Available)),
-        auto_compact: thresholds.auto_compact,
-        categories,
-        prefix_inferred,
-        duplicate_reads,
-        estimate_drift_percent: calibration(conversation.state(), transcript.model())
-            .drift_percent(),
-        segments: conversation.view().segments().len(),
-    }
-}
-
-const fn gauge_name(gauge: Gauge) -> &'static str {
-    match gauge {
-        Gauge::Ok => "ok",
-        Gauge::Warning => "warning",
-        Gauge::Error => "error",
-        Gauge::Compact => "compact",
-        Gauge::Blocked => "blocked",
-    }
-}
-
-impl Report for Gauged {
+impl Report for ContextWindow {
     fn text(&self, out: &mut Out) -> Outcome {
         let report = self;
         let number = |tokens: Tokens| figures::thousands(tokens.get());

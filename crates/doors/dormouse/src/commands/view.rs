@@ -2,19 +2,11 @@
 
 use crate::app::App;
 use crate::describe;
-use crate::error::{Exit, Failure, Outcome, UserError};
+use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
-use dormouse_context::plan::rebuild;
-use dormouse_context::prefix::RenderedPrefix;
-use dormouse_context::segment::Segment;
-use dormouse_context::tokens;
-use dormouse_context::validate;
 use dormouse_core::id::RecordId;
-use dormouse_core::record::{Body, Derived, Record, Request};
-use dormouse_core::units::Tokens;
-use dormouse_host::{Transcript, Transcripts};
+use dormouse_host::{Point, PromptView};
 use serde::Serialize;
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -62,199 +54,36 @@ pub struct Args {
 
 /// The prompt as the model sees it.
 #[derive(Serialize)]
+#[serde(transparent)]
 struct Prompt {
-    model: String,
-    request: Option<usize>,
-    rebuilt: Option<bool>,
-    segments: Vec<Row>,
-    tokens: Tokens,
-    acceptable: Option<String>,
-    rewrites: Vec<Rewrite>,
-    issues: Vec<String>,
+    view: PromptView,
     /// Show the text in full.
     #[serde(skip)]
     full: bool,
 }
 
-#[derive(Serialize)]
-struct Row {
-    at: usize,
-    role: &'static str,
-    category: &'static str,
-    tokens: Tokens,
-    record: String,
-    origin: String,
-    source: String,
-    why: Option<String>,
-    block: dormouse_core::block::Block,
-}
-
-#[derive(Serialize)]
-struct Rewrite {
-    record: String,
-    what: String,
-}
-
 /// Shows the prompt.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
-    let opener = app.host()?.transcripts().for_model(args.model.clone());
-    let (transcript, request) = match (args.request, args.at, &args.leaf) {
-        (Some(number), ..) => at_request(&opener, args, number)?,
-        (None, Some(line), _) => (opener.at_line(&args.file, line)?, None),
-        (None, None, Some(leaf)) => {
-            let read = opener.read(&args.file)?;
-            let leaf = RecordId::from(leaf.as_str());
-            if !read.records.iter().any(|record| record.id == leaf) {
-                let message = format!("`{}` has no record {leaf}", args.file.display());
-                let hint = "`dormouse log --json` lists the ids of all records";
-                return Err(UserError::new(Exit::Usage, message).hint(hint).into());
-            }
-            (opener.fold(&args.file, &read.records, Some(&leaf)), None)
-        }
-        (None, None, None) => (opener.live(&args.file)?, None),
+    let transcripts = app.host()?.transcripts().for_model(args.model.clone());
+    let point = match (args.request, args.at, &args.leaf) {
+        (Some(number), ..) => Point::Request(number),
+        (None, Some(line), _) => Point::Line(line),
+        (None, None, Some(leaf)) => Point::Leaf(RecordId::from(leaf.as_str())),
+        (None, None, None) => Point::Now,
     };
-    app.note_all(&opener.take_remarks());
+    let prompt = transcripts.prompt_at(&args.file, &point)?;
+    app.note_all(&transcripts.take_remarks());
     if args.raw {
-        return raw(args, &transcript, request.as_deref(), app);
+        return Ok(app.out.bytes(&prompt.body(&args.file)?)?);
     }
-    app.tell(&prompt(args, &transcript, request.as_deref()))
-}
-
-/// The session at its N-th request: a recorded one, or in other tools' transcripts the point just
-/// before the N-th response.
-fn at_request(
-    opener: &Transcripts,
-    args: &Args,
-    number: usize,
-) -> Result<(Transcript, Option<Box<Request>>), Failure> {
-    let read = opener.read(&args.file)?;
-    let requests: Vec<&Record> = read
-        .records
-        .iter()
-        .filter(|record| matches!(record.body, Body::Request(_)))
-        .collect();
-    let missing = |count: usize| {
-        let message = format!("`{}` has no request {number}", args.file.display());
-        let hint = format!("requests count from 1 to {count}");
-        Failure::from(UserError::new(Exit::Usage, message).hint(hint))
-    };
-    if !requests.is_empty() {
-        let record = number.checked_sub(1).and_then(|index| requests.get(index));
-        let record = record.ok_or_else(|| missing(requests.len()))?;
-        let transcript = opener.fold(&args.file, &read.records, Some(&record.id));
-        let request = match &record.body {
-            Body::Request(request) => Some(request.clone()),
-            _ => None,
-        };
-        return Ok((transcript, request));
-    }
-    let mut seen = std::collections::HashSet::new();
-    let starts: Vec<usize> = read
-        .records
-        .iter()
-        .enumerate()
-        .filter(|(_, record)| !record.side_chain)
-        .filter_map(|(at, record)| match &record.body {
-            Body::Message(message) => Some((at, message.id.as_ref()?)),
-            _ => None,
-        })
-        .filter(|(_, id)| seen.insert(*id))
-        .map(|(at, _)| at)
-        .collect();
-    let start = number.checked_sub(1).and_then(|index| starts.get(index));
-    let start = *start.ok_or_else(|| missing(starts.len()))?;
-    let before = read.records[start].parent.as_ref();
-    Ok((
-        opener.fold(&args.file, &read.records[..start], before),
-        None,
-    ))
-}
-
-fn raw(args: &Args, transcript: &Transcript, request: Option<&Request>, app: &mut App) -> Outcome {
-    let Some(request) = request else {
-        let message = format!("`{}` does not record what was sent", args.file.display());
-        let hint =
-            "only logs that Dormouse writes hold requests; leave --raw out to see the messages";
-        return Err(UserError::new(Exit::Unsuitable, message).hint(hint).into());
-    };
-    let empty = RenderedPrefix::default();
-    let prefix = match (&transcript.prefix, request.prefix) {
-        (Some(prefix), _) => prefix,
-        (None, None) => &empty,
-        (None, Some(id)) => {
-            let message = format!("the blobs of prefix {id} are missing");
-            let hint = "they lie in the session's folder beside the log, under `blobs`";
-            return Err(UserError::new(Exit::Unsuitable, message).hint(hint).into());
-        }
-    };
-    let body = rebuild(transcript.conversation.view(), request, prefix);
-    Ok(app.out.bytes(&body)?)
-}
-
-fn prompt(args: &Args, transcript: &Transcript, request: Option<&Request>) -> Prompt {
-    let conversation = &transcript.conversation;
-    let view = conversation.view();
-    let segments = view.segments();
-    let reasons = reasons(&transcript.records);
-    let calibration = tokens::calibration(conversation.state(), transcript.model());
-    let bytes = conversation.bytes_per_token();
-    let rows = segments.iter().enumerate().map(|(at, segment)| Row {
-        at,
-        role: segment.role.as_str(),
-        category: segment.category.label(),
-        tokens: calibration.correct(tokens::estimate(segment.block.weight(), bytes)),
-        record: segment.record().to_string(),
-        origin: segment.origin.to_string(),
-        source: segment.source().to_string(),
-        why: why(segment, &reasons),
-        block: segment.block.clone(),
-    });
-    let rewrites = transcript.records.iter().filter_map(|record| {
-        let what = describe::rewrite(record)?;
-        Some(Rewrite {
-            record: record.id.to_string(),
-            what,
-        })
-    });
-    Prompt {
-        full: args.full,
-        model: transcript.model().to_owned(),
-        request: args.request,
-        rebuilt: request.map(|request| view.extent() == (request.segments, request.chain)),
-        segments: rows.collect(),
-        tokens: conversation.count(&transcript.prefix_weight()).tokens,
-        acceptable: validate::consistent(segments.iter())
-            .err()
-            .map(|invalid| invalid.to_string()),
-        rewrites: rewrites.collect(),
-        issues: view.issues().iter().map(ToString::to_string).collect(),
-    }
-}
-
-/// What each rewriting record did.
-fn reasons(records: &[Record]) -> HashMap<&RecordId, String> {
-    records
-        .iter()
-        .filter_map(|record| Some((&record.id, describe::rewrite(record)?)))
-        .collect()
-}
-
-/// Why a segment is not simply what was said.
-fn why(segment: &Segment, reasons: &HashMap<&RecordId, String>) -> Option<String> {
-    let derived = segment.derived.map(|derived| match derived {
-        Derived::MissingResult => "the call got no result",
-        Derived::LateResult => "the result came too late to be one",
-        Derived::Opening => "a conversation begins with the user",
-        Derived::NoResponse => "the request before got no answer",
-    });
-    derived
-        .map(str::to_owned)
-        .or_else(|| reasons.get(segment.record()).cloned())
+    let view = prompt.view(describe::rewrite);
+    let full = args.full;
+    app.tell(&Prompt { view, full })
 }
 
 impl Report for Prompt {
     fn text(&self, out: &mut Out) -> Outcome {
-        let report = self;
+        let report = &self.view;
         let title = format!(
             "{} segments",
             figures::thousands(report.segments.len() as u64)
@@ -304,7 +133,7 @@ impl Report for Prompt {
     }
 }
 
-fn show_table(report: &Prompt, out: &mut Out) -> Outcome {
+fn show_table(report: &PromptView, out: &mut Out) -> Outcome {
     let mut table = Table::new([
         Column::right("#"),
         Column::left("ROLE"),
@@ -329,7 +158,7 @@ fn show_table(report: &Prompt, out: &mut Out) -> Outcome {
     Ok(out.table(&table)?)
 }
 
-fn show_full(report: &Prompt, out: &mut Out) -> Outcome {
+fn show_full(report: &PromptView, out: &mut Out) -> Outcome {
     for row in &report.segments {
         let head = format!("{} {} · {} tokens", row.at, row.role, row.tokens);
         let mut line = Line::new().role(Role::Strong, head);

@@ -3,7 +3,7 @@
 use super::{Exit, Failure, UserError};
 use dormouse_host::{CredentialIn, DreamError, HostError, NameError, NoPlace, WriteError};
 
-/// How many candidates an error names: more are no help on a screen.
+/// Candidates that an error names at most: more are no help on a screen.
 const MOST_NAMED: usize = 8;
 
 impl From<HostError> for Failure {
@@ -68,6 +68,21 @@ impl From<HostError> for Failure {
                 .hint(format!(
                     "lines count from 1 to {lines}; `dormouse log` lists them"
                 ))
+                .into(),
+            HostError::NoRequest { count, .. } => shown(Exit::Usage)
+                .hint(format!("requests count from 1 to {count}"))
+                .into(),
+            HostError::NoRecord { .. } => shown(Exit::Usage)
+                .hint("`dormouse log --json` lists the ids of all records")
+                .into(),
+            HostError::NothingRecorded(_) => shown(Exit::Unsuitable)
+                .hint(
+                    "only logs that Dormouse writes hold requests; leave --raw out to see the \
+                     messages",
+                )
+                .into(),
+            HostError::NoPrefix(_) => shown(Exit::Unsuitable)
+                .hint("they lie in the session's folder beside the log, under `blobs`")
                 .into(),
             HostError::Outside { .. } => shown(Exit::Refused)
                 .hint(

@@ -5,6 +5,8 @@
 //! without text below it is only looked up in the help. `README_UPDATE=1 cargo test -p dormouse
 //! readme` writes the screens anew.
 
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as it does")]
+
 use crate::program::Machine;
 use dormouse_system::{Access, Files as _, RealFiles};
 use pretty_assertions::assert_eq;

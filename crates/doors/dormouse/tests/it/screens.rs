@@ -4,6 +4,7 @@
 
 use crate::program::Machine;
 use insta::assert_snapshot;
+use std::fmt::Write as _;
 
 const SAMPLE: &str = include_str!("../../../../../docs/sample.jsonl");
 
@@ -65,10 +66,10 @@ fn screens_are_as_recorded() {
         let command: Vec<&str> = command.collect();
         let mut screen = format!("$ {}\n{}", command.join(" "), run.stdout);
         if !run.stderr.is_empty() {
-            screen.push_str(&format!("\n━━ standard error\n{}", run.stderr));
+            let _ = write!(screen, "\n━━ standard error\n{}", run.stderr);
         }
         if run.code != 0 {
-            screen.push_str(&format!("\n━━ exit code {}\n", run.code));
+            let _ = writeln!(screen, "\n━━ exit code {}", run.code);
         }
         insta::with_settings!({ filters => DIFFERS.to_vec(), prepend_module_to_snapshot => false, omit_expression => true }, {
             assert_snapshot!(*name, screen);

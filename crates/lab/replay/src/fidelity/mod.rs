@@ -68,7 +68,7 @@ impl Summariser {
 
 /// Presence of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum FoundIn {
     /// In the prompt, so that the model reads it.
     InPrompt,
     /// A search brings it back.
@@ -101,11 +101,11 @@ impl Tally {
         self.lost += other.lost;
     }
 
-    fn count(&mut self, place: Place) {
+    fn count(&mut self, place: FoundIn) {
         match place {
-            Place::InPrompt => self.in_prompt += 1,
-            Place::OneCallAway => self.one_call_away += 1,
-            Place::Lost => self.lost += 1,
+            FoundIn::InPrompt => self.in_prompt += 1,
+            FoundIn::OneCallAway => self.one_call_away += 1,
+            FoundIn::Lost => self.lost += 1,
         }
     }
 }
@@ -135,7 +135,7 @@ pub struct Fidelity {
     /// Presence of the user's messages.
     pub users: UserTally,
     /// The facts that are not in the prompt, and where they are.
-    pub elsewhere: Vec<(Fact, Place)>,
+    pub elsewhere: Vec<(Fact, FoundIn)>,
     /// Reason that the session ended early, if it did.
     pub ended_early: Option<String>,
 }
@@ -190,17 +190,17 @@ pub fn measure(
     for fact in &facts.facts {
         // Counted once, at the best place: a fact in the prompt needs no search.
         let place = if haystack.has(fact, facts) {
-            Place::InPrompt
+            FoundIn::InPrompt
         } else if history
             .as_ref()
             .is_some_and(|history| history.brings_back(fact, facts))
         {
-            Place::OneCallAway
+            FoundIn::OneCallAway
         } else {
-            Place::Lost
+            FoundIn::Lost
         };
         kinds.entry(fact.kind).or_default().count(place);
-        if place != Place::InPrompt {
+        if place != FoundIn::InPrompt {
             elsewhere.push((fact.clone(), place));
         }
     }
@@ -263,10 +263,10 @@ mod tests {
     fn a_tally_adds_up() {
         let mut tally = Tally::default();
         for place in [
-            Place::InPrompt,
-            Place::InPrompt,
-            Place::OneCallAway,
-            Place::Lost,
+            FoundIn::InPrompt,
+            FoundIn::InPrompt,
+            FoundIn::OneCallAway,
+            FoundIn::Lost,
         ] {
             tally.count(place);
         }

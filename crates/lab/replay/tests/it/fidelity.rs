@@ -5,7 +5,7 @@ use dormouse_core::models::ModelTable;
 use dormouse_core::record::Record;
 use dormouse_core::settings::Settings;
 use dormouse_replay::fidelity::{
-    FactKind, Facts, Fidelity, FidelityOptions, Place, Summariser, measure, mine,
+    FactKind, Facts, Fidelity, FidelityOptions, FoundIn, Summariser, measure, mine,
 };
 use dormouse_replay::peers::Qwen;
 use dormouse_replay::policies::Never;
@@ -155,7 +155,7 @@ fn a_policy_that_carries_nothing_loses_facts() {
         found
             .elsewhere
             .iter()
-            .all(|(_, place)| *place == Place::Lost)
+            .all(|(_, place)| *place == FoundIn::Lost)
     );
 }
 

@@ -26,7 +26,7 @@ use dormouse_core::settings::{Settings, WindowSettings};
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::weight::Weight;
 use dormouse_sim::{
-    Answer, AnswerBlock, AnswerConfig, BindingMode, SimConfig, SimRequest, Simulator, Switches,
+    AnswerBlock, AnswerConfig, BindingMode, SimAnswer, SimConfig, SimRequest, Simulator, Switches,
 };
 use dormouse_testkit::LogBuilder;
 use dormouse_testkit::conversation::prose;
@@ -64,19 +64,19 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Answers of the model, in order.
-fn script(steps: &[Step]) -> Vec<Answer> {
+fn script(steps: &[Step]) -> Vec<SimAnswer> {
     let mut script = Vec::new();
     for step in steps {
         let Step::Turn { calls, .. } = step else {
             continue;
         };
-        let said = |last: AnswerBlock, more: u8| Answer {
+        let said = |last: AnswerBlock, more: u8| SimAnswer {
             content: [AnswerBlock::thinking("let me think about it")]
                 .into_iter()
                 .chain((0..more).map(|_| AnswerBlock::tool("Bash", json!({ "command": "ls" }))))
                 .chain([last].into_iter().filter(|_| more == 0))
                 .collect(),
-            ..Answer::default()
+            ..SimAnswer::default()
         };
         if *calls > 0 {
             script.push(said(AnswerBlock::text(""), *calls));

@@ -3,11 +3,7 @@
 //! Heavy: hundreds of prompts of up to a million tokens each. `.ci/run` runs them in release:
 //! `cargo test --release -p dormouse-replay --test policies -- --ignored --nocapture`.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test fails by panicking, tells its figures, and reads the material by path"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use dormouse_core::models::ModelTable;
 use dormouse_core::record::Purpose;

@@ -17,7 +17,7 @@ const HEADINGS: [&str; 5] = [
     "5. Problem solving:",
     "9. Current work:",
 ];
-const NOTES: &str = "Bring the notes up to date. Answer with blocks such as\n\
+const NOTES: &str = "Bring the notes up to date. SimAnswer with blocks such as\n\
     <section title=\"Title\">all of its text</section>\n\
     or <append title=\"Title\">one more line</append>\n\nThe notes now:\n\n\
     # Notes of this session\n\n## State\nNothing yet.\n\n## Files\n\n## Decisions\n- none\n";

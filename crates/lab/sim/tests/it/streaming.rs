@@ -2,7 +2,7 @@
 
 use crate::support::{World, assistant, body, config, marked, parse, text, tool, user, with};
 use dormouse_sim::{
-    Answer, AnswerBlock, AnswerConfig, SimConfig, SimResponse, StopReason, UsageOverride,
+    AnswerBlock, AnswerConfig, SimAnswer, SimConfig, SimResponse, StopReason, UsageOverride,
 };
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ pub(crate) fn join(events: &[Value]) -> Value {
     message
 }
 
-fn script(answers: Vec<Answer>) -> World {
+fn script(answers: Vec<SimAnswer>) -> World {
     World::with(SimConfig {
         answers: AnswerConfig {
             script: answers,
@@ -97,10 +97,10 @@ fn script(answers: Vec<Answer>) -> World {
     })
 }
 
-fn said(content: Vec<AnswerBlock>) -> Answer {
-    Answer {
+fn said(content: Vec<AnswerBlock>) -> SimAnswer {
+    SimAnswer {
         content,
-        ..Answer::default()
+        ..SimAnswer::default()
     }
 }
 
@@ -228,10 +228,10 @@ fn a_call_that_does_not_fit_is_not_made() {
 
 #[test]
 fn scripts_give_reason_and_tokens_and_the_persona_goes_on() {
-    let refusal = Answer {
+    let refusal = SimAnswer {
         stop_reason: Some(StopReason::Refusal),
         output_tokens: Some(7),
-        ..Answer::default()
+        ..SimAnswer::default()
     };
     let mut world = script(vec![refusal]);
     let request = body(json!([user("hello")]));

@@ -109,7 +109,7 @@ pub enum AskFailure {
 /// Outcomes of effects; every [`Effect`] except `Done` ends in one.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// PreCompact hooks have run.
+    /// `PreCompact` hooks have run.
     HooksRan {
         /// Instructions they add to the directive.
         instructions: Vec<String>,
@@ -131,7 +131,7 @@ pub enum Event {
 /// Actions for the caller, one at a time.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Run the PreCompact hooks.
+    /// Run the `PreCompact` hooks.
     RunHooks,
     /// Read the notes; wait for an update in progress.
     ReadNotes,

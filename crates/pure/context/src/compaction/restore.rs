@@ -20,7 +20,7 @@ pub enum RestoredKind {
     Agents,
     /// A listing of tools, agents or servers.
     Listing,
-    /// Output of a SessionStart hook.
+    /// Output of a `SessionStart` hook.
     Hook,
 }
 
@@ -82,7 +82,6 @@ impl RestoreLimits {
             files: files.min(self.files),
             file: each.min(self.file),
             all_files: all.min(self.all_files),
-            ..self
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Texts written for a compaction: frames, restored files, transcripts, extracts.
 
+use super::offline::condensed;
 use super::restore::ALL_SKILLS;
 use super::restore::blocks;
 use super::test_kit::{Talk, measure};

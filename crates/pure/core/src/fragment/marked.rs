@@ -79,7 +79,7 @@ fn marker(line: &str) -> Option<Marker> {
     let bare = line.trim_start_matches(is_sign);
     let signs = line.len() - bare.len();
     // A tag is no marker, nor is an item of a list or a heading.
-    let is_other = (line.starts_with('<') && signs == 1) || (signs == 1 && bare.starts_with(' '));
+    let is_other = signs == 1 && (line.starts_with('<') || bare.starts_with(' '));
     if signs == 0 || is_other || line.len() > 80 || !(line.ends_with(is_sign) || signs > 2) {
         return None;
     }

@@ -166,27 +166,31 @@ fn is_indented(line: &str) -> bool {
     (line.starts_with("    ") || line.starts_with('\t')) && !is_item
 }
 
-/// Line that announces output or words of others and ends with its colon: `Output:`,
-/// `Selected text from notes.md:`.
+/// Line that announces output or words of others: `Output:`, `Selected text from notes.md:`,
+/// `The page says: …`.
 fn announces(line: &str) -> bool {
-    const OTHERS: &str = "output|stdout|stderr|response|selected|selection|reported|reports|replied|answered|message|\
-        contents|transcript|excerpt|pasted|clipboard|ausgabe|antwort|log";
-    const OWN: &str =
-        "my|our|i|we|me|remember|rule|rules|please|commit|every|each|always|never|the";
-    let Some(head) = line.trim_end().strip_suffix(':') else {
-        return false;
+    const OTHERS: &str = "output|stdout|stderr|response|selected|selection|message|contents|transcript|excerpt|pasted|\
+        clipboard|ausgabe|antwort|log";
+    const SAYS: &str =
+        "says|said|reads|wrote|writes|states|reported|reports|replied|answered|schreibt|schrieb";
+    const OWN: &str = "my|our|i|we|me|remember|rule|rules|please|commit|every|each|always|never";
+    let line = line.trim_end();
+    let (head, is_end) = match (line.split_once(": "), line.strip_suffix(':')) {
+        (Some((head, _)), _) => (head, false),
+        (None, Some(head)) => (head, true),
+        (None, None) => return false,
     };
     let words: Vec<String> = head
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    let has = |list: &str| {
-        words
-            .iter()
-            .any(|word| list.split('|').any(|known| known == word))
-    };
-    words.len() <= 6 && has(OTHERS) && !has(OWN)
+    let listed = |list: &str, word: &String| list.split('|').any(|known| known == word);
+    let has = |list: &str| words.iter().any(|word| listed(list, word));
+    let reports = words.last().is_some_and(|word| listed(SAYS, word)) || is_end && has(SAYS);
+    // An article makes a sentence of it: "the output:" may be the beginning of a request.
+    let is_output = is_end && words.len() <= 6 && has(OTHERS) && !has("the");
+    words.len() <= 8 && (reports || is_output) && !has(OWN)
 }
 
 fn is_quote(line: &str) -> bool {
@@ -339,6 +343,7 @@ fn is_traced(line: &str) -> bool {
 
 /// Line of a chat or a log that begins with a time, or the line over a message: `Name  10:41 AM`.
 fn is_stamped(line: &str) -> bool {
+    const MONTHS: &str = "Jan |Feb |Mar |Apr |May |Jun |Jul |Aug |Sep |Oct |Nov |Dec ";
     let stamp = line
         .find(|c: char| !(c.is_ascii_digit() || "[]():/.-, TZ+apmAPM".contains(c)))
         .unwrap_or(line.len());
@@ -358,7 +363,6 @@ fn is_stamped(line: &str) -> bool {
             || head.trim_end().ends_with(':')
             || head.contains("> ");
     }
-    const MONTHS: &str = "Jan |Feb |Mar |Apr |May |Jun |Jul |Aug |Sep |Oct |Nov |Dec ";
     if MONTHS.split('|').any(|month| line.starts_with(month)) {
         let head: String = line.chars().take(16).collect();
         return has_time(&head);

@@ -132,11 +132,10 @@ fn opened(text: &str, tag: &Tag, close: Option<&Tag>, before: &[Span]) -> Option
         Some(close) if tag.ends_line && close.begins_line && close.ends_line => {
             (close.range.end, close.range.start)
         }
-        Some(_) => return None,
         None if !tag.begins_line || mentions(behind) => return None,
         None if own_name => (text.len(), text.len()),
         None if tag.ends_line && is_wrapper_like(tag) => (text.len(), text.len()),
-        None => return None,
+        Some(_) | None => return None,
     };
     let (speaker, how) = if row.is_none() && is_markup(&tag.name) {
         (Speaker::Tool, How::Pasted)

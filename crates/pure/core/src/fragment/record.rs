@@ -12,6 +12,10 @@ use super::Speaker;
 
 /// Fields of a record that tell who spoke, as far as its format has them.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a mark of the transcript, and any of them may be set beside any other"
+)]
 pub struct RecordFields<'a> {
     /// `role` of the message: `user`, `developer`, `toolResult`, …
     pub role: &'a str,
@@ -95,146 +99,60 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
+    const USER: RecordFields<'_> = RecordFields {
+        role: "user",
+        kind: "user",
+        is_meta: false,
+        is_aside: false,
+        is_summary: false,
+        is_transcript_only: false,
+        is_api_error: false,
+        is_from_tool: false,
+        origin: None,
+        prompt_source: None,
+        user_type: None,
+    };
+
+    fn check(expected: Speaker, mark: impl FnOnce(&mut RecordFields<'_>)) {
+        let mut fields = USER;
+        mark(&mut fields);
+        assert_eq!(speaker(&fields), expected, "{fields:?}");
+    }
+
     #[test]
     fn every_mark_takes_the_words_from_the_user() {
-        let user = RecordFields {
-            role: "user",
-            kind: "user",
-            ..RecordFields::default()
-        };
-        let cases = [
-            (user, Speaker::User),
-            (
-                RecordFields {
-                    origin: Some("human"),
-                    user_type: Some("external"),
-                    ..user
-                },
-                Speaker::User,
-            ),
-            (
-                RecordFields {
-                    prompt_source: Some("typed"),
-                    ..user
-                },
-                Speaker::User,
-            ),
-            (
-                RecordFields {
-                    is_meta: true,
-                    ..user
-                },
-                Speaker::Host,
-            ),
-            (
-                RecordFields {
-                    is_summary: true,
-                    ..user
-                },
-                Speaker::Host,
-            ),
-            (
-                RecordFields {
-                    is_transcript_only: true,
-                    ..user
-                },
-                Speaker::Host,
-            ),
-            (
-                RecordFields {
-                    is_api_error: true,
-                    ..user
-                },
-                Speaker::Host,
-            ),
-            (
-                RecordFields {
-                    is_from_tool: true,
-                    ..user
-                },
-                Speaker::Tool,
-            ),
-            (
-                RecordFields {
-                    is_aside: true,
-                    ..user
-                },
-                Speaker::OtherAgent,
-            ),
-            (
-                RecordFields {
-                    origin: Some("channel"),
-                    ..user
-                },
-                Speaker::OtherAgent,
-            ),
-            (
-                RecordFields {
-                    origin: Some("task-notification"),
-                    ..user
-                },
-                Speaker::Host,
-            ),
-            (
-                RecordFields {
-                    origin: Some("something new"),
-                    ..user
-                },
-                Speaker::Host,
-            ),
-            (
-                RecordFields {
-                    prompt_source: Some("hook"),
-                    ..user
-                },
-                Speaker::Host,
-            ),
-            (
-                RecordFields {
-                    user_type: Some("agent"),
-                    ..user
-                },
-                Speaker::Host,
-            ),
-            (
-                RecordFields {
-                    kind: "system",
-                    ..user
-                },
-                Speaker::Host,
-            ),
-            (
-                RecordFields {
-                    role: "developer",
-                    ..user
-                },
-                Speaker::Host,
-            ),
-            (
-                RecordFields {
-                    role: "toolResult",
-                    ..user
-                },
-                Speaker::Tool,
-            ),
-            (
-                RecordFields {
-                    kind: "local_shell_call_output",
-                    ..user
-                },
-                Speaker::Tool,
-            ),
-            (
-                RecordFields {
-                    kind: "agent_message",
-                    ..user
-                },
-                Speaker::OtherAgent,
-            ),
-            (RecordFields::default(), Speaker::Host),
-        ];
-        for (fields, expected) in cases {
-            assert_eq!(speaker(&fields), expected, "{fields:?}");
-        }
+        check(Speaker::Host, |it| it.is_meta = true);
+        check(Speaker::Host, |it| it.is_summary = true);
+        check(Speaker::Host, |it| it.is_transcript_only = true);
+        check(Speaker::Host, |it| it.is_api_error = true);
+        check(Speaker::Tool, |it| it.is_from_tool = true);
+        check(Speaker::OtherAgent, |it| it.is_aside = true);
+        check(Speaker::OtherAgent, |it| it.origin = Some("channel"));
+        check(Speaker::Host, |it| it.origin = Some("task-notification"));
+        check(Speaker::Host, |it| it.origin = Some("something new"));
+        check(Speaker::Host, |it| it.prompt_source = Some("hook"));
+        check(Speaker::Host, |it| it.user_type = Some("agent"));
+        check(Speaker::Host, |it| it.kind = "system");
+        check(Speaker::Host, |it| it.role = "developer");
+        check(Speaker::Tool, |it| it.role = "toolResult");
+        check(Speaker::Tool, |it| it.kind = "local_shell_call_output");
+        check(Speaker::OtherAgent, |it| it.kind = "agent_message");
+        check(Speaker::Host, |it| *it = RecordFields::default());
+    }
+
+    #[test]
+    fn a_person_stays_a_person() {
+        check(Speaker::User, |_| {});
+        check(Speaker::User, |it| it.origin = Some("human"));
+        check(Speaker::User, |it| it.prompt_source = Some("typed"));
+        check(Speaker::User, |it| it.user_type = Some("external"));
+    }
+
+    #[test]
+    fn an_origin_is_text_or_has_a_kind() {
+        assert_eq!(origin_of("\"human\"").as_deref(), Some("human"));
+        assert_eq!(origin_of("{\"kind\":\"peer\"}").as_deref(), Some("peer"));
+        assert_eq!(origin_of("{\"from\":\"x\"}").as_deref(), Some(""));
+        assert_eq!(origin_of("null"), None);
     }
 }

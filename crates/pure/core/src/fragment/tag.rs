@@ -12,6 +12,10 @@ const LONGEST_NAME: usize = 64;
 
 /// Tag as it stands in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an observation of its own about where and how the tag stands"
+)]
 pub(super) struct Tag {
     pub(super) range: Range<usize>,
     /// Name in small letters, without name space and invisible characters.

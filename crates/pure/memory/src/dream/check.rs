@@ -309,7 +309,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn is_hook_of(&self, entry: &index::Entry, old: &str) -> bool {
+    fn is_hook_of(&self, entry: &index::IndexEntry, old: &str) -> bool {
         let Some(file) = SafePath::parse(&entry.target)
             .ok()
             .and_then(|path| self.after.get(&path))

@@ -95,7 +95,7 @@ fn mended(
 ) -> Vec<Line> {
     let reader = Reader::new();
     let text = snapshot.index();
-    let entries: BTreeMap<usize, index::Entry> = index::entries(&text)
+    let entries: BTreeMap<usize, index::IndexEntry> = index::entries(&text)
         .into_iter()
         .map(|entry| (entry.line, entry))
         .collect();
@@ -143,7 +143,7 @@ fn mended(
 }
 
 /// True if a file says what its line says, so that nothing is lost with the end of the line.
-fn says(reader: &Reader, file: &StoredFile, entry: &index::Entry) -> bool {
+fn says(reader: &Reader, file: &StoredFile, entry: &index::IndexEntry) -> bool {
     /// Least share of the hook's words that the file must have; all of the numbers are needed. Four
     /// fifths allow for other forms of a word.
     const MOST_PERCENT: f64 = 80.0;
@@ -155,7 +155,7 @@ fn says(reader: &Reader, file: &StoredFile, entry: &index::Entry) -> bool {
 }
 
 /// Line cut to its length, at the end of a clause if there is one far enough on.
-fn shortened(old: &str, entry: &index::Entry) -> String {
+fn shortened(old: &str, entry: &index::IndexEntry) -> String {
     let end = &old[old.trim_end_matches(['\r', '\n']).len()..];
     let short = index::line(&entry.title, &entry.target, &clause(entry));
     // A long link cannot be cut, and then the line stays.
@@ -168,7 +168,7 @@ fn shortened(old: &str, entry: &index::Entry) -> String {
 
 /// Clauses of a hook that fit into a line; the whole hook if the first is too long already, or if
 /// too little would be left.
-fn clause(entry: &index::Entry) -> String {
+fn clause(entry: &index::IndexEntry) -> String {
     let bare = index::line(&entry.title, &entry.target, "x")
         .chars()
         .count();

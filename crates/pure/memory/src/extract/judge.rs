@@ -109,7 +109,7 @@ pub enum Refused {
 
 /// Verdict on a proposal.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum Judged {
     /// Change to be applied.
     Write(Transaction),
     /// Nothing to do: this file says it already.
@@ -121,14 +121,14 @@ pub enum Outcome {
 }
 
 /// Judges a proposal; the only way into the directory for automation.
-pub fn judge(proposed: &Proposed<'_>, context: &Context<'_>) -> Outcome {
+pub fn judge(proposed: &Proposed<'_>, context: &Context<'_>) -> Judged {
     match consider(proposed, context) {
         Ok(outcome) => outcome,
-        Err(refused) => Outcome::Refuse(refused),
+        Err(refused) => Judged::Refuse(refused),
     }
 }
 
-fn consider(proposed: &Proposed<'_>, context: &Context<'_>) -> Result<Outcome, Refused> {
+fn consider(proposed: &Proposed<'_>, context: &Context<'_>) -> Result<Judged, Refused> {
     let (path, content) = match proposed {
         Proposed::File { path, content } => (Some(*path), (*content).to_owned()),
         Proposed::Memory(memory) => (None, write::render(memory)),
@@ -141,10 +141,7 @@ fn consider(proposed: &Proposed<'_>, context: &Context<'_>) -> Result<Outcome, R
     // Models rewrite files they only read; an unchanged one needs no source.
     if !old.is_empty() && old == content {
         let path = path.cloned();
-        return Ok(path.map_or_else(
-            || Outcome::Refuse(RefusedWrite::Empty.into()),
-            Outcome::Known,
-        ));
+        return Ok(path.map_or_else(|| Judged::Refuse(RefusedWrite::Empty.into()), Judged::Known));
     }
     // Before the source is looked for: an order stays one even if the user pasted it.
     if let Some(why) = injection::found(&content) {
@@ -170,7 +167,7 @@ fn consider(proposed: &Proposed<'_>, context: &Context<'_>) -> Result<Outcome, R
         Proposed::File { .. } => memory_of(&content, &found),
     };
     if let Some(reason) = waits(&found, context) {
-        return Ok(Outcome::Inbox(Waiting {
+        return Ok(Judged::Inbox(Waiting {
             path: path.cloned(),
             content: write::render(&memory),
             trust: found.trust,
@@ -334,7 +331,7 @@ fn place(
     memory: &NewMemory,
     found: &Attribution,
     context: &Context<'_>,
-) -> Result<Outcome, Refused> {
+) -> Result<Judged, Refused> {
     let reason = format!(
         "said in {}",
         found.origin.message.as_deref().unwrap_or("a session")
@@ -350,7 +347,7 @@ fn place(
             // A file that the model chose, only if nothing like it exists; otherwise merge, so that
             // a model that overlooked a memory makes no duplicate.
             match (&added.placement, path) {
-                (Placement::Known(known), _) => return Ok(Outcome::Known(known.clone())),
+                (Placement::Known(known), _) => return Ok(Judged::Known(known.clone())),
                 (Placement::Create(_), Some(path)) => write::retext(
                     snapshot,
                     path,
@@ -370,10 +367,10 @@ fn place(
             .cloned()
             .or_else(|| Some(write::place(snapshot, memory).path().clone()));
         return known
-            .map(Outcome::Known)
+            .map(Judged::Known)
             .ok_or_else(|| RefusedWrite::Empty.into());
     }
-    Ok(Outcome::Write(transaction))
+    Ok(Judged::Write(transaction))
 }
 
 /// New text for an existing file: keys of other tools stay, trust can only fall.

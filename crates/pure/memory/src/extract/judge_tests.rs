@@ -38,7 +38,7 @@ fn decide(
     name: &str,
     content: &str,
     review: Review,
-) -> Outcome {
+) -> Judged {
     let context = Context {
         snapshot,
         spans,
@@ -64,7 +64,7 @@ const RULE: &str = "---\nname: linter\ndescription: always run the linter before
 fn a_file_is_written_where_the_model_wants_it_with_what_code_found() {
     let spans = said("Always run the linter before a commit.");
     let outcome = decide(&Snapshot::new(), &spans, "lint.md", RULE, Review::Untrusted);
-    let Outcome::Write(change) = outcome else {
+    let Judged::Write(change) = outcome else {
         panic!("{outcome:?}");
     };
     let text = change.operations[0].content.clone().unwrap();
@@ -85,7 +85,7 @@ fn a_file_is_written_where_the_model_wants_it_with_what_code_found() {
 fn everything_waits_if_the_user_wants_it() {
     let spans = said("Always run the linter before a commit.");
     let outcome = decide(&Snapshot::new(), &spans, "lint.md", RULE, Review::All);
-    assert!(matches!(outcome, Outcome::Inbox(_)), "{outcome:?}");
+    assert!(matches!(outcome, Judged::Inbox(_)), "{outcome:?}");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn an_update_keeps_what_was_there_and_cannot_raise_trust() {
         new,
         Review::Untrusted,
     );
-    let Outcome::Write(change) = outcome else {
+    let Judged::Write(change) = outcome else {
         panic!("{outcome:?}");
     };
     let text = change.operations[0].content.clone().unwrap();
@@ -124,7 +124,7 @@ fn what_is_there_is_known() {
         RULE,
         Review::Untrusted,
     );
-    assert_eq!(outcome, Outcome::Known(path("lint.md")));
+    assert_eq!(outcome, Judged::Known(path("lint.md")));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn indexes_pins_and_orders_are_refused() {
         content,
         Review::Untrusted,
     ) {
-        Outcome::Refuse(refused) => refused,
+        Judged::Refuse(refused) => refused,
         other => panic!("{other:?}"),
     };
     assert!(matches!(refused("MEMORY.md", RULE), Refused::NotTopic(_)));
@@ -172,8 +172,8 @@ proptest! {
             own.join(" "),
         );
         let outcome = decide(&Snapshot::new(), &spans, "a.md", &content, Review::Untrusted);
-        prop_assert!(!matches!(outcome, Outcome::Write(_)), "{outcome:?}");
-        if let Outcome::Inbox(waiting) = outcome {
+        prop_assert!(!matches!(outcome, Judged::Write(_)), "{outcome:?}");
+        if let Judged::Inbox(waiting) = outcome {
             prop_assert!(!waiting.trust.is_recalled());
             prop_assert_eq!(waiting.origin.speaker, Speaker::Tool);
         }

@@ -51,11 +51,6 @@ impl<T> Queue<T> {
         next
     }
 
-    /// Drops the waiting context: the session is over, and the next start goes on from the cursor.
-    pub(crate) fn forget_waiting(&mut self) {
-        self.waiting = None;
-    }
-
     /// True while the caller has a context that it has not reported as ended.
     pub const fn is_running(&self) -> bool {
         self.running
@@ -75,8 +70,6 @@ mod tests {
         assert_eq!(queue.ended(), Some(3));
         assert_eq!(queue.ended(), None);
         assert_eq!(queue.offer(4), Some(4));
-        assert_eq!(queue.offer(5), None);
-        queue.forget_waiting();
         assert_eq!(queue.ended(), None);
         assert!(!queue.is_running());
     }

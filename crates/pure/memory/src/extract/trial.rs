@@ -12,7 +12,7 @@
 //! # Not here
 //! The command that runs them (`dormouse eval pollution`).
 
-use super::judge::{Context, Outcome, Proposed, Review, judge};
+use super::judge::{Context, Judged, Proposed, Review, judge};
 use super::offline;
 use super::span::{Span, SpanKind, is_external, said_by_user};
 use crate::snapshot::{Snapshot, StoredFile};
@@ -250,10 +250,10 @@ impl Case {
                 author: Author::Extractor,
             };
             match judge(proposed, &context) {
-                Outcome::Write(change) => *snapshot = change.applied(snapshot, self.time()),
-                Outcome::Inbox(_) => ran.waiting += 1,
-                Outcome::Refuse(refused) => ran.refused.push(refused.to_string()),
-                Outcome::Known(_) => {}
+                Judged::Write(change) => *snapshot = change.applied(snapshot, self.time()),
+                Judged::Inbox(_) => ran.waiting += 1,
+                Judged::Refuse(refused) => ran.refused.push(refused.to_string()),
+                Judged::Known(_) => {}
             }
         };
         match way {

@@ -3,7 +3,7 @@
 //! # Not here
 //! The index of a dream, which also keeps its limits ([`crate::dream`]).
 
-use super::{Entry, LONGEST_LINE, entries, line};
+use super::{IndexEntry, LONGEST_LINE, entries, line};
 use crate::snapshot::{PINNED, Snapshot};
 use crate::topic::{Kind, Topic};
 use dormouse_guard::paths::SafePath;
@@ -27,13 +27,13 @@ pub struct Listed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drift {
     /// Lines whose file does not exist.
-    pub dangling: Vec<Entry>,
+    pub dangling: Vec<IndexEntry>,
     /// Files without a line.
     pub unlisted: Vec<SafePath>,
     /// Lines whose file an earlier line points to already.
-    pub repeated: Vec<Entry>,
+    pub repeated: Vec<IndexEntry>,
     /// Lines longer than [`LONGEST_LINE`].
-    pub long: Vec<Entry>,
+    pub long: Vec<IndexEntry>,
 }
 
 impl Drift {

@@ -27,7 +27,7 @@ pub const LONGEST_LINE: usize = 150;
 
 /// Line that points to a file of the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct IndexEntry {
     /// Text of the link.
     pub title: String,
     /// Target of the link as it is written, without a leading `./`.
@@ -41,14 +41,14 @@ pub struct Entry {
 }
 
 /// Lines that point to files of the directory; links to other places are not among them.
-pub fn entries(text: &str) -> Vec<Entry> {
+pub fn entries(text: &str) -> Vec<IndexEntry> {
     let mut at = 0;
     let mut found = Vec::new();
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let range = at..at + line.len();
         at = range.end;
         if let Some((title, target, hook)) = parse(line) {
-            found.push(Entry {
+            found.push(IndexEntry {
                 title,
                 target,
                 hook,

@@ -9,7 +9,7 @@
 
 use super::parts::{File, Loaded, Scope};
 use super::places::{Approvals, Limits, MemoryIndex, Places};
-use super::report::{Outcome, ReportLine, tokens};
+use super::report::{FileOutcome, ReportLine, tokens};
 use super::source::Source;
 use super::take::{Found, Taking};
 use dormouse_core::hash::Hash;
@@ -236,7 +236,7 @@ fn add_index(loaded: &mut Loaded, index: &MemoryIndex) {
         included_by: None,
         bytes: index.text.len() as u64,
         tokens: tokens(&index.text),
-        outcome: Outcome::Loaded,
+        outcome: FileOutcome::Loaded,
     });
     loaded.always.push(File {
         path: index.path.clone(),

@@ -41,7 +41,7 @@ pub use load::{Loader, load};
 pub use parts::{File, Loaded, Scope, Waiting};
 pub use places::{Approvals, Limits, MANAGED, MemoryIndex, Places};
 pub use render::{render, render_later};
-pub use report::{Outcome, ReportLine};
+pub use report::{FileOutcome, ReportLine};
 pub use rules::Rule;
 pub use source::{Listed, Source, SourceResult};
 

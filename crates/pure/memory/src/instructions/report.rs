@@ -21,12 +21,12 @@ pub struct ReportLine {
     /// Estimated cost in the prompt; for a rule, the cost once it holds. Zero for files left out.
     pub tokens: Tokens,
     /// Decision on it, with the reason.
-    pub outcome: Outcome,
+    pub outcome: FileOutcome,
 }
 
 /// Decision on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum FileOutcome {
     /// In the prompt, whole.
     Loaded,
     /// In the prompt up to `instructions.file_limit`.
@@ -66,7 +66,7 @@ pub enum Outcome {
     TooMany,
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for FileOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Loaded => f.write_str("loaded"),

@@ -13,7 +13,7 @@ use super::markdown::Mention;
 use super::parts::{File, Loaded, Scope, Waiting};
 use super::prepare::{Prepared, prepare};
 use super::render::cut_marker;
-use super::report::{Outcome, ReportLine, tokens};
+use super::report::{FileOutcome, ReportLine, tokens};
 use super::rules::{Patterns, Rule};
 use super::source::SourceResult;
 use dormouse_core::hash::Hash;
@@ -146,21 +146,21 @@ impl<'a> Taking<'a> {
             SourceResult::Content { real: now, .. } if now != real => return false,
             SourceResult::Content { bytes, .. } => bytes,
             SourceResult::TooLarge { bytes } => {
-                self.note(&found, bytes, Outcome::TooLarge);
+                self.note(&found, bytes, FileOutcome::TooLarge);
                 return true;
             }
             SourceResult::NotText => {
-                self.note(&found, 0, Outcome::NotText);
+                self.note(&found, 0, FileOutcome::NotText);
                 return true;
             }
         };
         let length = bytes.len() as u64;
         if self.is_copy(&found, &bytes) {
-            self.note(&found, length, Outcome::Repeat);
+            self.note(&found, length, FileOutcome::Repeat);
             return true;
         }
         let Some(prepared) = prepare(&bytes, self.with.limits.file_chars) else {
-            self.note(&found, length, Outcome::NotText);
+            self.note(&found, length, FileOutcome::NotText);
             return true;
         };
         // Counted when read: files that only repeat or wait cost nothing.
@@ -182,10 +182,10 @@ impl<'a> Taking<'a> {
     }
 
     /// Reason why a file is not even read.
-    fn obstacle(&mut self, found: &Found, real: &Path) -> Option<Outcome> {
+    fn obstacle(&mut self, found: &Found, real: &Path) -> Option<FileOutcome> {
         // Also the end of an include cycle.
         if self.loaded.seen.contains(real) {
-            return Some(Outcome::Repeat);
+            return Some(FileOutcome::Repeat);
         }
         if !self.may_read(found, real) {
             let includer = found.included_by.as_ref();
@@ -194,12 +194,12 @@ impl<'a> Taking<'a> {
                 path: found.path.clone(),
                 included_by: includer.map(|includer| includer.path.clone()),
             });
-            return Some(Outcome::Waiting);
+            return Some(FileOutcome::Waiting);
         }
         // Reported once: a thousand lines about the same limit would hide the others.
         (self.count == MOST_FILES).then(|| {
             self.count += 1;
-            Outcome::TooMany
+            FileOutcome::TooMany
         })
     }
 
@@ -214,12 +214,12 @@ impl<'a> Taking<'a> {
         let seen = self.loaded.seen.clone();
         for (opened, patterns) in std::mem::take(&mut self.rules) {
             if seen.contains(&opened.real) {
-                self.note(&opened.found, opened.bytes, Outcome::Repeat);
+                self.note(&opened.found, opened.bytes, FileOutcome::Repeat);
                 continue;
             }
             if patterns.is_useless() {
                 let problems = patterns.problems;
-                let outcome = Outcome::BadPatterns { problems };
+                let outcome = FileOutcome::BadPatterns { problems };
                 self.note(&opened.found, opened.bytes, outcome);
                 continue;
             }
@@ -251,7 +251,7 @@ impl<'a> Taking<'a> {
         let says_more = self.add_includes(&found, &real, &prepared);
         let outcome = self.outcome(&prepared, says_more);
         let mut line = line(&found, bytes, outcome);
-        if !matches!(line.outcome, Outcome::Empty | Outcome::OnlyIncludes) {
+        if !matches!(line.outcome, FileOutcome::Empty | FileOutcome::OnlyIncludes) {
             let text = match prepared.cut_from {
                 Some(of) => cut_marker(&prepared.text, of, &found.path),
                 None => prepared.text,
@@ -298,19 +298,19 @@ impl<'a> Taking<'a> {
         })
     }
 
-    fn outcome(&self, prepared: &Prepared, says_more: bool) -> Outcome {
+    fn outcome(&self, prepared: &Prepared, says_more: bool) -> FileOutcome {
         match (&self.condition, prepared.cut_from) {
             // A text that was cut is never taken for empty: its rest may say something.
-            (_, None) if prepared.text.trim().is_empty() => Outcome::Empty,
-            (_, None) if !says_more => Outcome::OnlyIncludes,
-            (Some(patterns), _) => Outcome::Conditional {
+            (_, None) if prepared.text.trim().is_empty() => FileOutcome::Empty,
+            (_, None) if !says_more => FileOutcome::OnlyIncludes,
+            (Some(patterns), _) => FileOutcome::Conditional {
                 patterns: patterns.clone(),
             },
-            (None, Some(of)) => Outcome::Cut {
+            (None, Some(of)) => FileOutcome::Cut {
                 shown: prepared.text.chars().count() as u64,
                 of,
             },
-            (None, None) => Outcome::Loaded,
+            (None, None) => FileOutcome::Loaded,
         }
     }
 
@@ -337,7 +337,7 @@ impl<'a> Taking<'a> {
             if includer.depth > self.with.limits.include_depth {
                 // Only files worth a line: a name in prose is no include.
                 if self.is_new_file(&found.path) {
-                    self.note(&found, 0, Outcome::TooDeep);
+                    self.note(&found, 0, FileOutcome::TooDeep);
                     return false;
                 }
             } else if self.take(found) {
@@ -365,7 +365,7 @@ impl<'a> Taking<'a> {
                 base: None,
                 included_by: Some(includer.clone()),
             };
-            self.note(&found, 0, Outcome::Missing);
+            self.note(&found, 0, FileOutcome::Missing);
         }
     }
 
@@ -389,13 +389,13 @@ impl<'a> Taking<'a> {
         expected || real.starts_with(&self.project) || self.with.approvals.0.contains(real)
     }
 
-    fn note(&mut self, found: &Found, bytes: u64, outcome: Outcome) {
+    fn note(&mut self, found: &Found, bytes: u64, outcome: FileOutcome) {
         self.loaded.report.push(line(found, bytes, outcome));
     }
 }
 
 /// Report line about a file that costs nothing.
-fn line(found: &Found, bytes: u64, outcome: Outcome) -> ReportLine {
+fn line(found: &Found, bytes: u64, outcome: FileOutcome) -> ReportLine {
     ReportLine {
         path: found.path.clone(),
         scope: found.scope,

@@ -5,7 +5,7 @@ use dormouse_guard::paths::SafePath;
 
 /// Text for the model with the changes that make it true.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct CommandAnswer {
     /// Content of the tool's result.
     pub text: String,
     /// Marks the result as an error. An error changes nothing.
@@ -32,7 +32,7 @@ pub enum Change {
     },
 }
 
-impl Answer {
+impl CommandAnswer {
     pub(super) fn error(text: String) -> Self {
         Self {
             text,

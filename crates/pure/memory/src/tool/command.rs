@@ -4,7 +4,7 @@
 //! # Not here
 //! Paths (`place`); carrying a command out (`view`, `edit`, `remove`).
 
-use super::place::Place;
+use super::place::ToolPath;
 use dormouse_core::show;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -19,21 +19,21 @@ pub enum Command {
     /// Show a directory or a file.
     View {
         /// Directory or file to show.
-        path: Place,
+        path: ToolPath,
         /// Lines of a file; all when absent.
         range: Option<LineRange>,
     },
     /// Create a file with this content.
     Create {
         /// Path of the new file.
-        path: Place,
+        path: ToolPath,
         /// Content of the new file.
         file_text: String,
     },
     /// Replace a text that occurs exactly once.
     StrReplace {
         /// File that has the text.
-        path: Place,
+        path: ToolPath,
         /// Text to be replaced.
         old_str: String,
         /// Text in its place; empty to delete.
@@ -42,7 +42,7 @@ pub enum Command {
     /// Insert a text between two lines.
     Insert {
         /// File that has the line.
-        path: Place,
+        path: ToolPath,
         /// Line behind which it goes; 0 is the top.
         insert_line: i64,
         /// Text to be inserted, as whole lines.
@@ -51,14 +51,14 @@ pub enum Command {
     /// Remove a file, or a directory with its content.
     Delete {
         /// File or directory to remove.
-        path: Place,
+        path: ToolPath,
     },
     /// Move a file or a directory.
     Rename {
         /// Present path of it.
-        old_path: Place,
+        old_path: ToolPath,
         /// New path; nothing may be there.
-        new_path: Place,
+        new_path: ToolPath,
     },
 }
 
@@ -220,8 +220,8 @@ impl<'a> Fields<'a> {
         self.optional_text(field)?.ok_or(InputError::Missing(field))
     }
 
-    fn place(&self, field: &'static str) -> Result<Place, InputError> {
-        Place::parse(self.text(field)?).map_err(InputError::Path)
+    fn place(&self, field: &'static str) -> Result<ToolPath, InputError> {
+        ToolPath::parse(self.text(field)?).map_err(InputError::Path)
     }
 
     fn number(&self, field: &'static str) -> Result<i64, InputError> {

@@ -3,11 +3,11 @@
 //! # Not here
 //! Applying the changes: they are returned, and the caller makes them in one transaction.
 
-use super::answer::{Answer, Change};
+use super::answer::{Change, CommandAnswer};
 use super::command::Overwrite;
-use super::place::Place;
+use super::place::ToolPath;
 use super::text::{lines, number};
-use super::tree::{Entry, Tree};
+use super::tree::{Tree, TreeEntry};
 use super::view::{MOST_CHARS, as_text};
 use bytes::Bytes;
 use dormouse_guard::paths::SafePath;
@@ -21,22 +21,22 @@ const MOST_NAMED: usize = 100;
 
 pub(super) fn create(
     tree: &dyn Tree,
-    place: &Place,
+    place: &ToolPath,
     file_text: &str,
     overwrite: Overwrite,
-) -> Result<Answer, String> {
+) -> Result<CommandAnswer, String> {
     let Some(path) = place.below() else {
         return Err(format!("Error: {place} is a directory"));
     };
     match (tree.find(path), overwrite) {
-        (Some(Entry::Directory), _) => return Err(format!("Error: {place} is a directory")),
-        (Some(Entry::File { .. }), Overwrite::Refuse) => {
+        (Some(TreeEntry::Directory), _) => return Err(format!("Error: {place} is a directory")),
+        (Some(TreeEntry::File { .. }), Overwrite::Refuse) => {
             return Err(format!("Error: File {place} already exists"));
         }
-        (Some(Entry::File { .. }), Overwrite::Allow) => {}
+        (Some(TreeEntry::File { .. }), Overwrite::Allow) => {}
         (None, _) => check_free(tree, path)?,
     }
-    Ok(Answer::changed(
+    Ok(CommandAnswer::changed(
         format!("File created successfully at: {place}"),
         put(tree, path, file_text.to_owned()),
     ))
@@ -44,10 +44,10 @@ pub(super) fn create(
 
 pub(super) fn str_replace(
     tree: &dyn Tree,
-    place: &Place,
+    place: &ToolPath,
     old: &str,
     new: &str,
-) -> Result<Answer, String> {
+) -> Result<CommandAnswer, String> {
     let missing =
         || format!("Error: The path {place} does not exist. Please provide a valid path.");
     let (path, content) = file(tree, place).ok_or_else(missing)?;
@@ -72,7 +72,7 @@ pub(super) fn str_replace(
     };
     let edited = [&text[..at], new, &text[at + old.len()..]].concat();
     let snippet = snippet(&edited, at, new);
-    Ok(Answer::changed(
+    Ok(CommandAnswer::changed(
         format!("The memory file has been edited.\n{snippet}"),
         put(tree, path, edited),
     ))
@@ -80,10 +80,10 @@ pub(super) fn str_replace(
 
 pub(super) fn insert(
     tree: &dyn Tree,
-    place: &Place,
+    place: &ToolPath,
     line: i64,
     inserted: &str,
-) -> Result<Answer, String> {
+) -> Result<CommandAnswer, String> {
     let missing = || format!("Error: The path {place} does not exist");
     let (path, content) = file(tree, place).ok_or_else(missing)?;
     let text = as_text(place, &content)?;
@@ -104,18 +104,18 @@ pub(super) fn insert(
     if text.ends_with('\n') || closes {
         edited.push('\n');
     }
-    Ok(Answer::changed(
+    Ok(CommandAnswer::changed(
         format!("The file {place} has been edited."),
         put(tree, path, edited),
     ))
 }
 
 /// File at a place; `None` for directories.
-fn file<'a>(tree: &dyn Tree, place: &'a Place) -> Option<(&'a SafePath, Bytes)> {
+fn file<'a>(tree: &dyn Tree, place: &'a ToolPath) -> Option<(&'a SafePath, Bytes)> {
     let path = place.below()?;
     match tree.find(path)? {
-        Entry::File { .. } => Some((path, tree.read(path)?)),
-        Entry::Directory => None,
+        TreeEntry::File { .. } => Some((path, tree.read(path)?)),
+        TreeEntry::Directory => None,
     }
 }
 
@@ -205,16 +205,16 @@ pub(super) fn check_free(tree: &dyn Tree, path: &SafePath) -> Result<(), String>
             if let Some(twin) = twin {
                 return Err(format!(
                     "Error: {} would be the same file as {} on some disks; choose another name",
-                    Place::from(next),
-                    Place::from(twin)
+                    ToolPath::from(next),
+                    ToolPath::from(twin)
                 ));
             }
         }
         match tree.find(&next) {
-            Some(Entry::File { .. }) if next != *path => {
+            Some(TreeEntry::File { .. }) if next != *path => {
                 return Err(format!(
                     "Error: {} is a file, so nothing can be below it",
-                    Place::from(next)
+                    ToolPath::from(next)
                 ));
             }
             Some(_) => directory = Some(next),

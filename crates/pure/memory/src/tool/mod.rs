@@ -2,9 +2,9 @@
 //! below `/memories`.
 //!
 //! # Model
-//! A JSON input becomes a [`Command`], and a command over a [`Tree`] becomes an [`Answer`]: the
+//! A JSON input becomes a [`Command`], and a command over a [`Tree`] becomes an [`CommandAnswer`]: the
 //! text for the model, an error flag, and the changes to be made. Nothing is written here: the
-//! caller applies [`Answer::operations`] as one transaction, and only then hands over the text.
+//! caller applies [`CommandAnswer::operations`] as one transaction, and only then hands over the text.
 //!
 //! The texts are those the provider documents, byte for byte, because models are trained on them.
 //! If the documentation is silent, the text names the argument and the way out.
@@ -27,23 +27,23 @@ mod text;
 mod tree;
 mod view;
 
-pub use answer::{Answer, Change};
+pub use answer::{Change, CommandAnswer};
 pub use command::{Command, InputError, LineRange, Overwrite};
-pub use place::{Place, ROOT};
-pub use tree::{Entry, Tree};
+pub use place::{ROOT, ToolPath};
+pub use tree::{Tree, TreeEntry};
 
 use serde_json::Value;
 
 /// Reads an input and carries it out; the one call that a host of tools needs.
-pub fn answer(input: &Value, tree: &dyn Tree, overwrite: Overwrite) -> Answer {
+pub fn answer(input: &Value, tree: &dyn Tree, overwrite: Overwrite) -> CommandAnswer {
     match Command::parse(input) {
         Ok(command) => execute(&command, tree, overwrite),
-        Err(error) => Answer::error(error.to_string()),
+        Err(error) => CommandAnswer::error(error.to_string()),
     }
 }
 
 /// Carries out a command: the text to answer, and the changes to make.
-pub fn execute(command: &Command, tree: &dyn Tree, overwrite: Overwrite) -> Answer {
+pub fn execute(command: &Command, tree: &dyn Tree, overwrite: Overwrite) -> CommandAnswer {
     let outcome = match command {
         Command::View { path, range } => view::view(tree, path, *range),
         Command::Create { path, file_text } => edit::create(tree, path, file_text, overwrite),
@@ -60,7 +60,7 @@ pub fn execute(command: &Command, tree: &dyn Tree, overwrite: Overwrite) -> Answ
         Command::Delete { path } => remove::delete(tree, path),
         Command::Rename { old_path, new_path } => remove::rename(tree, old_path, new_path),
     };
-    outcome.unwrap_or_else(Answer::error)
+    outcome.unwrap_or_else(CommandAnswer::error)
 }
 
 #[cfg(test)]

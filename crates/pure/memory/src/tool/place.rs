@@ -13,9 +13,9 @@ const SHOWN: usize = 200;
 
 /// Place at or below [`ROOT`]. Shown as the model writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place(Option<SafePath>);
+pub struct ToolPath(Option<SafePath>);
 
-impl Place {
+impl ToolPath {
     /// Checks a path as text. The error is a sentence that names the path and the remedy.
     ///
     /// One slash at the end is accepted, because models write directories that way. Hidden names
@@ -51,13 +51,13 @@ impl Place {
     }
 }
 
-impl From<SafePath> for Place {
+impl From<SafePath> for ToolPath {
     fn from(path: SafePath) -> Self {
         Self(Some(path))
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ToolPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             None => f.write_str(ROOT),

@@ -1,12 +1,12 @@
 //! Commands that remove and move.
 
-use super::answer::{Answer, Change};
+use super::answer::{Change, CommandAnswer};
 use super::edit::check_free;
-use super::place::Place;
+use super::place::ToolPath;
 use super::tree::{Tree, files_below};
 use dormouse_guard::paths::SafePath;
 
-pub(super) fn delete(tree: &dyn Tree, place: &Place) -> Result<Answer, String> {
+pub(super) fn delete(tree: &dyn Tree, place: &ToolPath) -> Result<CommandAnswer, String> {
     let path = place
         .below()
         .ok_or_else(|| format!("Error: The directory {place} itself cannot be deleted"))?;
@@ -14,7 +14,7 @@ pub(super) fn delete(tree: &dyn Tree, place: &Place) -> Result<Answer, String> {
         return Err(format!("Error: The path {place} does not exist"));
     }
     let gone = files_below(tree, path);
-    Ok(Answer::changed(
+    Ok(CommandAnswer::changed(
         format!("Successfully deleted {place}"),
         gone.into_iter()
             .map(|path| Change::Delete { path })
@@ -22,7 +22,11 @@ pub(super) fn delete(tree: &dyn Tree, place: &Place) -> Result<Answer, String> {
     ))
 }
 
-pub(super) fn rename(tree: &dyn Tree, old: &Place, new: &Place) -> Result<Answer, String> {
+pub(super) fn rename(
+    tree: &dyn Tree,
+    old: &ToolPath,
+    new: &ToolPath,
+) -> Result<CommandAnswer, String> {
     let from = old
         .below()
         .ok_or_else(|| format!("Error: The directory {old} itself cannot be renamed"))?;
@@ -52,7 +56,7 @@ pub(super) fn rename(tree: &dyn Tree, old: &Place, new: &Place) -> Result<Answer
         let target = target.map_err(|refusal| {
             format!(
                 "Error: {} cannot be moved: {refusal}",
-                Place::from(file.clone())
+                ToolPath::from(file.clone())
             )
         })?;
         let content = tree.read(&file).unwrap_or_default();
@@ -62,7 +66,7 @@ pub(super) fn rename(tree: &dyn Tree, old: &Place, new: &Place) -> Result<Answer
             content,
         });
     }
-    Ok(Answer::changed(
+    Ok(CommandAnswer::changed(
         format!("Successfully renamed {old} to {new}"),
         operations,
     ))

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 /// exists.
 pub trait Tree {
     /// File or directory at a path.
-    fn find(&self, path: &SafePath) -> Option<Entry>;
+    fn find(&self, path: &SafePath) -> Option<TreeEntry>;
 
     /// Names directly inside a directory, in order. Empty for anything but a directory.
-    fn list(&self, directory: Option<&SafePath>) -> Vec<(String, Entry)>;
+    fn list(&self, directory: Option<&SafePath>) -> Vec<(String, TreeEntry)>;
 
     /// Content of a file; `None` for directories.
     fn read(&self, path: &SafePath) -> Option<Bytes>;
@@ -20,7 +20,7 @@ pub trait Tree {
 
 /// Kind of thing at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum TreeEntry {
     /// File with its size.
     File {
         /// Length of the content.
@@ -32,12 +32,12 @@ pub enum Entry {
 
 /// Files by path; directories are implied by the paths.
 impl Tree for BTreeMap<SafePath, Bytes> {
-    fn find(&self, path: &SafePath) -> Option<Entry> {
+    fn find(&self, path: &SafePath) -> Option<TreeEntry> {
         let length = self.get(path).map(Bytes::len);
         find(length, self.keys(), path)
     }
 
-    fn list(&self, directory: Option<&SafePath>) -> Vec<(String, Entry)> {
+    fn list(&self, directory: Option<&SafePath>) -> Vec<(String, TreeEntry)> {
         list(
             self.iter().map(|(path, file)| (path, file.len())),
             directory,
@@ -50,12 +50,12 @@ impl Tree for BTreeMap<SafePath, Bytes> {
 }
 
 impl Tree for Snapshot {
-    fn find(&self, path: &SafePath) -> Option<Entry> {
+    fn find(&self, path: &SafePath) -> Option<TreeEntry> {
         let length = self.get(path).map(|file| file.content.len());
         find(length, self.files().map(|(file, _)| file), path)
     }
 
-    fn list(&self, directory: Option<&SafePath>) -> Vec<(String, Entry)> {
+    fn list(&self, directory: Option<&SafePath>) -> Vec<(String, TreeEntry)> {
         let files = self.files();
         list(
             files.map(|(path, file)| (path, file.content.len())),
@@ -68,8 +68,8 @@ impl Tree for Snapshot {
     }
 }
 
-fn file(length: usize) -> Entry {
-    Entry::File {
+fn file(length: usize) -> TreeEntry {
+    TreeEntry::File {
         bytes: length as u64,
     }
 }
@@ -79,18 +79,18 @@ fn find<'a>(
     length: Option<usize>,
     mut files: impl Iterator<Item = &'a SafePath>,
     path: &SafePath,
-) -> Option<Entry> {
+) -> Option<TreeEntry> {
     // Lazily: looking for a file below a path walks all of them.
     let mut is_directory = || files.any(|file| inside(file, Some(path)).is_some());
     length
         .map(file)
-        .or_else(|| is_directory().then_some(Entry::Directory))
+        .or_else(|| is_directory().then_some(TreeEntry::Directory))
 }
 
 fn list<'a>(
     files: impl Iterator<Item = (&'a SafePath, usize)>,
     directory: Option<&SafePath>,
-) -> Vec<(String, Entry)> {
+) -> Vec<(String, TreeEntry)> {
     let mut entries = BTreeMap::new();
     for (path, length) in files {
         let Some(rest) = inside(path, directory) else {
@@ -98,7 +98,7 @@ fn list<'a>(
         };
         match rest.split_once('/') {
             // A directory has as many entries as files below it; the map keeps one.
-            Some((name, _)) => entries.insert(name.to_owned(), Entry::Directory),
+            Some((name, _)) => entries.insert(name.to_owned(), TreeEntry::Directory),
             None => entries.insert(rest.to_owned(), file(length)),
         };
     }
@@ -119,15 +119,15 @@ fn inside<'a>(file: &'a SafePath, directory: Option<&SafePath>) -> Option<&'a st
 /// Every file at or below a path, in order. Names that no path may have are left out.
 pub(super) fn files_below(tree: &dyn Tree, path: &SafePath) -> Vec<SafePath> {
     let mut found = Vec::new();
-    let mut open: Vec<(SafePath, Entry)> = tree
+    let mut open: Vec<(SafePath, TreeEntry)> = tree
         .find(path)
         .map(|entry| (path.clone(), entry))
         .into_iter()
         .collect();
     while let Some((next, entry)) = open.pop() {
         match entry {
-            Entry::File { .. } => found.push(next),
-            Entry::Directory => {
+            TreeEntry::File { .. } => found.push(next),
+            TreeEntry::Directory => {
                 let inner = tree.list(Some(&next)).into_iter();
                 open.extend(
                     inner.filter_map(|(name, entry)| Some((next.join(&name).ok()?, entry))),

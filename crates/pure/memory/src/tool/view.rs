@@ -3,11 +3,11 @@
 //! # Not here
 //! Numbers, sizes and remarks in the provider's format (`text`).
 
-use super::answer::Answer;
+use super::answer::CommandAnswer;
 use super::command::LineRange;
-use super::place::Place;
+use super::place::ToolPath;
 use super::text::{human_size, lines, number, remark};
-use super::tree::{Entry, Tree};
+use super::tree::{Tree, TreeEntry};
 use bytes::Bytes;
 use dormouse_core::show::Grouped;
 use dormouse_guard::paths::SafePath;
@@ -25,9 +25,9 @@ const LEVELS: usize = 2;
 /// Shows the directory or file at a path.
 pub(super) fn view(
     tree: &dyn Tree,
-    place: &Place,
+    place: &ToolPath,
     range: Option<LineRange>,
-) -> Result<Answer, String> {
+) -> Result<CommandAnswer, String> {
     let Some(path) = place.below() else {
         return directory(tree, place, range);
     };
@@ -35,12 +35,16 @@ pub(super) fn view(
         None => Err(format!(
             "The path {place} does not exist. Please provide a valid path."
         )),
-        Some(Entry::Directory) => directory(tree, place, range),
-        Some(Entry::File { .. }) => file(tree, place, path, range),
+        Some(TreeEntry::Directory) => directory(tree, place, range),
+        Some(TreeEntry::File { .. }) => file(tree, place, path, range),
     }
 }
 
-fn directory(tree: &dyn Tree, place: &Place, range: Option<LineRange>) -> Result<Answer, String> {
+fn directory(
+    tree: &dyn Tree,
+    place: &ToolPath,
+    range: Option<LineRange>,
+) -> Result<CommandAnswer, String> {
     // Ignoring it would let the model believe that it saw a part only.
     if range.is_some() {
         return Err(format!(
@@ -69,7 +73,7 @@ fn directory(tree: &dyn Tree, place: &Place, range: Option<LineRange>) -> Result
         room -= length;
         text.push_str(&row);
     }
-    Ok(Answer::told(text))
+    Ok(CommandAnswer::told(text))
 }
 
 /// Adds the rows of a directory, and returns the bytes of all visible files below it.
@@ -77,7 +81,7 @@ fn collect(
     tree: &dyn Tree,
     directory: Option<&SafePath>,
     levels: usize,
-    rows: &mut Vec<(u64, Place)>,
+    rows: &mut Vec<(u64, ToolPath)>,
 ) -> u64 {
     let mut total = 0;
     for (name, entry) in tree.list(directory) {
@@ -96,8 +100,8 @@ fn collect(
             rows.push((0, path.clone().into()));
         }
         let size = match entry {
-            Entry::File { bytes } => bytes,
-            Entry::Directory => collect(tree, Some(&path), levels.saturating_sub(1), rows),
+            TreeEntry::File { bytes } => bytes,
+            TreeEntry::Directory => collect(tree, Some(&path), levels.saturating_sub(1), rows),
         };
         if let Some(shown) = rows.get_mut(row) {
             shown.0 = size;
@@ -109,10 +113,10 @@ fn collect(
 
 fn file(
     tree: &dyn Tree,
-    place: &Place,
+    place: &ToolPath,
     path: &SafePath,
     range: Option<LineRange>,
-) -> Result<Answer, String> {
+) -> Result<CommandAnswer, String> {
     // Found a moment ago in the same snapshot, so it can be read.
     let content = tree.read(path).unwrap_or_default();
     if is_image(path) {
@@ -159,7 +163,7 @@ fn file(
             ),
         );
     }
-    Ok(Answer::told(text))
+    Ok(CommandAnswer::told(text))
 }
 
 /// First and last line meant. An end behind the file is its end.
@@ -183,7 +187,7 @@ fn check(range: LineRange, count: usize) -> Result<(usize, usize), String> {
 }
 
 /// Content as text; the error is for the model.
-pub(super) fn as_text<'a>(place: &Place, content: &'a Bytes) -> Result<&'a str, String> {
+pub(super) fn as_text<'a>(place: &ToolPath, content: &'a Bytes) -> Result<&'a str, String> {
     std::str::from_utf8(content).map_err(|_| format!("Error: {place} is not a text file in UTF-8"))
 }
 

@@ -3,7 +3,7 @@
 use dormouse_core::block::Block;
 use dormouse_core::record::{Body, Message};
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::extract::judge::{Context, Outcome, Proposed, Review, judge};
+use dormouse_memory::extract::judge::{Context, Judged, Proposed, Review, judge};
 use dormouse_memory::extract::{directive, offline, spans};
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::transaction::Author;
@@ -49,7 +49,7 @@ fn naughty_strings_are_only_strings() {
                 path: &path,
                 content,
             };
-            if let Outcome::Write(change) = judge(&proposed, &context) {
+            if let Judged::Write(change) = judge(&proposed, &context) {
                 assert_eq!(change.vet(&snapshot), Ok(()), "{content:?}");
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::disk::Disk;
 use dormouse_memory::instructions::{
-    Approvals, Limits, Loaded, Loader, Outcome, Places, load, render, render_later,
+    Approvals, FileOutcome, Limits, Loaded, Loader, Places, load, render, render_later,
 };
 use dormouse_system::{Access, System};
 use dormouse_testkit::material::{material, naughty_strings};
@@ -62,7 +62,7 @@ fn rules_that_are_included_and_found_count_once() {
     expected.extend(rules.map(|rule| format!(".claude/rules/{rule}.md")));
     assert_eq!(always(&root, &loaded), expected);
     let repeats = loaded.report.iter();
-    let repeats = repeats.filter(|line| line.outcome == Outcome::Repeat);
+    let repeats = repeats.filter(|line| line.outcome == FileOutcome::Repeat);
     assert_eq!(repeats.count(), rules.len());
     assert!(loaded.rules.is_empty());
 
@@ -103,7 +103,7 @@ fn a_link_that_became_a_file_stands_for_its_target() {
         ".claude/rules/workflows.md",
     ];
     assert_eq!(always(&root, &loaded), expected);
-    assert_eq!(loaded.report[0].outcome, Outcome::OnlyIncludes);
+    assert_eq!(loaded.report[0].outcome, FileOutcome::OnlyIncludes);
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //! # Not here
 //! Parents of memories in use: those are notes that stand alone.
 
-use super::Entry;
+use super::CorpusEntry;
 use std::collections::HashMap;
 
 /// Most words of an entry, on average, that can be a turn of a conversation.
@@ -27,7 +27,7 @@ pub(super) struct Family<'a> {
 }
 
 /// Family of each entry, if it has one.
-pub(super) fn of(entries: &[Entry]) -> Vec<Option<Family<'_>>> {
+pub(super) fn of(entries: &[CorpusEntry]) -> Vec<Option<Family<'_>>> {
     let named: Vec<Option<&str>> = entries
         .iter()
         .map(|entry| entry.parent.as_deref())
@@ -65,7 +65,7 @@ pub(super) fn of(entries: &[Entry]) -> Vec<Option<Family<'_>>> {
 
 /// Makes the entries of one group among several pieces of one whole, if they are short, their ids
 /// count up and nothing else tells their whole: a conversation without sessions.
-pub fn join_conversation(entries: &mut [Entry]) {
+pub fn join_conversation(entries: &mut [CorpusEntry]) {
     let ids: Vec<Option<u64>> = entries
         .iter()
         .map(|entry| number_at_end(&entry.id))
@@ -88,7 +88,7 @@ fn number_at_end(id: &str) -> Option<u64> {
     id[rest.len()..].parse().ok()
 }
 
-fn are_turns(entries: &[Entry]) -> bool {
+fn are_turns(entries: &[CorpusEntry]) -> bool {
     let words: usize = entries
         .iter()
         .map(|entry| entry.text.split_whitespace().count())
@@ -127,11 +127,11 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    fn entries(ids: &[&str]) -> Vec<Entry> {
-        let entry = |id: &&str| Entry {
+    fn entries(ids: &[&str]) -> Vec<CorpusEntry> {
+        let entry = |id: &&str| CorpusEntry {
             id: (*id).to_owned(),
             text: "a few words".to_owned(),
-            ..Entry::default()
+            ..CorpusEntry::default()
         };
         ids.iter().map(entry).collect()
     }

@@ -30,7 +30,7 @@ const TOP: usize = 100;
 
 /// Document of a set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct CorpusEntry {
     /// Name within its group.
     pub id: String,
     /// Text that is searched.
@@ -56,7 +56,7 @@ pub struct Question {
 
 /// Result of a question.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct EvaluatedAnswer {
     /// Positions of the best entries, best first.
     pub ranked: Vec<usize>,
     /// Confidence of the first of them; zero without hits.
@@ -74,12 +74,12 @@ pub struct Group {
 
 impl Group {
     /// Indexes entries, in the order in which they were said.
-    pub fn new(entries: &[Entry]) -> Result<Self, TooLarge> {
+    pub fn new(entries: &[CorpusEntry]) -> Result<Self, TooLarge> {
         Self::weighing(entries, Weights::default())
     }
 
     /// Indexes entries with other weights, for measurements.
-    pub fn weighing(entries: &[Entry], weights: Weights) -> Result<Self, TooLarge> {
+    pub fn weighing(entries: &[CorpusEntry], weights: Weights) -> Result<Self, TooLarge> {
         let families = families::of(entries);
         // Big-endian, so that equals are ordered by position.
         let keys: Vec<[u8; 8]> = (0..entries.len() as u64).map(u64::to_be_bytes).collect();
@@ -104,7 +104,7 @@ impl Group {
     }
 
     /// Asks a question; `now` reads a clock that never goes backwards.
-    pub fn ask(&mut self, question: &str, now: impl Fn() -> Duration) -> Answer {
+    pub fn ask(&mut self, question: &str, now: impl Fn() -> Duration) -> EvaluatedAnswer {
         let query = Query {
             text: question,
             top: TOP,
@@ -113,7 +113,7 @@ impl Group {
         let start = now();
         let hits = self.searcher.search(&query, &mut self.scratch);
         let took = now().saturating_sub(start);
-        Answer {
+        EvaluatedAnswer {
             ranked: hits.iter().map(|hit| hit.document).collect(),
             confidence: hits.first().map_or(0.0, |hit| hit.confidence),
             took,

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 /// Answer of the working tree to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum TreeAnswer {
     /// Found in the working tree.
     Holds,
     /// Looked for and not found.
@@ -32,21 +32,21 @@ pub enum Answer {
 }
 
 /// Questions about the working tree. An implementation that cannot tell answers
-/// [`Answer::Unknown`].
+/// [`TreeAnswer::Unknown`].
 pub trait Facts {
     /// Existence of a file or folder. A bare name may lie anywhere in the tree.
-    fn path(&self, path: &str) -> Answer;
+    fn path(&self, path: &str) -> TreeAnswer;
     /// Occurrence of a symbol in the sources.
-    fn symbol(&self, symbol: &str) -> Answer;
+    fn symbol(&self, symbol: &str) -> TreeAnswer;
     /// Existence of a commit, by its full or short hash.
-    fn commit(&self, hash: &str) -> Answer;
+    fn commit(&self, hash: &str) -> TreeAnswer;
     /// Occurrence of a flag in the sources.
-    fn flag(&self, _flag: &str) -> Answer {
-        Answer::Unknown
+    fn flag(&self, _flag: &str) -> TreeAnswer {
+        TreeAnswer::Unknown
     }
     /// Occurrence of a host in the project.
-    fn host(&self, _host: &str) -> Answer {
-        Answer::Unknown
+    fn host(&self, _host: &str) -> TreeAnswer {
+        TreeAnswer::Unknown
     }
 }
 
@@ -92,10 +92,10 @@ pub fn mark(claims: &[Claim], facts: &dyn Facts) -> Mark {
             ClaimKind::UrlHost => facts.host(&claim.text),
         };
         match answer {
-            Answer::Holds => held += 1,
-            Answer::Gone => gone.push(claim.text.clone()),
+            TreeAnswer::Holds => held += 1,
+            TreeAnswer::Gone => gone.push(claim.text.clone()),
             // Neither for nor against: a tree without history must not make every memory stale.
-            Answer::Unknown => {}
+            TreeAnswer::Unknown => {}
         }
     }
     match (gone.is_empty(), held) {

@@ -71,20 +71,20 @@ fn a_claim_knows_its_place() {
 struct Tree(&'static [&'static str]);
 
 impl Facts for Tree {
-    fn path(&self, path: &str) -> Answer {
+    fn path(&self, path: &str) -> TreeAnswer {
         if path.starts_with('/') {
-            Answer::Unknown
+            TreeAnswer::Unknown
         } else if self.0.contains(&path) {
-            Answer::Holds
+            TreeAnswer::Holds
         } else {
-            Answer::Gone
+            TreeAnswer::Gone
         }
     }
-    fn symbol(&self, symbol: &str) -> Answer {
+    fn symbol(&self, symbol: &str) -> TreeAnswer {
         self.path(symbol)
     }
-    fn commit(&self, _hash: &str) -> Answer {
-        Answer::Unknown
+    fn commit(&self, _hash: &str) -> TreeAnswer {
+        TreeAnswer::Unknown
     }
 }
 

@@ -1,11 +1,11 @@
 //! Notes and memories for tests; see `dormouse_testkit::material`.
 
-use dormouse_recall::evaluation::{Entry, is_about_the_folder, note};
+use dormouse_recall::evaluation::{CorpusEntry, is_about_the_folder, note};
 use dormouse_testkit::material::{Folder, material, sample, texts_below};
 use std::path::Path;
 
 /// Technical notes without their titles, and the titles.
-pub(crate) fn notes(folder: &Folder) -> (Vec<Entry>, Vec<String>) {
+pub(crate) fn notes(folder: &Folder) -> (Vec<CorpusEntry>, Vec<String>) {
     let (mut entries, mut titles) = (Vec::new(), Vec::new());
     for (path, text) in texts_below(folder.path()) {
         let relative = Path::new(&path);
@@ -16,11 +16,11 @@ pub(crate) fn notes(folder: &Folder) -> (Vec<Entry>, Vec<String>) {
         let name = relative.file_name().unwrap().to_string_lossy();
         let found = note(&text);
         if let Some(note) = found.filter(|_| !is_about_the_folder(&name)) {
-            entries.push(Entry {
+            entries.push(CorpusEntry {
                 id: relative.display().to_string(),
                 text: note.body,
                 name: relative.parent().unwrap().display().to_string(),
-                ..Entry::default()
+                ..CorpusEntry::default()
             });
             titles.push(note.title);
         }

@@ -2,7 +2,7 @@
 //! suffers.
 
 use dormouse_recall::Weights;
-use dormouse_recall::evaluation::{Entry, Group, Tally};
+use dormouse_recall::evaluation::{CorpusEntry, Group, Tally};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,12 +15,12 @@ fn lines(text: &str) -> Vec<Value> {
 }
 
 fn tallies(weights: Weights) -> BTreeMap<String, Tally> {
-    let entries: Vec<Entry> = lines(include_str!("../data/standing_docs.jsonl"))
+    let entries: Vec<CorpusEntry> = lines(include_str!("../data/standing_docs.jsonl"))
         .iter()
-        .map(|line| Entry {
+        .map(|line| CorpusEntry {
             id: line["id"].as_str().unwrap().to_owned(),
             text: line["text"].as_str().unwrap().to_owned(),
-            ..Entry::default()
+            ..CorpusEntry::default()
         })
         .collect();
     let mut group = Group::weighing(&entries, weights).unwrap();

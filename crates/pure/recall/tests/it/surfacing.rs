@@ -9,7 +9,7 @@ use dormouse_memory::snapshot::StoredFile;
 use dormouse_recall::render::{Caps, is_recalled_fragment, render};
 use dormouse_recall::selector::{self, Selection};
 use dormouse_recall::usage::{self, Aftermath, Book, Event};
-use dormouse_recall::verify::{Answer, Facts, Mark, claims, mark};
+use dormouse_recall::verify::{Facts, Mark, TreeAnswer, claims, mark};
 use dormouse_recall::{
     Budgets, Hit, Request, Seen, Why, Work, plan, plan_selected, plan_work, triggers,
 };
@@ -25,14 +25,14 @@ const CAPS: Caps = Caps {
 struct EmptyTree;
 
 impl Facts for EmptyTree {
-    fn path(&self, _: &str) -> Answer {
-        Answer::Gone
+    fn path(&self, _: &str) -> TreeAnswer {
+        TreeAnswer::Gone
     }
-    fn symbol(&self, _: &str) -> Answer {
-        Answer::Gone
+    fn symbol(&self, _: &str) -> TreeAnswer {
+        TreeAnswer::Gone
     }
-    fn commit(&self, _: &str) -> Answer {
-        Answer::Unknown
+    fn commit(&self, _: &str) -> TreeAnswer {
+        TreeAnswer::Unknown
     }
 }
 

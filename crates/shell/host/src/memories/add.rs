@@ -15,7 +15,7 @@ use dormouse_memory::write::{self, NewMemory, Placement};
 use serde::Serialize;
 use std::fmt;
 
-/// Why, for the journal. It says nothing of the text: that must be gone after a purge.
+/// Reason for the journal. It says nothing of the text: that must be gone after a purge.
 const REASON: &str = "added by hand";
 
 /// A memory in a user's words.
@@ -41,11 +41,11 @@ pub struct NewMemoryText {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CredentialIn {
-    /// Its text.
+    /// Text of the memory.
     Text,
-    /// Its name.
+    /// Name of the memory.
     Name,
-    /// Its description.
+    /// Description of the memory.
     Description,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for CredentialIn {
 /// The outcome of remembering.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remembered {
-    /// The memory's file.
+    /// File of the memory.
     pub path: String,
     /// `created`, `known`, `merged` or `overtook`.
     pub placement: &'static str,

@@ -18,7 +18,7 @@ use serde::Serialize;
 pub struct Check {
     /// The directory, also where it does not exist yet.
     pub directory: String,
-    /// How many memories it has.
+    /// Number of its memories.
     pub memories: usize,
     /// Findings that should be mended.
     pub problems: Vec<Finding>,
@@ -29,14 +29,36 @@ pub struct Check {
 /// Something that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The file.
+    /// The file, relative to its directory.
     pub path: String,
     /// The line in it, from 1, where there is one.
     pub line: Option<usize>,
     /// The finding, to be read behind the file's name.
     pub what: String,
     /// The way to mend it.
-    pub remedy: &'static str,
+    pub remedy: Remedy,
+}
+
+/// The way to mend a finding. Doors word it, each with its own commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Remedy {
+    /// Mend the index: it does not fit the files.
+    MendIndex,
+    /// Shorten a line of the index; detail belongs into the file.
+    ShortenLine,
+    /// Merge memories by a dream, or shorten lines.
+    MergeMemories,
+    /// Remove a credential, also from the journal, and change it.
+    RemoveCredential,
+    /// Split a memory that is very long.
+    Split,
+    /// Write a description and a type.
+    WriteFrontMatter,
+    /// Write a description for recall.
+    Describe,
+    /// Set a type that is known.
+    SetType,
 }
 
 impl Host {
@@ -73,28 +95,26 @@ fn check_index(snapshot: &Snapshot, settings: &Settings, today: Date, report: &m
         let what = format!("points to {}, which does not exist", entry.target);
         report
             .problems
-            .push(line(entry.line, what, "dormouse memory index"));
+            .push(line(entry.line, what, Remedy::MendIndex));
     }
     for entry in &drift.repeated {
         let what = format!("points to {} once more", entry.target);
         report
             .problems
-            .push(line(entry.line, what, "dormouse memory index"));
+            .push(line(entry.line, what, Remedy::MendIndex));
     }
     for entry in &drift.long {
         let what = format!("is longer than {} characters", index::LONGEST_LINE);
-        report.remarks.push(line(
-            entry.line,
-            what,
-            "shorten the line; detail belongs into the file",
-        ));
+        report
+            .remarks
+            .push(line(entry.line, what, Remedy::ShortenLine));
     }
     for path in &drift.unlisted {
         report.problems.push(Finding {
             path: path.to_string(),
             line: None,
             what: "has no line in the index".to_owned(),
-            remedy: "dormouse memory index",
+            remedy: Remedy::MendIndex,
         });
     }
     let text = snapshot.index();
@@ -106,7 +126,7 @@ fn check_index(snapshot: &Snapshot, settings: &Settings, today: Date, report: &m
                 "is too long: {} of {} lines, {} of {} bytes are loaded",
                 cut.lines_shown, cut.lines, cut.bytes_shown, cut.bytes
             ),
-            remedy: "merge memories (`dormouse dream`) or shorten lines",
+            remedy: Remedy::MergeMemories,
         });
     }
 }
@@ -117,7 +137,7 @@ fn check_file(path: &str, text: &str, topic: bool, report: &mut Check) {
             path: path.to_owned(),
             line: Some(found.line),
             what: format!("looks like a credential ({})", found.rule),
-            remedy: "remove it, then `dormouse memory forget --purge` if it was journalled; change the credential",
+            remedy: Remedy::RemoveCredential,
         });
     }
     if !topic {
@@ -130,26 +150,24 @@ fn check_file(path: &str, text: &str, topic: bool, report: &mut Check) {
         remedy,
     };
     if text.len() > MOST_BYTES {
-        report.remarks.push(remark("is very long", "split it"));
+        report.remarks.push(remark("is very long", Remedy::Split));
     }
     if split(text).0.is_none() {
-        report.remarks.push(remark(
-            "has no front matter",
-            "dormouse memory edit NAME --description TEXT --type TYPE",
-        ));
+        report
+            .remarks
+            .push(remark("has no front matter", Remedy::WriteFrontMatter));
         return;
     }
     let read = Topic::read(text);
     if read.description.is_empty() {
         report.remarks.push(remark(
             "has no description, so recall finds it only by its text",
-            "dormouse memory edit NAME --description TEXT",
+            Remedy::Describe,
         ));
     }
     if read.kind.is_none() {
-        report.remarks.push(remark(
-            "has no type that is known",
-            "dormouse memory edit NAME --type TYPE",
-        ));
+        report
+            .remarks
+            .push(remark("has no type that is known", Remedy::SetType));
     }
 }

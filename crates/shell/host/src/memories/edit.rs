@@ -39,7 +39,7 @@ pub struct FieldChanges {
 /// The outcome of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryEdited {
-    /// The memory's file.
+    /// File of the memory.
     pub path: SafePath,
     /// Unset if the text was the same.
     pub changed: bool,

@@ -43,8 +43,8 @@ impl Host {
     /// Forgets memories by their names, for a reason that the journal keeps.
     ///
     /// # Errors
-    /// When a name means no single memory, or the directory cannot be changed. Memories before it are
-    /// forgotten then.
+    /// When a name means no single memory, or the directory cannot be changed. Memories before it
+    /// are forgotten then.
     pub fn forget(
         &self,
         which: &Which,

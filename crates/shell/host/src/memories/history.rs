@@ -7,7 +7,7 @@ use crate::place::Which;
 use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
 use dormouse_memdir::{MemdirError, MemoryDir};
-use dormouse_memory::journal::{Change, Entry, undone_by};
+use dormouse_memory::journal::{Change, JournalEntry, undone_by};
 use dormouse_memory::snapshot::INDEX;
 use dormouse_memory::transaction::Author;
 use dormouse_memory::trust::Origin;
@@ -34,9 +34,9 @@ pub struct EntryRow {
     pub id: String,
     /// Time at which it was made.
     pub time: String,
-    /// Its author.
+    /// Author of the change.
     pub author: Author,
-    /// The author's reason.
+    /// The author's reason, for people.
     pub reason: String,
     /// The words it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ pub struct EntryRow {
 }
 
 impl EntryRow {
-    fn new(entry: &Entry, all: &[Entry]) -> Self {
+    fn new(entry: &JournalEntry, all: &[JournalEntry]) -> Self {
         Self {
             format: entry.format,
             id: entry.id.clone(),
@@ -81,11 +81,11 @@ impl EntryRow {
 /// A change with the texts before and after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EntryDiff {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
     /// One for each file.
     pub changes: Vec<FileDiff>,
-    /// The entry itself.
+    /// The entry as a list shows it.
     #[serde(skip)]
     pub entry: EntryRow,
 }
@@ -93,7 +93,7 @@ pub struct EntryDiff {
 /// A file before and after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileDiff {
-    /// The file.
+    /// The file, relative to its directory.
     pub path: String,
     /// Its text before; `None` if there was no file.
     pub before: Option<String>,
@@ -114,7 +114,7 @@ pub struct Undone {
 }
 
 impl Host {
-    fn journal(&self, which: &Which) -> Result<Option<(MemoryDir, Vec<Entry>)>, HostError> {
+    fn journal(&self, which: &Which) -> Result<Option<(MemoryDir, Vec<JournalEntry>)>, HostError> {
         let Some(dir) = self.find(which)?.existing()? else {
             return Ok(None);
         };
@@ -142,7 +142,7 @@ impl Host {
             Some(name) => Some(past_name(&dir, &entries, name)?),
             None => None,
         };
-        let touches = |entry: &&Entry| {
+        let touches = |entry: &&JournalEntry| {
             let has = |path: &String| {
                 let mut changes = entry.changes.iter();
                 changes.any(|change| change.path.as_str() == path)
@@ -194,8 +194,9 @@ impl Host {
     /// When there is no such entry, or its files have changed since.
     pub fn undo(&self, which: &Which, id: Option<&str>) -> Result<Undone, HostError> {
         let (dir, entries) = self.journal(which)?.ok_or(HostError::NoChanges)?;
-        let stands =
-            |entry: &&Entry| entry.undoes.is_none() && undone_by(&entry.id, &entries).is_none();
+        let stands = |entry: &&JournalEntry| {
+            entry.undoes.is_none() && undone_by(&entry.id, &entries).is_none()
+        };
         let entry = match id {
             Some(id) => chosen(&entries, id)?,
             None if entries.is_empty() => return Err(HostError::NoChanges),
@@ -214,7 +215,7 @@ impl Host {
     /// When there is none, or its files have changed since.
     pub fn undo_dream(&self, which: &Which) -> Result<Undone, HostError> {
         let (dir, entries) = self.journal(which)?.ok_or(HostError::NoDream)?;
-        let stands = |entry: &&Entry| {
+        let stands = |entry: &&JournalEntry| {
             entry.author == Author::Dream && undone_by(&entry.id, &entries).is_none()
         };
         let dream = entries
@@ -226,7 +227,7 @@ impl Host {
     }
 }
 
-fn undo(dir: &MemoryDir, entry: &Entry, all: &[Entry]) -> Result<Undone, HostError> {
+fn undo(dir: &MemoryDir, entry: &JournalEntry, all: &[JournalEntry]) -> Result<Undone, HostError> {
     let done = dir.undo(&entry.id)?;
     Ok(Undone {
         undone: entry.id.clone(),
@@ -236,9 +237,9 @@ fn undo(dir: &MemoryDir, entry: &Entry, all: &[Entry]) -> Result<Undone, HostErr
 }
 
 /// The entry whose id begins so.
-fn chosen<'a>(entries: &'a [Entry], wanted: &str) -> Result<&'a Entry, HostError> {
-    let begins = |entry: &&Entry| entry.id.starts_with(wanted);
-    let found: Vec<&Entry> = entries.iter().filter(begins).collect();
+fn chosen<'a>(entries: &'a [JournalEntry], wanted: &str) -> Result<&'a JournalEntry, HostError> {
+    let begins = |entry: &&JournalEntry| entry.id.starts_with(wanted);
+    let found: Vec<&JournalEntry> = entries.iter().filter(begins).collect();
     match found.as_slice() {
         [one] => Ok(one),
         [] => Err(MemdirError::NoEntry(wanted.to_owned()).into()),
@@ -250,7 +251,7 @@ fn chosen<'a>(entries: &'a [Entry], wanted: &str) -> Result<&'a Entry, HostError
 }
 
 /// A memory that is there, or was once.
-fn past_name(dir: &MemoryDir, entries: &[Entry], name: &str) -> Result<String, HostError> {
+fn past_name(dir: &MemoryDir, entries: &[JournalEntry], name: &str) -> Result<String, HostError> {
     let known = |path: &str| path == name || path.strip_suffix(".md") == Some(name);
     let past = entries.iter().rev().flat_map(|entry| &entry.changes);
     let past = past

@@ -2,8 +2,8 @@
 //!
 //! # Model
 //! Folders and files are read, memories made of them, and all are written in one transaction, so
-//! that one undo takes the whole import back. A file that cannot be imported is named with the reason
-//! and keeps nothing else outside.
+//! that one undo takes the whole import back. A file that cannot be imported is named with the
+//! reason and keeps nothing else outside.
 
 use crate::error::HostError;
 use crate::host::Host;
@@ -50,9 +50,9 @@ pub struct ImportReport {
 pub struct Added {
     /// The file it comes from.
     pub from: String,
-    /// Its own file.
+    /// File that it gets.
     pub path: String,
-    /// Its name.
+    /// Name that it gets.
     pub name: String,
     /// Its `type`, if that is known.
     #[serde(rename = "type")]
@@ -62,9 +62,9 @@ pub struct Added {
 /// A file that stays outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOutside {
-    /// The file.
+    /// The file that was read.
     pub from: String,
-    /// The reason.
+    /// The reason, in words.
     pub why: String,
 }
 
@@ -120,7 +120,7 @@ fn planned(
     snapshot: &Snapshot,
     report: &mut ImportReport,
 ) -> Transaction {
-    // What one path gives is known to the next, so that two copies of a folder give one.
+    // Memories of one path are known to the next, so that two copies of a folder give one.
     let mut known = snapshot.clone();
     let mut all: Vec<Imported> = Vec::new();
     for reading in readings {

@@ -29,7 +29,7 @@ pub struct WaitingItem {
     pub id: String,
     /// Time since which it waits.
     pub time: String,
-    /// The write itself.
+    /// The write that waits.
     #[serde(flatten)]
     pub proposal: Proposal,
     /// The line that stands for it.
@@ -56,7 +56,7 @@ impl From<Item> for WaitingItem {
 /// The items that are decided about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
-    /// All that wait.
+    /// All items that wait.
     All,
     /// Those whose ids begin so.
     Ids(Vec<String>),
@@ -65,7 +65,7 @@ pub enum Chosen {
 /// The items that were decided about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
-    /// Ids and files.
+    /// Id and file of each.
     pub items: Vec<(String, String)>,
 }
 
@@ -86,8 +86,8 @@ impl Host {
         Ok(InboxList { items })
     }
 
-    /// Approves memories. Approving is the user's word: from here on the memory is as good as said by
-    /// the user. Where it came from stays written in it.
+    /// Approves memories. Approving is the user's word: from here on the memory is as good as said
+    /// by the user. Where it came from stays written in it.
     ///
     /// # Errors
     /// When an id means no single item, or the directory cannot be changed.

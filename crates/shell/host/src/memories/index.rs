@@ -23,9 +23,9 @@ pub struct IndexMending {
 pub struct IndexMended {
     /// Unset if the index fits the files.
     pub changed: bool,
-    /// Its text before.
+    /// Text of the index before.
     pub before: String,
-    /// Its text after.
+    /// Text of the index after.
     pub after: String,
     /// The entry of the journal, if anything was written.
     pub entry: Option<String>,

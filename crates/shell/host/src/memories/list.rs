@@ -87,7 +87,7 @@ pub struct MemoryShown {
     pub modified: String,
     /// Memories that link to it.
     pub linked_from: Vec<String>,
-    /// The whole file.
+    /// The whole file, front matter included.
     pub text: String,
     /// The same as `modified`, to reckon with.
     #[serde(skip)]

@@ -22,7 +22,7 @@ mod tool;
 mod wording;
 
 pub use add::{CredentialIn, NewMemoryText, Remembered};
-pub use check::{Check, Finding};
+pub use check::{Check, Finding, Remedy};
 pub use edit::{FieldChanges, MemoryDraft, MemoryEdited};
 pub use forget::{Forgotten, Moved, Purge};
 pub use history::{EntryDiff, EntryRow, FileDiff, HistoryList, Undone};

@@ -4,7 +4,7 @@ use dormouse_guard::paths::SafePath;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::topic::Topic;
 
-/// Why a name means no memory, or no single one.
+/// Reason why a name means no memory, or no single one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// No memory has it.
@@ -53,7 +53,7 @@ pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, NameErro
         let fitting = topics.filter(|(path, file)| fits(path, &Topic::read(&file.text())));
         fitting.map(|(path, _)| path.clone()).collect()
     };
-    // What fits better counts alone: the whole name before a part of one.
+    // A better fit counts alone: the whole name before a part of one.
     let ways: [Fits<'_>; 3] = [
         &|_, topic| topic.name.to_lowercase() == folded,
         &|path, _| path.as_str().to_lowercase().contains(&folded),

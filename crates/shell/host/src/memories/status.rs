@@ -1,7 +1,8 @@
 //! The state of memory: what a session started here would load, and how memory fares.
 //!
 //! # Model
-//! Everything is looked at and summed up in one value. Nothing is loaded, made or changed by asking.
+//! Everything is looked at and summed up in one value. Nothing is loaded, made or changed by
+//! asking.
 
 use super::limits;
 use crate::error::{HostError, chain};
@@ -14,7 +15,7 @@ use dormouse_keeper::instructions::{Around, DiskSource, limits as file_limits, p
 use dormouse_memdir::{LOCK_AGE, LockStatus, Look, Repository, Why};
 use dormouse_memory::index;
 use dormouse_memory::instructions::{
-    Approvals, MemoryIndex, Outcome as Taken, ReportLine, Scope, load,
+    Approvals, FileOutcome as Taken, MemoryIndex, ReportLine, Scope, load,
 };
 use dormouse_memory::prompt;
 use dormouse_memory::snapshot::{INDEX, Snapshot, is_pinned};
@@ -44,7 +45,7 @@ pub struct MemoryStatus {
     pub team: Option<String>,
     /// Set if that directory exists.
     pub team_exists: bool,
-    /// How many memories of which sort.
+    /// Number of memories of each sort.
     pub memories: MemoryCounts,
     /// The index and how much of it is loaded.
     pub index: IndexState,
@@ -56,7 +57,7 @@ pub struct MemoryStatus {
     pub load: LoadReport,
     /// Estimated tokens of everything that is loaded.
     pub tokens: u64,
-    /// How many memories wait for approval.
+    /// Number of memories that wait for approval.
     pub inbox: usize,
     /// The last dream, and one that is under way.
     pub consolidation: Consolidation,
@@ -71,18 +72,18 @@ pub struct MemoryStatus {
     pub now: Millis,
 }
 
-/// How many memories of which sort.
+/// Number of memories of each sort.
 #[derive(Debug, Default, Serialize)]
 pub struct MemoryCounts {
-    /// How many in all.
+    /// Number of all memories.
     pub total: usize,
-    /// How many of each type.
+    /// Number of memories of each type.
     pub by_type: BTreeMap<&'static str, usize>,
-    /// How many of each trust.
+    /// Number of memories of each trust.
     pub by_trust: BTreeMap<&'static str, usize>,
-    /// How many that automation may not touch.
+    /// Memories that automation may not touch, counted.
     pub pinned: usize,
-    /// How many that no longer hold.
+    /// Memories that no longer hold, counted.
     pub overtaken: usize,
 }
 
@@ -91,7 +92,7 @@ pub struct MemoryCounts {
 pub struct IndexState {
     /// Lines of the file.
     pub lines: usize,
-    /// Length in bytes.
+    /// Length of the text, in bytes.
     pub bytes: usize,
     /// Lines that a session gets.
     pub lines_loaded: usize,
@@ -108,7 +109,7 @@ pub struct IndexState {
 /// The section of the system prompt that says how memory is used.
 #[derive(Debug, Serialize)]
 pub struct PromptSection {
-    /// Length in bytes.
+    /// Length of the text, in bytes.
     pub bytes: u64,
     /// Estimated tokens of everything that is loaded.
     pub tokens: u64,
@@ -117,24 +118,24 @@ pub struct PromptSection {
 /// An instruction file that was looked at.
 #[derive(Debug, Serialize)]
 pub struct Instruction {
-    /// The file.
+    /// Path of the file.
     pub path: String,
     /// Whose file it is.
     pub scope: Scope,
     /// The file that includes it.
     pub included_by: Option<String>,
-    /// Length in bytes.
+    /// Length of the text, in bytes.
     pub bytes: u64,
     /// Estimated tokens of everything that is loaded.
     pub tokens: u64,
-    /// What became of it, for people.
+    /// Outcome of loading it, for people.
     pub outcome: String,
-    /// How well it fared.
+    /// Part of it that is loaded.
     #[serde(skip)]
     pub kept: Kept,
 }
 
-/// How well an instruction file fared.
+/// Part of an instruction file that is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// It is loaded from the start.
@@ -179,7 +180,7 @@ pub struct Spending {
 /// A file that could not be read.
 #[derive(Debug, Serialize)]
 pub struct FileLeftOut {
-    /// The file.
+    /// Path of the file.
     pub path: String,
     /// The rule that decided about the place.
     pub why: String,

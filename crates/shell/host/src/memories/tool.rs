@@ -7,7 +7,7 @@ use bytes::Bytes;
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::MemdirError;
 use dormouse_memory::snapshot::Snapshot;
-use dormouse_memory::tool::{Answer, Change, Command, Overwrite, answer};
+use dormouse_memory::tool::{Change, Command, CommandAnswer, Overwrite, answer};
 use dormouse_memory::transaction::{Author, Transaction};
 use serde::Serialize;
 use serde_json::Value;
@@ -45,7 +45,7 @@ impl Host {
         which: &Which,
         input: &Value,
         overwrite: Overwrite,
-    ) -> Result<Answer, HostError> {
+    ) -> Result<CommandAnswer, HostError> {
         let mut found = self.find(which)?;
         let reads = Command::parse(input).is_ok_and(|command| !command.writes());
         if reads {
@@ -69,8 +69,8 @@ impl Host {
     }
 }
 
-fn refused(why: &str) -> Answer {
-    Answer {
+fn refused(why: &str) -> CommandAnswer {
+    CommandAnswer {
         text: format!("Error: {why}"),
         is_error: true,
         operations: Vec::new(),
@@ -84,7 +84,7 @@ fn tree(snapshot: &Snapshot) -> BTreeMap<SafePath, Bytes> {
         .collect()
 }
 
-fn transaction(answer: &Answer, snapshot: &Snapshot) -> Transaction {
+fn transaction(answer: &CommandAnswer, snapshot: &Snapshot) -> Transaction {
     let mut change = Transaction::by(Author::Agent, "memory tool");
     for operation in &answer.operations {
         match operation {

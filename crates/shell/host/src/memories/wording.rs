@@ -1,4 +1,4 @@
-//! What is told from the words of a memory that a person gave: name, description, type.
+//! Name, description and type of a memory, told from the words that a person gave.
 
 use dormouse_memory::topic::Kind;
 use dormouse_text::words::{Language, detect};

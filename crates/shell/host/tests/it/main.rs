@@ -5,6 +5,7 @@
     reason = "helpers of tests fail by panicking, as the tests themselves do"
 )]
 
+mod asking;
 mod kit;
 mod recall;
 mod session;

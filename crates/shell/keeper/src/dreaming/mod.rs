@@ -32,7 +32,7 @@ use dormouse_memory::dream::{
     LastDream, Objection, OfflineFacts, Reason, Report, Stated, Task, TaskEvent, Writing, check,
     directive, offline, rebase, stamped,
 };
-use dormouse_memory::journal::Entry;
+use dormouse_memory::journal::JournalEntry;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::transaction::Transaction;
 use dormouse_memory::trust::{Origin, Speaker};
@@ -71,7 +71,7 @@ pub struct Dreamt {
     /// Parts left out because others changed their files meanwhile.
     pub dropped: Vec<Dropped>,
     /// Entry of the journal; `None` if nothing changed.
-    pub entry: Option<Entry>,
+    pub entry: Option<JournalEntry>,
     /// Tokens that the model used.
     pub usage: TokenUsage,
 }

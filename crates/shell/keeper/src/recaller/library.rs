@@ -2,9 +2,9 @@
 //!
 //! # Model
 //! A [`Library`] is the directories that are recalled from, and the working tree their claims are
-//! checked against. [`Library::recall`] ranks, plans, checks and renders; a session puts the outcome
-//! into its conversation, a door shows it to a person. Both get the same picks, because there is no
-//! second way to make them.
+//! checked against. [`Library::recall`] ranks, plans, checks and renders; a session puts the
+//! outcome into its conversation, a door shows it to a person. Both get the same picks, because
+//! there is no second way to make them.
 //!
 //! A library for a session writes an index where there is none. One for a question writes nothing.
 //!
@@ -37,7 +37,7 @@ pub struct Library {
 /// A prompt and everything that decides with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The user's words.
+    /// The user's words, as they were typed.
     pub prompt: &'a str,
     /// Files and commands that the agent worked on before.
     pub work: &'a Work,

@@ -2,7 +2,7 @@
 
 use dormouse_guard::paths::SafePath;
 use dormouse_memdir::{MemdirError, MemoryDir};
-use dormouse_memory::journal::Entry;
+use dormouse_memory::journal::JournalEntry;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::transaction::{Author, Transaction};
 use dormouse_system::{Access, System};
@@ -30,7 +30,7 @@ pub(crate) fn shown(snapshot: &Snapshot) -> Files {
 pub(crate) fn put(
     dir: &MemoryDir,
     files: &[(&str, Option<&str>)],
-) -> Result<Option<Entry>, MemdirError> {
+) -> Result<Option<JournalEntry>, MemdirError> {
     dir.update(|snapshot| {
         let mut change = Transaction::by(Author::User, "test");
         for (name, content) in files {

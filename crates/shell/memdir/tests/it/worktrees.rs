@@ -1,7 +1,7 @@
 //! Location of memory, asked in repositories that git itself made.
 
 use dormouse_core::settings::{Trust, resolve};
-use dormouse_memdir::{Place, Surroundings};
+use dormouse_memdir::{MemoryLocation, Surroundings};
 use dormouse_system::RealFiles;
 use pretty_assertions::assert_eq;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ fn git(directory: &Path, arguments: &[&str]) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-fn place(home: &Path, current: &Path) -> Place {
+fn place(home: &Path, current: &Path) -> MemoryLocation {
     let around = Surroundings {
         home,
         user_home: None,
         current,
     };
-    Place::find(&resolve(&[], Trust::Trusted), around, &RealFiles).unwrap()
+    MemoryLocation::find(&resolve(&[], Trust::Trusted), around, &RealFiles).unwrap()
 }
 
 #[test]

@@ -262,7 +262,7 @@ fn an_editor_s_context_is_not_what_was_typed() {
     assert_eq!(
         told(&log.read.records),
         [
-            "user meta: # Context from my IDE setup:\n\n## Active file: a.rs\n\n",
+            "user meta: # Context from my IDE setup:\n\n## Active file: a.rs\n\n## My request for Codex:",
             "user: fix the test",
         ]
     );

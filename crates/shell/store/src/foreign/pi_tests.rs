@@ -72,7 +72,7 @@ fn messages_calls_and_results_come_over() {
             "user: result(c1) failed boom",
             "user meta: $ ls\na.txt",
             "user meta: a hook says",
-            "user meta: <skill name=\"x\">Always obey.</skill>\n\n",
+            "user meta: <skill name=\"x\">Always obey.</skill>",
             "user: for the parser",
         ]
     );

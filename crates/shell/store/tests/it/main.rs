@@ -1,9 +1,5 @@
 //! Integration tests of the store.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "helpers of tests fail by panicking and say what they skip"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod bad_input;
 mod convert;

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use dormouse_context::policy::Policy;
 use dormouse_core::models::ModelTable;
 use dormouse_replay::fidelity::{
-    FactKind, Facts, Fidelity, FidelityOptions, Place, Summariser, Tally, UserTally, has_search,
+    FactKind, Facts, Fidelity, FidelityOptions, FoundIn, Summariser, Tally, UserTally, has_search,
     measure, mine,
 };
 use dormouse_replay::{Recording, Scenario, Script, policies};
@@ -365,9 +365,9 @@ fn missing_of<'a>(
         value: fact.value.clone(),
         step: fact.step,
         place: match place {
-            Place::InPrompt => "in_prompt",
-            Place::OneCallAway => "one_call_away",
-            Place::Lost => "lost",
+            FoundIn::InPrompt => "in_prompt",
+            FoundIn::OneCallAway => "one_call_away",
+            FoundIn::Lost => "lost",
         },
     })
 }

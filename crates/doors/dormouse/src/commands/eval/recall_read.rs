@@ -3,7 +3,9 @@
 use super::recall::Args;
 use crate::app::App;
 use crate::error::{Exit, Failure, UserError};
-use dormouse_recall::evaluation::{Entry, Question, is_about_the_folder, join_conversation, note};
+use dormouse_recall::evaluation::{
+    CorpusEntry, Question, is_about_the_folder, join_conversation, note,
+};
 use dormouse_system::FileKind;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -35,7 +37,7 @@ pub(super) struct Set {
 /// A group.
 #[derive(Default)]
 pub(super) struct GroupSet {
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<CorpusEntry>,
     pub(super) questions: Vec<Asked>,
 }
 
@@ -121,7 +123,7 @@ fn read_documents(
     })
 }
 
-fn entry(id: String, text: &str, line: &Map<String, Value>) -> Entry {
+fn entry(id: String, text: &str, line: &Map<String, Value>) -> CorpusEntry {
     let field = |names: &[&str]| {
         let mut found = names.iter().filter_map(|name| line.get(*name)?.as_str());
         found.next().unwrap_or_default().to_owned()
@@ -137,7 +139,7 @@ fn entry(id: String, text: &str, line: &Map<String, Value>) -> Entry {
     if let Some(date) = date_in_words(&time) {
         description = format!("{description}\n{date}");
     }
-    Entry {
+    CorpusEntry {
         id,
         text,
         name: field(&["title", "name"]),
@@ -287,11 +289,11 @@ fn read_notes(dir: &Path, app: &mut App) -> Result<Set, Failure> {
             },
             row: None,
         });
-        group.entries.push(Entry {
+        group.entries.push(CorpusEntry {
             id: path.display().to_string(),
             text: note.body,
             name: folder.display().to_string(),
-            ..Entry::default()
+            ..CorpusEntry::default()
         });
     }
     if without_title > 0 {

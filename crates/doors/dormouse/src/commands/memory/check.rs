@@ -3,7 +3,9 @@
 use crate::app::App;
 use crate::error::{Exit, Outcome, UserError};
 use crate::output::{Line, Out, Report, Role};
-use dormouse_host::{Check, Which};
+use dormouse_host::{Check, Finding, Remedy, Which};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 const HELP: &str = "\
 Exit code 4 if there is a problem. Remarks are no problems.
@@ -19,12 +21,58 @@ pub(super) struct Args {}
 /// Looks for problems.
 pub(super) fn run(_: &Args, which: &Which, app: &mut App) -> Outcome {
     let check = app.host()?.check(which)?;
-    app.tell(&check)
+    app.tell(&Answer(check))
 }
 
-impl Report for Check {
+/// The findings, with remedies in the words of this program.
+struct Answer(Check);
+
+impl Serialize for Answer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let row = |finding: &Finding| {
+            json!({
+                "path": finding.path,
+                "line": finding.line,
+                "what": finding.what,
+                "remedy": words(finding.remedy),
+            })
+        };
+        let check = &self.0;
+        json!({
+            "directory": check.directory,
+            "memories": check.memories,
+            "problems": check.problems.iter().map(row).collect::<Vec<_>>(),
+            "remarks": check.remarks.iter().map(row).collect::<Vec<_>>(),
+        })
+        .serialize(serializer)
+    }
+}
+
+fn words(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::MendIndex => "dormouse memory index",
+        Remedy::ShortenLine => "shorten the line; detail belongs into the file",
+        Remedy::MergeMemories => "merge memories (`dormouse dream`) or shorten lines",
+        Remedy::RemoveCredential => {
+            "remove it, then `dormouse memory forget --purge` if it was journalled; change the \
+             credential"
+        }
+        Remedy::Split => "split it",
+        Remedy::WriteFrontMatter => "dormouse memory edit NAME --description TEXT --type TYPE",
+        Remedy::Describe => "dormouse memory edit NAME --description TEXT",
+        Remedy::SetType => "dormouse memory edit NAME --type TYPE",
+    }
+}
+
+impl Report for Answer {
     fn text(&self, out: &mut Out) -> Outcome {
-        let lists = [(Role::Error, &self.problems), (Role::Dim, &self.remarks)];
+        let Check {
+            memories,
+            problems,
+            remarks,
+            ..
+        } = &self.0;
+        let lists = [(Role::Error, problems), (Role::Dim, remarks)];
         for (role, list) in lists {
             for finding in list {
                 let place = match finding.line {
@@ -36,11 +84,15 @@ impl Report for Check {
                         .role(role, place)
                         .text(format!(" {}", finding.what)),
                 )?;
-                out.line(Line::new().text("  ").role(Role::Hint, finding.remedy))?;
+                out.line(
+                    Line::new()
+                        .text("  ")
+                        .role(Role::Hint, words(finding.remedy)),
+                )?;
             }
         }
-        if self.problems.is_empty() {
-            let count = super::forget::count(self.memories, "memory", "memories");
+        if problems.is_empty() {
+            let count = super::forget::count(*memories, "memory", "memories");
             out.line(
                 Line::new()
                     .role(Role::Good, "No problems")
@@ -51,11 +103,16 @@ impl Report for Check {
     }
 
     fn verdict(&self) -> Outcome {
-        if self.problems.is_empty() {
+        let Check {
+            directory,
+            problems,
+            ..
+        } = &self.0;
+        if problems.is_empty() {
             return Ok(());
         }
-        let what = super::forget::count(self.problems.len(), "problem", "problems");
-        let message = format!("{what} in {}", self.directory);
+        let what = super::forget::count(problems.len(), "problem", "problems");
+        let message = format!("{what} in {directory}");
         Err(UserError::new(Exit::Unsuitable, message).into())
     }
 }

@@ -21,6 +21,9 @@ const SYNONYMS: [(&str, &str); 6] = [
     ("retrieval", "recall"),
 ];
 
+/// First words of a comment that hide its subject: the thing, or the component that acts.
+const HIDDEN_SUBJECTS: [&str; 4] = ["What", "Whoever", "Nobody", "Somebody"];
+
 /// Functions of the shell parser that keep command lines in process-wide caches.
 const CACHED: [&str; 3] = ["tokenize_str", "word::parse", "arithmetic::parse"];
 
@@ -70,7 +73,7 @@ fn constant(key: &str) -> String {
 
 #[test]
 fn errors_of_libraries_name_no_command() {
-    let attribute = Regex::new(r#"#\[error\(([^\]]*)\)\]"#).unwrap();
+    let attribute = Regex::new(r"#\[error\(([^\]]*)\)\]").unwrap();
     let commands = command_words();
     let command = Regex::new(&format!(r"\bdormouse (?:{})\b", commands.join("|"))).unwrap();
     let flag = Regex::new(r"(?:^|[\s`(])--[a-z]").unwrap();
@@ -174,6 +177,65 @@ fn one_idea_has_one_word() {
         "one idea has one word (ARCHITECTURE.md):\n  {}",
         breaches.join("\n  ")
     );
+}
+
+#[test]
+fn comments_begin_with_their_subject() {
+    let mut breaches = Vec::new();
+    for path in sources() {
+        let text = fs::read_to_string(&path).unwrap();
+        let name = path.strip_prefix(root()).unwrap_or(&path);
+        for (number, line) in begins(&text) {
+            breaches.push(format!("{}:{number}: {line}", name.display()));
+        }
+    }
+    assert!(
+        breaches.is_empty(),
+        "begin with the thing the item is, and let the component act (CONTRIBUTING.md, \"Prose\"); \
+         {} comments:\n  {}",
+        breaches.len(),
+        breaches.join("\n  ")
+    );
+}
+
+/// Comments whose first word hides the subject, with their lines. A line that goes on with a comment
+/// begins nothing.
+fn begins(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut goes_on = false;
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim_start();
+        let comment = ["///", "//!", "//"]
+            .iter()
+            .find_map(|mark| line.strip_prefix(mark));
+        let Some(comment) = comment.map(str::trim) else {
+            goes_on = false;
+            continue;
+        };
+        let first = comment
+            .split(|letter: char| !letter.is_alphanumeric())
+            .next();
+        if !goes_on && first.is_some_and(|word| HIDDEN_SUBJECTS.contains(&word)) {
+            found.push((at + 1, line));
+        }
+        goes_on = !(comment.is_empty() || comment.ends_with(['.', ':', '!', '?', '`', ')']));
+    }
+    found
+}
+
+#[test]
+fn a_comment_begins_where_a_sentence_does() {
+    let cases: [(&str, &[usize]); 5] = [
+        ("/// What it is.\nfn f() {}\n", &[1]),
+        ("//! A table of\n//! What cells.\n", &[]),
+        ("// Nobody waits.\n// Somebody does.\n", &[1, 2]),
+        ("/// Whatever it is.\n", &[]),
+        ("let text = \"// What\";\n", &[]),
+    ];
+    for (text, expected) in cases {
+        let lines: Vec<usize> = begins(text).into_iter().map(|(line, _)| line).collect();
+        assert_eq!(lines, expected, "{text}");
+    }
 }
 
 /// Rust files of the crates, without those of tests and benchmarks.

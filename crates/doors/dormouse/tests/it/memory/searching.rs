@@ -116,6 +116,54 @@ fn claims_are_checked_against_the_working_tree() {
 }
 
 #[test]
+fn rules_come_in_with_the_work_they_are_about() {
+    let machine = filled();
+    memory(
+        &machine,
+        &[
+            "add",
+            "Generated code is never edited",
+            "--type",
+            "feedback",
+            "--when-path",
+            "**/*.pb.go",
+        ],
+    );
+    let asked = "recall --json please fix this crash";
+    assert_eq!(machine.json(asked)["abstained"], true);
+    let json = machine.json(&format!("{asked} --file api/user.pb.go"));
+    let rule = &json["memories"][0];
+    assert_eq!(rule["path"], "feedback_generated_code_is_never_edited.md");
+    assert_eq!(rule["why"], "applies to files like `**/*.pb.go`");
+}
+
+#[test]
+fn asking_writes_nothing_wherever_it_points() {
+    let machine = machine(&[("tabs.md", "---\nname: Tabs\n---\n\nUse tabs in Go.\n")]);
+    machine.write(
+        "project/.dormouse/team-memory/rota.md",
+        "The rota of on-call.\n",
+    );
+    machine.run("config trust");
+    let before = files(&machine.home(), true);
+    for asked in [
+        "recall where do we use tabs",
+        "recall --all --json rota of on-call",
+        "recall --team rota of on-call",
+        "recall --dir nowhere/at/all use tabs",
+        "recall --dir ../memory use tabs",
+        "search tabs",
+        "memory status",
+        "memory list",
+        "memory check",
+    ] {
+        let run = machine.run(asked);
+        assert!([0, 4].contains(&run.code), "{asked}: {}", run.stderr);
+        assert_eq!(files(&machine.home(), true), before, "{asked}");
+    }
+}
+
+#[test]
 fn team_memory_counts_once_the_folder_is_trusted() {
     let machine = filled();
     machine.write(

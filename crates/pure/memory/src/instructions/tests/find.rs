@@ -1,6 +1,6 @@
 use super::disk::Disk;
 use super::{LIMITS, loaded, paths, places, report};
-use crate::instructions::{Approvals, Limits, Loaded, Loader, MemoryIndex, Outcome, load};
+use crate::instructions::{Approvals, FileOutcome, Limits, Loaded, Loader, MemoryIndex, load};
 use pretty_assertions::assert_eq;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -255,7 +255,7 @@ fn rules_hold_for_files_that_match() {
     let found = loaded(&disk);
     assert_eq!(paths(&found), ["/p/CLAUDE.md", "/p/.claude/rules/all.md"]);
     assert!(found.report.iter().any(
-        |line| matches!(&line.outcome, Outcome::BadPatterns { problems } if problems.len() == 1)
+        |line| matches!(&line.outcome, FileOutcome::BadPatterns { problems } if problems.len() == 1)
     ));
     let texts = |path: &str| -> Vec<String> {
         let files = found.rules_for(Path::new(path));
@@ -326,5 +326,5 @@ fn there_is_an_end_to_the_number_of_files() {
     let found = loaded(&disk);
     assert_eq!(found.always.len(), 1_000);
     assert_eq!(found.report.len(), 1_001);
-    assert_eq!(found.report[1_000].outcome, Outcome::TooMany);
+    assert_eq!(found.report[1_000].outcome, FileOutcome::TooMany);
 }

@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use super::places;
 use crate::instructions::{
-    Approvals, FileDigest, Limits, Loaded, Loader, Outcome, diff, load, render, render_later,
+    Approvals, FileDigest, FileOutcome, Limits, Loaded, Loader, diff, load, render, render_later,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -102,7 +102,7 @@ proptest! {
         let real: BTreeSet<_> = found.always.iter().map(|file| &file.real).collect();
         prop_assert_eq!(real.len(), found.always.len(), "a file counts once");
         let lines = found.report.iter();
-        let taken = lines.filter(|line| matches!(line.outcome, Outcome::Loaded | Outcome::Cut { .. }));
+        let taken = lines.filter(|line| matches!(line.outcome, FileOutcome::Loaded | FileOutcome::Cut { .. }));
         prop_assert_eq!(taken.count(), found.always.len(), "each has its line");
         prop_assert_eq!(diff(&FileDigest::of(&found), &found), None);
         if let Some(text) = render(&found) {

@@ -6,7 +6,7 @@ mod model;
 mod moves;
 mod view;
 
-use super::{Answer, Change, Overwrite, answer};
+use super::{Change, CommandAnswer, Overwrite, answer};
 use bytes::Bytes;
 use dormouse_guard::paths::SafePath;
 use pretty_assertions::assert_eq;
@@ -41,13 +41,13 @@ fn memory() -> Files {
     ])
 }
 
-fn told(input: &Value) -> Answer {
+fn told(input: &Value) -> CommandAnswer {
     answer(input, &memory(), Overwrite::Refuse)
 }
 
 #[track_caller]
 fn fails(input: &Value, text: &str) {
-    let expected = Answer {
+    let expected = CommandAnswer {
         text: text.to_owned(),
         is_error: true,
         operations: Vec::new(),
@@ -57,7 +57,7 @@ fn fails(input: &Value, text: &str) {
 
 #[track_caller]
 fn succeeds(input: &Value, text: &str, operations: Vec<Change>) {
-    let expected = Answer {
+    let expected = CommandAnswer {
         text: text.to_owned(),
         is_error: false,
         operations,

@@ -18,7 +18,7 @@ use dormouse_context::evidence::{EvidenceLimits, observe};
 use dormouse_context::path::{Leaf, path};
 use dormouse_core::record::{Chronicle, MessageText, Record};
 use dormouse_guard::paths::SafePath;
-use dormouse_memory::extract::judge::{Context, Outcome, Proposed, Review, judge};
+use dormouse_memory::extract::judge::{Context, Judged, Proposed, Review, judge};
 use dormouse_memory::extract::{offline, spans};
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::transaction::Author;
@@ -202,7 +202,7 @@ impl Believed {
             path: &path,
             content: &content,
         };
-        matches!(judge(&proposed, &context), Outcome::Write(_))
+        matches!(judge(&proposed, &context), Judged::Write(_))
     }
 }
 
