@@ -98,7 +98,9 @@ impl Settings {
     /// Largest result of this tool, in characters, that stays whole: what is set for it by name,
     /// else the lesser of what the tool declares and the general limit.
     pub fn offload_limit(&self, tool: &str, declared: Option<u64>) -> u64 {
-        let key = keys::OFFLOAD_LIMIT_TOOL.name().replace("<tool>", tool);
+        let key = keys::OFFLOAD_LIMIT_TOOL
+            .name()
+            .replace(".<tool>", &format!(".{tool}"));
         let named = self.entry(&key).and_then(|entry| entry.value.as_ref());
         if let Some(Value::Count(limit)) = named {
             return *limit;
