@@ -15,21 +15,23 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// What every command gets.
+/// The surroundings of every command: machine, output, and the host once it is needed.
 #[derive(Debug)]
 pub struct App {
-    /// The machine.
+    /// The machine: files, clock, environment, processes. Commands touch the outside only through
+    /// it.
     pub system: System,
-    /// Where to print.
+    /// The one way to stdout and stderr.
     pub out: Out,
-    /// Settings given on the command line, as `key=value`.
+    /// Settings given on the command line, as `key=value`; the strongest layer.
     settings: Vec<String>,
-    /// The host, once a command has asked for it.
+    /// The host, opened by the first command that asks for it: `completions` and `sim` need no
+    /// home.
     host: Option<Arc<Host>>,
 }
 
 impl App {
-    /// Everything that commands work with, opened once.
+    /// The host, opened once and shared by all calls.
     ///
     /// # Errors
     /// When a setting on the command line is wrong, or nothing says where the home is.
@@ -76,12 +78,14 @@ impl App {
     }
 }
 
-/// The whole program.
+/// The whole program: arguments, output, panic hook, exit code.
 pub fn main() -> ExitCode {
     let system = System::real();
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    // Read before clap parses: an error about the command line has to know colour and format, too.
     let early = Early::of(&arguments);
     let terminal = Terminal::of_process(&*system.env, early.color);
+    // Set before anything else runs, so that no panic is reported in two ways.
     panic::set_hook(Box::new(move |info| {
         report_panic(info, terminal, early.format);
     }));
@@ -92,6 +96,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
+    // Help is wrapped like every other output: as wide as the screen, at most 100 columns.
     let command = Cli::command().term_width(out.width());
     let parsed = command
         .try_get_matches_from(arguments)
@@ -110,21 +115,24 @@ fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
         host: None,
     };
     if let Err(why) = crate::trace::start(&app.system) {
+        // Without its trace the program still does its work; the user is told and goes on.
         app.note(&why);
     }
     let outcome: Outcome = commands::run(&cli, &mut app).and_then(|()| Ok(app.out.flush()?));
+    // Told after a failure as well: the command may have ended before it told them.
     app.remarks();
     match outcome {
         Ok(()) => Exit::Ok,
         Err(failure) => {
-            // What was printed before the failure should stand above it.
+            // Flush first: stderr has no buffer, and the error would stand above the lines before
+            // it.
             drop(app.out.flush());
             failure.report(&mut app.out)
         }
     }
 }
 
-/// Help and the version come as errors of the parser, too.
+/// Prints an error of the parser. Help and the version come as such errors, too, and go to stdout.
 fn show_parser(error: &clap::Error, out: &mut Out) -> Result<Exit, Failure> {
     let text = error.render();
     if !error.use_stderr() {
@@ -141,6 +149,7 @@ fn show_parser(error: &clap::Error, out: &mut Out) -> Result<Exit, Failure> {
         Format::Text if out.has_color_for_errors() => out.raw_aside(&text.ansi().to_string()),
         Format::Text => out.raw_aside(&text.to_string()),
         Format::Json => {
+            // The rest of the text is usage and a hint for people; programs get the sentence alone.
             let text = text.to_string();
             let first = text.split("\n\n").next().unwrap_or(&text);
             let message = first.trim_start_matches("error: ").trim();
@@ -156,6 +165,8 @@ fn show_parser(error: &clap::Error, out: &mut Out) -> Result<Exit, Failure> {
 fn report_panic(info: &PanicHookInfo<'_>, terminal: Terminal, format: Format) {
     let payload = info.payload_as_str().unwrap_or("no reason given");
     let place = info.location().map(|at| (at.file(), at.line()));
+    // Stdout is locked by the main thread for its whole life: printing there from another thread
+    // that panics would wait for ever.
     let mut out = Out::new(
         Box::new(std::io::sink()),
         Box::new(std::io::stderr()),
@@ -168,7 +179,7 @@ fn report_panic(info: &PanicHookInfo<'_>, terminal: Terminal, format: Format) {
 fn panic_error(payload: &str, place: Option<(&str, u32)>) -> UserError {
     let mut error = UserError::new(Exit::Unexpected, "Dormouse itself failed; this is a bug");
     error.causes.push(payload.to_owned());
-    // An absolute path is one of the machine that built the program and helps nobody.
+    // An absolute path is one of the machine that built the program; no user has it.
     if let Some((file, line)) = place
         && !Path::new(file).is_absolute()
     {

@@ -1,5 +1,5 @@
-//! What the user typed. Nothing here is looked up or decided; a command's own arguments stand
-//! beside the command.
+//! The command line as the user typed it. Nothing is looked up or decided here; a command's own
+//! arguments stand beside the command.
 
 use crate::commands::{
     completions, config, context, dream, eval, export, extract, gc, guard, log, memory, recall,
@@ -52,15 +52,15 @@ new ones may come."
 #[derive(Debug, Parser)]
 #[command(name = "dormouse", version, after_help = SHORT, after_long_help = LONG)]
 pub struct Cli {
-    /// What all commands understand.
+    /// Options that all commands understand.
     #[command(flatten)]
     pub globals: Globals,
-    /// The command; without one, what works today is listed.
+    /// The command; without one, a list of those that work is printed.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What all commands understand.
+/// Options that all commands understand, before or behind the command's name.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Globals {
@@ -89,11 +89,12 @@ impl Globals {
     /// The settings given by flags. `--home` is the more particular way to write its setting.
     pub fn settings(&self) -> Vec<String> {
         let home = self.home.iter().map(|home| format!("home={home}"));
+        // Last, so that `--home` wins over `--set home=…`: the later of two flags counts.
         self.set.iter().cloned().chain(home).collect()
     }
 }
 
-/// The commands. Only what works is listed here.
+/// The commands that work; one that is only planned is not listed.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show the context window of a session: what fills it, what is left
@@ -136,12 +137,13 @@ pub enum Command {
     Completions(completions::Args),
 }
 
-/// What must be known before the command line is understood, to speak about one that is wrong.
+/// Options read before clap parses: an error about the command line needs its own format and
+/// colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Early {
-    /// When to use colour.
+    /// The time for colour; `auto` if the value is not understood.
     pub color: ColorChoice,
-    /// Who reads.
+    /// The reader of the error, from `--json`.
     pub format: Format,
 }
 
@@ -155,6 +157,7 @@ impl Early {
         let mut texts = arguments
             .iter()
             .skip(1)
+            // Behind `--` stand values, even those that look like options.
             .map(|argument| argument.to_str().unwrap_or_default())
             .take_while(|argument| *argument != "--");
         while let Some(argument) = texts.next() {

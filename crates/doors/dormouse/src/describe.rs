@@ -1,4 +1,7 @@
-//! Records and blocks in a line of text each.
+//! Records and blocks in a line of text each, for `log` and `view`.
+//!
+//! # Not here
+//! Full texts: `view --full` prints them. JSON: records serialise themselves.
 
 use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::record::{
@@ -6,10 +9,12 @@ use dormouse_core::record::{
 };
 use dormouse_core::show;
 
-/// Characters of a text that are shown; the table cuts further where the screen is narrower.
+/// Characters of a text that are shown: more than any terminal is wide, and little enough that a
+/// log of thousands of records stays small as JSON. The table cuts further where the screen is
+/// narrower.
 const SHOWN: usize = 160;
 
-/// A record in one line.
+/// A record in one line; empty where its kind says all.
 pub fn record(record: &Record) -> String {
     match &record.body {
         Body::Session(start) => match &start.lineage {
@@ -83,7 +88,7 @@ fn state(change: &StateChange) -> String {
     }
 }
 
-/// What a rewrite did, and why.
+/// A rewrite in one line: the deed, its size and its reason. None for records that rewrite nothing.
 pub fn rewrite(record: &Record) -> Option<String> {
     Some(match &record.body {
         Body::Replacement(replacement) => match &replacement.decision {
@@ -137,10 +142,11 @@ fn boundary(boundary: &Boundary) -> String {
     format!("compacted {trigger}{kind}{figures}")
 }
 
-/// A block in one line.
+/// A block in one line, with a mark for its kind.
 pub fn block(block: &Block) -> String {
     let text = || {
         let line = one_line(&block.readable_text().unwrap_or_default());
+        // An empty cell would look like a fault of the table.
         if line.is_empty() {
             "(blank)".to_owned()
         } else {
@@ -152,6 +158,8 @@ pub fn block(block: &Block) -> String {
         BlockKind::Thinking => format!("(thinking) {}", text()),
         BlockKind::RedactedThinking => "(hidden thinking)".to_owned(),
         BlockKind::ToolUse => {
+            // The field that says most about a call in the tools of the known agents, the most
+            // particular first; whole inputs would drown it.
             let input = [
                 "file_path",
                 "path",

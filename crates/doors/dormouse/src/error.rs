@@ -5,8 +5,8 @@
 //! `From` turns each into a [`Failure`], deciding here and nowhere else what the user is told to do
 //! and with which [`Exit`] the program ends.
 //!
-//! On screen: `error:` with the message, one `because:` line per cause, a `hint:`. With `--json` one
-//! object on stderr: `{"error": {"kind", "exit_code", "message", "causes", "hint"}}`.
+//! On screen: `error:` with the message, one `because:` line per cause, a `hint:`. With `--json`
+//! one object on stderr: `{"error": {"kind", "exit_code", "message", "causes", "hint"}}`.
 //!
 //! # Not here
 //! Usage errors of the command line parser, which words them itself; only their JSON form is here.
@@ -23,19 +23,19 @@ use serde_json::json;
 use std::error::Error;
 use std::process::ExitCode;
 
-/// What a command returns.
+/// Result of a command: nothing, since it has printed its answer, or the reason it ended early.
 pub type Outcome = Result<(), Failure>;
 
-/// How the program ends.
+/// The exit code of the program, by the kind of failure. Scripts depend on the numbers: they stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Exit {
-    /// All went well.
+    /// The command did its work, or the reader of its output has seen enough.
     Ok = 0,
-    /// Something failed that should not have.
+    /// A failure that the user did not cause: of the disk, of the network, of Dormouse itself.
     Unexpected = 1,
-    /// The command line is wrong.
+    /// The command line is wrong; clap and most shells use 2 for it.
     Usage = 2,
     /// An input cannot be read: missing, a directory, no permission.
     Unreadable = 3,
@@ -52,27 +52,27 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command ended early.
+/// The reason why a command ended early.
 #[derive(Debug)]
 pub enum Failure {
-    /// Whoever read the output has seen enough, which is no error.
+    /// The reader of the output closed the pipe, which is no error.
     ReaderIsGone,
-    /// The result itself says what is wrong.
+    /// The printed result itself says what is wrong; only the exit code is left to set.
     Told(Exit),
     /// An error the user is told about.
     Error(Box<UserError>),
 }
 
-/// An error as the user sees it.
+/// An error as the user sees it: what failed, why, what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UserError {
-    /// The exit it leads to.
+    /// The exit that it leads to, and its name in JSON.
     pub kind: Exit,
-    /// What failed, on what.
+    /// The operation that failed and the path or id it failed on.
     pub message: String,
-    /// Why, from the near to the far.
+    /// The reasons, from the near to the far; one `because:` line each.
     pub causes: Vec<String>,
-    /// What to do about it.
+    /// A step that the user can take; none where only the cause can be reported.
     pub hint: Option<String>,
 }
 
@@ -87,7 +87,7 @@ impl UserError {
         }
     }
 
-    /// An error of a library.
+    /// An error of a library, with the errors behind it as causes.
     pub fn of(kind: Exit, error: &dyn Error) -> Self {
         Self {
             causes: causes(error),
@@ -95,14 +95,14 @@ impl UserError {
         }
     }
 
-    /// Adds a way out.
+    /// Adds a step that the user can take.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Tells the user.
+    /// Prints the error on stderr, as text or as one JSON object.
     pub fn report(&self, out: &mut Out) {
         match out.format() {
             Format::Json => {
@@ -166,6 +166,8 @@ impl From<UserError> for Failure {
 impl From<OutError> for Failure {
     fn from(error: OutError) -> Self {
         if error.reader_is_gone() {
+            // Silent: `head` has what it wanted, and a message would stand in the middle of its
+            // output.
             return Self::ReaderIsGone;
         }
         let error = UserError::of(Exit::Unexpected, &error);
@@ -187,7 +189,8 @@ impl From<ReadError> for Failure {
     }
 }
 
-/// `error` is what is told, `reason` what decides about it.
+/// An error of reading a transcript. `error` is the one told, which may wrap `reason`; `reason`
+/// decides about exit and hint.
 fn read_error(error: &dyn Error, reason: &ReadError) -> UserError {
     match reason {
         ReadError::Missing { .. } => UserError::of(Exit::Unreadable, error)
@@ -258,6 +261,7 @@ impl From<MemdirError> for Failure {
             MemdirError::NoItem(_) => {
                 shown(Exit::Unreadable).hint("`dormouse memory inbox` lists what waits")
             }
+            // Variants added by the store later: told without a hint, as unexpected.
             _ => shown(Exit::Unexpected),
         }
         .into()
@@ -318,6 +322,8 @@ fn file_error(error: &dyn Error, file: &FileError) -> UserError {
             | Operation::Metadata
             | Operation::List
     );
+    // Reading failed on the user's choice of file, so the user can mend it; writing failed on a
+    // place that Dormouse chose, which is unexpected.
     let (kind, hint) = match (reading, file) {
         (true, file) if file.not_found() => (Exit::Unreadable, "check the path"),
         (true, file) if file.permission_denied() => (Exit::Unreadable, "check who may read it"),
@@ -337,7 +343,7 @@ fn file_error(error: &dyn Error, file: &FileError) -> UserError {
     UserError::of(kind, error).hint(hint)
 }
 
-/// What to do about something that was passed over while loading.
+/// The step to take about a problem that was passed over while loading.
 pub fn issue_hint(issue: &ConfigIssue) -> Option<String> {
     let hint = match issue {
         ConfigIssue::Setting(issue) => return settings_hint(issue),
@@ -349,6 +355,7 @@ pub fn issue_hint(issue: &ConfigIssue) -> Option<String> {
         ConfigIssue::ModelsMissing { .. } => "write the file, or take `models_file` out",
         ConfigIssue::Models { .. } => "mend the file; the built-in models count until then",
         ConfigIssue::Trust(_) => "mend the file, or remove it to start with an empty list",
+        // The rest says all there is to do in its message.
         _ => return None,
     };
     Some(hint.to_owned())

@@ -1,4 +1,4 @@
-//! Remarks of the host in words.
+//! Remarks of the host in words. The host names no command; the hints are added here.
 
 use dormouse_host::Remark;
 

@@ -1,7 +1,7 @@
-//! The trace file: spans of the shell crates, for those who look for a fault.
+//! The trace file: spans of the shell crates, for a developer who looks for a fault.
 //!
 //! Off unless `DORMOUSE_LOG` names a file. Spans carry names, sizes, times and ids; content of a
-//! conversation, keys and headers are never put into one.
+//! conversation, keys and headers are never put into one, so a trace can be attached to a report.
 
 use dormouse_system::{Access, AppendFile, System};
 use std::io::{self, Write};
@@ -12,7 +12,8 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// The variable that names the file.
+/// The environment variable that names the file. A variable, not a setting: the trace begins before
+/// the settings are read, and shows how they are.
 const VARIABLE: &str = "DORMOUSE_LOG";
 
 /// Begins to write the trace file, if one is wanted. The error says why it cannot be written.
@@ -25,6 +26,7 @@ pub fn start(system: &System) -> Result<(), String> {
     };
     let file = system
         .files
+        // The owner alone may read it: names of files and sessions are in it, though no content.
         .append(Path::new(&path), Access::Private)
         .map_err(|error| format!("{VARIABLE}: the trace file cannot be written: {error}"))?;
     let layer = tracing_subscriber::fmt::layer()
@@ -42,6 +44,7 @@ struct TraceFile(Arc<Mutex<Box<dyn AppendFile>>>);
 
 impl Write for TraceFile {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        // A thread that panicked while writing left a torn line at most; the others go on writing.
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         file.append(line)
             .map_err(|error| io::Error::other(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! `dormouse completions`.
+//! `dormouse completions`: a script that lets a shell complete commands and options.
 
 use crate::app::App;
 use crate::cli::Cli;
@@ -25,7 +25,7 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Prints the script.
+/// Prints the script, made from the definition of the command line.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "dormouse", &mut script);
@@ -35,7 +35,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     app.tell(&Script { shell, script })
 }
 
-/// A completion script.
+/// A completion script and the shell it is for.
 #[derive(Serialize)]
 struct Script {
     shell: String,

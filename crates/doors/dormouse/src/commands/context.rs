@@ -24,8 +24,8 @@ JSON:
    \"auto_compact\", \"categories\": {name: tokens}, \"prefix_inferred\",
    \"duplicate_reads\", \"estimate_drift_percent\", \"segments\"}";
 
-/// Per cent by which estimates may be off unmentioned. Below it they still fall on the right side of
-/// the warning in a window of usual size.
+/// Per cent by which estimates may be off unmentioned. Below it they still fall on the right side
+/// of the warning in a window of usual size.
 const DRIFT: f64 = 20.0;
 
 /// Arguments of `context`.
@@ -42,7 +42,8 @@ pub struct Args {
     model: Option<String>,
 }
 
-/// Shows the window.
+/// Shows the window. Without `--at` only the live part of the file is read: a log may have
+/// gigabytes that compactions left behind.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
     let transcripts = host.transcripts().for_model(args.model.clone());
@@ -82,6 +83,8 @@ impl Report for ContextWindow {
         out.blank()?;
         let mut bar = Bar::new(report.window);
         for (category, tokens) in &report.categories {
+            // Logs of other clients lack the prefix: its size is inferred, and system prompt and
+            // tools cannot be told apart in it.
             let label = if report.prefix_inferred && *category == Category::System {
                 "system prompt and tools (not in the log)"
             } else {
@@ -108,6 +111,7 @@ impl Report for ContextWindow {
                 "{tokens} tokens are earlier copies of files that were read again"
             ))?;
         }
+        // Small corrections are normal and would only worry the reader.
         #[expect(clippy::cast_precision_loss, reason = "a percentage")]
         let drift = report.estimate_drift_percent.abs() as f64;
         if drift > DRIFT {

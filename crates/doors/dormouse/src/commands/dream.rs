@@ -58,7 +58,7 @@ enum DreamCommand {
     },
 }
 
-/// Dreams.
+/// Dreams, or takes the last dream back.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     if let Some(DreamCommand::Undo { dir }) = &args.command {
         let undone = app.host()?.undo_dream(&Which::of(dir.as_deref(), false))?;
@@ -71,6 +71,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         offline: args.offline,
     };
     let host = app.host()?;
+    // Ctrl-C drops the copy that the dream works on; memory is as before.
     let interrupt = || async {
         // Without a way to hear of it, an interrupt ends the program as usual.
         if tokio::signal::ctrl_c().await.is_err() {
@@ -85,6 +86,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     app.tell(&Answer(answer))
 }
 
+/// The answer of the host, for the screen.
 #[derive(Serialize)]
 struct Answer(DreamAnswer);
 
@@ -99,6 +101,7 @@ impl Report for Answer {
                 Ok(out.line(hint)?)
             }
             DreamAnswer::Dreamt(dreamt) => show(dreamt, out),
+            // Never printed: `run` has turned it into an error.
             DreamAnswer::Ended => Ok(()),
         }
     }
@@ -110,6 +113,7 @@ fn show(dreamt: &DreamReport, out: &mut Out) -> Outcome {
     }
     for change in &dreamt.changes {
         let line = Line::new().role(Role::Strong, &change.path);
+        // The word for a change is the one of the JSON, so that both outputs say the same.
         let what = serde_json::to_value(change.what).ok();
         let what = what.as_ref().and_then(Value::as_str).unwrap_or("changed");
         out.line(line.text(format!("  {what}: {}", change.reason)))?;

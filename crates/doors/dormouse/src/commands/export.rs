@@ -15,7 +15,7 @@ only Dormouse knows is left out. No other byte changes.
 Example:
   dormouse export session.jsonl > transcript.jsonl")]
 pub struct ExportArgs {
-    /// A log
+    /// A log of Dormouse's
     file: PathBuf,
 }
 
@@ -34,15 +34,16 @@ Examples:
 JSON:
   {\"file\", \"lines\", \"left_out\"}")]
 pub struct ConvertArgs {
-    /// A transcript
+    /// A transcript of Claude Code, Codex or pi
     file: PathBuf,
     /// Write here instead of into Dormouse's home
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
 }
 
-/// Prints a log for other tools.
+/// Prints a log for other tools, line by line: a log need not fit into memory.
 pub fn run_export(args: &ExportArgs, app: &mut App) -> Outcome {
+    // No home is needed: exporting reads one file and writes to stdout.
     let transcripts = app.transcripts();
     transcripts.export(&args.file, |line| -> Outcome {
         app.out.bytes(line)?;
@@ -50,7 +51,7 @@ pub fn run_export(args: &ExportArgs, app: &mut App) -> Outcome {
     })
 }
 
-/// Makes a log from a transcript.
+/// Makes a log from a transcript; refuses to write over one that exists.
 pub fn run_convert(args: &ConvertArgs, app: &mut App) -> Outcome {
     let converted = app.host()?.convert(&args.file, args.to.as_deref())?;
     app.tell(&converted)

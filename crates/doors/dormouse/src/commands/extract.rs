@@ -24,7 +24,7 @@ JSON: {\"by\", \"dry_run\", \"saved\": [paths], \"waiting\": [paths], \"refused\
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The session's log
+    /// The session's log: of Dormouse, Claude Code, Codex or pi
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Only show what rules without a model would propose
@@ -38,7 +38,7 @@ pub struct Args {
     dir: Option<PathBuf>,
 }
 
-/// Extracts.
+/// Extracts memories and prints which were saved, which wait, which were refused.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let ask = ExtractAsk {
         dry_run: args.dry_run,
@@ -52,6 +52,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
 
 impl Report for ExtractReport {
     fn text(&self, out: &mut Out) -> Outcome {
+        // A dry run has no writer: it shows proposals of the rules, before the judge has seen them.
         if self.dry_run {
             return proposed(&self.proposals, out);
         }
@@ -71,7 +72,7 @@ impl Report for ExtractReport {
     }
 }
 
-/// The line about memories that are new or wait.
+/// The line about memories that are new or wait. None if the session had nothing to remember.
 fn notice(report: &ExtractReport) -> Option<String> {
     let names: Vec<&str> = report.saved.iter().map(SafePath::as_str).collect();
     let saved = (!names.is_empty()).then(|| format!("Memory saved: {}", names.join(", ")));

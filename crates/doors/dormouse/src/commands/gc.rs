@@ -1,4 +1,4 @@
-//! `dormouse gc`: what nothing refers to any more in the folders of sessions.
+//! `dormouse gc`: files in the folders of sessions that nothing refers to any more.
 
 use crate::app::App;
 use crate::error::{Exit, Outcome, UserError};
@@ -39,18 +39,18 @@ pub struct Args {
     /// Projects, or folders and logs of sessions in Dormouse's home; all if none is given
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Remove what is shown
+    /// Remove the files that are shown
     #[arg(long, conflicts_with = "dry_run")]
     delete: bool,
     /// Only show; this is what happens without --delete
     #[arg(long)]
     dry_run: bool,
-    /// List every file
+    /// List every file by name instead of sums per session
     #[arg(long)]
     files: bool,
 }
 
-/// The answer, and how it is listed.
+/// The report of the host, and the form of its list.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Answer {
@@ -59,7 +59,7 @@ struct Answer {
     list_files: bool,
 }
 
-/// Shows what can go, and removes it if told to.
+/// Shows the files that can go, and removes them with `--delete`.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let garbage = if args.delete {
         Garbage::Remove
@@ -76,6 +76,8 @@ impl Report for Answer {
         Ok(show(&self.report, self.list_files, out)?)
     }
 
+    // A file that could not be removed does not stop the others; the exit code tells of it at the
+    // end.
     fn verdict(&self) -> Outcome {
         let failed = &self.report.failed;
         if failed.is_empty() {
@@ -88,6 +90,7 @@ impl Report for Answer {
     }
 }
 
+/// The reason behind a file, from its code in the JSON.
 fn why_text(why: &str) -> &'static str {
     match why {
         "unreferenced" => "no log refers to them",
@@ -183,6 +186,7 @@ fn by_file(found: &[GarbageFile], project: &str) -> Table {
         Column::left("WHY"),
     ]);
     for file in found {
+        // The project's folder is the heading already; below it, relative paths are short enough.
         let short = file.path.strip_prefix(project).unwrap_or(&file.path);
         table.row([
             short.trim_start_matches('/').into(),

@@ -28,7 +28,7 @@ JSON:
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// A transcript
+    /// A transcript: of Dormouse, Claude Code, Codex or pi
     file: PathBuf,
     /// Only records of this kind; may be repeated
     #[arg(long, value_name = "KIND")]
@@ -39,12 +39,12 @@ pub struct Args {
     /// Count the kinds instead of listing records
     #[arg(long)]
     kinds: bool,
-    /// List what could not be read
+    /// List the lines that could not be read, and why
     #[arg(long)]
     issues: bool,
 }
 
-/// The answer, and the part of it that is shown.
+/// The list, and the options that choose the part of it on the screen.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Answer<'a> {
@@ -53,10 +53,11 @@ struct Answer<'a> {
     args: &'a Args,
 }
 
-/// Lists records.
+/// Lists records, their kinds or the lines that could not be read.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let filter = LogFilter {
         kinds: args.kind.clone(),
+        // The kinds are counted over the whole file anyway; no record has to be kept for that.
         last: if args.kinds { Some(0) } else { args.last },
     };
     let transcripts = app.transcripts();
@@ -93,8 +94,10 @@ fn show_records(report: &LogList, wanted: &[String], out: &mut Out) -> Outcome {
         let time = row
             .at
             .as_deref()
+            // Seconds are enough to find a record; the zone and the fraction would cost a column.
             .and_then(|at| at.get(..19))
             .unwrap_or_default();
+        // Records without blocks have no size of their own.
         let size = if row.bytes == 0 {
             String::new()
         } else {

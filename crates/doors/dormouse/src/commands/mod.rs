@@ -1,4 +1,7 @@
-//! The commands, one file each: its arguments and what it does.
+//! The commands, one file each: arguments, a `run`, and the report it prints.
+//!
+//! # Not here
+//! The work itself: services of `dormouse-host`, which other programs can call as well.
 
 pub mod completions;
 pub mod config;
@@ -24,7 +27,7 @@ use crate::app::App;
 use crate::cli::{Cli, Command};
 use crate::error::Outcome;
 
-/// Does what was asked for.
+/// Runs the command of the command line; without one, prints the list of commands.
 pub fn run(cli: &Cli, app: &mut App) -> Outcome {
     match &cli.command {
         None => welcome::run(app),

@@ -27,13 +27,13 @@ JSON: {\"query\", \"abstained\", \"skipped\", \"memories\": [{\"path\", \"name\"
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The question
+    /// The question, as a user would ask it in a session
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
     /// Memories at most; the setting `recall.files` if not given
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Also show what is not certain
+    /// Also show the nearest memories that are not certain
     #[arg(long)]
     all: bool,
     /// As if the session had worked on this file; may be repeated
@@ -50,10 +50,11 @@ pub struct Args {
     team: bool,
 }
 
-/// How many things that are gone are named: the line has to fit a screen.
+/// Missing files and symbols that the mark "stale" names: three fit one line of a screen beside the
+/// other facts.
 const GONE: usize = 3;
 
-/// The answer, and whether the nearest were asked for.
+/// The answer, and the choice to show the nearest.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Answer {
@@ -62,7 +63,7 @@ struct Answer {
     near: Near,
 }
 
-/// Recalls.
+/// Recalls memories for a question, as a session would, without a model and without a trace.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let mut work = Work::new();
     for file in &args.files {
@@ -129,6 +130,7 @@ pub(super) fn list(memories: &[MemoryFound], out: &mut Out) -> Outcome {
 /// Facts that a reader should know of a memory.
 fn about(memory: &MemoryFound, out: &Out) -> String {
     let mut about = Vec::new();
+    // A confidence exists for ranked memories only; a rule that the work called for has a reason.
     match (memory.confidence, &memory.why) {
         (Some(confidence), _) => about.push(format!("{:.0} % sure", confidence * 100.0)),
         (None, Some(why)) => about.push(why.clone()),
@@ -149,6 +151,7 @@ fn about(memory: &MemoryFound, out: &Out) -> String {
     match &memory.mark {
         Mark::Fresh => about.push("fresh".to_owned()),
         Mark::Stale { gone, .. } => about.push(stale(gone)),
+        // The memory names nothing that could be looked up: no mark is better than a guess.
         Mark::Unverifiable => {}
     }
     about.join(" · ")

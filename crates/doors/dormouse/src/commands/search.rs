@@ -3,7 +3,8 @@
 //! # Model
 //! Memories are few and ranked whole. Transcripts are many and long: matches that have every word
 //! are shown as they are found, those of the newest sessions first. Only if no line has every word,
-//! the best of those that have some are shown. An interrupt ends the search and keeps what was found.
+//! the best of those that have some are shown. An interrupt ends the search; matches printed before
+//! it stay.
 
 use super::recall;
 use crate::app::App;
@@ -39,21 +40,21 @@ pub struct Args {
     /// The words; put several in quotes
     #[arg(value_name = "QUERY")]
     query: String,
-    /// Transcripts, or folders of them
+    /// Transcripts, or folders of them; none searches the project
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Matches at most, of memories and of sessions each
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
-    /// Only memories
+    /// Search memories only, no sessions
     #[arg(long, conflicts_with_all = ["sessions", "paths"])]
     memories: bool,
-    /// Only sessions
+    /// Search sessions only, no memories
     #[arg(long)]
     sessions: bool,
 }
 
-/// Searches.
+/// Searches memories, then sessions, printing matches as they are found.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
     let nothing = || {
@@ -66,6 +67,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     if !args.sessions && args.paths.is_empty() {
         end.memories = memories(args, &host, app)?;
     }
+    // Remarks of loading memory stand before the sessions, whose search may take long.
     app.remarks();
     if !args.memories {
         end.sessions = sessions(&search, &host, app)?;
@@ -74,6 +76,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
 }
 
 fn failure(error: HostError) -> Failure {
+    // The common mistake: two words without quotes, of which the second is taken for a path.
     if let HostError::NoPath(_) = &error {
         return UserError::of(Exit::Unreadable, &error)
             .hint("put the words of QUERY in quotes; what follows is a path")
@@ -82,7 +85,7 @@ fn failure(error: HostError) -> Failure {
     error.into()
 }
 
-/// The end of a search.
+/// The end of a search: figures, and files that could not be read.
 #[derive(Default, Serialize)]
 #[serde(tag = "kind", rename = "end")]
 struct End {
@@ -103,7 +106,7 @@ impl Report for End {
     }
 }
 
-/// A memory among the results.
+/// A memory among the results, with the `kind` that tells it from a session's match.
 #[derive(Serialize)]
 struct MemoryLine<'a> {
     #[serde(flatten)]
@@ -117,7 +120,7 @@ impl Report for MemoryLine<'_> {
     }
 }
 
-/// Shows the memories that fit; how many there are.
+/// Shows the memories that fit; returns their number.
 fn memories(args: &Args, host: &Host, app: &mut App) -> Result<usize, Failure> {
     let found = match host.search_memories(&args.query, args.limit) {
         Ok(found) => found,
@@ -138,7 +141,8 @@ fn memories(args: &Args, host: &Host, app: &mut App) -> Result<usize, Failure> {
     Ok(found.len())
 }
 
-/// Sets a flag when the user interrupts.
+/// Flag that is set when the user interrupts. A thread of its own waits for the signal: the search
+/// itself is not asynchronous.
 fn interrupts() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
@@ -153,6 +157,7 @@ fn interrupts() -> Arc<AtomicBool> {
             flag.store(true, Ordering::Relaxed);
         }
     };
+    // Without the thread the search runs on, and an interrupt ends the program as usual.
     drop(thread::Builder::new().spawn(listen));
     stop
 }
@@ -180,13 +185,13 @@ fn sessions(search: &SessionSearch, host: &Host, app: &mut App) -> Result<Search
     Ok(end)
 }
 
-/// A match among the results.
+/// A match in a session among the results.
 #[derive(Serialize)]
 struct SessionLine<'a> {
     kind: &'static str,
     #[serde(flatten)]
     found: &'a SessionMatch,
-    /// Words of the question.
+    /// Words of the question, for "2 of 3 words" where a line has not all.
     #[serde(skip)]
     terms: usize,
 }

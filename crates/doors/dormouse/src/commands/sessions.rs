@@ -27,14 +27,14 @@ JSON:
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// The folder to look in
+    /// The folder to look in, with all folders below it
     dir: Option<PathBuf>,
-    /// Show at most this many
+    /// Show at most this many, the newest
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
 
-/// The answer, and the folder that was looked in.
+/// The list, and the folder that was looked in, for the message that it is empty.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Answer {
@@ -43,7 +43,7 @@ struct Answer {
     dir: PathBuf,
 }
 
-/// Lists sessions.
+/// Lists sessions, newest first.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
     let mut list = host.sessions(args.dir.as_deref())?;
@@ -55,6 +55,8 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
 impl Report for Answer {
     fn text(&self, out: &mut Out) -> Outcome {
         let now = out.now();
+        // Files that are no conversations lie among transcripts; a row without messages helps no
+        // reader.
         let (listed, silent): (Vec<&SessionRow>, Vec<&SessionRow>) =
             self.list.sessions.iter().partition(|row| row.messages > 0);
         if listed.is_empty() {
@@ -83,6 +85,7 @@ impl Report for Answer {
                     figures::thousands(row.messages).into(),
                     figures::tokens(Tokens(row.tokens)).into(),
                     cost.into(),
+                    // Eight characters tell sessions apart in practice; `--json` has the whole id.
                     Cell::with_role(Role::Dim, row.session.chars().take(8).collect::<String>()),
                 ]);
             }

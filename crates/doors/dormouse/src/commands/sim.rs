@@ -8,7 +8,8 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Largest configuration or script that is read.
+/// Largest configuration or script that is read, in bytes. 64 MiB hold any script written by hand
+/// or by a test; a larger file is a wrong path.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 const HELP: &str = "\
@@ -30,7 +31,7 @@ JSON: one line {\"listening\": \"http://…\"} when it is ready.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Where to listen; port 0 takes any free one
+    /// Address and port to listen on; port 0 takes any free one
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     /// A TOML file with the simulator's settings
@@ -47,7 +48,7 @@ pub struct Args {
     virtual_time: bool,
 }
 
-/// Serves until interrupted.
+/// Serves until interrupted. The address is printed when requests can come, not before.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let config = config(args, app)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -69,7 +70,8 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let url = format!("http://{}", server.address());
         // On one line, so that a script knows when it has read all of it.
         app.out.tell_one(&Ready { listening: url })?;
-        // Either the user has seen enough, or there is no way to hear of it and it runs on.
+        // An interrupt ends the server. If it cannot be listened for, the server runs until it is
+        // killed.
         if tokio::signal::ctrl_c().await.is_err() {
             server.wait().await;
         } else {
@@ -79,7 +81,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     })
 }
 
-/// The simulator listens.
+/// The line printed when the simulator takes requests.
 #[derive(Serialize)]
 struct Ready {
     listening: String,
@@ -107,6 +109,8 @@ fn config(args: &Args, app: &App) -> Result<SimConfig, Failure> {
         Failure::from(user)
     };
     let mut config = match &args.config {
+        // A fixed port, so that examples and shell histories work; the file or `--listen` changes
+        // it.
         None => SimConfig {
             listen: "127.0.0.1:4242".to_owned(),
             ..SimConfig::default()
@@ -119,7 +123,8 @@ fn config(args: &Args, app: &App) -> Result<SimConfig, Failure> {
         let script = AnswerConfig::from_json_lines(&read(path)?)
             .map_err(|error| unsuitable(path, &error))?
             .script;
-        // What the file says of the persona counts on when the script has run out.
+        // Only the script is replaced: the persona of the configuration answers once it has run
+        // out.
         config.answers.script = script;
     }
     config.listen = args.listen.clone().unwrap_or(config.listen);

@@ -1,4 +1,4 @@
-//! `dormouse usage`: what a session or a folder of sessions has used.
+//! `dormouse usage`: tokens and dollars of a session or of a folder of sessions.
 
 use crate::app::App;
 use crate::error::Outcome;
@@ -33,7 +33,7 @@ pub struct Args {
     path: PathBuf,
 }
 
-/// Adds up what was used.
+/// Adds up tokens and dollars, each response once.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let usage = app.host()?.usage(&args.path)?;
     app.tell(&usage)
@@ -53,6 +53,7 @@ impl Report for UsageReport {
         let row = |name: Cell, sum: &UsageSum| {
             let usage = sum.usage;
             let number = |tokens: u64| Cell::new(figures::thousands(tokens));
+            // A sum of nothing but unknown prices would be $0.00, which is false.
             let money = if sum.responses > 0 && sum.unpriced == sum.responses {
                 "unknown".to_owned()
             } else {
@@ -71,6 +72,7 @@ impl Report for UsageReport {
         for (model, sum) in &self.sums.by_model {
             table.row(row(Cell::new(model), sum));
         }
+        // With a single model the sum would repeat its row.
         if self.sums.by_model.len() != 1 {
             table.row(row(Cell::with_role(Role::Strong, "all"), &self.sums.all));
         }

@@ -30,7 +30,7 @@ JSON:
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// A transcript
+    /// A transcript: of Dormouse, Claude Code, Codex or pi
     file: PathBuf,
     /// The prompt of the N-th request
     #[arg(long, value_name = "N", conflicts_with_all = ["at", "leaf"])]
@@ -44,7 +44,7 @@ pub struct Args {
     /// Make it for this model instead of the one last used
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Show the text in full
+    /// Show the text of every segment in full
     #[arg(long)]
     full: bool,
     /// Print the bytes of the request body and nothing else
@@ -52,17 +52,17 @@ pub struct Args {
     raw: bool,
 }
 
-/// The prompt as the model sees it.
+/// The prompt as the model sees it, and the form in which it is shown.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Prompt {
     view: PromptView,
-    /// Show the text in full.
+    /// True with `--full`: whole texts instead of one line each.
     #[serde(skip)]
     full: bool,
 }
 
-/// Shows the prompt.
+/// Shows the prompt, or prints the bytes of the request with `--raw`.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let transcripts = app.host()?.transcripts().for_model(args.model.clone());
     let point = match (args.request, args.at, &args.leaf) {
@@ -73,6 +73,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     };
     let prompt = transcripts.prompt_at(&args.file, &point)?;
     app.note_all(&transcripts.take_remarks());
+    // Bytes only, no report around them: the output is a request body to send or to compare.
     if args.raw {
         return Ok(app.out.bytes(&prompt.body(&args.file)?)?);
     }
@@ -111,6 +112,7 @@ impl Report for Prompt {
             out.blank()?;
             out.line(Line::new().role(Role::Strong, "Rewrites"))?;
             for rewrite in &report.rewrites {
+                // Eight characters of an id are enough to find the record with `dormouse log`.
                 let id: String = rewrite.record.chars().take(8).collect();
                 out.line(format!("  {id}  {}", rewrite.what))?;
             }
@@ -167,6 +169,7 @@ fn show_full(report: &PromptView, out: &mut Out) -> Outcome {
         }
         out.line(line)?;
         let text = row.block.readable_text();
+        // Blocks without readable text (images, calls) are shown as their JSON.
         let text = text.unwrap_or_else(|| String::from_utf8_lossy(row.block.bytes()).into_owned());
         for line in text.lines() {
             out.line(format!("  {line}"))?;

@@ -1,4 +1,4 @@
-//! `dormouse` without a command: what works today and how to start.
+//! `dormouse` without a command: the commands that work, and the first two to try.
 //!
 //! The list is taken from the command line's definition, so it cannot promise what is not there.
 
@@ -55,6 +55,7 @@ fn shown(command: &clap::Command) -> Vec<Command> {
     let commands = command.get_subcommands();
     let commands = commands.filter(|inner| inner.get_name() != "help");
     commands
+        // A group that cannot run by itself is marked: `memory …` needs a command of its own.
         .map(|inner| {
             let dots = if runs(inner) { "" } else { " …" };
             entry(inner, format!("{}{dots}", inner.get_name()))
@@ -62,7 +63,7 @@ fn shown(command: &clap::Command) -> Vec<Command> {
         .collect()
 }
 
-/// Whether a command does something without one of its own commands.
+/// True if a command does something without one of its own commands.
 fn runs(command: &clap::Command) -> bool {
     !command.has_subcommands() || !command.is_subcommand_required_set()
 }

@@ -1,9 +1,13 @@
 //! Failures of the host's services: exit codes and hints.
+//!
+//! # Not here
+//! Failures of files, transcripts, settings and trust, which the parent module turns into text.
 
 use super::{Exit, Failure, UserError};
 use dormouse_host::{CredentialIn, DreamError, HostError, NameError, NoPlace, WriteError};
 
-/// Candidates that an error names at most: more are no help on a screen.
+/// Candidates that an error names at most: eight paths are two or three lines of a screen, and a
+/// user who has to choose among more had better list them.
 const MOST_NAMED: usize = 8;
 
 impl From<HostError> for Failure {
@@ -22,6 +26,8 @@ impl From<HostError> for Failure {
             HostError::Dream(error) => error.into(),
             HostError::Name(error) => error.into(),
             HostError::Folder(error) => {
+                // A path that is not there is a typing error; a path of the wrong kind is a wrong
+                // choice.
                 let missing = error.not_found();
                 let kind = if missing {
                     Exit::Unreadable
@@ -91,11 +97,13 @@ impl From<HostError> for Failure {
                 )
                 .into(),
             HostError::NoDream | HostError::NoMessages(_) => shown(Exit::Unsuitable).into(),
+            // Failures that the user cannot mend, and variants added later.
             _ => shown(Exit::Unexpected).into(),
         }
     }
 }
 
+/// The refusal of a text with a credential: names the option and the line, never the value.
 fn credential(place: CredentialIn, line: usize, rule: &str) -> UserError {
     let option = match place {
         CredentialIn::Text => "the text",
@@ -114,6 +122,7 @@ impl From<NameError> for Failure {
             NameError::Missing { near, .. } => {
                 let shown = UserError::of(Exit::Unreadable, &error);
                 match near.as_slice() {
+                    // Several near names would be a guess; only one is worth a question.
                     [one] => shown.hint(format!("did you mean `{one}`?")),
                     _ => shown.hint("`dormouse memory list --all` shows what there is"),
                 }
@@ -175,6 +184,8 @@ impl From<DreamError> for Failure {
             }
         };
         if let DreamError::Refused(objections) = &error {
+            // The objections are many and equal in rank: listed as causes under one message of
+            // ours.
             let message = "the dream did not pass the check; nothing was changed";
             let mut shown = UserError::new(kind, message);
             shown.causes = objections.iter().map(ToString::to_string).collect();

@@ -1,17 +1,23 @@
-//! A stacked bar: what a whole is made of.
+//! A stacked bar: the parts of a whole, in proportion.
 //!
 //! Each category has a letter, a pattern and a colour; the letter stands under its part of the bar
 //! and in the legend, so the bar can be read without colour.
+//!
+//! # Not here
+//! Choosing the categories: the command that draws. Lines over time: the plot of `replay`.
 
 use super::figures::{share, tokens};
 use super::line::{Line, Role};
 use super::table::{Cell, Column, Table};
 use dormouse_core::units::Tokens;
 
+/// Fillings of neighbouring parts, darkest first. Five block elements that differ at a glance; a
+/// sixth part begins again, and its letter and colour tell it apart.
 const PATTERNS: [&str; 5] = ["█", "▓", "▒", "░", "▚"];
+/// Filling of the part that is free: so light that it reads as empty on any background.
 const FREE: &str = "·";
 
-/// A bar of tokens.
+/// A bar of tokens, filled from the left.
 #[derive(Clone, Debug)]
 pub struct Bar {
     capacity: Tokens,
@@ -51,6 +57,7 @@ impl Bar {
             .chain('A'..='Z')
             .chain('0'..='9')
             .find(|letter| self.parts.iter().all(|part| part.letter != *letter))
+            // More than 36 categories: the pattern and the order still tell them apart.
             .unwrap_or('?')
     }
 
@@ -58,7 +65,8 @@ impl Bar {
         self.parts.iter().map(|part| part.amount).sum()
     }
 
-    /// More than the capacity is a whole of its own.
+    /// The width of the bar in tokens. More than the capacity is a whole of its own: parts that
+    /// overflow are drawn in proportion instead of beyond the edge.
     fn whole(&self) -> Tokens {
         self.capacity.max(self.used())
     }
@@ -113,7 +121,7 @@ impl Bar {
         table
     }
 
-    /// How many cells each part gets: in proportion, and at least one if it is there at all.
+    /// Number of cells of each part: in proportion, and at least one for a part that is not empty.
     fn cells(&self, columns: usize) -> Vec<usize> {
         let whole = u128::from(self.whole().get()).max(1);
         let columns = columns as u128;
@@ -124,6 +132,8 @@ impl Bar {
             end += u128::from(part.amount.get());
             // Rounding ends instead of lengths keeps the sum right.
             let until = (end * columns + whole / 2) / whole;
+            // One cell is the least that can be seen; without it a small part would be in the
+            // legend only.
             let least = drawn + u128::from(part.amount > Tokens::ZERO);
             let until = until.max(least).min(columns);
             cells.push(usize::try_from(until - drawn).unwrap_or(0));

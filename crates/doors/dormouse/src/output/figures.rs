@@ -1,4 +1,4 @@
-//! Numbers as people read them. Every door shows the same figure in the same form.
+//! Numbers as people read them: the same figure has the same form in every command.
 
 use dormouse_core::show::Grouped;
 use dormouse_core::units::{Millis, Tokens};
@@ -31,6 +31,7 @@ fn scaled(number: u64, step: u64, units: &[&str]) -> String {
         // Rounding may reach the next unit: 999,960 tokens are 1M, not 1000k.
         if rounded < u128::from(step) || units.peek().is_none() {
             let tenths = (u128::from(number) * 10 + size / 2) / size;
+            // Beyond a hundred a decimal says less than the rounding does: `180k`, not `180.4k`.
             return if tenths >= 1_000 || tenths.is_multiple_of(10) {
                 format!("{rounded}{unit}")
             } else {
@@ -39,6 +40,7 @@ fn scaled(number: u64, step: u64, units: &[&str]) -> String {
         }
         size *= u128::from(step);
     }
+    // Callers pass units up to the end of `u64`; this line is for the compiler.
     thousands(number)
 }
 
@@ -50,13 +52,14 @@ pub fn share(part: u64, whole: u64) -> String {
     let (part, whole) = (u128::from(part), u128::from(whole));
     let tenths = (part * 1_000 + whole / 2) / whole;
     match tenths {
+        // A part that exists is never shown as none.
         0 if part > 0 => "<0.1 %".to_owned(),
         _ => format!("{}.{} %", tenths / 10, tenths % 10),
     }
 }
 
-/// How long ago: `just now`, `5 min ago`, `3 d ago`. A moment in the future is `just now`: clocks
-/// differ a little, and nothing else can be meant.
+/// Age of a moment: `just now`, `5 min ago`, `3 d ago`. A moment in the future is `just now`:
+/// clocks of machines differ by seconds, and files carry the clock of another machine.
 pub fn age(now: Millis, then: Millis) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -66,6 +69,8 @@ pub fn age(now: Millis, then: Millis) -> String {
         0..MINUTE => return "just now".to_owned(),
         MINUTE..HOUR => (seconds / MINUTE, "min"),
         HOUR..DAY => (seconds / HOUR, "h"),
+        // Days up to two months, months up to two years: "1 mo" and "1 y" alone would be too
+        // coarse.
         _ if seconds < 60 * DAY => (seconds / DAY, "d"),
         _ if seconds < 730 * DAY => (seconds / (30 * DAY), "mo"),
         _ => (seconds / (365 * DAY), "y"),

@@ -1,31 +1,32 @@
-//! A line of text in parts, each with a role that decides how it looks.
+//! A line of text in parts, each with a role that decides its looks.
 
 use super::text::printable;
 use std::fmt;
 
-/// What a piece of text is. Colour is never the only sign: the words say it too.
+/// The kind of a piece of text. Colour is never its only sign: the words say it too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// Ordinary text.
+    /// Ordinary text, in the terminal's own colour.
     #[default]
     Plain,
-    /// A heading, a name to find.
+    /// A heading, a name to find on the screen.
     Strong,
-    /// What matters less.
+    /// Detail that may be skipped: units, ids, reasons.
     Dim,
-    /// Something as it should be.
+    /// Something as it should be, or a change that succeeded.
     Good,
-    /// Something to look at.
+    /// Something to look at; the command succeeded nevertheless.
     Warning,
-    /// Something that failed.
+    /// Something that failed or was refused.
     Error,
-    /// A way out.
+    /// A command to type next.
     Hint,
-    /// The nth category of a chart.
+    /// The nth category of a chart; colours repeat after six.
     Series(usize),
 }
 
-/// Colours of categories, as different as eight terminal colours allow.
+/// Colours of categories: six of the eight terminal colours. Black and white are left out, since
+/// one of them is the background.
 const SERIES: [&str; 6] = ["34", "32", "33", "35", "36", "31"];
 
 impl Role {
@@ -43,21 +44,21 @@ impl Role {
     }
 }
 
-/// Whether escape codes are written.
+/// Escape codes on or off; off for pipes, `NO_COLOR` and `--color never`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paint {
     On,
     Off,
 }
 
-/// One line.
+/// One line of output, without its line break.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     parts: Vec<(Role, String)>,
 }
 
 impl Line {
-    /// An empty line.
+    /// An empty line, to add parts to.
     pub fn new() -> Self {
         Self::default()
     }
@@ -90,7 +91,7 @@ impl<T: fmt::Display> From<T> for Line {
     }
 }
 
-/// Text in the colours of its role.
+/// Text in the colours of its role. Empty text gets no codes, so that no line ends in an escape.
 pub(super) fn painted(role: Role, text: &str, paint: Paint) -> String {
     match (role.code(), paint) {
         (Some(code), Paint::On) if !text.is_empty() => format!("\u{1b}[{code}m{text}\u{1b}[0m"),

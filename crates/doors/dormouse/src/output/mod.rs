@@ -2,9 +2,9 @@
 //!
 //! # Model
 //! A command makes values ([`Line`], [`Table`], [`Bar`], or anything serialisable) and hands them
-//! to [`Out`], which knows the terminal: colour, width, JSON or text. A whole result is a [`Report`],
-//! which [`Out::tell`] prints for whoever reads. Figures are turned into text
-//! by [`figures`], the same everywhere.
+//! to [`Out`], which knows the terminal: colour, width, JSON or text. A whole result is a
+//! [`Report`], which [`Out::tell`] prints as the reader needs it. Figures are turned into text by
+//! [`figures`], the same everywhere.
 //!
 //! # Responsibilities
 //! - The only place that writes to stdout and stderr.
@@ -13,7 +13,7 @@
 //! - Nothing is said by colour alone.
 //!
 //! # Not here
-//! What an error means to the user: `crate::error`.
+//! The meaning of an error for the user: `crate::error`.
 
 mod bar;
 pub mod figures;

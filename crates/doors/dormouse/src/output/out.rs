@@ -1,4 +1,7 @@
-//! The way out.
+//! The one way to stdout and stderr: colour, width, JSON or text.
+//!
+//! # Not here
+//! The wording of results: `Report::text` of each command. Errors: `crate::error`.
 
 use super::bar::Bar;
 use super::line::{Line, Paint, Role};
@@ -11,55 +14,56 @@ use serde_json::json;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
-/// Columns where nothing says how many there are.
+/// Columns without a terminal that says how many it has: the width of the oldest terminals, which
+/// mails, issues and logs still fit.
 const DEFAULT_WIDTH: usize = 80;
-/// A bar or a line of help wider than this is no easier to read.
+/// Columns that a bar or a paragraph fills at most: the eye loses the line beyond about 100.
 const WIDEST: usize = 100;
 
-/// What printing returns.
+/// Result of printing: nothing, or the reason why the output cannot be written.
 pub type OutResult = Result<(), OutError>;
 
-/// Output that could not be written.
+/// Output that could not be written: a full disk, or a closed pipe.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write the output")]
 pub struct OutError(#[source] io::Error);
 
 impl OutError {
-    /// Whoever read the output has seen enough (`dormouse … | head`).
+    /// True if the reader closed the pipe (`dormouse … | head`), which is no failure.
     pub fn reader_is_gone(&self) -> bool {
         self.0.kind() == io::ErrorKind::BrokenPipe
     }
 }
 
-/// When to use colour.
+/// The time for colour, chosen by `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum ColorChoice {
     /// On a terminal, unless `NO_COLOR` is set
     #[default]
     Auto,
-    /// Always
+    /// Always, also into a pipe or a file
     Always,
-    /// Never
+    /// Never, also on a terminal
     Never,
 }
 
-/// Who reads the output.
+/// The reader of the output, chosen by `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A person.
+    /// A person: tables, colour, words.
     Text,
-    /// A program.
+    /// A program: JSON with stable field names.
     Json,
 }
 
-/// What is known of the terminal.
+/// Abilities of the terminal, asked once at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terminal {
-    /// Escape codes for colour are welcome on stdout.
+    /// True if stdout takes escape codes for colour.
     pub color: bool,
-    /// The same for stderr.
+    /// True if stderr takes them; one of the two is often a file.
     pub color_errors: bool,
-    /// A person watches stderr, so that work under way may be shown there.
+    /// True if a person watches stderr, so that work under way may be shown there.
     pub watched: bool,
     /// Columns, if they are known; nothing is cut short otherwise.
     pub columns: Option<usize>,
@@ -69,12 +73,14 @@ impl Terminal {
     /// The terminal this process writes to, if it does.
     pub fn of_process(env: &dyn Environment, choice: ColorChoice) -> Self {
         let set = |name| env.var(name).is_some_and(|value| !value.is_empty());
+        // An empty value is unset: the convention of `NO_COLOR`.
         let plain = set("NO_COLOR") || env.text("TERM").is_some_and(|term| term == "dumb");
         let color = |is_terminal: bool| match choice {
             ColorChoice::Auto => is_terminal && !plain,
             ColorChoice::Always => true,
             ColorChoice::Never => false,
         };
+        // The variable wins: tests and scripts state a width where no terminal can be asked.
         let stated = env
             .text("COLUMNS")
             .and_then(|text| text.trim().parse().ok());
@@ -90,13 +96,13 @@ impl Terminal {
     }
 }
 
-/// Where everything is printed.
+/// The outputs of the process, and all that decides about their form.
 pub struct Out {
     stdout: Box<dyn Write>,
     stderr: Box<dyn Write>,
     terminal: Terminal,
     format: Format,
-    /// Ages are told against this moment, the same for a whole output.
+    /// Moment against which ages are told, the same for a whole output.
     now: Millis,
 }
 
@@ -112,11 +118,12 @@ impl fmt::Debug for Out {
 impl Out {
     /// Writes to stdout, which is locked from now on, and stderr.
     pub fn of_process(terminal: Terminal, format: Format) -> Self {
+        // Buffered: a table of thousands of rows would be as many system calls.
         let stdout = BufWriter::new(io::stdout().lock());
         Self::new(Box::new(stdout), Box::new(io::stderr()), terminal, format)
     }
 
-    /// Writes to anything.
+    /// Writes to anything; tests pass buffers.
     pub fn new(
         stdout: Box<dyn Write>,
         stderr: Box<dyn Write>,
@@ -144,7 +151,7 @@ impl Out {
         self.now
     }
 
-    /// Who reads.
+    /// The reader, from `--json`.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -159,12 +166,12 @@ impl Out {
         self.terminal.color
     }
 
-    /// The same for stderr.
+    /// True if stderr takes escape codes for colour.
     pub fn has_color_for_errors(&self) -> bool {
         self.terminal.color_errors
     }
 
-    /// Prints a line.
+    /// Prints a line and its line break.
     pub fn line(&mut self, line: impl Into<Line>) -> OutResult {
         let text = line.into().render(self.paint());
         self.write(&text)?;
@@ -191,12 +198,12 @@ impl Out {
         Ok(())
     }
 
-    /// Prints an empty line.
+    /// Prints an empty line between parts of a result.
     pub fn blank(&mut self) -> OutResult {
         self.write("\n")
     }
 
-    /// Prints a table.
+    /// Prints a table, at most as wide as the terminal where columns give way.
     pub fn table(&mut self, table: &Table) -> OutResult {
         for line in table.render(self.terminal.columns, self.paint()) {
             self.write(&line)?;
@@ -244,9 +251,12 @@ impl Out {
         self.stdout.flush().map_err(OutError)
     }
 
-    /// Shows what is being done, in place of what was shown before; nothing takes it away.
+    /// Shows a line about work under way, in place of the one before. Only on a watched terminal:
+    /// in a log, each would be a line of its own. An empty text takes the line away.
     pub fn progress(&mut self, text: &str) {
         if self.terminal.watched && self.format == Format::Text {
+            // One column less than the screen: some terminals wrap behind the last one, and `\r`
+            // would return to the wrong line.
             let text = clipped(text, self.width().saturating_sub(1)).into_owned();
             self.raw_aside(&format!("\r\u{1b}[2K{}", printable(&text)));
         }
@@ -274,7 +284,7 @@ impl Out {
 
     /// Prints text of our own making on stderr, as it is.
     pub fn raw_aside(&mut self, text: &str) {
-        // Nothing is left to complain to.
+        // The last way to complain has failed; the exit code still says how it ended.
         drop(self.stderr.write_all(text.as_bytes()));
     }
 

@@ -1,23 +1,30 @@
 //! Aligned tables.
 //!
-//! Columns are as wide as their widest cell, two spaces apart; numbers stand right. Where the
-//! width of the screen is known, columns may be marked to give way, the widest first, and others to
-//! be left out where that is not enough. The last column is never padded. A row can be followed by notes, indented lines that belong to it.
+//! Columns are as wide as their widest cell, two spaces apart; numbers stand right. Where the width
+//! of the screen is known, columns may be marked to give way, the widest first, and others to be
+//! left out where that is not enough. The last column is never padded. A row can be followed by
+//! notes, indented lines that belong to it.
+//!
+//! # Not here
+//! Wrapping a cell over several lines: long text is a paragraph or a note.
 
 use super::line::{Paint, Role, painted};
 use super::text::{clipped, printable, width};
 use std::fmt;
 
+/// Space between columns: one is also found between words, three cost a narrow screen too much.
 const GAP: &str = "  ";
-/// A column that gives way keeps at least this much.
+/// Columns that a column keeps when it gives way: seven letters and the ellipsis still tell most
+/// names apart.
 const NARROWEST: usize = 8;
 
-/// A column.
+/// A column: title, alignment, and its behaviour on a narrow screen.
 #[derive(Clone, Debug)]
 pub struct Column {
     title: &'static str,
     align: Align,
-    /// How far it gives way before other columns are left out.
+    /// Columns to which it shrinks before others are left out; after that it shrinks on to
+    /// `NARROWEST`. None keeps its width.
     gives_way: Option<usize>,
     can_go: bool,
 }
@@ -68,7 +75,7 @@ impl Column {
     }
 }
 
-/// A cell.
+/// A cell: one line of text and its role.
 #[derive(Clone, Debug)]
 pub struct Cell {
     text: String,
@@ -76,12 +83,12 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Ordinary text.
+    /// A cell of ordinary text.
     pub fn new(text: impl fmt::Display) -> Self {
         Self::with_role(Role::Plain, text)
     }
 
-    /// Text with a role.
+    /// A cell whose text has a role.
     pub fn with_role(role: Role, text: impl fmt::Display) -> Self {
         let text = printable(&text.to_string()).into_owned();
         Self { text, role }
@@ -94,7 +101,7 @@ impl<T: fmt::Display> From<T> for Cell {
     }
 }
 
-/// A table.
+/// A table: its columns, then rows and notes in the order they were added.
 #[derive(Clone, Debug)]
 pub struct Table {
     columns: Vec<Column>,
@@ -132,7 +139,7 @@ impl Table {
             .push(Entry::Note(Cell::with_role(Role::Dim, text)));
     }
 
-    /// Nothing was added.
+    /// True if nothing was added; a head alone is not worth printing.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -150,12 +157,14 @@ impl Table {
         }
         lines.extend(self.entries.iter().map(|entry| match entry {
             Entry::Row(cells) => self.render_row(cells, &shown, &widths, paint),
+            // Notes are not cut to the width: they hold reasons, which lose their sense without an
+            // end.
             Entry::Note(note) => format!("    {}", painted(note.role, &note.text, paint)),
         }));
         lines
     }
 
-    /// The columns that are shown, and how wide each column is.
+    /// The columns that are shown, and the width of each column.
     fn layout(&self, limit: Option<usize>) -> (Vec<usize>, Vec<usize>) {
         let mut widths: Vec<usize> = self
             .columns
@@ -182,6 +191,7 @@ impl Table {
                 .filter_map(|at| Some(widths[*at].saturating_sub(self.columns[*at].gives_way?)))
                 .sum();
             let expendable = shown.iter().rposition(|at| self.columns[*at].can_go);
+            // Leaving out comes first only where shrinking alone would not be enough.
             match expendable {
                 Some(at) if over > slack => {
                     shown.remove(at);
@@ -200,6 +210,8 @@ impl Table {
             let flexible = shown
                 .iter()
                 .copied()
+                // Below the minimum the row is wider than the screen: the terminal wraps it, and it
+                // stays legible.
                 .filter(|at| self.columns[*at].gives_way.is_some() && widths[*at] > NARROWEST);
             let Some(widest) = flexible.max_by_key(|at| widths[*at]) else {
                 return;

@@ -1,10 +1,10 @@
-//! Text in terminal columns.
+//! Text in terminal columns: measured, cut, wrapped, and kept from steering the terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// How many columns a text takes.
+/// Columns that a text takes: two for a wide character, none for a combining one.
 pub fn width(text: &str) -> usize {
     text.width()
 }
@@ -15,6 +15,7 @@ pub fn clipped(text: &str, columns: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let Some(room) = columns.checked_sub(1) else {
+        // No column is left even for the ellipsis.
         return Cow::Borrowed("");
     };
     let mut used = 0;
@@ -69,6 +70,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(result)
 }
 
+/// True for control characters and those that reorder a line: an id from a file could hide its end
+/// behind them, or paint over lines already printed.
 fn steers(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,4 +1,4 @@
-//! `dormouse config docs`.
+//! `dormouse config docs`: the reference of all settings, from the table that resolves them.
 
 use crate::app::App;
 use crate::error::Outcome;
@@ -21,12 +21,13 @@ This page is printed by `dormouse config docs`.
 
 ";
 
+/// Prints the page. `docs/settings.md` is this output, so that the two cannot differ.
 pub(super) fn run(app: &mut App) -> Outcome {
     let markdown = format!("{INTRODUCTION}{}", reference_markdown());
     app.tell(&Page { markdown })
 }
 
-/// The reference of all settings.
+/// The reference of all settings, as Markdown.
 #[derive(Serialize)]
 struct Page {
     markdown: String,

@@ -1,4 +1,4 @@
-//! `dormouse config …`.
+//! `dormouse config …`: settings in force, their reference, and trust in folders.
 
 mod docs;
 mod show;
@@ -30,7 +30,7 @@ enum ConfigCommand {
     Untrust(trust::UntrustArgs),
 }
 
-/// Does what was asked for.
+/// Runs the command that was asked for.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     match &args.command {
         ConfigCommand::Show(args) => show::run(args, app),

@@ -1,6 +1,9 @@
-//! `dormouse config show`: which settings are in force and how they came about.
+//! `dormouse config show`: the settings in force and their origins.
 //!
 //! A [`Shown`] is made first, then printed as JSON, by its field names, or as text.
+//!
+//! # Not here
+//! The text: `show_text`. Resolving layers: `dormouse_core::settings`.
 
 use super::show_text;
 use crate::app::App;
@@ -44,14 +47,16 @@ while a switch it needs is off. Secrets are never shown.";
 pub(super) struct Args {
     /// A setting, or a group of settings
     key: Option<String>,
-    /// Show all settings
+    /// Show all settings, also those with default values
     #[arg(long, conflicts_with = "key")]
     all: bool,
 }
 
+/// Shows settings: the notable, all, one, or a group.
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
-    // The result lists the issues itself, except the text about one setting, which has no room.
+    // The report lists the issues itself. The text about one setting has no room for the list and
+    // tells them as remarks.
     let issues = host.take_remarks();
     let loaded = host.loaded();
     let settings = &loaded.settings;
@@ -80,16 +85,16 @@ impl Report for Shown<'_> {
     }
 }
 
-/// What was asked for.
+/// The settings that were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Selection {
-    /// What differs from the defaults, and the switches.
+    /// Settings that differ from the defaults, and the switches.
     Notable,
-    /// Everything.
+    /// Every setting, with `--all`.
     All,
-    /// One setting.
+    /// One setting in full, by its key.
     One,
-    /// The settings under a name.
+    /// The settings whose keys begin with a name and a dot.
     Group,
 }
 
@@ -106,7 +111,7 @@ fn one_or_group<'a>(
     if let Some(entry) = settings.entry(key) {
         return Ok((Selection::One, vec![Row::of(entry, settings)]));
     }
-    // A key under a pattern that nobody set, or the pattern itself.
+    // A key under a pattern that no layer sets, or the pattern itself.
     let pattern = || all_settings().find(|setting| setting.key == key);
     if let Some(setting) = find_setting(key).or_else(pattern) {
         return Ok((Selection::One, vec![Row::unset(key, setting)]));
@@ -127,7 +132,7 @@ fn one_or_group<'a>(
     Ok((Selection::Group, rows))
 }
 
-/// Everything that is shown.
+/// The report, in the shape of the JSON.
 #[derive(Serialize)]
 pub(super) struct Shown<'a> {
     pub(super) home: String,
@@ -208,7 +213,7 @@ impl IssueReport {
     }
 }
 
-/// One setting.
+/// One setting: value, origin, and the values it won against.
 #[derive(Serialize)]
 pub(super) struct Row<'a> {
     pub(super) key: &'a str,
@@ -228,7 +233,7 @@ pub(super) struct Row<'a> {
     pub(super) meaning: &'static str,
 }
 
-/// A variable that sets a setting.
+/// An environment variable that sets a setting.
 #[derive(Serialize)]
 pub(super) struct Variable {
     pub(super) name: &'static str,
@@ -244,7 +249,7 @@ impl Variable {
     }
 }
 
-/// The settings whose names begin with this one's.
+/// The settings whose keys begin with this one's and a dot.
 fn members(key: &str) -> Vec<&'static str> {
     let below = |member: &&str| {
         member
@@ -257,7 +262,7 @@ fn members(key: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// A value that does not count.
+/// A value that was given and does not count.
 #[derive(Serialize)]
 pub(super) struct Other<'a> {
     pub(super) value: &'a Value,
@@ -276,7 +281,7 @@ impl<'a> Other<'a> {
     }
 }
 
-/// Where a value comes from.
+/// The origin of a value, flattened for JSON.
 pub(super) struct From<'a>(&'a Origin);
 
 impl fmt::Display for From<'_> {
@@ -312,7 +317,7 @@ impl Serialize for From<'_> {
     }
 }
 
-/// A value as a settings file takes it, long numbers in groups.
+/// A value as a settings file takes it, with `_` between the thousands of long numbers.
 pub(super) fn readable(value: &Value) -> String {
     match value {
         Value::Count(count) => figures::thousands(*count).replace(',', "_"),
@@ -339,6 +344,7 @@ impl<'a> Row<'a> {
                 .collect(),
             effective: switch.map(Switch::is_on),
             off_because: match switch {
+                // A switch that is off by its own value needs no further reason.
                 Some(Switch::Off { because }) if because != entry.key => Some(because),
                 _ => None,
             },
@@ -346,7 +352,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A setting that nobody set.
+    /// A setting that no layer sets: everything about it except a value.
     fn unset(key: &'a str, setting: &'static Setting) -> Self {
         Self {
             key,
@@ -367,13 +373,14 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What was overridden by somebody; that the built-in default was goes without saying.
+    /// Values of other layers that this one overrode, strongest first. The built-in default is left
+    /// out: every value overrides it.
     pub(super) fn overridden(&self) -> impl Iterator<Item = &Other<'a>> {
         let said = |other: &&Other<'a>| *other.from.0 != Origin::BuiltIn;
         self.overrode.iter().rev().filter(said)
     }
 
-    /// Somebody said something about it.
+    /// True if a layer other than the built-in one says something about the setting.
     pub(super) fn is_notable(&self) -> bool {
         *self.from.0 != Origin::BuiltIn || !self.ignored.is_empty()
     }

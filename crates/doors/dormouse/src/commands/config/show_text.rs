@@ -1,12 +1,17 @@
-//! `dormouse config show`, as people read it.
+//! `dormouse config show` as text.
+//!
+//! # Not here
+//! The figures and their JSON: `show`.
 
 use super::show::{Row, Selection, Shown, readable};
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, OutResult, Role, Table, clipped, width};
 
-/// Longest value in a list; one setting by itself is shown in full.
+/// Columns of a value in a list: a longer one would push the origin off most screens. One setting
+/// by itself is shown in full.
 const VALUE_COLUMNS: usize = 36;
 
+/// Prints the report as the selection asks for.
 pub(super) fn show(report: &Shown<'_>, selection: Selection, out: &mut Out) -> Outcome {
     match (selection, report.settings.as_slice()) {
         (Selection::One, [row]) => return Ok(show_one(row, out)?),
@@ -37,6 +42,7 @@ fn show_places(report: &Shown<'_>, out: &mut Out) -> OutResult {
         "project".into(),
         Cell::new(format!("{} ({trust})", report.project.root)),
     ]);
+    // Most files do not exist, and need not: only those that say something are listed.
     for file in report.files.iter().filter(|file| file.state != "missing") {
         let path = match file.state {
             "unusable" => format!("{} (left out, see below)", file.path),
@@ -103,7 +109,7 @@ fn list<'a>(rows: impl Iterator<Item = &'a Row<'a>>) -> Table {
     table
 }
 
-/// What else was said about a setting, except by the built-in default.
+/// Other values given for a setting, except the built-in default: combined, overridden, ignored.
 fn notes<'a>(row: &'a Row<'a>) -> impl Iterator<Item = String> + 'a {
     let combined = row
         .combined_from
@@ -197,7 +203,7 @@ fn show_issues(report: &Shown<'_>, out: &mut Out) -> OutResult {
     Ok(())
 }
 
-/// A paragraph in lines of at most this many columns.
+/// A paragraph in lines of at most this many columns; a longer word gets a line of its own.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! `dormouse config trust` and `untrust`.
+//! `dormouse config trust` and `untrust`: the user's word on a project's settings.
 
 use crate::app::App;
 use crate::error::Outcome;
@@ -42,10 +42,12 @@ pub(super) struct UntrustArgs {
     folder: Option<PathBuf>,
 }
 
+/// Trusts a folder and prints the settings whose values change by it.
 pub(super) fn trust(args: &TrustArgs, app: &mut App) -> Outcome {
     change(args.folder.as_deref(), Trust::Trusted, app)
 }
 
+/// Takes the trust back; the folder need not exist any more.
 pub(super) fn untrust(args: &UntrustArgs, app: &mut App) -> Outcome {
     change(args.folder.as_deref(), Trust::Untrusted, app)
 }
@@ -65,6 +67,7 @@ impl Report for Trusted {
         };
         let line = Line::new().role(Role::Strong, &self.folder);
         out.line(line.text(" ").text(said))?;
+        // Nothing follows from the change at once; there is no table to print.
         if self.values.is_empty() {
             return Ok(());
         }

@@ -1,4 +1,7 @@
-//! `dormouse eval fidelity`: which facts of a session survive compactions.
+//! `dormouse eval fidelity`: the facts of a session that survive compactions.
+//!
+//! # Not here
+//! Mining and looking for facts: `dormouse-replay`. Tables: `fidelity_text`.
 
 use super::fidelity_text;
 use crate::app::App;
@@ -45,20 +48,22 @@ JSON:
 KIND is user_rule, user_number, file_path, command, error_text or decision;
 \"missing\" is there with --missing.";
 
-/// Policies that are compared unless others are named.
+/// Policies that are compared unless others are named: all that compact. `none` never does, so that
+/// nothing could be lost under it.
 const POLICIES: &str = "classic,economic,codex,opencode,openhands,gemini,qwen";
 
-/// After this long the user is told what is going on.
+/// Time until the user is told which policy is at work: two seconds are about when a person begins
+/// to doubt.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Arguments of `eval fidelity`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {
-    /// Transcripts
+    /// Transcripts of sessions to measure
     #[arg(required_unless_present = "generated", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Use a generated session, too
+    /// Measure a generated session, too
     #[arg(long)]
     generated: bool,
     /// Requests of the generated session
@@ -79,7 +84,7 @@ pub(super) struct Args {
         hide_default_value = true
     )]
     policies: Vec<String>,
-    /// Numbers of compactions
+    /// Numbers of compactions, spread evenly over the session
     #[arg(
         long,
         value_name = "COUNTS",
@@ -88,7 +93,7 @@ pub(super) struct Args {
         value_parser = clap::value_parser!(u16).range(1..=100)
     )]
     compactions: Vec<u16>,
-    /// Who writes the summaries
+    /// Writer of the summaries
     #[arg(long, value_name = "WHO", default_value = "both")]
     summariser: Who,
     /// List the facts that are not in the prompt
@@ -96,13 +101,14 @@ pub(super) struct Args {
     missing: bool,
 }
 
+/// The writers of summaries to measure with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Who {
-    /// The simulator's persona
+    /// The simulator's persona, which quotes sentences
     Persona,
-    /// Nobody
+    /// No model: the engine's own account of the session
     Offline,
-    /// One after the other
+    /// First the persona, then no model
     Both,
 }
 
@@ -180,14 +186,14 @@ impl From<Tally> for Places {
     }
 }
 
-/// A session to measure.
+/// A session to measure, with the facts mined from it.
 struct Subject {
     name: String,
     script: Script,
     facts: Facts,
 }
 
-/// Measures sessions.
+/// Measures every session under every policy, summariser and number of compactions.
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
     let models = host.models();
@@ -247,7 +253,8 @@ fn subjects(args: &Args, models: &Arc<ModelTable>, app: &mut App) -> Result<Vec<
     for file in &args.files {
         match script_of(file, models, app) {
             Ok(script) => subjects.push(subject(file.display().to_string(), script)),
-            // Among many files some may be of another kind; a single one should not be.
+            // Among many files some may be of another kind and are passed over; a single one is an
+            // error.
             Err(Unreadable::NothingMeasured(_)) if args.files.len() > 1 => {
                 app.note(&format!("`{}` cannot be replayed", file.display()));
             }
@@ -262,7 +269,8 @@ fn subjects(args: &Args, models: &Arc<ModelTable>, app: &mut App) -> Result<Vec<
     Ok(subjects)
 }
 
-/// The generated session with so many requests and tool output in proportion.
+/// The generated session with so many requests. Its tool output shrinks in proportion, so that a
+/// short one is not all output.
 fn generated(steps: usize) -> Script {
     let whole = Scenario::default();
     let scenario = Scenario {
@@ -281,6 +289,7 @@ fn subject(name: String, script: Script) -> Subject {
     }
 }
 
+/// The reasons why a file gives no script.
 enum Unreadable {
     NothingMeasured(UserError),
     Other(Failure),
@@ -309,6 +318,7 @@ fn one_row(
     report: &mut Measurement,
 ) -> Outcome {
     let clock = Arc::clone(&app.system.clock);
+    // Kinds without a fact get a row too: a missing row would look like a fault of the table.
     let none = FactKind::ALL.map(|kind| (kind.name(), Tally::default()));
     let (mut kinds, mut total) = (BTreeMap::from(none), Tally::default());
     let mut users = UserTally::default();
@@ -336,6 +346,7 @@ fn one_row(
         summariser: options.summariser.name(),
         compactions: options.compactions,
         compactions_made: made,
+        // The mean, not the sum: with more sessions a prompt does not become longer.
         prompt_tokens: prompt / (subjects.len() as u64).max(1),
         kinds: kinds
             .into_iter()

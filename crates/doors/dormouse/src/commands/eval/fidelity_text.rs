@@ -1,4 +1,4 @@
-//! The figures of `dormouse eval fidelity` for people.
+//! The tables of `dormouse eval fidelity`.
 
 use super::fidelity::{Measurement, Missing, Places, PolicyReport};
 use crate::error::Outcome;
@@ -6,7 +6,7 @@ use crate::output::{Cell, Column, Line, Out, Role, Table, figures};
 use dormouse_core::units::Tokens;
 use dormouse_replay::fidelity::FactKind;
 
-/// Prints everything.
+/// Prints files, one table per summariser, notes, and the missing facts if asked for.
 pub(super) fn show(report: &Measurement, out: &mut Out) -> Outcome {
     for file in &report.files {
         let count: usize = file.facts.values().sum();
@@ -89,13 +89,13 @@ fn table(rows: &[&PolicyReport]) -> Table {
     table
 }
 
-/// Both shares, or a dash where there was nothing to find.
+/// Both shares in per cent, or a dash where there was nothing to find.
 fn share(places: Places) -> String {
     let all = places.in_prompt + places.one_call_away + places.lost;
     if all == 0 {
         return "–".to_owned();
     }
-    // Rounded down: only all of them are 100.
+    // Rounded down, so that 100 means all of them and never "nearly all".
     let per_cent = |part: usize| part * 100 / all;
     format!(
         "{} / {}",

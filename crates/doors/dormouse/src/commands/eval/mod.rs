@@ -1,4 +1,4 @@
-//! `dormouse eval …`: how good the engine is at what it does.
+//! `dormouse eval …`: measurements of compaction, extraction and recall.
 
 mod fidelity;
 mod fidelity_text;
@@ -29,7 +29,7 @@ enum EvalCommand {
     Recall(recall::Args),
 }
 
-/// Does what was asked for.
+/// Runs the measurement that was asked for.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     match &args.command {
         EvalCommand::Fidelity(args) => fidelity::run(args, app),

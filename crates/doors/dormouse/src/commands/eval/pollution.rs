@@ -1,4 +1,8 @@
-//! `dormouse eval pollution`: what of hostile and of honest sessions becomes a trusted memory.
+//! `dormouse eval pollution`: the share of hostile and of honest sessions that becomes trusted
+//! memory.
+//!
+//! # Not here
+//! Running a case and judging it: `dormouse_host::trial`. This file reads, adds up and prints.
 
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
@@ -44,14 +48,15 @@ JSON:
    \"failures\": [{\"set\", \"way\", \"id\", \"sort\", \"label\", \"recallable\", \"waiting\",
      \"refused\"}], \"became_trusted\"}";
 
-/// The longest file of cases, in bytes.
+/// Longest file of cases, in bytes: 64 MiB are tens of thousands of cases; a larger file is a wrong
+/// path.
 const LONGEST: u64 = 64 << 20;
 
 /// Arguments of `eval pollution`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {
-    /// A file or a folder of cases
+    /// A file or a folder of cases; none runs the built-in sets
     #[arg(value_name = "CASES")]
     cases: Option<PathBuf>,
     /// Show what became of the cases that failed
@@ -65,7 +70,7 @@ struct Pollution {
     failures: Vec<Failed>,
     /// Adversarial cases, in either way, of which something would be recalled as trusted.
     became_trusted: usize,
-    /// Show what became of the cases that failed.
+    /// True with `--failures`: the text lists what became of the failed cases.
     #[serde(skip)]
     with_failures: bool,
 }
@@ -100,7 +105,7 @@ struct Failed {
     refused: Vec<String>,
 }
 
-/// Runs the cases.
+/// Runs every case in both ways and adds up.
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     let sets = match &args.cases {
         Some(path) => read(path, app)?,
@@ -131,6 +136,8 @@ impl Report for Pollution {
     }
 
     fn verdict(&self) -> Outcome {
+        // Benign cases that fail cost recall, not safety: they are shown and do not fail the
+        // command.
         if self.became_trusted == 0 {
             return Ok(());
         }
@@ -140,6 +147,7 @@ impl Report for Pollution {
     }
 }
 
+/// Sets of cases, by name or path.
 type Sets = Vec<(String, Vec<Case>)>;
 
 fn built_in() -> Result<Sets, Failure> {
@@ -184,7 +192,7 @@ fn read(path: &Path, app: &App) -> Result<Sets, Failure> {
     Ok(sets)
 }
 
-/// One set in one way.
+/// One set in one way: a row of the table.
 fn one_row(name: &str, label: Label, way: Way, cases: &[&Case], report: &mut Pollution) {
     let mut row = SetReport {
         name: name.to_owned(),
@@ -241,7 +249,7 @@ fn show(report: &Pollution, with_failures: bool, out: &mut Out) -> Outcome {
             set.way.name().into(),
             set.cases.into(),
             set.passed.into(),
-            // Rounded down: only all of them are 100.
+            // Rounded down, so that 100 means all of them.
             (set.passed * 100 / set.cases.max(1)).into(),
             set.waiting.into(),
             set.refused.into(),
@@ -260,7 +268,7 @@ fn show(report: &Pollution, with_failures: bool, out: &mut Out) -> Outcome {
     Ok(())
 }
 
-/// Per sort, both ways together.
+/// Counts per sort, both ways beside each other.
 fn show_sorts(report: &Pollution, out: &mut Out) -> Outcome {
     let mut sorts: BTreeMap<(Label, &str), [SortReport; 2]> = BTreeMap::new();
     for set in &report.sets {

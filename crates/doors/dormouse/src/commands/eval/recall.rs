@@ -1,4 +1,4 @@
-//! `dormouse eval recall`: how well the ranker finds what answers a question.
+//! `dormouse eval recall`: the share of questions whose answers the ranker finds.
 
 use super::recall_read::{self, Set};
 use super::recall_text;
@@ -68,7 +68,7 @@ pub(super) struct Args {
     /// A folder of Markdown files, whose titles are the queries
     #[arg(long, value_name = "DIR", conflicts_with_all = ["docs", "queries", "group_by"])]
     pub(super) dir: Option<PathBuf>,
-    /// The field that names the group
+    /// The field that names the group of a document
     #[arg(
         long,
         value_name = "FIELD",
@@ -81,7 +81,7 @@ pub(super) struct Args {
     pub(super) misses: bool,
 }
 
-/// What was measured.
+/// The figures of a whole set.
 #[derive(serde::Serialize)]
 pub(super) struct Measured {
     pub(super) documents: usize,
@@ -97,7 +97,7 @@ pub(super) struct Measured {
     pub(super) misses: Option<Vec<Miss>>,
 }
 
-/// The figures of some queries.
+/// The figures of the queries of one category or group.
 #[derive(serde::Serialize)]
 pub(super) struct Row {
     pub(super) name: String,
@@ -115,7 +115,7 @@ pub(super) struct Miss {
     pub(super) found: Vec<String>,
 }
 
-/// A tally under the names people know.
+/// A tally under the names of the field: recall, any, all at a depth, and MRR.
 pub(super) struct Figures(pub(super) Tally);
 
 impl Serialize for Figures {
@@ -136,15 +136,15 @@ impl Serialize for Figures {
     }
 }
 
-/// Four digits: more would be noise.
+/// Four digits: a set of ten thousand queries has no more.
 fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }
 
-/// How many documents of a miss are shown.
+/// Documents of a miss that are listed: the depth that people look at, and that R@5 measures.
 const SHOWN: usize = 5;
 
-/// Measures a set.
+/// Measures a set of documents and queries.
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     let set = recall_read::read(args, app)?;
     if set.questions() == 0 {
@@ -182,6 +182,7 @@ fn measure(set: &Set, args: &Args, app: &mut App) -> Result<Measured, Failure> {
         let mut index =
             Group::new(&group.entries).map_err(|error| UserError::of(Exit::Unsuitable, &error))?;
         for asked in &group.questions {
+            // Progress every hundred queries: a line for each would cost more time than the search.
             if times.len().is_multiple_of(100) {
                 app.out
                     .progress(&format!("query {} of {all}", times.len() + 1));
@@ -228,6 +229,7 @@ fn measure(set: &Set, args: &Args, app: &mut App) -> Result<Measured, Failure> {
 }
 
 fn percentile(sorted: &[Duration], per_cent: usize) -> f64 {
+    // Nearest rank; with fewer than a hundred times the 99th percentile is the slowest.
     let place = (sorted.len() * per_cent / 100).min(sorted.len().saturating_sub(1));
     let time = sorted.get(place).copied().unwrap_or_default();
     rounded(time.as_secs_f64() * 1_000.0)

@@ -1,4 +1,7 @@
 //! Reading a set: documents and queries, or a folder of notes.
+//!
+//! # Not here
+//! Ranking, figures, and telling sessions from ids: `dormouse_recall::evaluation`.
 
 use super::recall::Args;
 use crate::app::App;
@@ -11,9 +14,10 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// The longest file that is read, in bytes.
+/// Longest file that is read, in bytes. 4 GiB are more than any known set; the file is held in
+/// memory, so there has to be an end.
 const LONGEST: u64 = 4 << 30;
-/// Groups are rows of their own up to this many.
+/// Groups that get a row each at most: more rows than a screen shows are no overview.
 const ROWS: usize = 20;
 /// Fields that name the whole a document is a piece of, the most particular first.
 const PARENTS: [&str; 5] = [
@@ -23,32 +27,32 @@ const PARENTS: [&str; 5] = [
     "parent",
     "doc",
 ];
-/// Fields of a query that say what sort it is.
+/// Fields of a query that name its sort, in the spellings of known sets.
 const CATEGORIES: [&str; 4] = ["category", "question_type", "type", "ability"];
 
 /// Documents and questions, by group.
 #[derive(Default)]
 pub(super) struct Set {
     pub(super) groups: BTreeMap<String, GroupSet>,
-    /// Queries without anything relevant.
+    /// Queries without a relevant document; they cannot be ranked and are only counted.
     pub(super) without_answer: usize,
 }
 
-/// A group.
+/// A group: documents, and the questions asked about them alone.
 #[derive(Default)]
 pub(super) struct GroupSet {
     pub(super) entries: Vec<CorpusEntry>,
     pub(super) questions: Vec<Asked>,
 }
 
-/// A question and the row of the table it counts for.
+/// A question, and the row of the table that it counts for.
 pub(super) struct Asked {
     pub(super) question: Question,
     pub(super) row: Option<String>,
 }
 
 impl Set {
-    /// How many questions there are.
+    /// Number of questions in all groups.
     pub(super) fn questions(&self) -> usize {
         self.groups
             .values()
@@ -57,7 +61,7 @@ impl Set {
     }
 }
 
-/// Reads what the arguments name.
+/// Reads the files or the folder that the arguments name.
 pub(super) fn read(args: &Args, app: &mut App) -> Result<Set, Failure> {
     match (&args.dir, &args.docs, &args.queries) {
         (Some(dir), _, _) => read_notes(dir, app),
@@ -66,7 +70,8 @@ pub(super) fn read(args: &Args, app: &mut App) -> Result<Set, Failure> {
             let mut places = Places::new();
             app.out.progress("reading documents");
             read_documents(docs, &args.group_by, &mut set, &mut places, app)?;
-            // A single group may as well be a heap of notes with running numbers.
+            // A single group may as well be a heap of notes with running numbers, which is no
+            // conversation.
             if set.groups.len() > 1 {
                 for group in set.groups.values_mut() {
                     join_conversation(&mut group.entries);
@@ -81,7 +86,7 @@ pub(super) fn read(args: &Args, app: &mut App) -> Result<Set, Failure> {
     }
 }
 
-/// Where the document of a group and an id is in its group.
+/// Position of a document in its group, by group and id.
 type Places = HashMap<(String, String), usize>;
 
 /// A line of a file, for messages.
@@ -149,7 +154,8 @@ fn entry(id: String, text: &str, line: &Map<String, Value>) -> CorpusEntry {
     }
 }
 
-/// A date as people say it: of `2023-05-08…` "8 May 2023"; what has a word in it is one already.
+/// A date in words: of `2023-05-08…` "8 May 2023". A time with the name of a month in it is
+/// returned as it is. Queries name dates in words, and the ranker matches words.
 fn date_in_words(time: &str) -> Option<String> {
     const MONTHS: [&str; 12] = [
         "January",
@@ -187,6 +193,7 @@ fn read_queries(
     places: &Places,
     app: &App,
 ) -> Result<(), Failure> {
+    // The field `group` is there for ranking; another one was named by the user to see its rows.
     let by_group = group_by != "group" && set.groups.len() <= ROWS;
     let without_answer = &mut set.without_answer;
     let groups = &mut set.groups;
@@ -235,7 +242,7 @@ fn group_of(line: &Map<String, Value>, group_by: &str) -> String {
     identity(line.get(group_by)).unwrap_or_default()
 }
 
-/// A string or a number as a name.
+/// A string or a number as a name; sets write ids in both forms.
 fn identity(value: Option<&Value>) -> Option<String> {
     match value? {
         Value::String(text) => Some(text.clone()),
@@ -306,7 +313,8 @@ fn read_notes(dir: &Path, app: &mut App) -> Result<Set, Failure> {
     Ok(set)
 }
 
-/// The Markdown files below a folder, ordered by path; what is hidden is left out.
+/// The Markdown files below a folder, ordered by path. Hidden ones are left out: they belong to
+/// tools.
 fn walk(root: &Path, below: &Path, app: &App, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     for entry in app.system.files.list(&root.join(below))? {
         let path = below.join(&entry.name);
@@ -324,6 +332,7 @@ fn walk(root: &Path, below: &Path, app: &App, files: &mut Vec<PathBuf>) -> Resul
                     files.push(path);
                 }
             }
+            // Links are not followed: a cycle would never end.
             FileKind::Symlink | FileKind::Other => {}
         }
     }

@@ -1,10 +1,10 @@
-//! The figures of `dormouse eval recall` for people.
+//! The tables of `dormouse eval recall`.
 
 use super::recall::{Figures, Measured};
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, Role, Table, figures};
 
-/// Prints everything.
+/// Prints the summary, a row per category or group, and the misses if asked for.
 pub(super) fn show(report: &Measured, out: &mut Out) -> Outcome {
     let count = |number: usize| figures::thousands(number as u64);
     let line = format!(

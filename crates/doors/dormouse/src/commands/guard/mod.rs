@@ -1,4 +1,5 @@
-//! `dormouse guard …`: the judges that stand between a model and the machine, for anyone to ask.
+//! `dormouse guard …`: the judges that stand between a model and the machine, for any script to
+//! ask.
 
 mod secrets;
 mod shell;
@@ -8,7 +9,8 @@ use crate::error::{Exit, Failure, Outcome, UserError};
 use clap::Subcommand;
 use std::io::Read as _;
 
-/// The most that is read of the standard input, in bytes.
+/// Longest standard input that is read, in bytes. 64 MiB are more than any diff or list of
+/// commands; without an end, an endless pipe would fill the memory.
 const LONGEST_INPUT: u64 = 64 * 1024 * 1024;
 
 /// Arguments of `guard`.
@@ -27,7 +29,7 @@ enum GuardCommand {
     Secrets(secrets::Args),
 }
 
-/// Does what was asked for.
+/// Runs the judge that was asked for.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     match &args.command {
         GuardCommand::Shell(args) => shell::run(args, app),
@@ -35,7 +37,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     }
 }
 
-/// What comes through the pipe.
+/// The standard input, up to its limit. One byte more is read to tell a full input from a long one.
 fn input() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let stdin = std::io::stdin().lock();

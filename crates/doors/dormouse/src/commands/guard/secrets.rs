@@ -1,4 +1,4 @@
-//! `dormouse guard secrets`.
+//! `dormouse guard secrets`: keys and passwords in files, by line and rule.
 
 use super::{LONGEST_INPUT, input};
 use crate::app::App;
@@ -20,9 +20,9 @@ Exit codes: 0 if there is none, 5 if there is one.
 JSON:
   {\"files\", \"findings\": [{\"file\", \"line\", \"rule\"}], \"skipped\": [FILE]}";
 
-/// How much of a file is looked at to tell whether it is text, in bytes.
+/// Bytes in which a NUL marks a file as binary: 8 KiB, about the part that git looks at.
 const SNIFFED: usize = 8 * 1024;
-/// How the standard input is named.
+/// Name of the standard input among the files, by convention.
 const STDIN: &str = "-";
 
 /// Arguments of `guard secrets`.
@@ -48,6 +48,7 @@ struct Found {
     rule: &'static str,
 }
 
+/// Scans the files and prints `file:line: rule` for each finding, never the secret.
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     let mut report = Scanned::default();
     for path in &args.files {
@@ -60,6 +61,7 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
             continue;
         }
         report.files += 1;
+        // Lossy: a secret in a file with one wrong byte is a secret nevertheless.
         for finding in scan(&String::from_utf8_lossy(&bytes)) {
             report.findings.push(Found {
                 file: name.clone(),

@@ -1,4 +1,4 @@
-//! `dormouse guard shell`.
+//! `dormouse guard shell`: command lines that only read, told from those that may do more.
 
 use super::input;
 use crate::app::App;
@@ -52,6 +52,7 @@ struct Judged {
     message: Option<String>,
 }
 
+/// Judges every line of the standard input; nothing is run.
 pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     let policy = args.policy()?;
     let lines = command_lines(&input()?)?;
@@ -87,6 +88,7 @@ impl Report for Judgement {
 
 impl Args {
     fn policy(&self) -> Result<Policy, Failure> {
+        // A relative path would be taken against a folder that the judged command may have left.
         if let Some(relative) = self.below.iter().find(|path| !path.is_absolute()) {
             let what = format!("`{}` is not an absolute path", relative.display());
             return Err(UserError::new(Exit::Usage, what)
@@ -133,7 +135,8 @@ fn shown(judged: &Judged) -> Line {
     }
 }
 
-/// The lines that are not blank.
+/// The command lines of the input, blank ones left out. A line that begins with a quote is a JSON
+/// string, which can hold line breaks.
 fn command_lines(bytes: &[u8]) -> Result<Vec<String>, Failure> {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = Vec::new();

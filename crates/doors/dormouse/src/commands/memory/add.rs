@@ -1,4 +1,4 @@
-//! `dormouse memory add`.
+//! `dormouse memory add`: a text becomes a memory, placed among those that are there.
 
 use super::forget::undo_hint;
 use super::list::parse_kind;
@@ -9,7 +9,8 @@ use dormouse_host::{Kind, NewMemoryText, Remembered, Which};
 use serde::Serialize;
 use std::io::Read as _;
 
-/// Longest text that is read from standard input.
+/// Longest text that is read from standard input, in bytes. A memory is a page; 1 MiB is far beyond
+/// one and still cheap to refuse.
 const MOST_BYTES: u64 = 1024 * 1024;
 
 const HELP: &str = "\
@@ -28,7 +29,7 @@ JSON: {\"path\", \"placement\": created | known | merged | overtook | contradict
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {
-    /// What to remember; `-` reads it from standard input
+    /// The text to remember; `-` reads it from standard input
     #[arg(value_name = "TEXT", required = true)]
     text: Vec<String>,
     /// Its type: user, feedback, project, reference; guessed if not given
@@ -51,7 +52,7 @@ pub(super) struct Args {
     commands: Vec<String>,
 }
 
-/// The answer, and the directory that the hint names.
+/// The answer of the host, and the directory that the undo hint names.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Answer<'a> {
@@ -60,7 +61,7 @@ struct Answer<'a> {
     which: &'a Which,
 }
 
-/// Adds.
+/// Adds a memory, or finds that it is there already.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let new = NewMemoryText {
         text: text(args)?,
@@ -86,6 +87,7 @@ impl Report for Answer<'_> {
         let done = |word: &str| Line::new().role(Role::Good, word);
         out.line(match (*placement, other) {
             ("created", _) => done("Remembered").text(format!(": {path}")),
+            // Without an entry nothing was written: the words were all there.
             ("merged", _) if entry.is_some() => {
                 done("Added to").text(format!(" {path}, which says nearly the same"))
             }
@@ -111,7 +113,7 @@ fn text(args: &Args) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Standard input as text.
+/// The standard input as text. One byte more than the limit is read, to tell full from too long.
 pub(super) fn read_input() -> Result<String, Failure> {
     let mut text = String::new();
     let read = std::io::stdin()

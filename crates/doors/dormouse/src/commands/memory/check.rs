@@ -1,4 +1,4 @@
-//! `dormouse memory check`.
+//! `dormouse memory check`: drift between index and files, front matter, secrets, length.
 
 use crate::app::App;
 use crate::error::{Exit, Outcome, UserError};
@@ -18,7 +18,7 @@ JSON: {\"directory\", \"memories\", \"problems\": [{\"path\", \"line\", \"what\"
 #[command(after_help = HELP)]
 pub(super) struct Args {}
 
-/// Looks for problems.
+/// Looks for problems and prints each with its remedy.
 pub(super) fn run(_: &Args, which: &Which, app: &mut App) -> Outcome {
     let check = app.host()?.check(which)?;
     app.tell(&Answer(check))
@@ -48,6 +48,7 @@ impl Serialize for Answer {
     }
 }
 
+/// The command or step that mends a finding. The host names a remedy; commands are ours.
 fn words(remedy: Remedy) -> &'static str {
     match remedy {
         Remedy::MendIndex => "dormouse memory index",
@@ -102,6 +103,7 @@ impl Report for Answer {
         Ok(())
     }
 
+    // The findings are printed already; the error adds the exit code and the number.
     fn verdict(&self) -> Outcome {
         let Check {
             directory,

@@ -1,13 +1,13 @@
-//! Differences of texts, for people.
+//! Differences of texts as lines with `-` and `+`.
 
 use crate::output::{Line, Out, OutResult, Role};
 use dormouse_host::FileDiff;
 use similar::{ChangeTag, TextDiff};
 
-/// Unchanged lines around a change.
+/// Unchanged lines around a change: two show the place in a memory, which is a page at most.
 const AROUND: usize = 2;
 
-/// Shows what became of a file. Nothing on one side is a file that did not or does not exist.
+/// Shows the change of a file. No text on one side is a file that did not or does not exist.
 pub(crate) fn show(out: &mut Out, file: &FileDiff) -> OutResult {
     let (before, after) = (file.before.as_deref(), file.after.as_deref());
     let what = match (before, after) {

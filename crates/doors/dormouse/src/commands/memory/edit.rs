@@ -1,4 +1,4 @@
-//! `dormouse memory edit`.
+//! `dormouse memory edit`: the text in an editor, or single fields by options.
 
 use super::forget::undo_hint;
 use super::list::parse_kind;
@@ -21,7 +21,7 @@ JSON: {\"path\", \"changed\", \"entry\"}";
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {
-    /// The memory
+    /// The memory, by its file or its name
     #[arg(value_name = "NAME")]
     memory: String,
     /// Its name from now on
@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// The line that recall reads
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Its type
+    /// Its type: user, feedback, project, reference
     #[arg(long = "type", value_name = "TYPE", value_parser = parse_kind)]
     kind: Option<Kind>,
     /// The last day it holds; `never` takes the date away
@@ -41,7 +41,7 @@ pub(super) struct Args {
     text: Option<String>,
 }
 
-/// The answer, and the directory that the hint names.
+/// The answer of the host, and the directory that the undo hint names.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Answer<'a> {
@@ -50,7 +50,7 @@ struct Answer<'a> {
     which: &'a Which,
 }
 
-/// Edits.
+/// Edits a memory. The draft knows the text it began with; saving refuses if it changed meanwhile.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let host = app.host()?;
     let mut draft = host.draft(which, &args.memory)?;
@@ -100,7 +100,7 @@ fn changes(args: &Args) -> Result<FieldChanges, Failure> {
     })
 }
 
-/// Lets the user change a text.
+/// The text after the user's editor has ended.
 fn in_editor(text: &str, app: &App) -> Result<String, Failure> {
     let env = &app.system.env;
     let editor = env
@@ -122,13 +122,14 @@ fn in_editor(text: &str, app: &App) -> Result<String, Failure> {
         .suffix(".md")
         .tempfile()
         .map_err(failed)?;
+    // Readable by the owner alone: a memory may be private, and temporary folders are shared.
     let files = &app.system.files;
     files.replace(
         file.path(),
         text.as_bytes(),
         dormouse_system::Access::Private,
     )?;
-    // The variable may hold options, as in `code --wait`.
+    // The variable may hold options, as in `code --wait`. Quotes are not understood.
     let mut words = editor.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or_default());
     let status = command

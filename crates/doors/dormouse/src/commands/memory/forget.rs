@@ -1,4 +1,4 @@
-//! `dormouse memory forget`, `pin`, `unpin`.
+//! `dormouse memory forget`, `pin`, `unpin`: files leave memory or the reach of automation.
 
 use crate::app::App;
 use crate::error::Outcome;
@@ -17,10 +17,10 @@ JSON: {\"forgotten\": [paths], \"entry\", \"purged\"}";
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {
-    /// The memories
+    /// The memories, by file or name
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
-    /// Why, for the journal
+    /// The reason, for the journal
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     /// Also remove what they held from the journal; this cannot be undone
@@ -32,12 +32,12 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "JSON: {\"path\", \"entry\"}")]
 pub(super) struct PinArgs {
-    /// The memory
+    /// The memory, by its file or its name
     #[arg(value_name = "NAME")]
     name: String,
 }
 
-/// A number with its noun.
+/// A number with its noun, in the singular for one.
 pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     if number == 1 {
         format!("1 {one}")
@@ -46,7 +46,7 @@ pub(super) fn count(number: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// The answer, and the directory that the hint names.
+/// The answer of the host, and the directory that the undo hint names.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Answer<'a> {
@@ -55,7 +55,7 @@ struct Answer<'a> {
     which: &'a Which,
 }
 
-/// Forgets.
+/// Forgets memories in one change.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let purge = if args.purge {
         Purge::Contents
@@ -73,6 +73,7 @@ impl Report for Answer<'_> {
             let line = Line::new().role(Role::Good, "Forgotten");
             out.line(line.text(format!(": {path}")))?;
         }
+        // A purge cannot be undone, so no hint is given.
         if self.gone.purged {
             return Ok(out.line("What they held is gone from the journal too.")?);
         }
@@ -80,7 +81,7 @@ impl Report for Answer<'_> {
     }
 }
 
-/// Says how to take a change back.
+/// Prints the command that takes a change back, with the options that reach the same directory.
 pub(super) fn undo_hint(which: &Which, out: &mut Out) -> Outcome {
     let place = match which {
         Which::Private => String::new(),
@@ -93,7 +94,7 @@ pub(super) fn undo_hint(which: &Which, out: &mut Out) -> Outcome {
     Ok(out.line(line)?)
 }
 
-/// The answer of pinning or unpinning, and the word for it.
+/// The answer of the host, and the word for what was done.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Pinning {
@@ -102,14 +103,14 @@ struct Pinning {
     done: &'static str,
 }
 
-/// Pins.
+/// Pins a memory: automation leaves it alone.
 pub(super) fn pin(args: &PinArgs, which: &Which, app: &mut App) -> Outcome {
     let moved = app.host()?.pin(which, &args.name)?;
     let done = "Pinned";
     app.tell(&Pinning { moved, done })
 }
 
-/// Unpins.
+/// Unpins a memory: automation may change it again.
 pub(super) fn unpin(args: &PinArgs, which: &Which, app: &mut App) -> Outcome {
     let moved = app.host()?.unpin(which, &args.name)?;
     let done = "Unpinned";

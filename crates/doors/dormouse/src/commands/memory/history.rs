@@ -1,4 +1,4 @@
-//! `dormouse memory log`, `diff`, `undo`.
+//! `dormouse memory log`, `diff`, `undo`: the journal of changes.
 
 use super::diff as differences;
 use crate::app::App;
@@ -6,10 +6,12 @@ use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
 use dormouse_host::{EntryDiff, EntryRow, HistoryList, Undone, Which};
 
-/// Letters of an id that people are shown.
+/// Letters of an id that are shown: its time and the first random digits, enough to tell entries of
+/// the same millisecond apart.
 const SHORT_ID: usize = 18;
 
-/// Names of files are hardly told apart in less.
+/// Columns that the files keep before others are left out: names of memories begin alike, with
+/// their type.
 const FILE_COLUMNS: usize = 24;
 
 /// Arguments of `memory log`.
@@ -21,7 +23,7 @@ pub(super) struct LogArgs {
     /// Only changes of this memory
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Entries at most
+    /// Entries at most, the newest
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
 }
@@ -87,12 +89,12 @@ impl Report for HistoryList {
     }
 }
 
-/// The part of an id that people are shown; ids that begin alike are told apart by it.
+/// The part of an id that is shown; commands accept it in place of the whole.
 fn short(id: &str) -> &str {
     id.get(..SHORT_ID).unwrap_or(id)
 }
 
-/// The files of a change: the first, and how many more.
+/// The files of a change: the first, and the number of the others.
 fn files(entry: &EntryRow) -> String {
     match entry.files().as_slice() {
         [] => String::new(),
@@ -101,7 +103,7 @@ fn files(entry: &EntryRow) -> String {
     }
 }
 
-/// Shows a change.
+/// Shows the change of an entry, file by file.
 pub(super) fn diff(args: &DiffArgs, which: &Which, app: &mut App) -> Outcome {
     let diff = app.host()?.entry_diff(which, args.entry.as_deref())?;
     app.tell(&diff)
@@ -123,7 +125,7 @@ impl Report for EntryDiff {
     }
 }
 
-/// Takes a change back.
+/// Takes a change back, as a change of its own.
 pub(super) fn undo(args: &UndoArgs, which: &Which, app: &mut App) -> Outcome {
     let undone = app.host()?.undo(which, args.entry.as_deref())?;
     app.tell(&undone)

@@ -1,4 +1,4 @@
-//! `dormouse memory import`.
+//! `dormouse memory import`: memories of other tools, or a folder of notes.
 
 use super::forget::{count, undo_hint};
 use crate::app::App;
@@ -9,7 +9,7 @@ use dormouse_host::{ImportAsk, ImportFormat, ImportReport, Which};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Rows of a table that a person reads.
+/// Rows of a table that are printed: about one screen; `--json` lists all.
 const MOST_SHOWN: usize = 50;
 
 const HELP: &str = "\
@@ -28,10 +28,10 @@ JSON: {\"dry_run\", \"entry\", \"added\": [{\"from\", \"path\", \"name\", \"type
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {
-    /// Folders or files
+    /// Folders with all files below them, or single files
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// Whose memories they are; told from the files if not given
+    /// Tool that wrote them; told from the files if not given
     #[arg(long, value_name = "TOOL", value_enum)]
     from: Option<Tool>,
     /// Only show what would be imported
@@ -39,7 +39,7 @@ pub(super) struct Args {
     dry_run: bool,
 }
 
-/// Whose memories they are.
+/// Tools whose memories can be read.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Tool {
     /// Claude Code: an index and a file for each memory
@@ -48,7 +48,7 @@ enum Tool {
     Codex,
     /// Letta: a tree of blocks with a description each
     Letta,
-    /// A folder of notes
+    /// A folder of Markdown notes, one memory each
     Markdown,
 }
 
@@ -63,7 +63,7 @@ impl Tool {
     }
 }
 
-/// The answer, and the directory that the hint names.
+/// The answer of the host, and the directory that the undo hint names.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Answer<'a> {
@@ -72,7 +72,7 @@ struct Answer<'a> {
     which: &'a Which,
 }
 
-/// Imports.
+/// Imports files in one change, or shows what a change would be.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let ask = ImportAsk {
         paths: args.paths.clone(),
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     app.tell(&Answer { report, which })
 }
 
-/// Ends a table that may have been cut.
+/// Ends a table that may have been cut, with the number of rows left out.
 fn more(all: usize, out: &mut Out) -> Outcome {
     if all > MOST_SHOWN {
         let text = format!("… and {} more; --json lists all", all - MOST_SHOWN);

@@ -1,4 +1,4 @@
-//! `dormouse memory inbox`, `approve`, `reject`.
+//! `dormouse memory inbox`, `approve`, `reject`: memories that wait for the user.
 
 use crate::app::App;
 use crate::error::Outcome;
@@ -7,7 +7,7 @@ use dormouse_host::{Chosen, Decided, InboxList, Which};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-/// Letters of an id that people are shown.
+/// Letters of an id that are shown: its time and the first random digits.
 const SHORT_ID: usize = 18;
 
 const HELP: &str = "\
@@ -33,12 +33,12 @@ pub(super) struct DecideArgs {
     /// The items, as `memory inbox` shows them
     #[arg(value_name = "ID", required_unless_present = "all")]
     ids: Vec<String>,
-    /// All that wait
+    /// All memories that wait, at once
     #[arg(long, conflicts_with = "ids")]
     all: bool,
 }
 
-/// The answer, and how much of it is shown.
+/// The list, and the form in which it is shown.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Answer {
@@ -47,7 +47,7 @@ struct Answer {
     full: bool,
 }
 
-/// Lists the memories that wait.
+/// Lists the memories that wait for approval.
 pub(super) fn list(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let inbox = app.host()?.inbox(which)?;
     let full = args.full;
@@ -112,14 +112,14 @@ fn chosen(args: &DecideArgs) -> Chosen {
     }
 }
 
-/// The items that were decided about, and the decision.
+/// The items that were decided about, and the words for the decision.
 struct Decision {
     decided: Decided,
     key: &'static str,
     word: &'static str,
 }
 
-/// Approves.
+/// Approves items: they become memories.
 pub(super) fn approve(args: &DecideArgs, which: &Which, app: &mut App) -> Outcome {
     let decided = app.host()?.approve(which, &chosen(args))?;
     app.tell(&Decision {
@@ -129,7 +129,7 @@ pub(super) fn approve(args: &DecideArgs, which: &Which, app: &mut App) -> Outcom
     })
 }
 
-/// Rejects.
+/// Rejects items: they leave the inbox and are not written.
 pub(super) fn reject(args: &DecideArgs, which: &Which, app: &mut App) -> Outcome {
     let decided = app.host()?.reject(which, &chosen(args))?;
     app.tell(&Decision {

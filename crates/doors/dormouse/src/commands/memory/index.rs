@@ -1,4 +1,4 @@
-//! `dormouse memory index`.
+//! `dormouse memory index`: MEMORY.md made to fit the files.
 
 use super::diff;
 use super::forget::undo_hint;
@@ -8,7 +8,7 @@ use crate::output::{Line, Out, Report, Role};
 use dormouse_host::{FileDiff, IndexMended, IndexMending, Which};
 use serde::Serialize;
 
-/// The index's file.
+/// File name of the index, as the heading of the difference.
 const INDEX: &str = "MEMORY.md";
 
 const HELP: &str = "\
@@ -29,7 +29,7 @@ pub(super) struct Args {
     dry_run: bool,
 }
 
-/// The answer, and how it was asked for.
+/// The answer of the host, and the options that decide about its last line.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct Answer<'a> {
@@ -40,7 +40,7 @@ struct Answer<'a> {
     which: &'a Which,
 }
 
-/// Mends the index.
+/// Mends or rebuilds the index, as a change that can be undone.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let dry_run = args.dry_run;
     let how = IndexMending {

@@ -1,4 +1,4 @@
-//! `dormouse memory list`.
+//! `dormouse memory list`: the memories of a directory, newest first.
 
 use crate::app::App;
 use crate::error::Outcome;
@@ -10,7 +10,8 @@ JSON: {\"directory\", \"memories\": [{\"path\", \"name\", \"description\", \"typ
 \"trust\", \"modified\", \"bytes\", \"pinned\", \"over\"}]}
 \"over\" says that another memory or the calendar has overtaken it.";
 
-/// A file's name and its description are hardly told apart in less.
+/// Columns that the path keeps before others are left out: names of memories begin alike, with
+/// their type.
 const FILE_COLUMNS: usize = 24;
 
 /// Arguments of `memory list`.
@@ -20,17 +21,17 @@ pub(super) struct Args {
     /// Only memories of this type: user, feedback, project, reference
     #[arg(long = "type", value_name = "TYPE", value_parser = parse_kind)]
     kind: Option<Kind>,
-    /// Also those that were overtaken
+    /// Also show memories that were overtaken
     #[arg(long)]
     all: bool,
 }
 
-/// Reads a type.
+/// A type from its name on the command line.
 pub(super) fn parse_kind(text: &str) -> Result<Kind, String> {
     Kind::parse(text).ok_or_else(|| "one of user, feedback, project, reference".to_owned())
 }
 
-/// Lists, newest first.
+/// Lists memories, newest first.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let filter = ListFilter {
         kind: args.kind,

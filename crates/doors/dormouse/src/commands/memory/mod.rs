@@ -2,8 +2,11 @@
 //!
 //! # Model
 //! Every command works on one directory: the project's own, the team's (`--team`), or any
-//! (`--dir`). Reading never makes anything; what changes something is a transaction with an entry in
-//! the journal, so that `memory undo` takes it back.
+//! (`--dir`). Reading never makes anything; a change is a transaction with an entry in the journal,
+//! so that `memory undo` takes it back.
+//!
+//! # Not here
+//! Finding, placing and writing memories: `dormouse-host` and `dormouse-memdir`.
 
 mod add;
 mod check;
@@ -92,7 +95,7 @@ enum MemoryCommand {
     Tool(tool::Args),
 }
 
-/// Does what was asked for.
+/// Runs the command that was asked for, on the directory that the options name.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let which = Which::of(args.dir.as_deref(), args.team);
     match &args.command {

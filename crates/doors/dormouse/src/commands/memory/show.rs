@@ -1,4 +1,4 @@
-//! `dormouse memory show`.
+//! `dormouse memory show`: one memory, its origin and its trust.
 
 use crate::app::App;
 use crate::error::Outcome;
@@ -13,12 +13,12 @@ JSON: {\"path\", \"name\", \"description\", \"type\", \"trust\", \"origin\", \"t
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Args {
-    /// The memory
+    /// The memory, by its file or its name
     #[arg(value_name = "NAME")]
     name: String,
 }
 
-/// Shows one.
+/// Shows one memory with its text.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let memory = app.host()?.memory(which, &args.name)?;
     app.tell(&memory)

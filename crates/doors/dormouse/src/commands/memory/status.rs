@@ -1,4 +1,7 @@
-//! `dormouse memory status`: what a session started here would load, and how memory fares.
+//! `dormouse memory status`: the memory that a session started here would load, and its upkeep.
+//!
+//! # Not here
+//! Computing any of it: the host's status service.
 
 use super::forget::count;
 use crate::app::App;
@@ -26,10 +29,10 @@ JSON: {\"directory\", \"why\", \"exists\", \"off\", \"team\", \"team_exists\", \
 #[command(after_help = HELP)]
 pub(super) struct Args {}
 
-/// How far the text behind a label stands in.
+/// Columns of a label: the longest is "Team memory", and a gap sets the texts apart.
 const LABEL: usize = 15;
 
-/// Tells.
+/// Prints the status; asking changes nothing.
 pub(super) fn run(_: &Args, which: &Which, app: &mut App) -> Outcome {
     let status = app.host()?.status(which)?;
     app.tell(&status)
@@ -48,6 +51,7 @@ impl Report for MemoryStatus {
     }
 }
 
+/// Prints a label and a text that hangs behind it.
 fn labelled(label: &str, role: Role, text: &str, out: &mut Out) -> Outcome {
     let room = out.width().saturating_sub(LABEL);
     let mut lines = crate::output::wrapped(text, room).into_iter();
@@ -174,6 +178,7 @@ fn upkeep(report: &MemoryStatus, out: &mut Out) -> Outcome {
         None => last,
     };
     labelled("Last dream", Role::Plain, &text, out)?;
+    // "never" stands in the line above already.
     let never = report.consolidation.at.is_none();
     if let Some(remark) = report
         .consolidation
@@ -204,7 +209,7 @@ fn budget(report: &MemoryStatus, out: &mut Out) -> Outcome {
     labelled("Background", Role::Plain, &text, out)
 }
 
-/// What a session would begin with.
+/// Prints the instructions that a session would begin with, and the tokens they cost.
 fn loads(report: &MemoryStatus, out: &mut Out) -> Outcome {
     out.blank()?;
     if report.instructions.is_empty() && report.prompt.is_none() {

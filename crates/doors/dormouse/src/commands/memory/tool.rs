@@ -1,4 +1,4 @@
-//! `dormouse memory tool`.
+//! `dormouse memory tool`: one command of the provider's memory tool, answered as for a model.
 
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
@@ -29,7 +29,7 @@ pub(super) struct Args {
     overwrite: bool,
 }
 
-/// Answers.
+/// Runs one command of the tool and prints the answer byte for byte.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let text = if args.input == "-" {
         super::add::read_input()?
@@ -56,6 +56,7 @@ impl Report for ToolAnswer {
     }
 
     fn verdict(&self) -> Outcome {
+        // The answer itself is the error text; a second message would be told twice.
         if self.is_error {
             return Err(Failure::Told(Exit::Unsuitable));
         }

@@ -1,4 +1,4 @@
-//! `--explain N`: what every layer thought at one request, and why it did or did not act.
+//! `--explain N`: the considerations of every layer at one request, and the reasons behind them.
 
 use super::Args;
 use super::policies::{Played, event, play};
@@ -78,7 +78,7 @@ impl Report for Explanation {
 
 fn explained(file: &str, run: &PolicyRun, step: usize) -> Explained {
     let mut moments: Vec<MomentReport> = Vec::new();
-    // What came in with this request is dealt with before anything is considered.
+    // Results are put into files when they arrive, before the planner is asked: they come first.
     let mut offloads = Vec::new();
     for (_, notice) in run.notices.iter().filter(|(at, _)| *at == step) {
         match notice {
@@ -137,10 +137,12 @@ fn layer_report(consideration: &Consideration) -> LayerReport {
     }
 }
 
-/// The first layer decides when results arrive, not when the planner is asked.
+/// The report of the first layer, at the first moment only: it decides when results arrive, not
+/// when the planner is asked.
 fn offload_layer(run: &PolicyRun, first: bool, done: &[String]) -> Option<LayerReport> {
     let why = match done {
         _ if !first => return None,
+        // These two policies have no first layer at all; the others had nothing long enough.
         [] if run.policy == "none" || run.policy == "openhands" => {
             "the policy puts no results into files".to_owned()
         }
@@ -179,7 +181,7 @@ fn show(report: &Explanation, out: &mut Out) -> OutResult {
     Ok(())
 }
 
-/// Where the reasons begin: after number, name and verdict.
+/// Columns before the reasons: number, name and verdict of a layer.
 const REASONS: usize = 20;
 
 fn show_moment(moment: &MomentReport, again: bool, out: &mut Out) -> OutResult {
@@ -210,7 +212,7 @@ fn show_moment(moment: &MomentReport, again: bool, out: &mut Out) -> OutResult {
             start = Line::new().text(" ".repeat(REASONS));
         }
     }
-    // What was done a moment ago has hardly changed the figures.
+    // Asked again within one request, the figures have hardly changed: they are printed once.
     if let Some(arithmetic) = moment.arithmetic.as_ref().filter(|_| !again) {
         let mut start = Line::new().role(Role::Dim, format!("    {:<16}", "figures"));
         for line in lines(arithmetic, reasons) {
@@ -228,7 +230,7 @@ fn show_moment(moment: &MomentReport, again: bool, out: &mut Out) -> OutResult {
     Ok(())
 }
 
-/// The text in lines that fit, at least one; its own lines stay apart.
+/// The text in lines that fit, at least one; its own line breaks stay.
 fn lines(text: &str, columns: usize) -> Vec<String> {
     let lines: Vec<String> = text
         .lines()
@@ -241,7 +243,7 @@ fn lines(text: &str, columns: usize) -> Vec<String> {
     }
 }
 
-/// The layer's number, as everywhere in the documentation.
+/// The layer's number, as in the documentation.
 fn number(layer: &str) -> char {
     match layer {
         "offload" => '1',

@@ -85,14 +85,14 @@ JSON with --explain:
     \"used_tokens\", \"layers\": [{\"layer\", \"acts\", \"why\"}], \"arithmetic\",
     \"events\"}]}]}";
 
-/// Every policy at once.
+/// Name that stands for every policy.
 const ALL: &str = "all";
 
 /// Arguments of `replay`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Transcripts
+    /// Transcripts of Claude Code or Dormouse
     #[arg(
         required_unless_present = "generated",
         conflicts_with = "generated",
@@ -131,13 +131,13 @@ pub struct Args {
     /// Explain what every layer thought at request N
     #[arg(long, value_name = "N", conflicts_with_all = ["plot", "turns"])]
     explain: Option<usize>,
-    /// Show every request
+    /// Show every request of the session
     #[arg(long)]
     turns: bool,
 }
 
 impl Args {
-    /// Whether anything asks for more than the session as it was.
+    /// True if an option needs the engine to play the session instead of sending it as recorded.
     fn wants_policies(&self) -> bool {
         !self.policy.is_empty()
             || self.window.is_some()
@@ -150,6 +150,7 @@ impl Args {
     /// The policies in the order given, each once.
     fn policies(&self) -> Vec<Arc<dyn Policy>> {
         let given: Vec<&str> = match (self.policy.is_empty(), self.explain) {
+            // Explaining is about the layers of our own two policies, unless others are named.
             (true, Some(_)) => vec!["economic", "classic"],
             (true, None) => vec!["none", "classic", "economic"],
             (false, _) if self.policy.iter().any(|name| name == ALL) => NAMES.to_vec(),
@@ -165,7 +166,7 @@ impl Args {
     }
 }
 
-/// Replays sessions.
+/// Replays sessions, as recorded or under policies.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
     let models = host.models();
@@ -179,7 +180,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     }
 }
 
-/// What a transcript tells of its requests.
+/// The requests of a transcript, with the records they were made from.
 fn recording(
     file: &Path,
     models: &Arc<ModelTable>,

@@ -3,8 +3,8 @@
 //! # Model
 //! Two [`Panel`]s stand one above the other on the same horizontal axis. Every policy has a colour
 //! and a dash pattern, so that lines can be told apart without colour; compactions are triangles,
-//! clearings small circles on the policy's line, and a cross is where a session was lost. Colours are those of a style sheet inside the
-//! file, with a second set for dark backgrounds.
+//! clearings small circles on the policy's line, and a cross is where a session was lost. Colours
+//! are those of a style sheet inside the file, with a second set for dark backgrounds.
 //!
 //! # Not here
 //! Terminal charts, and anything that needs a library.
@@ -23,16 +23,23 @@ use dormouse_system::Access;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+/// Width of the drawing, in pixels at its own size: about that of a page of text on the web.
 const WIDTH: f64 = 960.0;
+/// Left margin: room for the longest name of a mark on the vertical axis.
 const LEFT: f64 = 72.0;
+/// Right margin: half a number of the horizontal axis stands out over the last request.
 const RIGHT: f64 = 24.0;
+/// Height of each panel: both and the legend fit a laptop's screen.
 const PANEL: f64 = 240.0;
+/// Space between the panels: numbers of the upper axis, title of the lower panel.
 const GAP: f64 = 52.0;
-/// Room of one entry of the legend.
+/// Width of one entry of the legend, in pixels: the longest name and a cost beside it.
 const ENTRY: f64 = 168.0;
+/// Height of a row of the legend: a line of 12-pixel text with air around it.
 const ROW: f64 = 20.0;
 
-/// Light and dark colours, and the pattern of the line.
+/// Light colour, dark colour, and dash pattern of each policy. Eight, one for each policy that can
+/// be named; the patterns keep lines apart in print and for colour-blind readers.
 const SERIES: [(&str, &str, &str); 8] = [
     ("#6b7280", "#9ca3af", "2 3"),
     ("#1d4ed8", "#60a5fa", ""),
@@ -44,7 +51,7 @@ const SERIES: [(&str, &str, &str); 8] = [
     ("#a16207", "#facc15", "3 2"),
 ];
 
-/// A policy looks the same in every plot.
+/// The style of a policy: the same in every plot, so that plots can be laid side by side.
 fn series(run: &PolicyRun) -> usize {
     let at = policies::NAMES.iter().position(|name| *name == run.policy);
     at.unwrap_or(0) % SERIES.len()
@@ -114,7 +121,7 @@ impl Axis {
     }
 }
 
-/// Where points of a panel lie.
+/// Geometry of a panel: its top edge, the requests across, the axis upwards.
 #[derive(Clone, Copy)]
 struct Panel {
     top: f64,
@@ -313,7 +320,7 @@ fn grid(out: &mut String, panel: Panel, title: &str, name: &dyn Fn(f64) -> Strin
     }
 }
 
-/// A height that matters, where it is in sight.
+/// A horizontal line at a height that matters, if it lies within the panel.
 fn level(out: &mut String, panel: Panel, tokens: Tokens, name: &str, indent: f64) {
     let value = float(tokens.get());
     let text = format!("{name} {}", figures::tokens(tokens));
@@ -350,7 +357,7 @@ fn polyline(out: &mut String, run: &PolicyRun, what: &str, panel: Panel, values:
     );
 }
 
-/// Compactions and clearings, where they happened.
+/// Marks of compactions, clearings and of the end of a lost session, on the policy's line.
 fn marks(out: &mut String, run: &PolicyRun, panel: Panel, sizes: &[f64]) {
     let series = series(run);
     for (step, notice) in &run.notices {
@@ -402,7 +409,7 @@ fn escaped(text: &str) -> String {
             '<' => result.push_str("&lt;"),
             '>' => result.push_str("&gt;"),
             '"' => result.push_str("&quot;"),
-            // XML has no way to write these at all.
+            // Control characters cannot be written in XML at all.
             other if other.is_control() => result.push(' '),
             other => result.push(other),
         }

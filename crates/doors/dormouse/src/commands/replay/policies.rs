@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The policies others are measured by.
+/// Dormouse's own policies. Remarks say which others are cheaper, so that the reader need not look.
 const OURS: [&str; 2] = ["economic", "classic"];
 
 /// A session and what became of it under each policy.
@@ -41,7 +41,7 @@ impl Played {
     }
 }
 
-/// Requests a run got an answer to.
+/// Number of requests that a run got an answer to.
 pub(super) fn made(run: &PolicyRun) -> usize {
     let made = run.steps.iter().filter(|step| step.prompt > Tokens::ZERO);
     made.count()
@@ -85,13 +85,14 @@ pub(super) struct PolicyReport {
 }
 
 impl PolicyReport {
-    /// What requests of a purpose cost.
+    /// Dollars spent on requests of a purpose.
     pub(super) fn spent(&self, purpose: Purpose) -> f64 {
         let found = self.by_purpose.get(purpose_name(purpose));
         found.and_then(|found| found.cost_usd).unwrap_or(0.0)
     }
 
-    /// The cost of a session that got to its end.
+    /// The cost of a session that got to its end; the cost of a lost one would make losing look
+    /// cheap.
     fn comparable(&self) -> Option<f64> {
         self.cost_usd.filter(|_| self.finished)
     }
@@ -103,7 +104,7 @@ pub(super) struct PurposeReport {
     pub(super) cost_usd: Option<f64>,
 }
 
-/// Where the difference to never forgetting comes from.
+/// Parts of the difference to the policy that never forgets.
 #[derive(Serialize)]
 #[expect(
     clippy::struct_field_names,
@@ -259,7 +260,7 @@ fn generated(args: &Args, steps: u16, models: &ModelTable) -> Result<Script, Fai
     .script())
 }
 
-/// A purpose as the user reads it.
+/// Name of a purpose on screen and in JSON.
 pub(super) const fn purpose_name(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Turn => "conversation",
@@ -393,7 +394,7 @@ const fn count(steps: usize) -> f64 {
     steps as f64
 }
 
-/// Money, unless no price is known.
+/// Dollars, unless no price is known.
 pub(super) fn cost(sums: &Sums) -> Option<f64> {
     let priced = sums.requests == 0 || sums.unpriced < sums.requests;
     priced.then(|| sums.cost.as_f64())
@@ -416,7 +417,7 @@ fn step_reports<'a>(
     })
 }
 
-/// What a notice says, if it says anything.
+/// The text of a notice, if it has one.
 pub(super) fn event(notice: &Notice) -> Option<String> {
     let text = notice.to_string();
     (!text.is_empty()).then_some(text)
@@ -442,7 +443,7 @@ fn file_report(played: &Played, plot: Option<String>) -> FileReport {
     }
 }
 
-/// What a reader should not have to find out by comparing figures.
+/// Remarks that spare the reader the comparison of figures, also those that speak against us.
 fn remarks(policies: &[PolicyReport]) -> Vec<String> {
     let mut remarks = Vec::new();
     let finished: Vec<(&str, f64)> = policies
@@ -477,7 +478,7 @@ fn remarks(policies: &[PolicyReport]) -> Vec<String> {
     remarks
 }
 
-/// What a run has cost after each of its steps.
+/// Cumulative cost after each step, forks included.
 pub(super) fn running_cost(run: &PolicyRun) -> Vec<f64> {
     let mut sum = Usd::default();
     let steps = run.steps.iter().take(made(run));

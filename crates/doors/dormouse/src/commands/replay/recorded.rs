@@ -1,4 +1,7 @@
-//! `dormouse replay FILE`: the session as it was, compared with what the recording says.
+//! `dormouse replay FILE`: the session as recorded, its bill compared with the simulator's.
+//!
+//! # Not here
+//! Sending and fitting: `dormouse-replay`. Other policies: `policies`.
 
 use super::{Args, recording};
 use crate::app::App;
@@ -107,7 +110,7 @@ fn written(usage: &TokenUsage) -> Tokens {
     usage.cache_write_5m + usage.cache_write_1h
 }
 
-/// Sums over several sessions.
+/// Sums over several sessions, for one row of the table.
 #[derive(Default)]
 struct Total {
     sums: Sums,

@@ -7,10 +7,10 @@ use dormouse_core::record::Purpose;
 use dormouse_core::units::Tokens;
 use std::path::Path;
 
-/// How far a note is indented.
+/// Columns by which the table indents a note; lines are wrapped before they are indented.
 const NOTE: usize = 4;
 
-/// Shows everything.
+/// Prints sessions, costs, deeds and purposes, then the remarks.
 pub(super) fn show(report: &Comparison, out: &mut Out) -> Outcome {
     show_turns(report, out)?;
     match report.files.as_slice() {
@@ -52,7 +52,7 @@ fn about(file: &FileReport) -> String {
     )
 }
 
-/// The name of a session's file, which says enough on a screen.
+/// The stem of a session's file; folder and ending say nothing new on a screen.
 fn short(file: &str) -> String {
     let stem = Path::new(file).file_stem();
     stem.map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into())
@@ -98,6 +98,7 @@ fn dollars(cost: Option<f64>) -> String {
 
 /// An amount with its sign: `+$0.42`, `−$1.20`, and nothing where it rounds to nothing.
 fn signed(amount: f64) -> String {
+    // Half a cent rounds to $0.00, and a sign before it would promise a difference.
     let sign = match amount {
         amount if amount.abs() < 0.005 => "",
         amount if amount < 0.0 => "−",
@@ -159,6 +160,7 @@ fn costs(report: &Comparison, width: usize) -> Table {
 
 fn relative_cell(share: f64) -> Cell {
     let percent = share * 100.0;
+    // Differences below the last digit shown are none.
     if percent <= -0.05 {
         Cell::with_role(Role::Good, format!("−{:.1} %", -percent))
     } else if percent >= 0.05 {
