@@ -1,4 +1,7 @@
 //! The parts of a conversation, and opening it.
+//!
+//! # Not here
+//! Running turns: the [`Session`] that opening gives. Functions of tools: `tool`.
 
 use crate::tool::{Tool, Toolbox};
 use dormouse_ask::Params;
@@ -34,7 +37,7 @@ pub enum OpenError {
     Setting {
         /// The pair as it was given.
         pair: String,
-        /// What is wrong with it.
+        /// Reason, as the settings table states it.
         why: String,
     },
     /// A tool whose definition is not JSON that a request can carry.
@@ -87,7 +90,7 @@ impl Agent {
         }
     }
 
-    /// Sets the system prompt.
+    /// Sets the system prompt; a later call replaces it.
     #[must_use]
     pub fn instructions(mut self, text: &str) -> Self {
         text.clone_into(&mut self.instructions);
@@ -124,8 +127,9 @@ impl Agent {
         self
     }
 
-    /// Hands over what people should know: results moved to files, compactions, retries. Answers are
-    /// returned by the session, and considerations of the layers are for `explain`; neither comes here.
+    /// Hands over notices for the user: results moved to files, compactions, retries. Answers are
+    /// returned by the session, and considerations of the layers are for `explain`; neither comes
+    /// here.
     #[must_use]
     pub fn notices(mut self, take: impl Fn(Notice) + Send + Sync + 'static) -> Self {
         self.notices = Arc::new(move |notice| {
@@ -180,6 +184,7 @@ impl Agent {
 
 fn settings(pairs: &[String]) -> Result<Arc<Settings>, OpenError> {
     for pair in pairs {
+        // One at a time, so that the error can name the pair.
         let (_, issues) = flags_layer([pair.as_str()]);
         if let Some(issue) = issues.first() {
             return Err(OpenError::Setting {
@@ -189,6 +194,7 @@ fn settings(pairs: &[String]) -> Result<Arc<Settings>, OpenError> {
         }
     }
     let (layer, _) = flags_layer(pairs.iter().map(String::as_str));
+    // Trust is about files of a project; here the program itself gives every value.
     Ok(Arc::new(resolve(&[layer], Trust::Trusted)))
 }
 

@@ -2,10 +2,12 @@
 //!
 //! # Model
 //! [`Agent`] collects the parts of a conversation and opens a [`Session`]; a [`Tool`] is a name, a
-//! schema and a function. [`drive`] is the state machine below, for programs with a loop of their own.
+//! schema and a function. [`drive`] is the state machine below, for programs with a loop of their
+//! own.
 //!
 //! # Not here
-//! Memory across sessions, permissions and sub-agents: they belong to an agent, not to a conversation.
+//! Memory across sessions, permissions and sub-agents: they belong to an agent, not to a
+//! conversation.
 
 mod agent;
 #[cfg(feature = "sim")]
@@ -19,7 +21,7 @@ pub use dormouse_engine::{EngineError, Notice, Session, TurnEnd};
 pub use dormouse_model::Model;
 pub use tool::Tool;
 
-/// Clients of providers.
+/// Clients of providers, and the trait behind which they stand.
 pub mod model {
     pub use dormouse_model::*;
 }

@@ -1,7 +1,10 @@
 //! A provider in this process: the simulator behind a pipe instead of a socket.
 //!
-//! The client is the real one, with its wire, its streams and its errors; only the bytes never leave
-//! the process.
+//! The client is the real one, with its wire, its streams and its errors; only the bytes never
+//! leave the process.
+//!
+//! # Not here
+//! The simulator itself: `dormouse-sim`.
 
 use dormouse_model::anthropic::{AnthropicClient, ApiVersion};
 use dormouse_model::{
@@ -13,7 +16,7 @@ use std::sync::Arc;
 
 pub use dormouse_sim::SimConfig;
 
-/// Reason why there is no simulated model.
+/// Reason why no simulated model can be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
     /// A configuration that contradicts itself.
@@ -24,6 +27,7 @@ pub enum SimError {
     Client(#[source] SetupError),
 }
 
+/// Connector that ignores the address: every connection is a pipe to the simulator.
 #[derive(Debug)]
 struct Pipe(InProcess);
 

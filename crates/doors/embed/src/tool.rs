@@ -1,4 +1,7 @@
-//! Tools as functions.
+//! Tools as functions of the embedding program.
+//!
+//! # Not here
+//! Permissions: every tool that is offered may be called.
 
 use dormouse_context::offload::ToolOutput;
 use dormouse_engine::{ToolCall, ToolFuture, ToolHost, ToolTraits};
@@ -22,8 +25,8 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// A tool with the JSON schema of its input. The function gets the input as the model wrote it: check
-    /// it. Its error is shown to the model, which may try again.
+    /// A tool with the JSON schema of its input. The function gets the input as the model wrote it:
+    /// check it. Its error is shown to the model, which may try again.
     pub fn new<F, R>(name: &str, description: &str, schema: Value, run: F) -> Self
     where
         F: Fn(Value) -> R + Send + Sync + 'static,
@@ -84,6 +87,7 @@ impl ToolHost for Toolbox {
 
     fn run(&self, call: ToolCall) -> ToolFuture {
         let run = self.0.get(&call.tool).map(|tool| Arc::clone(&tool.run));
+        // A call that is no JSON has no input; the function refuses it in its own words.
         let block: Value = serde_json::from_slice(call.block.bytes()).unwrap_or_default();
         let input = block.get("input").cloned().unwrap_or_default();
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! Transcripts, memories and strings for tests: real ones where they are at hand, small ones always.
+//! Transcripts, memories and strings for tests: real ones where they are at hand, else small ones.
 //!
 //! # Model
 //! The **samples** lie in this crate and are of our own making, so that every checkout tests
@@ -19,7 +19,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Folder of the material, from the root of the workspace.
+/// Folder of the material, from the root of the workspace: beside it, no part of the repository.
 const MATERIAL: &str = "../shared/material";
 
 /// A file or folder of the material; `None`, with a line about it, if it is absent.
@@ -51,7 +51,7 @@ pub fn sample(name: &str) -> PathBuf {
 pub enum Folder {
     /// The real one: figures that were measured on it hold.
     Material(PathBuf),
-    /// The small one of ours.
+    /// The small one of ours, which every checkout has.
     Sample(PathBuf),
 }
 
@@ -61,14 +61,14 @@ impl Folder {
         material(name).map_or_else(|| Self::Sample(sample(instead)), Self::Material)
     }
 
-    /// Its place.
+    /// Path of the folder, real or small.
     pub fn path(&self) -> &Path {
         match self {
             Self::Material(path) | Self::Sample(path) => path,
         }
     }
 
-    /// Figures that were measured on the material can be expected.
+    /// True if figures that were measured on the material can be expected.
     pub fn is_material(&self) -> bool {
         matches!(self, Self::Material(_))
     }

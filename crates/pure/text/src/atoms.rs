@@ -5,7 +5,7 @@
 //! [`Shape`] that its characters alone decide.
 //!
 //! # Not here
-//! Whether a path exists or a symbol is defined: nothing is looked up.
+//! Existence of a path or definition of a symbol: nothing is looked up.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Whether the atom names one thing and has to be kept as written.
+    /// True if the atom names one thing and has to be kept as written.
     pub fn is_name(self) -> bool {
         !matches!(self, Self::Word | Self::Number)
     }
@@ -239,7 +239,7 @@ fn is_path(word: &str, figures: &Figures) -> bool {
     figures.dots > 0 && has_extension(word)
 }
 
-/// Whether a name has a short extension, possibly followed by a position: `main.rs:12:5`.
+/// True if a name has a short extension, possibly followed by a position: `main.rs:12:5`.
 fn has_extension(word: &str) -> bool {
     let name = word.split(':').next().unwrap_or_default();
     let Some((stem, ending)) = name.rsplit_once('.') else {

@@ -1,4 +1,7 @@
-//! Dreams and extractions, for a door that waits for them.
+//! Dreams and extractions, for a program that waits for them.
+//!
+//! # Not here
+//! The work itself and its gates: `dormouse-keeper`. Background dreams of a session: its keeper.
 
 use crate::error::HostError;
 use crate::host::Host;
@@ -37,7 +40,7 @@ pub struct DreamAsk {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum DreamAnswer {
-    /// It was not time.
+    /// The gates are closed: too early, or too few sessions.
     NotYet(NotDreamt),
     /// A dream was made, also one that changed nothing.
     Dreamt(Box<DreamReport>),
@@ -62,13 +65,13 @@ pub struct DreamReport {
     pub dreamt: bool,
     /// Always `None`; the field is there for programs that read both answers.
     pub why_not: Option<String>,
-    /// A model or rules.
+    /// The writer: a model, or rules with the reason.
     pub by: By,
     /// Set if nothing was written on purpose.
     pub dry_run: bool,
     /// Changes as the dreamer states them.
     pub changes: Vec<DreamChange>,
-    /// Files before and after.
+    /// Files before and after, for a diff.
     pub files: Vec<FileDiff>,
     /// Changes that were left out because others changed the file meanwhile.
     pub dropped: Vec<DroppedChange>,
@@ -169,6 +172,7 @@ impl Host {
         let opened = self.keeper(which)?;
         let keeper = opened.keeper;
         if !ask.now && !ask.dry_run {
+            // A dry run passes the gates: it changes nothing, so it may be asked for at any time.
             let mut gates = keeper.dream_gates();
             if let Err(reason) = keeper.dream_due(&mut gates, "") {
                 return Ok(DreamAnswer::NotYet(NotDreamt {
@@ -182,6 +186,7 @@ impl Host {
             without_model: ask.offline,
         };
         let task = keeper.dream_task();
+        // Dropping the future ends the dream before anything is put in place.
         let dreamt = runtime()?.block_on(async {
             let dream = keeper.dream(wish, Arc::clone(&task));
             let stop = stop();
@@ -234,6 +239,7 @@ impl Host {
         if said.is_empty() {
             return Err(HostError::NoMessages(file.to_owned()));
         }
+        // Before the keeper is opened: a dry run makes no directory.
         if ask.dry_run {
             let snapshot = self.find(which)?.snapshot()?;
             let proposals = offline::extract(&said, &snapshot, &[]);
@@ -259,7 +265,7 @@ impl Host {
     }
 }
 
-/// A runtime for work that may ask a model.
+/// A runtime with threads of its own: the caller is synchronous, and a dream asks a model.
 fn runtime() -> Result<tokio::runtime::Runtime, HostError> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.enable_all().build().map_err(HostError::Runtime)

@@ -27,7 +27,7 @@ pub enum HostError {
     /// The trust in a folder cannot be changed.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// There is no memory here.
+    /// There is no memory here: switched off, refused, or out of reach.
     #[error(transparent)]
     Place(#[from] NoPlace),
     /// The directory that was named must not hold memories.
@@ -89,7 +89,7 @@ pub enum HostError {
         /// Files that it has, counted.
         count: usize,
     },
-    /// A dream changed nothing.
+    /// A dream failed or was refused by the check; nothing was changed.
     #[error(transparent)]
     Dream(#[from] DreamError),
     /// The project's folder in the home is out of reach.
@@ -152,7 +152,7 @@ pub enum HostError {
         /// The folder of projects.
         projects: PathBuf,
     },
-    /// No model can be asked.
+    /// No model can be asked: a setting for it is missing.
     #[error(transparent)]
     NoModel(#[from] NoModel),
     /// The model's name or limit makes no request.
@@ -173,7 +173,8 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// Set if it says that there is no memory here on purpose.
+    /// True if there is no memory here on purpose. Callers go on without memory then; any other
+    /// error means that memory exists and cannot be reached.
     pub const fn is_off(&self) -> bool {
         matches!(
             self,
@@ -185,6 +186,7 @@ impl HostError {
 
 /// An error with the causes behind it, on one line.
 pub(crate) fn chain(error: &dyn Error) -> String {
+    // One line, for remarks and lists; errors on screen list the causes themselves.
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

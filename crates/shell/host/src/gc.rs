@@ -1,4 +1,8 @@
 //! Files beside sessions that nothing refers to any more.
+//!
+//! # Not here
+//! Finding and judging them: `survey` and `plan_gc` of `dormouse-store`. This module chooses the
+//! folders and reports.
 
 use crate::error::{HostError, chain};
 use crate::host::Host;
@@ -12,24 +16,24 @@ use std::path::{Path, PathBuf};
 /// Treatment of what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Garbage {
-    /// It is only listed.
+    /// Files are listed and stay.
     Show,
-    /// It is removed, file by file.
+    /// Files are removed, one by one.
     Remove,
 }
 
 /// Files that nothing refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GcReport {
-    /// The folder of projects.
+    /// The folder of projects, in Dormouse's home.
     pub projects: String,
     /// Set if the files were removed.
     pub deleted: bool,
-    /// Number of the files.
+    /// Number of files, those that could not be removed left out.
     pub total_files: usize,
-    /// Sum of their bytes.
+    /// Sum of the lengths of those files, in bytes.
     pub total_bytes: u64,
-    /// The files, by project.
+    /// The files, grouped by project.
     pub files: Vec<GarbageFile>,
     /// Sessions that were not looked at.
     pub left_alone: Vec<SessionLeft>,
@@ -40,11 +44,11 @@ pub struct GcReport {
 /// A file that nothing refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GarbageFile {
-    /// Folder of its project.
+    /// Folder of the project it lies in.
     pub project: String,
     /// Its session, where it belongs to one.
     pub session: Option<SessionId>,
-    /// Path of the file.
+    /// Absolute path of the file.
     pub path: String,
     /// Length in bytes, on disk.
     pub bytes: u64,
@@ -55,9 +59,9 @@ pub struct GarbageFile {
 /// A session that was not looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionLeft {
-    /// Folder of its project.
+    /// Folder of the project it lies in.
     pub project: String,
-    /// Id of the session.
+    /// Id of the session, which is its file's stem.
     pub session: SessionId,
     /// The reason: `in_use` or `unreadable`.
     pub why: &'static str,
@@ -66,13 +70,13 @@ pub struct SessionLeft {
 /// A file that could not be removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotRemovedFile {
-    /// Path of the file.
+    /// Absolute path of the file.
     pub path: String,
     /// The error, with its causes.
     pub error: String,
 }
 
-/// A project's folder, and in it one session or all.
+/// The scope of one search: a project's folder, and in it one session or all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Scope {
     project: PathBuf,
@@ -123,12 +127,16 @@ impl Host {
     ) -> Result<(), HostError> {
         let files = &*self.system().files;
         let remove = treatment == Garbage::Remove;
+        // The survey takes locks when files are to be removed, so that no session can begin to
+        // refer to one meanwhile.
         let held = survey(files, &scope.project, remove)?;
         for refused in &held.refused {
             let why = refused.to_string();
             self.remark(Remark::Unlisted { why });
         }
         let GcPlan { garbage, left } = plan_gc(&held, self.now());
+        // The whole project is surveyed even for one session: a fork refers to the files of its
+        // parent.
         let in_scope = |session: Option<&SessionId>| {
             scope.session.is_none() || session == scope.session.as_ref()
         };
@@ -220,6 +228,7 @@ fn scopes(
             }),
         }
     }
+    // A project named twice would be listed twice, and removed from twice.
     scopes.sort();
     scopes.dedup();
     Ok(scopes)
@@ -228,6 +237,7 @@ fn scopes(
 fn all(files: &dyn Files, projects: &Path) -> Result<Vec<Scope>, HostError> {
     let entries = files.list(projects)?.into_iter();
     Ok(entries
+        // Files between the folders are not Dormouse's.
         .filter(|entry| entry.metadata.kind == FileKind::Directory)
         .map(|entry| Scope {
             project: projects.join(entry.name),

@@ -1,4 +1,7 @@
-//! The host itself: what is opened once.
+//! The host: settings, models, trust and the machine, opened once.
+//!
+//! # Not here
+//! Services on sessions and memories: each in a module of its own.
 
 use crate::error::HostError;
 use crate::remark::Remark;
@@ -22,7 +25,7 @@ use std::time::Duration;
 /// steps that lie closer together.
 const SILENCE: Duration = Duration::from_millis(100);
 
-/// Everything that doors work with, opened once.
+/// Everything that a program needs of Dormouse, opened once and shared.
 #[derive(Debug)]
 pub struct Host {
     system: System,
@@ -42,8 +45,7 @@ enum Source {
 
 impl Host {
     /// Finds the home and the project, and loads settings, models and trust. `flags` are settings
-    /// as
-    /// `key=value`.
+    /// as `key=value`.
     ///
     /// # Errors
     /// When a flag is wrong, or nothing says where the home is.
@@ -92,7 +94,7 @@ impl Host {
         &self.system
     }
 
-    /// Home, project and working directory.
+    /// The home, the project and the working directory.
     pub fn places(&self) -> &Places {
         self.loader.places()
     }
@@ -105,7 +107,7 @@ impl Host {
         }
     }
 
-    /// The settings in force.
+    /// The settings in force now; later changes do not show in them.
     pub fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.loaded().settings)
     }
@@ -124,7 +126,7 @@ impl Host {
         }
     }
 
-    /// Models and prices in force.
+    /// Models and prices in force, those of the user's file included.
     pub fn models(&self) -> Arc<ModelTable> {
         Arc::clone(&self.loaded().models)
     }
@@ -142,6 +144,7 @@ impl Host {
     /// Remarks since they were last taken, oldest first: facts beside a result that a person wants
     /// to know. They are kept also when a service fails.
     pub fn take_remarks(&self) -> Vec<Remark> {
+        // A thread that panicked cannot have left half a remark: the list is used as it is.
         std::mem::take(&mut *self.remarks.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -162,6 +165,7 @@ impl Host {
             folder,
             changed: is_new,
         } = set_trust(&*self.system.files, places, folder, trust)?;
+        // Loaded again at once, so that the answer can name the settings that changed by it.
         let after = self.loader.reload(&before);
         let keys = changed(&before.settings, &after.settings);
         let values = keys.iter().filter_map(|key| after.settings.entry(key));
@@ -193,13 +197,14 @@ pub struct Trusted {
     pub values: Vec<(String, String)>,
 }
 
-/// The day of a moment, in universal time.
+/// The day of a moment, in universal time: machines of a team agree on it.
 pub(crate) fn day(now: Millis) -> jiff::civil::Date {
+    // Moments beyond what calendars hold become the epoch; no clock shows them.
     let at = jiff::Timestamp::from_millisecond(now.0).unwrap_or_default();
     at.to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// The user's home as far as it is known.
+/// The user's home, if the environment names one.
 pub(crate) fn user_home(system: &System) -> Option<PathBuf> {
     system.env.home_dir()
 }

@@ -1,4 +1,7 @@
 //! The keeper of a project's memory, for work that needs more than the directory.
+//!
+//! # Not here
+//! Reading and changing memories by hand: `memories`, which need no model and no budget.
 
 use crate::error::HostError;
 use crate::host::{Host, user_home};
@@ -18,7 +21,7 @@ use std::sync::Arc;
 pub struct OpenedKeeper {
     /// The keeper, shared by everything around a session.
     pub keeper: Arc<Keeper>,
-    /// The setting that is missing for a model.
+    /// The setting that is missing for a model; without a model the keeper works by rules.
     pub no_model: Option<NoModel>,
 }
 
@@ -39,8 +42,7 @@ impl Host {
         let system = self.system();
         let team = match self.project_place() {
             Ok(place) => self.team(&place, loaded.trust)?,
-            // Memory of the project is off, so that a directory that was named has no team beside
-            // it.
+            // The project has no memory: a directory named by the user has no team beside it.
             Err(_) => None,
         };
         let keeper = Keeper {
@@ -75,6 +77,7 @@ impl Host {
         let claude = self.claude_home();
         let claude = claude.map(|home| home.join("projects").join(dormouse_store::slug(root)));
         let mut folders: Vec<PathBuf> = own.into_iter().chain(claude).collect();
+        // Folders that do not exist would each be an error in every search.
         folders.retain(|folder| files.metadata(folder).is_ok());
         Ok(folders)
     }
@@ -91,7 +94,8 @@ impl Host {
         }
     }
 
-    /// The team's memory, where it has been begun.
+    /// The team's memory, if a member has begun it. An untrusted one is passed on with a mark, for
+    /// the keeper to decide.
     fn team(&self, place: &MemoryLocation, trust: Trust) -> Result<Option<TeamMemory>, HostError> {
         let Some(root) = &place.team else {
             return Ok(None);

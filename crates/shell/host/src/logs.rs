@@ -1,4 +1,7 @@
-//! Transcripts as files: records one by one, and the way to and from other tools.
+//! Transcripts as files: records one by one, and conversion to and from other tools.
+//!
+//! # Not here
+//! The prompt that records make: `prompt`. Formats of other tools: `dormouse-store`.
 
 use crate::error::{HostError, chain};
 use crate::host::Host;
@@ -19,7 +22,7 @@ use std::path::Path;
 pub struct LogFilter {
     /// Kinds of records; all if there are none.
     pub kinds: Vec<String>,
-    /// Only so many of the last; all if it is `None`.
+    /// Number of records from the end; all if it is `None`.
     pub last: Option<usize>,
 }
 
@@ -30,13 +33,13 @@ pub struct LogList {
     pub records: Vec<LogRow>,
     /// Number of records of each kind.
     pub kinds: BTreeMap<String, u64>,
-    /// The first lines that could not be read in full.
+    /// The first lines that could not be read in full; the list is capped, the count is not.
     pub issues: Vec<LogIssue>,
     /// Number of lines that could not be read in full.
     pub issue_count: u64,
-    /// Lines of the file.
+    /// Lines of the file, those without a record included.
     pub lines: u64,
-    /// Set if the last line is cut off.
+    /// True if the last line is cut off: the writer is at work, or was killed.
     pub torn_tail: bool,
 }
 
@@ -47,9 +50,9 @@ pub struct LogRow {
     pub line: u64,
     /// Its number, or its offset where it has none.
     pub seq: String,
-    /// Kind of the record.
+    /// Kind of the record, in the spelling of the log.
     pub kind: String,
-    /// Id of the record.
+    /// Id of the record, unique in the file.
     pub id: String,
     /// Id of the record before it.
     pub parent: Option<String>,
@@ -61,9 +64,9 @@ pub struct LogRow {
     pub agent: Option<String>,
     /// Id of the record that caused it.
     pub caused_by: Option<String>,
-    /// Number of its blocks.
+    /// Number of its content blocks.
     pub blocks: usize,
-    /// Length of its blocks.
+    /// Length of its blocks as JSON, in bytes.
     pub bytes: usize,
     /// The record in a line of text.
     pub text: String,
@@ -95,7 +98,7 @@ impl LogIssue {
 pub struct Converted {
     /// The log that was written.
     pub file: String,
-    /// Lines that it has.
+    /// Lines of the new log.
     pub lines: u64,
     /// Lines of the transcript that were left out.
     pub left_out: u64,
@@ -122,6 +125,7 @@ impl Transcripts {
         let scanned = log.for_each_of_any(|record, line| {
             let kind = record.body.kind();
             *kinds.entry(kind.to_owned()).or_default() += 1;
+            // With `last` 0 only the kinds are wanted; describing every record would be wasted.
             if filter.last != Some(0) && wanted(kind) {
                 records.push_back(row(&record, line, describe(&record)));
                 if filter.last.is_some_and(|last| records.len() > last) {
@@ -179,6 +183,8 @@ impl Host {
         let target = if let Some(target) = to {
             target.to_owned()
         } else {
+            // A transcript without a working directory belongs to no project; the root stands for
+            // that.
             let project = if cwd.is_empty() { "/" } else { &cwd };
             let home = &self.places().home;
             ProjectFolder::prepare(&*system.files, home, Path::new(project))?.log(&session)?

@@ -25,10 +25,11 @@ use dormouse_text::words::{Language, Stemming, StopWords, Tokeniser, detect};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Characters of the text that stands for a memory without a description: two lines of a screen.
+/// Characters of the text that stands for a memory without a description: two or three lines of a
+/// screen.
 const EXCERPT: usize = 200;
 
-/// A memory that fits.
+/// A memory that fits the words, and the facts told of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -58,7 +59,7 @@ pub struct MemoryFound {
     pub mark: Mark,
     /// Set if another memory or the calendar has overtaken it.
     pub over: bool,
-    /// Set if it stems from somewhere that nobody vouches for.
+    /// True if its source is not the user's word: the output of a tool, a web page.
     pub untrusted: bool,
     /// Set if automation may not touch it.
     pub pinned: bool,
@@ -66,7 +67,7 @@ pub struct MemoryFound {
     pub team: bool,
     /// Reason why it goes in, or why it does not; `None` in a search.
     pub why: Option<String>,
-    /// The same as `modified`, to reckon with.
+    /// `modified` as a number, to compute ages from.
     #[serde(skip)]
     pub at: Millis,
 }
@@ -87,7 +88,7 @@ impl MemoryFound {
     }
 }
 
-/// Facts that all memories of an answer are judged by.
+/// The question and the day, by which all memories of an answer are judged.
 #[derive(Debug)]
 pub(crate) struct Judge<'a> {
     question: &'a str,
@@ -128,7 +129,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// A memory that fits, before its file was opened.
+/// A memory that fits, before its file was opened: files are read only for those that are shown.
 struct Candidate<'a> {
     card: Card,
     hit: Ranked,
@@ -175,6 +176,7 @@ impl Host {
                 let mut memory = judge.judge(&card, &text, library.verified(&text), owner);
                 memory.score = Some(hit.score);
                 memory.confidence = Some(hit.confidence);
+                // A hit that shares no word with the question could not be explained to the reader.
                 if !memory.words.is_empty() {
                     ranked.push(memory);
                 }

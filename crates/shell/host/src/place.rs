@@ -1,4 +1,7 @@
 //! The memory directory that a service works on.
+//!
+//! # Not here
+//! The rules of the place: `MemoryLocation` of `dormouse-memdir`.
 
 use crate::error::HostError;
 use crate::host::{Host, user_home};
@@ -55,6 +58,8 @@ impl Host {
         };
         if let Which::Directory(dir) = which {
             let dir = self.places().current_dir.join(dir);
+            // Links are resolved before the check: a link to `/` would pass it otherwise. A
+            // directory that does not exist yet has no real path.
             let root = self.system().files.real_path(&dir).unwrap_or(dir);
             check_directory(&root).map_err(HostError::NotForMemory)?;
             return Ok(found(root, Access::Private, None));
@@ -64,7 +69,7 @@ impl Host {
             return Ok(found(place.memory.clone(), Access::Private, Some(place)));
         }
         let root = place.team.ok_or(HostError::NoTeamMemory)?;
-        // Meant to be committed: what the user's umask allows.
+        // Meant to be committed: readable as far as the user's umask allows.
         Ok(found(root, Access::Shared, None))
     }
 
@@ -107,12 +112,12 @@ impl Host {
 }
 
 impl Found<'_> {
-    /// The rules that decided about the place; `None` if it was named.
+    /// The rules that decided about the place; `None` if it was named by an option.
     pub(crate) const fn place(&self) -> Option<&MemoryLocation> {
         self.place.as_ref()
     }
 
-    /// The directory if it exists.
+    /// The directory if it exists; reading never makes it.
     pub(crate) fn existing(&self) -> Result<Option<MemoryDir>, HostError> {
         let system = self.host.system();
         Ok(MemoryDir::find(system, &self.root, self.access)?)
@@ -123,12 +128,14 @@ impl Found<'_> {
         let system = self.host.system();
         if let Some(place) = &mut self.place {
             place.claim(&*system.files)?;
+            // Claiming may move to another folder, if this one belongs to a project of the same
+            // name.
             self.root.clone_from(&place.memory);
         }
         Ok(MemoryDir::open(system, &self.root, self.access)?)
     }
 
-    /// Its files; nothing if it does not exist.
+    /// Its files; an empty snapshot if it does not exist.
     pub(crate) fn snapshot(&self) -> Result<Snapshot, HostError> {
         let Some(dir) = self.existing()? else {
             return Ok(Snapshot::new());

@@ -1,4 +1,7 @@
 //! The prompt of a session, now or at an earlier request.
+//!
+//! # Not here
+//! Folding records into a conversation: `dormouse-context`. The window's figures: `window`.
 
 use crate::error::HostError;
 use crate::transcripts::{Transcript, Transcripts};
@@ -15,7 +18,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// A point of a session.
+/// A point of a session, at which its prompt can be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Point {
     /// The end of the newest branch.
@@ -47,30 +50,30 @@ pub struct PromptView {
     pub request: Option<usize>,
     /// Set if a recorded request was rebuilt exactly; `None` without one.
     pub rebuilt: Option<bool>,
-    /// Its segments, in order.
+    /// Its segments, in the order they are sent.
     pub segments: Vec<PromptSegment>,
-    /// Tokens, measured or estimated.
+    /// Tokens of the whole prompt, measured or estimated.
     pub tokens: Tokens,
-    /// The reason why a provider would refuse it.
+    /// The reason why a provider would refuse it; `None` if it is acceptable.
     pub acceptable: Option<String>,
-    /// Records that rewrote it.
+    /// Records that rewrote it, oldest first.
     pub rewrites: Vec<PromptRewrite>,
     /// Inconsistencies that were found on the way.
     pub issues: Vec<String>,
 }
 
-/// A segment of the prompt.
+/// A segment of the prompt: one block and its origin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PromptSegment {
     /// Its place, from 0.
     pub at: usize,
     /// The role it is sent under.
     pub role: &'static str,
-    /// The sort of content.
+    /// The sort of content, as `context` counts it.
     pub category: &'static str,
-    /// Tokens, measured or estimated.
+    /// Estimated tokens, corrected by what the session has measured.
     pub tokens: Tokens,
-    /// Id of its record.
+    /// Id of the record it stems from.
     pub record: String,
     /// The place it comes from, with the block.
     pub origin: String,
@@ -85,7 +88,7 @@ pub struct PromptSegment {
 /// A record that rewrote the prompt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PromptRewrite {
-    /// Id of its record.
+    /// Id of the rewriting record.
     pub record: String,
     /// The rewrite, in words.
     pub what: String,
@@ -141,6 +144,7 @@ impl PromptAt {
         let empty = RenderedPrefix::default();
         let prefix = match (&self.transcript.prefix, request.prefix) {
             (Some(prefix), _) => prefix,
+            // The request has a prefix and its blobs are gone: any other bytes would be a guess.
             (None, None) => &empty,
             (None, Some(id)) => return Err(HostError::NoPrefix(id.to_string())),
         };
@@ -173,11 +177,13 @@ fn at_request(opener: &Transcripts, file: &Path, number: usize) -> Result<Found,
         };
         return Ok((transcript, request));
     }
+    // A response is written in several lines under one id; its first line marks the request.
     let mut seen = std::collections::HashSet::new();
     let starts: Vec<usize> = read
         .records
         .iter()
         .enumerate()
+        // Sub-agents have requests of their own, counted in their own conversation.
         .filter(|(_, record)| !record.side_chain)
         .filter_map(|(at, record)| match &record.body {
             Body::Message(message) => Some((at, message.id.as_ref()?)),
@@ -228,6 +234,7 @@ fn view(
     PromptView {
         model: transcript.model().to_owned(),
         request: number,
+        // Equal length and equal chain of hashes mean equal segments.
         rebuilt: request.map(|request| view.extent() == (request.segments, request.chain)),
         segments: rows.collect(),
         tokens: conversation.count(&transcript.prefix_weight()).tokens,

@@ -18,7 +18,7 @@ use dormouse_keeper::recaller::{Brought, Library, Owner, Question, Recollection}
 use dormouse_recall::{LeftOut, Reason, Skip, Work};
 use serde::Serialize;
 
-/// Reason for a pick that is not shown.
+/// Reason for a pick that is not shown: a memory about code that is gone would mislead.
 const HELD_BACK: &str = "nothing that it names exists any more";
 
 /// A question about recall.
@@ -39,7 +39,7 @@ pub struct RecallQuestion {
 /// Treatment of memories that do not go in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Near {
-    /// They are left out.
+    /// Others are left out.
     Hide,
     /// The nearest are added, with the reasons against them.
     Show,
@@ -79,6 +79,8 @@ impl Host {
             most: question.most,
             settings: &settings,
         });
+        // One unreadable directory fails the whole question: an answer from the other alone would
+        // look complete.
         if let Some(error) = failed.into_iter().next() {
             return Err(error.into());
         }
@@ -110,6 +112,7 @@ impl Host {
                     .total_cmp(&a.confidence.unwrap_or(0.0))
             });
         }
+        // Stable sort: within both groups the order by confidence stays.
         answer.uncertain.sort_by_key(|memory| memory.over);
         let most = question.most.unwrap_or_else(|| {
             let files = settings.get(dormouse_core::settings::keys::RECALL_FILES);

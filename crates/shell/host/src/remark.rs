@@ -1,4 +1,4 @@
-//! Facts beside a result.
+//! Facts beside a result, kept by the host until a program takes them.
 
 use serde::Serialize;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum Remark {
     /// Some settings cannot be used.
     SettingsIssues {
-        /// Number of them.
+        /// Number of settings with a problem.
         count: usize,
     },
     /// A file of a memory directory is no part of the answer.
@@ -45,7 +45,7 @@ pub enum Remark {
     LinesSkipped {
         /// Path of the transcript.
         file: PathBuf,
-        /// Number of them.
+        /// Number of lines left out or read in part.
         count: u64,
     },
     /// The work was done by rules alone.

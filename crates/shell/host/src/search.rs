@@ -1,4 +1,4 @@
-//! Searching what was said in sessions.
+//! Search of the words said in sessions.
 //!
 //! # Model
 //! Matches that have every word are handed out as they are found, those of the newest sessions
@@ -28,10 +28,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Longest time that an interrupt goes unheard; a person does not notice less.
+/// Longest time that an interrupt goes unheard: 50 ms are below what a person notices, and twenty
+/// wake-ups a second cost nothing.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A search of transcripts.
+/// A search of transcripts, ready to run.
 #[derive(Debug)]
 pub struct SessionSearch {
     query: TermQuery,
@@ -42,11 +43,11 @@ pub struct SessionSearch {
 /// A line of a transcript that has words of the question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionMatch {
-    /// Id of the session.
+    /// Id of the session, from its file.
     pub session: String,
     /// The sub-agent, if one said it.
     pub agent: Option<String>,
-    /// Path of the transcript.
+    /// Absolute path of the transcript.
     pub file: String,
     /// Offset of the line in it.
     pub offset: u64,
@@ -54,13 +55,13 @@ pub struct SessionMatch {
     pub record: Option<String>,
     /// Time at which it was said.
     pub time: Option<String>,
-    /// Role of the speaker.
+    /// Role of the speaker: user, assistant or tool.
     pub role: &'static str,
     /// Words of the question that it has, counted.
     pub terms: usize,
-    /// Text around the words.
+    /// Text around the words, cut to a few lines.
     pub snippet: String,
-    /// The same as `time`, to reckon with.
+    /// `time` as a number, to compute ages from.
     #[serde(skip)]
     pub at: Option<Millis>,
     /// Set if it lacks a word of the question.
@@ -68,16 +69,16 @@ pub struct SessionMatch {
     pub partial: bool,
 }
 
-/// The end of a search.
+/// Figures of a search at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SearchEnd {
     /// Matches that were handed out.
     pub matches: usize,
     /// Transcripts that were searched.
     pub files: usize,
-    /// Bytes that were searched.
+    /// Bytes read, all transcripts together.
     pub bytes: u64,
-    /// Lines that could not be read.
+    /// Lines skipped as unreadable.
     pub skipped_lines: u64,
     /// Transcripts that could not be read, with the reasons.
     pub unreadable: Vec<String>,
@@ -108,6 +109,8 @@ impl SessionSearch {
             ..SearchLimits::default()
         };
         let (mut matches, mut report) = self.streamed(host, &limits, stop, &mut found)?;
+        // A second pass with a weaker demand, only if the first found nothing: partial matches
+        // would bury whole ones. With one word there is no weaker demand.
         if matches == 0 && self.terms() > 1 && !stop.load(Ordering::Relaxed) {
             let limits = SearchLimits {
                 least_terms: 1,
@@ -162,6 +165,8 @@ impl SessionSearch {
             let search = scope.spawn(|| {
                 let sender = sender;
                 let found = |found: TranscriptMatch| {
+                    // Counted before sending, since several threads search: the limit holds for all
+                    // of them.
                     let before = sent.fetch_add(1, Ordering::Relaxed);
                     // If the receiver is gone, no more are wanted.
                     let gone = before < limits.matches && sender.send(found).is_err();
@@ -188,6 +193,7 @@ impl SessionSearch {
                 }
             }
             drop(receiver);
+            // A panic in the search gives an empty report; matches handed out before it stand.
             let report = search.join().unwrap_or_default();
             handed.map(|()| (matches, report))
         })
@@ -261,6 +267,8 @@ impl Host {
             if let Some(folder) = ProjectFolder::find(files, &known.home, root)? {
                 folders.insert(folder.path().to_owned());
             }
+            // Every root of a repository may have its own slug: sessions begun in a worktree are
+            // found from the main checkout, too.
             let claude = claude.as_ref();
             folders.extend(claude.map(|home| home.join("projects").join(slug(root))));
         }

@@ -27,7 +27,8 @@ use std::sync::Arc;
 pub struct SessionAsk {
     /// Its id: a new session, or one that goes on. `None` for a new one with a fresh id.
     pub session: Option<SessionId>,
-    /// Tools, system prompt and instructions as they are sent.
+    /// Tools, system prompt and instructions as they are sent, rendered by the caller: their bytes
+    /// decide whether the provider's cache is hit.
     pub prefix: Arc<RenderedPrefix>,
     /// The tools that the model may call.
     pub tools: Arc<dyn ToolHost>,
@@ -46,12 +47,12 @@ impl fmt::Debug for SessionAsk {
     }
 }
 
-/// A session that is open.
+/// A session that is open, and its parts.
 #[derive(Debug)]
 pub struct OpenedSession {
     /// The session, ready for a turn.
     pub session: Session,
-    /// Id to open it again by.
+    /// Id by which it can be opened again.
     pub id: SessionId,
     /// The state it was found in.
     pub opened: Opened,
@@ -89,6 +90,7 @@ impl Host {
             Some((_, recaller)) => Arc::new(recaller.clone()),
             None => Arc::new(NoCompanion),
         };
+        // After the memory: a session whose memory cannot be opened leaves no empty log behind.
         let log = FileLog::open(&system, &place.log, line.clone(), id.clone())?;
         let files = &system.files;
         let ports = Ports {
@@ -130,7 +132,8 @@ impl Host {
         })
     }
 
-    /// The memory around a session; a conversation without it goes on.
+    /// The memory around a session. Memory that is off is a remark, and the conversation goes on;
+    /// memory that cannot be opened is an error.
     fn session_memory(&self) -> Result<Option<(Arc<Keeper>, Recaller)>, HostError> {
         match self.keeper(&Which::Private) {
             Ok(opened) => {

@@ -34,7 +34,7 @@ pub struct SessionList {
 pub struct SessionRow {
     /// Path of its transcript.
     pub file: String,
-    /// Id of the session.
+    /// Id of the session, from its file.
     pub session: String,
     /// Its title, where it has one.
     pub title: Option<String>,
@@ -44,7 +44,7 @@ pub struct SessionRow {
     pub last: Option<String>,
     /// Messages of the user and the assistant.
     pub messages: u64,
-    /// Tokens that it holds now.
+    /// Tokens that its prompt holds now, measured or estimated.
     pub tokens: u64,
     /// Cost with its sub-agents; `None` where no price is known.
     pub cost_usd: Option<f64>,
@@ -54,11 +54,11 @@ pub struct SessionRow {
     pub compactions: Vec<CompactionRow>,
     /// Transcripts of its sub-agents, counted.
     pub agents: usize,
-    /// The folder it works in.
+    /// The folder it works in, where the transcript says.
     pub cwd: Option<String>,
-    /// The branch it works on.
+    /// The git branch it works on, where the transcript says.
     pub git_branch: Option<String>,
-    /// Length of its transcript.
+    /// Length of its transcript, in bytes.
     pub bytes: u64,
     /// Lines that could not be read.
     pub skipped_lines: u64,
@@ -91,7 +91,7 @@ pub struct UsageReport {
     pub cache_read_input_tokens: u64,
     /// Prompt tokens written to the cache.
     pub cache_creation_input_tokens: u64,
-    /// Tokens of the answers.
+    /// Tokens of the answers, thinking included.
     pub output_tokens: u64,
     /// Dollars; `None` where no price is known.
     pub cost_usd: Option<f64>,
@@ -203,6 +203,7 @@ impl Host {
             let why = refused.to_string();
             self.remark(Remark::Unlisted { why });
         }
+        // Zero everywhere would look like a result.
         if found.logs.is_empty() {
             return Err(HostError::NoTranscripts(path.to_owned()));
         }
@@ -213,7 +214,7 @@ impl Host {
                     scan.files += 1;
                     scan.skipped_lines += read.skipped;
                 }
-                // An empty file has used nothing.
+                // An empty file has used nothing and is no fault.
                 Err(ReadError::Empty { .. }) => scan.files += 1,
                 Err(error) => {
                     scan.unreadable += 1;
@@ -226,7 +227,7 @@ impl Host {
     }
 }
 
-/// Reason why a file is not in the list.
+/// The reason why a file is not in the list, in words.
 struct Unreadable(String);
 
 impl From<ReadError> for Unreadable {
@@ -253,6 +254,7 @@ fn row(
         }
     }
     let totals = book.totals(models).all;
+    // The live part alone: folding whole files would make a list of long sessions slow.
     let live = Transcripts::new(system, Arc::clone(models)).live(&found.path);
     let transcript =
         live.map_err(|_| Unreadable(format!("`{}` cannot be read", found.path.display())))?;
@@ -308,13 +310,13 @@ impl ModelUsage {
     }
 }
 
-/// Money, unless no price is known.
+/// Dollars, unless no price is known: a sum of nothing would read as free.
 fn cost(sum: &UsageSum) -> Option<f64> {
     let nothing_priced = sum.responses > 0 && sum.unpriced == sum.responses;
     (!nothing_priced).then(|| sum.cost.as_f64())
 }
 
-/// Transcripts that were read.
+/// Usage gathered from transcripts, and the figures about reading them.
 #[derive(Default)]
 struct Scan {
     book: UsageBook,

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A session at one point.
 #[derive(Debug)]
 pub struct Transcript {
-    /// The engine's view of it.
+    /// The engine's view of it: the prompt and its state.
     pub conversation: Conversation,
     /// The rendered prefix, where the log holds it.
     pub prefix: Option<RenderedPrefix>,
@@ -42,7 +42,7 @@ impl Transcript {
             .map_or_else(Weight::default, |prefix| *prefix.weight())
     }
 
-    /// The model the session talks to.
+    /// The model the session talks to, or the one it is viewed for.
     pub fn model(&self) -> &str {
         &self.conversation.view().target().model
     }
@@ -91,10 +91,11 @@ impl Transcripts {
     pub fn live(&self, file: &Path) -> Result<Transcript, HostError> {
         let log = LogFile::open(&*self.system.files, file)?;
         if let Some(foreign) = log.read_foreign()? {
-            // Nothing in it says where the live part begins.
+            // Formats of other tools do not mark where the live part begins: all of it is folded.
             self.note_skipped(foreign.read.issues.total(), file);
             return Ok(self.fold(file, &foreign.read.records, None));
         }
+        // A fork refers to records of its parent, whose log lies beside it.
         let files = Arc::clone(&self.system.files);
         let siblings = |session: &dormouse_core::id::SessionId| {
             let beside = file.with_file_name(format!("{session}.jsonl"));
@@ -109,6 +110,7 @@ impl Transcripts {
             .carrier
             .as_ref()
             .and_then(|carrier| carrier.body.manifest());
+        // The model may be named only before the part that was read.
         let before = state.and_then(|manifest| manifest.state.model.as_deref());
         let target = self.target(&on_path, before);
         let conversation = match &resumed.carrier {
@@ -183,6 +185,8 @@ impl Transcripts {
             Body::Message(message) if message.role == Role::Assistant => message
                 .model
                 .as_deref()
+                // Claude Code writes `<synthetic>` for messages that it made itself; no such model
+                // exists.
                 .filter(|model| !model.starts_with('<')),
             _ => None,
         });
@@ -191,6 +195,7 @@ impl Transcripts {
     }
 
     fn finish(&self, file: &Path, conversation: Conversation, records: Vec<Record>) -> Transcript {
+        // Blobs lie in the folder that has the log's name without its ending.
         let blobs = FileBlobs::new(Arc::clone(&self.system.files), &file.with_extension(""));
         let recorded = conversation.state().prefix.as_ref();
         let prefix = recorded.and_then(|prefix| {

@@ -1,4 +1,7 @@
-//! The context window of a session: what fills it, what is left.
+//! The context window of a session: its contents, its thresholds, the room left.
+//!
+//! # Not here
+//! The arithmetic: `dormouse-context`, with the settings of `WindowSettings`.
 
 use crate::host::Host;
 use crate::transcripts::Transcript;
@@ -11,10 +14,10 @@ use dormouse_core::units::Tokens;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The window of a session.
+/// The window of a session at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ContextWindow {
-    /// Tokens of the prompt.
+    /// Tokens of the whole prompt, prefix included.
     pub used_tokens: Tokens,
     /// Origin of the figure: measured or estimated.
     pub basis: Basis,
@@ -42,7 +45,7 @@ pub struct ContextWindow {
     pub gauge: &'static str,
     /// Set if compactions begin by themselves.
     pub auto_compact: bool,
-    /// Tokens by what they are.
+    /// Tokens of each category of content.
     pub categories: BTreeMap<Category, Tokens>,
     /// Set if the system prompt is not in the log and was inferred.
     pub prefix_inferred: bool,
@@ -50,7 +53,7 @@ pub struct ContextWindow {
     pub duplicate_reads: Tokens,
     /// Correction of the estimates, as measured in this session.
     pub estimate_drift_percent: i64,
-    /// Segments of the prompt.
+    /// Number of segments of the prompt.
     pub segments: usize,
 }
 
@@ -96,6 +99,8 @@ fn window(transcript: &Transcript, settings: &WindowSettings) -> ContextWindow {
         error: thresholds.error,
         blocking_limit: thresholds.blocking_limit,
         percent_left: thresholds.percent_left(used),
+        // A file at rest has no session that could say it is out of relief: compaction is assumed
+        // to work.
         gauge: gauge_name(thresholds.gauge(used, Relief::Available)),
         auto_compact: thresholds.auto_compact,
         categories,

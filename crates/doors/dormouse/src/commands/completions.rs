@@ -16,7 +16,7 @@ Examples:
 
 JSON: {\"shell\", \"script\"}";
 
-/// Arguments of `completions`.
+/// Arguments of `dormouse completions`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

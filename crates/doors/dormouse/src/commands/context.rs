@@ -28,7 +28,7 @@ JSON:
 /// of the warning in a window of usual size.
 const DRIFT: f64 = 20.0;
 
-/// Arguments of `context`.
+/// Arguments of `dormouse context`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

@@ -27,7 +27,7 @@ Examples:
 JSON: {\"dreamt\", \"why_not\", \"by\", \"dry_run\", \"changes\": [{\"path\", \"what\", \"reason\", \"sources\"}],
 \"files\": [{\"path\", \"before\", \"after\"}], \"dropped\": [{\"path\", \"because_of\"}], \"entry\", \"tokens\"}";
 
-/// Arguments of `dream`.
+/// Arguments of `dormouse dream`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP, args_conflicts_with_subcommands = true)]
 pub struct Args {

@@ -6,7 +6,7 @@ use crate::output::{Out, Report, figures};
 use dormouse_host::Converted;
 use std::path::PathBuf;
 
-/// Arguments of `export`.
+/// Arguments of `dormouse export`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Prints the lines that tools made for Claude Code transcripts understand; what
@@ -19,7 +19,7 @@ pub struct ExportArgs {
     file: PathBuf,
 }
 
-/// Arguments of `convert`.
+/// Arguments of `dormouse convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Makes a log of Dormouse's from a transcript of Claude Code, Codex or pi, so that a

@@ -20,7 +20,7 @@ Examples:
 JSON: {\"by\", \"dry_run\", \"saved\": [paths], \"waiting\": [paths], \"refused\": [[name, why]],
 \"proposals\": [{\"name\", \"type\", \"description\", \"words\"}]}";
 
-/// Arguments of `extract`.
+/// Arguments of `dormouse extract`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

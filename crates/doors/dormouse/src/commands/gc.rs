@@ -32,7 +32,7 @@ JSON:
 \"why\" is unreferenced, log_gone or interrupted for files, in_use or unreadable
 for sessions.";
 
-/// Arguments of `gc`.
+/// Arguments of `dormouse gc`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

@@ -24,7 +24,7 @@ JSON:
    \"kinds\": {kind: count}, \"issues\": [{\"line\", \"offset\", \"what\"}],
    \"issue_count\", \"lines\", \"torn_tail\"}";
 
-/// Arguments of `log`.
+/// Arguments of `dormouse log`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

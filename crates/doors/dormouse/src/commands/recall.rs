@@ -23,7 +23,7 @@ JSON: {\"query\", \"abstained\", \"skipped\", \"memories\": [{\"path\", \"name\"
 \"trust\", \"modified\", \"score\", \"confidence\", \"words\", \"mark\", \"over\",
 \"untrusted\", \"pinned\", \"team\", \"why\"}], \"uncertain\": [the same, with --all]}";
 
-/// Arguments of `recall`.
+/// Arguments of `dormouse recall`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

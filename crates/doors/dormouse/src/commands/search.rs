@@ -33,7 +33,7 @@ JSON: one object a line: {\"kind\": \"memory\", and what `dormouse recall` has o
 \"terms\", \"snippet\"}, at last {\"kind\": \"end\", \"memories\", \"matches\", \"files\",
 \"bytes\", \"skipped_lines\", \"unreadable\", \"cancelled\"}";
 
-/// Arguments of `search`.
+/// Arguments of `dormouse search`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

@@ -23,7 +23,7 @@ JSON:
     \"pre_tokens\", \"post_tokens\"}], \"agents\", \"cwd\", \"git_branch\", \"bytes\",
     \"skipped_lines\"}], \"unreadable\": [message]}";
 
-/// Arguments of `sessions`.
+/// Arguments of `dormouse sessions`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

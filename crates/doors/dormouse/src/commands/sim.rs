@@ -27,7 +27,7 @@ Examples:
 
 JSON: one line {\"listening\": \"http://…\"} when it is ready.";
 
-/// Arguments of `sim`.
+/// Arguments of `dormouse sim`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

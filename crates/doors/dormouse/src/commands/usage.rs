@@ -25,7 +25,7 @@ JSON:
 cost_usd leaves out requests whose price is not known (unpriced_requests); it
 is null where no price is known at all.";
 
-/// Arguments of `usage`.
+/// Arguments of `dormouse usage`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

@@ -26,7 +26,7 @@ JSON:
    \"acceptable\", \"rewrites\": [{\"record\", \"what\"}], \"issues\": [text]}
 \"rebuilt\" is true when a recorded request was rebuilt exactly.";
 
-/// Arguments of `view`.
+/// Arguments of `dormouse view`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

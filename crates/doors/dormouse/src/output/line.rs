@@ -63,7 +63,7 @@ impl Line {
         Self::default()
     }
 
-    /// Adds ordinary text.
+    /// Adds text in the terminal's own colour.
     #[must_use]
     pub fn text(self, text: impl fmt::Display) -> Self {
         self.role(Role::Plain, text)

@@ -6,7 +6,9 @@ use dormouse_system::{Access, Files as _, RealFiles};
 use pretty_assertions::assert_eq;
 use std::process::{Command, Stdio};
 
+/// Commands that read one transcript.
 const COMMANDS: [&str; 5] = ["usage", "context", "view", "log", "export"];
+/// A line that every reader accepts, to put beside bad ones.
 const USER: &str =
     r#"{"type":"user","uuid":"u1","parentUuid":null,"message":{"role":"user","content":"hello"}}"#;
 

@@ -1,16 +1,18 @@
-//! `dormouse config`. How layers win over one another is tested where they are loaded; here it is
-//! what people see of it.
+//! `dormouse config` as the user sees it. The order of layers is tested where they are loaded.
 
 use crate::program::Machine;
 use dormouse_system::{Files as _, RealFiles};
 use pretty_assertions::assert_eq;
 use std::path::Path;
 
+/// The user's settings file, below the home.
 const USER: &str = ".dormouse/settings.toml";
+/// The project's settings file, committed with it.
 const PROJECT: &str = "project/.dormouse/settings.toml";
+/// The project's settings file for this checkout.
 const LOCAL: &str = "project/.dormouse/settings.local.toml";
 
-/// What is shown before the switches.
+/// The part of the screen before the switches.
 fn head(text: &str) -> &str {
     text.split("\n\nSWITCH").next().unwrap()
 }

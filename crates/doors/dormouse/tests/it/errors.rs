@@ -1,4 +1,4 @@
-//! What the user is told when something goes wrong, and how the program ends.
+//! Error messages, hints and exit codes, as the user meets them.
 
 use crate::program::{Machine, Run};
 use pretty_assertions::assert_eq;

@@ -1,9 +1,10 @@
-//! `dormouse eval …`.
+//! `dormouse eval`: fidelity and recall.
 
 use crate::program::Machine;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
+/// Kinds of facts, as the JSON names them.
 const KINDS: [&str; 6] = [
     "user_rule",
     "user_number",
@@ -102,6 +103,7 @@ fn wrong_arguments_are_told() {
     assert_eq!(machine.run("eval fidelity /missing.jsonl").code, 3);
 }
 
+/// Documents of two groups, so that ranking across them would be seen.
 const DOCS: &str = r#"{"id":"D1:1","text":"We adopted a grey cat called Pepper.","group":"a","speaker":"Ann"}
 {"id":"D1:2","text":"She sleeps on the piano.","group":"a"}
 {"id":"D1:3","text":"The piano was tuned in May.","group":"a"}
@@ -111,6 +113,7 @@ const DOCS: &str = r#"{"id":"D1:1","text":"We adopted a grey cat called Pepper."
 {"id":2,"text":"I cook with salt alone.","group":"b"}
 "#;
 
+/// Queries with their relevant documents.
 const QUERIES: &str = r#"{"query":"What is the cat called?","relevant":["D1:1"],"group":"a","category":"who"}
 {"query":"When was the piano tuned?","relevant":["D1:3","D1:2"],"group":"a","category":"when"}
 {"query":"Pepper","relevant":[1],"group":"b","category":"who"}

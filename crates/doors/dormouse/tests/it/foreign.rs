@@ -4,7 +4,9 @@ use crate::program::Machine;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+/// A session of Codex, as its client writes it.
 const CODEX: &str = include_str!("../../../../shell/store/tests/data/codex.jsonl");
+/// A session of pi, as its client writes it.
 const PI: &str = include_str!("../../../../shell/store/tests/data/pi.jsonl");
 
 fn machine() -> Machine {

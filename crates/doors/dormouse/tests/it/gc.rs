@@ -1,4 +1,4 @@
-//! `dormouse gc`: what it shows, what it removes, what it never touches.
+//! `dormouse gc`: the files it shows, the files it removes, and those it never touches.
 
 use crate::program::Machine;
 use dormouse_system::{Files as _, RealFiles};
@@ -6,6 +6,7 @@ use pretty_assertions::assert_eq;
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 
+/// Folder of the project `/p` in the home.
 const PROJECT: &str = ".dormouse/projects/-p";
 
 /// A home with a session, an orphan and a stray file, all from long ago.

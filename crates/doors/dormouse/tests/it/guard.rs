@@ -1,4 +1,4 @@
-//! `dormouse guard …`.
+//! `dormouse guard`: verdicts, findings and exit codes.
 
 use crate::program::{Machine, Run};
 use pretty_assertions::assert_eq;

@@ -1,4 +1,4 @@
-//! What the program says about itself.
+//! Help, version and the list of commands: the program's account of itself.
 
 use crate::program::Machine;
 use pretty_assertions::assert_eq;

@@ -5,7 +5,7 @@
 //! the way out.
 //!
 //! # Not here
-//! What a lint can say is in `clippy.toml` and `[workspace.lints]`; licences and advisories are in
+//! Laws that a lint can state: `clippy.toml` and `[workspace.lints]`; licences and advisories:
 //! `deny.toml`.
 #![expect(
     clippy::disallowed_methods,
@@ -51,7 +51,7 @@ const DECIDERS: [&str; 12] = [
     "tokens", "window",
 ];
 
-/// What would let IO or a runtime into a pure crate.
+/// Crates that would let IO or a runtime into a pure crate.
 const IMPURE: [&str; 7] = [
     "tokio",
     "hyper",
@@ -62,6 +62,7 @@ const IMPURE: [&str; 7] = [
     "memmap2",
 ];
 
+/// Lines of a file at most: a reader can still hold its structure in the head.
 const LONGEST_FILE: usize = 500;
 
 #[test]

@@ -1,4 +1,4 @@
-//! `dormouse eval pollution`.
+//! `dormouse eval pollution`: figures, failures and exit code.
 
 use crate::program::Machine;
 use pretty_assertions::assert_eq;

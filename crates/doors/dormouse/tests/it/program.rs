@@ -11,7 +11,7 @@ pub(crate) struct Machine {
     variables: Vec<(&'static str, String)>,
 }
 
-/// What a run left behind. Paths of the machine are shown as `~`.
+/// Output and exit code of a run. Paths of the machine are shown as `~`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -83,7 +83,7 @@ impl Machine {
         self.ran(&mut self.command_of(arguments))
     }
 
-    /// Runs a command.
+    /// Runs a command and collects its output.
     pub(crate) fn ran(&self, command: &mut Command) -> Run {
         let output = command.output().unwrap();
         let home = self.home();

@@ -1,4 +1,4 @@
-//! The README's screens are what the program prints.
+//! The README's screens, compared with the output of the program.
 //!
 //! Each fenced block with lines that begin with `$ dormouse` is run by a shell, in order, on one
 //! machine that has the sample session; the text below a command must be its output. A command
@@ -14,9 +14,13 @@ use regex::Regex;
 use std::path::Path;
 use std::process::Command;
 
+/// The README, from this crate's folder.
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../README.md");
+/// The sample session that the README's commands read.
 const SAMPLE: &str = include_str!("../../../../../docs/sample.jsonl");
+/// Beginning of a line that is run.
 const PROMPT: &str = "$ dormouse";
+/// Beginning and end of a block of the README.
 const FENCE: &str = "```";
 /// Info string of blocks that list commands; others show their output.
 const LIST: &str = "```console";

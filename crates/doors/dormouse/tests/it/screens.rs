@@ -6,6 +6,7 @@ use crate::program::Machine;
 use insta::assert_snapshot;
 use std::fmt::Write as _;
 
+/// The sample session, also used by the README.
 const SAMPLE: &str = include_str!("../../../../../docs/sample.jsonl");
 
 /// Ids and durations differ from run to run, ages from day to day.

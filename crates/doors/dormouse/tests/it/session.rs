@@ -1,5 +1,4 @@
-//! A session of Dormouse's own, written the way the agent will write it, and what the commands
-//! make of it.
+//! A session of Dormouse's own, written the way the agent will write it, and the commands on it.
 
 use crate::program::Machine;
 use dormouse_context::boundary::{Compaction, SummaryPlace};
@@ -27,7 +26,9 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// A model of the built-in table, so that prices are known.
 const MODEL: &str = "claude-sonnet-4-5";
+/// Start of the session, in milliseconds: fixed, so that screens are the same in every run.
 const START: i64 = 1_770_000_000_000;
 
 /// Writes a session to disk and keeps the bytes of every request.

@@ -57,7 +57,7 @@ impl Marked {
 }
 
 enum Marker {
-    /// Name alone.
+    /// Name alone, as in `[hook]`.
     Open(String),
     /// Name with a word that says that something begins, behind three signs or more.
     Begin(String),
@@ -80,6 +80,7 @@ fn marker(line: &str) -> Option<Marker> {
     let signs = line.len() - bare.len();
     // A tag is no marker, nor is an item of a list or a heading.
     let is_other = signs == 1 && (line.starts_with('<') || bare.starts_with(' '));
+    // Markers are short lines; a longer one is a sentence with signs around it.
     if signs == 0 || is_other || line.len() > 80 || !(line.ends_with(is_sign) || signs > 2) {
         return None;
     }
@@ -89,6 +90,7 @@ fn marker(line: &str) -> Option<Marker> {
         None => (false, bare.as_str()),
     };
     let is_name = |c: char| c.is_alphanumeric() || " -_:{}./".contains(c);
+    // More than six words are a sentence in brackets.
     if bare.is_empty() || bare.split_whitespace().count() > 6 || !bare.chars().all(is_name) {
         return None;
     }
@@ -101,6 +103,8 @@ fn marker(line: &str) -> Option<Marker> {
         match part {
             "begin" | "start" => begins = true,
             "end" | "stop" => ends = true,
+            // Only templates glue the word to the name: `{% endfor %}`; elsewhere "ending" is a
+            // word.
             _ => match part.strip_prefix("end").filter(|_| line.starts_with("{%")) {
                 Some(rest) => {
                     ends = true;

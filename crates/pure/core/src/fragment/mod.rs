@@ -10,11 +10,12 @@
 //! Recognition assumes an adversary inside every wrapper. A wrapper reaches from its first opening
 //! tag to the *last* closing tag of its name: content that closes the wrapper early cannot remove
 //! the genuine closing tag behind it. Text around a wrapper that clients send alone belongs to the
-//! client. An element that the table lacks, on lines of its own, is nobody's words. In doubt words
-//! are not the user's.
+//! client. An element that the table lacks, on lines of its own, is taken for the client's. In
+//! doubt words are not the user's.
 //!
 //! # Not here
-//! Meaning: sentences that announce a paste (`dormouse-memory`, extraction). Terminal escapes (`dormouse-context`, evidence).
+//! Meaning: sentences that announce a paste (`dormouse-memory`, extraction). Terminal escapes
+//! (`dormouse-context`, evidence).
 
 mod marked;
 mod neutral;
@@ -65,10 +66,10 @@ pub enum Place {
     Section,
 }
 
-/// Row of the table.
+/// Row of the table: a pair of tags and their meaning.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wrapper {
-    /// Name of its tags.
+    /// Name of its tags, in small letters.
     pub tag: &'static str,
     /// Author of its content.
     pub speaker: Speaker,
@@ -102,18 +103,18 @@ pub struct Span {
     pub content: Range<usize>,
     /// Author of the bytes.
     pub speaker: Speaker,
-    /// Reason for it.
+    /// Reason for this speaker.
     pub how: How,
 }
 
 impl Span {
-    /// Whether the user sent these words, typed or pasted.
+    /// True if the user sent these words, typed or pasted.
     pub fn is_sent(&self) -> bool {
         self.speaker == Speaker::User || self.how == How::Pasted
     }
 }
 
-/// Elements that are HTML or SVG.
+/// True if the name is an element of HTML or SVG.
 fn is_markup(name: &str) -> bool {
     table::MARKUP.split('|').any(|known| known == name)
 }

@@ -12,7 +12,8 @@ use super::table::{self, BEGINNINGS, MEMORY_HEAD, REMINDER, ROLES};
 use super::tag::{is_hidden, is_invisible, is_joiner, opens_tag};
 use super::{Place, Wrapper};
 
-/// Letters of a tag's name that are compared: no name of the table is longer.
+/// Letters of a tag's name that are compared: no name of the table is longer, and an endless name
+/// must not be copied.
 const LONGEST_NAME: usize = 40;
 
 /// The text with everything that could be taken for a boundary taken apart.
@@ -71,7 +72,7 @@ fn visible(text: &str) -> String {
     out
 }
 
-/// Whether a line looks like the beginning of a turn, or of another memory. Memories speak about
+/// True if a line looks like the beginning of a turn, or of another memory. Memories speak about
 /// the user, so `User:` is none.
 pub fn begins_turn(line: &str) -> bool {
     let start = line_start(line);
@@ -82,7 +83,7 @@ pub fn begins_turn(line: &str) -> bool {
         || start.starts_with("inst]")
 }
 
-/// Whether a line begins a turn in a text of the user's side: a role with a colon, as a heading or
+/// True if a line begins a turn in a text of the user's side: a role with a colon, as a heading or
 /// in brackets.
 pub(super) fn is_role_line(line: &str) -> bool {
     let start = line_start(line);
@@ -120,7 +121,7 @@ pub(super) fn is_template_mark(line: &str) -> bool {
         || begins(line, "[inst]")
 }
 
-/// Takes the first character of boundary tags for another one that looks like it.
+/// Replaces the first character of boundary tags by one that looks like it.
 fn untag(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
@@ -134,7 +135,7 @@ fn untag(text: &str) -> String {
     out
 }
 
-/// Whether a wrapper that `counts` begins behind a less-than sign.
+/// True if a wrapper that `counts` begins behind a less-than sign.
 fn is_boundary(rest: &str, counts: impl Fn(&Wrapper) -> bool) -> bool {
     let mut letters = rest
         .chars()
@@ -157,18 +158,18 @@ fn is_boundary(rest: &str, counts: impl Fn(&Wrapper) -> bool) -> bool {
         || BEGINNINGS.iter().any(|start| bare.starts_with(start))
 }
 
-/// `[INST]`, `[/INST]`.
+/// True for `[INST]` and `[/INST]`, behind the bracket.
 fn is_instruction_mark(rest: &str) -> bool {
     begins(rest, "inst]") || begins(rest, "/inst]")
 }
 
-/// Whether a text begins with an ASCII text, in any case.
+/// True if a text begins with an ASCII text, case-insensitive.
 fn begins(text: &str, start: &str) -> bool {
     text.get(..start.len())
         .is_some_and(|own| own.eq_ignore_ascii_case(start))
 }
 
-/// Whether a text has a boundary that [`neutralise`] would take apart.
+/// True if a text has a boundary that [`neutralise`] would take apart.
 pub fn has_boundary(text: &str) -> bool {
     has_tag(text, |_| true)
 }
@@ -180,10 +181,11 @@ fn has_tag(text: &str, counts: impl Fn(&Wrapper) -> bool + Copy) -> bool {
     })
 }
 
-/// Whether a text has marks of prompts, of calls or of turns, which no memory needs. Sections have
+/// True if a text has marks of prompts, of calls or of turns, which no memory needs. Sections have
 /// common names that people write about.
 pub fn has_prompt_mark(text: &str) -> bool {
     let counts = |row: &Wrapper| match row.place {
+        // People write about `<user>`; a memory that names the tag would be refused.
         Place::Role => row.tag != "user",
         Place::Beside | Place::Alone => row.tag.contains(['-', '_']),
         Place::Section => false,

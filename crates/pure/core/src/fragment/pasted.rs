@@ -1,8 +1,8 @@
 //! Shapes of text that people paste: turns, terminals, chats, mails, logs, quotations.
 //!
-//! # Model
-//! Each line is held against signs. A quotation, a fence and the paragraph of a trace say where they
-//! end; a terminal, a chat, a mail or a turn does not, and reaches to the end of the message.
+//! Each line is held against signs. A quotation, a fence and the paragraph of a trace have an end
+//! of their own; a terminal, a chat, a mail or a turn has none, and reaches to the end of the
+//! message.
 //!
 //! # Not here
 //! Sentences that announce a paste, indented code, tables (`dormouse-memory`, extraction).
@@ -33,7 +33,7 @@ pub(super) struct Shape {
     pub(super) reach: Reach,
 }
 
-/// Beginnings of lines, in small letters, from which on a message is somebody else's.
+/// Beginnings of lines, in small letters, from which on a message was written by others.
 const HEADS: &str = "from:|to:|subject:|sent:|date:|cc:|reply-to:|von:|an:|betreff:|diff --git|@@ |+++ |--- |-----|\
     ______|<!doctype|<html|<?xml|# readme|begin forwarded message|forwarded message|original message|in [1]:|begin rsa|\
     q: |bearer ";
@@ -51,12 +51,13 @@ const LABELS: &str = "note|notes|nb|fix|bug|todo|rule|rules|reason|reasons|why|h
     errors|git|ci|release|releases|deploy|deployment|build|lint|rust|python|typescript|go|testing|security|\
     background|edit|correction|next|then|finally|yes|no|ok|btw|fyi|reminder|merke|regel|hinweis|wichtig|grund|frage|antwort";
 
-/// Divides a text into lines and blocks.
+/// Divides a text into lines and blocks, each with its reach.
 pub(super) fn shapes(text: &str) -> Vec<Shape> {
     let lines: Vec<(usize, &str)> = lines(text);
     let (fences, open_fence) = fences(text);
     let marked = Marked::of(&lines);
     let chat = first_chat_line(&lines);
+    // A letter is one author's from beginning to end, and has no line to divide it at.
     if is_letter(&lines) {
         return vec![Shape {
             range: 0..text.len(),
@@ -141,7 +142,7 @@ pub(super) fn fences(text: &str) -> (Vec<Range<usize>>, Option<usize>) {
     (found, open.map(|(at, _)| at))
 }
 
-/// Whether lines end as letters do: a closing formula and a name under it.
+/// True if lines end as letters do: a closing formula and a name under it.
 fn is_letter(lines: &[(usize, &str)]) -> bool {
     const FORMULAS: &str = "best regards|kind regards|warm regards|regards|best|best wishes|sincerely|yours sincerely|\
         cheers|many thanks|yours faithfully|yours truly|yours|viele grüße|beste grüße|mit freundlichen grüßen|liebe grüße|cordialement";
@@ -158,7 +159,7 @@ fn is_letter(lines: &[(usize, &str)]) -> bool {
     written.take(4).skip(1).any(is_formula)
 }
 
-/// Indented as code is; items of a list are not.
+/// True if a line is indented as code is; items of a list are not.
 fn is_indented(line: &str) -> bool {
     let bare = line.trim_start();
     let is_item =
@@ -233,7 +234,7 @@ fn is_trace(line: &str) -> bool {
     frame || gutter || container || json || TRACES.split('|').any(|start| bare.starts_with(start))
 }
 
-/// Whether everything from this line on was written by others.
+/// True if everything from this line on was written by others.
 fn reaches_end(line: &str) -> bool {
     let bare = line.trim_start_matches(|c: char| c.is_whitespace() || is_hidden(c));
     let lower = bare.to_lowercase();
@@ -268,7 +269,7 @@ fn is_comment_head(line: &str) -> bool {
     (posted && words <= 8 && dated) || (words <= 4 && line.ends_with(" said:"))
 }
 
-/// `"role": "user"` and the like.
+/// True for `"role": "user"` and the like.
 fn has_json_role(lower: &str) -> bool {
     let quoted = |key: &str| {
         lower.match_indices(key).any(|(at, _)| {
@@ -394,7 +395,7 @@ fn is_stamped(line: &str) -> bool {
         && words.into_iter().all(capital)
 }
 
-/// Whether a text has a time of day in it.
+/// True if a text has a time of day in it.
 fn has_time(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.windows(4).any(|four| {
@@ -405,7 +406,7 @@ fn has_time(text: &str) -> bool {
     })
 }
 
-/// `<nick> words`, as some chats print them.
+/// True for `<nick> words`, as some chats print them.
 fn is_irc(line: &str) -> bool {
     let Some((nick, rest)) = line
         .strip_prefix('<')
@@ -450,6 +451,7 @@ fn names_speaker(line: &str) -> bool {
     };
     let name = name.trim_matches(['*', '_', ' ', '[', ']', '(', ')']);
     let behind = words.trim_start_matches(['*', '_']);
+    // Longer names are sentences before a colon.
     let is_name = (1..=24).contains(&name.len())
         && name.split(' ').count() <= 3
         && name.starts_with(char::is_alphabetic)

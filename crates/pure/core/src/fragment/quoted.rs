@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Words in front of a quotation that make it another's.
+/// Words in front of a quotation that make it the words of another.
 const REPORTING: &str = "says|said|saying|reads|wrote|writes|states|claims|claimed|told|asks|printed|prints|\
     sagt|schreibt|behauptet";
 
@@ -21,6 +21,7 @@ pub fn reported(line: &str) -> Vec<Range<usize>> {
         }) {
             found.push(start..end);
         }
+        // Words before a quotation speak for that one only.
         from = end;
     }
     found

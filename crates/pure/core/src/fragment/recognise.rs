@@ -1,8 +1,11 @@
-//! Division of a text by who wrote its parts.
+//! Division of a text by the authors of its parts.
 //!
 //! # Model
-//! First the wrappers, from left to right ([`Wrapped`]); then, in what they leave, notes and shapes
-//! of pasted text, line by line. A text is read a fixed number of times, whatever it contains.
+//! First the wrappers, from left to right ([`Wrapped`]); then, in the rest, notes and shapes of
+//! pasted text, line by line. A text is read a fixed number of times, whatever it contains.
+//!
+//! # Not here
+//! The rows: `table`. Records as a whole: `record`.
 
 use super::pasted::{Reach, Shape, fences, shapes};
 use super::table::{self, CODEX_REQUEST, COMMAND_ARGS, NOTES, PRIVATE};
@@ -30,6 +33,7 @@ pub fn recognise(text: &str) -> Vec<Span> {
     let mut rest: Option<(Speaker, How)> = None;
     for span in spans {
         match (span.how, rest) {
+            // Behind a paste without an end nothing is the user's any more.
             (How::Typed, Some((speaker, how))) => divided.push(Span {
                 speaker,
                 how,
@@ -42,7 +46,7 @@ pub fn recognise(text: &str) -> Vec<Span> {
     merged(divided)
 }
 
-/// Words that the user sent, typed or pasted, without what clients put around them.
+/// Words that the user sent, typed or pasted, without those that clients put around them.
 pub fn sent(text: &str) -> String {
     let mut out = String::new();
     for span in recognise(text).into_iter().filter(Span::is_sent) {
@@ -67,7 +71,7 @@ fn plain(range: Range<usize>, speaker: Speaker, how: How) -> Span {
     }
 }
 
-/// The wrappers of a text, in order and apart.
+/// The wrappers of a text, in order and without overlaps.
 fn wrapped(text: &str) -> Vec<Span> {
     let tags = tags(text);
     if tags.is_empty() {
@@ -109,7 +113,7 @@ fn wrapped(text: &str) -> Vec<Span> {
     found
 }
 
-/// The span that an opening tag begins.
+/// The span that an opening tag begins, if it is a wrapper's.
 fn opened(text: &str, tag: &Tag, close: Option<&Tag>, before: &[Span]) -> Option<Span> {
     let row = table::wrapper(&tag.name);
     if row == Some(&PRIVATE) {
@@ -164,13 +168,13 @@ fn lone(tag: &Tag) -> Option<Span> {
     alone.then(|| plain(tag.range.clone(), speaker, how))
 }
 
-/// Whether a tag without an end can be a client's: markup and names of types are not.
+/// True if a tag without an end can be a client's: markup and names of types are not.
 fn is_wrapper_like(tag: &Tag) -> bool {
     !is_markup(&tag.name) && !tag.is_mixed_case
 }
 
-/// Whether a tag around typed words stands where clients put it: arguments behind the name of
-/// their command, anything else at the beginning of the message.
+/// True if a tag around typed words stands where clients put it: arguments behind the name of their
+/// command, anything else at the beginning of the message.
 fn is_in_its_place(text: &str, tag: &Tag, before: &[Span]) -> bool {
     if tag.name != COMMAND_ARGS.tag {
         return text[..tag.range.start].trim().is_empty();
@@ -199,7 +203,7 @@ fn stray(tag: &Tag, from: usize) -> Option<Span> {
     })
 }
 
-/// Whether a sentence goes on behind a tag that it talks about.
+/// True if a sentence goes on behind a tag that it talks about.
 pub(super) fn mentions(behind: &str) -> bool {
     let Some(rest) = behind.strip_prefix(' ') else {
         return false;
@@ -210,7 +214,7 @@ pub(super) fn mentions(behind: &str) -> bool {
     word.is_some_and(|word| MENTIONS.split('|').any(|known| known == word))
 }
 
-/// Text behind a wrapper that clients send alone is the client's too.
+/// Gives text behind a wrapper that clients send alone to the client.
 fn belongs_to_client(text: &str, spans: &mut [Span]) {
     let is_alone = |span: &Span| matches!(span.how, How::Wrapped(row) if row.place == Place::Alone);
     if let Some(first) = spans.iter().position(is_alone) {
@@ -223,8 +227,8 @@ fn belongs_to_client(text: &str, spans: &mut [Span]) {
     }
 }
 
-/// Divides what the wrappers left, line by line. Returns the author of everything behind it, where
-/// a note or a paste reaches to the end of the message.
+/// Divides the text between wrappers, line by line. Returns the author of everything behind it,
+/// where a note or a paste reaches to the end of the message.
 fn lines(text: &str, range: Range<usize>, spans: &mut Vec<Span>) -> Option<(Speaker, How)> {
     let mut at = range.start;
     if let Some(end) = editor_context(&text[range.clone()]) {
@@ -267,7 +271,7 @@ fn editor_context(text: &str) -> Option<usize> {
     begins_line.then_some(at + CODEX_REQUEST.len())
 }
 
-/// Whether a line begins with an ASCII text, in any case.
+/// True if a line begins with an ASCII text, case-insensitive.
 fn begins(line: &str, start: &str) -> bool {
     let line = line.trim_start();
     line.get(..start.len())
@@ -282,6 +286,7 @@ fn merged(spans: Vec<Span>) -> Vec<Span> {
             Some(last)
                 if last.how == span.how
                     && last.speaker == span.speaker
+                    // Two wrappers side by side stay two: each has a row and a content of its own.
                     && !matches!(span.how, How::Wrapped(_)) =>
             {
                 last.range.end = span.range.end;

@@ -1,9 +1,10 @@
-//! Authorship of a whole record, by its fields.
+//! Authorship of a whole record, judged by its fields.
 //!
 //! # Model
-//! Transcripts mark the lines that no person typed: by flags, by the tool that a line stems from, by
-//! where a prompt came from, by role or kind of item. [`speaker`] is the one reader of these marks,
-//! for all formats. A value it does not know is a mark too: in doubt words are not the user's.
+//! Transcripts mark the lines that no person typed: by flags, by the tool that a line stems from,
+//! by the source of a prompt, by role or kind of item. [`speaker`] is the one reader of these
+//! marks, for all formats. A value it does not know is a mark too: in doubt words are not the
+//! user's.
 //!
 //! # Not here
 //! Text of the record ([`recognise`](super::recognise)).
@@ -25,11 +26,11 @@ pub struct RecordFields<'a> {
     pub is_meta: bool,
     /// `isSidechain`, `agentId` or a session that another agent leads.
     pub is_aside: bool,
-    /// `isCompactSummary`.
+    /// `isCompactSummary`: written by a compaction.
     pub is_summary: bool,
-    /// `isVisibleInTranscriptOnly`.
+    /// `isVisibleInTranscriptOnly`: shown to the user, not sent.
     pub is_transcript_only: bool,
-    /// `isApiErrorMessage`.
+    /// `isApiErrorMessage`: an error in the place of an answer.
     pub is_api_error: bool,
     /// `toolUseResult` or `sourceToolUseID`: a tool made the line.
     pub is_from_tool: bool,
@@ -37,7 +38,7 @@ pub struct RecordFields<'a> {
     pub origin: Option<&'a str>,
     /// `promptSource`: the way by which a prompt arrived.
     pub prompt_source: Option<&'a str>,
-    /// `userType`.
+    /// `userType`: a person, or a program that acts as one.
     pub user_type: Option<&'a str>,
 }
 
@@ -48,7 +49,8 @@ const SOURCES: &str = "typed|queued|sdk|user|cli|suggestion_accepted|suggestion|
 /// Kinds of users who are no persons.
 const MACHINES: &str = "agent|system|bot|automation|service|subagent";
 
-/// Value of a line's `origin`: text, or the `kind` of an object. An object without one is not known.
+/// Value of a line's `origin`: text, or the `kind` of an object. An object without one is not
+/// known.
 pub fn origin_of(raw: &str) -> Option<String> {
     match serde_json::from_str(raw) {
         Ok(serde_json::Value::String(text)) => Some(text),
@@ -71,6 +73,7 @@ pub fn speaker(fields: &RecordFields<'_>) -> Speaker {
         fields.kind,
         "tool_result" | "toolResult" | "function_result" | "tool_search_output"
     ) || fields.kind.ends_with("_call_output");
+    // First: a tool's output stays a tool's, whatever the other marks say.
     if tool_role || tool_kind || fields.is_from_tool {
         return Speaker::Tool;
     }
@@ -88,6 +91,7 @@ pub fn speaker(fields: &RecordFields<'_>) -> Speaker {
             .is_some_and(|source| !listed(SOURCES, source));
     match fields.origin {
         Some("peer" | "teammate" | "agent" | "channel" | "coordinator") => Speaker::OtherAgent,
+        // An origin that is not known may be a new way to inject text.
         Some(origin) if !listed(PERSONS, origin) => Speaker::Host,
         _ if marked || fields.role != "user" => Speaker::Host,
         _ => Speaker::User,

@@ -1,17 +1,20 @@
-//! Fragments as they are written.
+//! Fragments as they are written into a prompt.
+//!
+//! # Not here
+//! Reading them back: `recognise`. Caps: rows of the table.
 
 use super::Wrapper;
 use super::tag::tags;
 
-/// Line behind content that was cut.
+/// Line behind content that was cut; tells the model that more existed.
 const CUT: &str = "\n[… cut here]";
 
-/// Opening tag.
+/// The opening tag of a wrapper.
 pub fn open(wrapper: &Wrapper) -> String {
     format!("<{}>", wrapper.tag)
 }
 
-/// Closing tag.
+/// The closing tag of a wrapper.
 pub fn close(wrapper: &Wrapper) -> String {
     format!("</{}>", wrapper.tag)
 }
@@ -24,6 +27,7 @@ pub fn render(wrapper: &Wrapper, content: &str) -> String {
     if shown.len() > wrapper.cap {
         let mut end = wrapper.cap.saturating_sub(CUT.len());
         while !shown.is_char_boundary(end) {
+            // A cut inside a character would not be text any more.
             end -= 1;
         }
         shown.truncate(end);

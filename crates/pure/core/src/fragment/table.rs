@@ -63,7 +63,7 @@ pub static MESSAGES: Wrapper = row("messages", Dormouse, Section);
 pub static QUERY: Wrapper = row("query", Dormouse, Section);
 /// Memories that the selector chooses from.
 pub static CANDIDATES: Wrapper = row("candidates", Dormouse, Section);
-/// Part that the user wants nobody to keep.
+/// Part that the user wants no memory or log reader to keep.
 pub static PRIVATE: Wrapper = row("private", User, Section);
 /// Name of a slash command.
 pub static COMMAND_NAME: Wrapper = row("command-name", Host, Alone);
@@ -166,7 +166,7 @@ static OTHERS: [Wrapper; 79] = [
     // Recalled memories of any client.
     row("recalled-memory", Dormouse, Beside),
     row("memory", Dormouse, Role),
-    // Turns, calls and parts of prompts, in whoever's dialect.
+    // Turns, calls and parts of prompts, in the dialects of all models.
     row("user", Host, Role),
     row("human", Host, Role),
     row("assistant", OtherAgent, Role),
@@ -210,19 +210,19 @@ pub fn wrapper(name: &str) -> Option<&'static Wrapper> {
     rows().find(|row| row.tag.eq_ignore_ascii_case(name))
 }
 
-/// All rows.
+/// All rows, those with a name of their own first.
 pub fn rows() -> impl Iterator<Item = &'static Wrapper> {
     NAMED.iter().copied().chain(&OTHERS)
 }
 
-/// Marker without tags.
+/// Marker without tags: a line that begins in a certain way.
 #[derive(Debug)]
 pub struct Note {
     /// Beginning of its line, compared without regard to case.
     pub begins: &'static str,
     /// Author of the line.
     pub speaker: Speaker,
-    /// Whether the line alone is the note; otherwise it reaches to the end of the message.
+    /// True if the line alone is the note; otherwise it reaches to the end of the message.
     pub one_line: bool,
 }
 

@@ -20,16 +20,16 @@ pub(super) struct Tag {
     pub(super) range: Range<usize>,
     /// Name in small letters, without name space and invisible characters.
     pub(super) name: String,
-    /// Whether the name was written with a capital and small letters, as types are.
+    /// True if the name was written with a capital and small letters, as types are.
     pub(super) is_mixed_case: bool,
     pub(super) kind: TagKind,
-    /// Whether only blanks stand before it on its line.
+    /// True if only blanks stand before it on its line.
     pub(super) begins_line: bool,
-    /// Whether only blanks stand behind it on its line.
+    /// True if only blanks stand behind it on its line.
     pub(super) ends_line: bool,
-    /// Whether more than its name stands in it.
+    /// True if more than its name stands in it.
     pub(super) has_attributes: bool,
-    /// Whether it stands between backticks.
+    /// True if it stands between backticks.
     pub(super) is_quoted: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Settings that take one of a few names.
+//! Settings that take one of a few names. Each is an enum, so that a reader cannot misspell one.
 
 use super::setting::SettingType;
 use super::value::Value;
@@ -49,41 +49,41 @@ macro_rules! choice {
 }
 
 choice! {
-    /// What decides when to forget.
+    /// The policy that decides when to forget.
     Policy {
-        /// A cost model.
+        /// A cost model: forgetting happens when it is cheaper than carrying on.
         Economic = "economic",
-        /// Fixed thresholds.
+        /// Fixed thresholds of the window.
         Classic = "classic",
     }
 }
 
 choice! {
-    /// How long a cached prefix is asked to live.
+    /// Lifetime that is asked for a cached prefix.
     CacheTtl {
-        /// One hour.
+        /// One hour, at the higher price of a write.
         OneHour = "1h",
-        /// Five minutes.
+        /// Five minutes, at the lower price of a write.
         FiveMinutes = "5m",
     }
 }
 
 choice! {
-    /// How long the cached messages are asked to live.
+    /// Lifetime that is asked for the cached messages.
     MessageTtl {
         /// Five minutes, or one hour where the pauses of this session make that cheaper.
         Auto = "auto",
-        /// Always five minutes.
+        /// Five minutes, whatever the pauses.
         FiveMinutes = "5m",
-        /// Always one hour.
+        /// One hour, whatever the pauses.
         OneHour = "1h",
     }
 }
 
 choice! {
-    /// Whose layout the memory directory follows.
+    /// The tool whose layout the memory directory follows.
     MemoryLayout {
-        /// Dormouse's own directory.
+        /// Dormouse's own directory and layout.
         Dormouse = "dormouse",
         /// The directory of Claude Code, shared with it.
         Claude = "claude",
@@ -91,23 +91,23 @@ choice! {
 }
 
 choice! {
-    /// Which automatic memory writes wait for approval.
+    /// Automatic memory writes that wait for approval.
     Review {
-        /// Those that stem from untrusted sources.
+        /// Writes that stem from untrusted sources.
         Untrusted = "untrusted",
-        /// All of them.
+        /// All automatic writes, also those from the user's words.
         All = "all",
     }
 }
 
 choice! {
-    /// How automatic memory writes are agreed to.
+    /// Consent to automatic memory writes.
     Consent {
-        /// They happen, visibly.
+        /// They happen, and the user is told.
         Auto = "auto",
-        /// Each one is asked for.
+        /// Each one is asked for before it is written.
         Ask = "ask",
-        /// There are none.
+        /// There are no automatic writes at all.
         Off = "off",
     }
 }

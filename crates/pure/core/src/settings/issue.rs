@@ -1,4 +1,4 @@
-//! What is wrong with a layer. Nothing here stops the program: the rest of the layer still counts.
+//! Problems of a layer. None stops the program: the rest of the layer still counts.
 
 use super::origin::Origin;
 use std::fmt;
@@ -10,21 +10,21 @@ pub enum SettingsIssue {
     /// The file is not TOML; all of it is ignored.
     #[error("{path}:{line}:{column}: {message}; the whole file is ignored")]
     Syntax {
-        /// The file.
+        /// Path of the file, as given.
         path: String,
-        /// Line, from 1.
+        /// Line of the error, from 1.
         line: usize,
-        /// Column, from 1.
+        /// Column of the error, from 1.
         column: usize,
-        /// What the parser says.
+        /// Message of the TOML parser.
         message: String,
     },
     /// No setting has this key.
     #[error("{origin}: unknown setting `{key}`{}", suggestion(*.nearest))]
     UnknownKey {
-        /// Where.
+        /// Place of the key.
         origin: Origin,
-        /// The key.
+        /// Key as it was written.
         key: String,
         /// The key that was probably meant.
         nearest: Option<&'static str>,
@@ -42,33 +42,33 @@ pub enum SettingsIssue {
     /// The value is not of the setting's kind.
     #[error("{origin}: `{key}` must be {expected}, not {found}")]
     WrongValue {
-        /// Where.
+        /// Place of the value.
         origin: Origin,
-        /// The key.
+        /// Key of the setting.
         key: String,
-        /// What would be right.
+        /// Values that would be right, in words.
         expected: String,
-        /// What is there.
+        /// The value that is there, shortened; hidden for secrets.
         found: String,
     },
-    /// A flag without `=`.
+    /// A flag without `=`, which separates key and value.
     #[error("{text} is not of the form key=value")]
     NotAPair {
-        /// The flag's text.
+        /// Text of the flag, shortened.
         text: String,
     },
     /// Only the managed file may lock.
     #[error("{origin}: only the managed settings file may lock settings")]
     LockNotAllowed {
-        /// Where.
+        /// Place of the lock.
         origin: Origin,
     },
-    /// A lock that names nothing.
+    /// A lock that holds no setting, most likely misspelt.
     #[error("{origin}: `locked` names `{pattern}`, which is no setting{}", suggestion(*.nearest))]
     UnknownLock {
-        /// Where.
+        /// Place of the lock.
         origin: Origin,
-        /// The name.
+        /// The name or pattern as it was written.
         pattern: String,
         /// The key that was probably meant.
         nearest: Option<&'static str>,
@@ -93,6 +93,7 @@ impl fmt::Display for NoEffect {
     }
 }
 
+// Suggested only where a key comes close: a wrong guess would cost more than none.
 fn suggestion(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |key| format!("; did you mean `{key}`?"))
 }

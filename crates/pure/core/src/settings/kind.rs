@@ -1,31 +1,31 @@
-//! Kinds of settings: what counts as a value, from a file or from a text.
+//! Kinds of settings: the values each accepts, from a file or from a text.
 
 use super::value::{Percent, Secret, Value, parse_duration};
 use std::fmt;
 
-/// What kind of value a setting takes.
+/// Kind of value that a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// On or off.
+    /// On or off: `true` or `false`, and words for them.
     Flag,
     /// A whole number within bounds.
     Count {
-        /// Smallest.
+        /// Smallest number that is accepted.
         min: u64,
-        /// Largest.
+        /// Largest number that is accepted.
         max: u64,
     },
     /// A share above 0 and up to 100.
     Percent,
-    /// A time span.
+    /// A time span such as `90s`; a bare number is seconds.
     Duration,
     /// An amount in US dollars.
     Money,
-    /// A text or path.
+    /// A text or path, never empty.
     Text,
     /// One of these names.
     Choice(&'static [&'static str]),
-    /// Several texts.
+    /// Several texts; in a variable, separated by commas.
     List,
     /// Structured data, not looked into here.
     Structure,
@@ -47,6 +47,7 @@ impl Kind {
             (Self::Percent, toml::Value::Float(number)) => {
                 Percent::new(*number).map(Value::Percent)
             }
+            // One rule for both ways to write it: the number is read as its text.
             (Self::Duration | Self::Money, toml::Value::Integer(number)) => {
                 self.read_text(&number.to_string())
             }
@@ -87,6 +88,7 @@ impl Kind {
                 .iter()
                 .find(|name| **name == text)
                 .map(|name| Value::Text((*name).to_owned())),
+            // Items with a comma in them can only be written as TOML.
             Self::List if text.starts_with('[') => self.read_toml(&parse_toml_value(text)?),
             Self::List => {
                 let items = text
@@ -109,7 +111,7 @@ impl Kind {
 }
 
 impl fmt::Display for Kind {
-    /// What to write, for documentation and for messages about a wrong value.
+    /// Instruction for writing a value, for the documentation and for messages about a wrong one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag => f.write_str("true or false"),
@@ -134,7 +136,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The words people use for on and off.
+/// On and off in the words of people and scripts; case-insensitive.
 pub(super) fn parse_flag(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Some(true),

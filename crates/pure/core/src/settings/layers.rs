@@ -1,8 +1,11 @@
 //! Making layers out of files, the environment and flags.
 //!
-//! Lenient: what cannot be used is reported, the rest counts. A file that is not TOML is reported
-//! as a whole. Nothing here decides who may set what; that is for resolving, so that what was
-//! ignored can be shown beside what was used.
+//! Lenient: a value that cannot be used is reported, the rest counts. A file that is not TOML is
+//! reported as a whole. Permission to set a key is not judged here but when layers are resolved, so
+//! that ignored values can be shown beside those in force.
+//!
+//! # Not here
+//! Reading files and the environment: the caller passes texts and a lookup.
 
 use super::issue::{NoEffect, SettingsIssue};
 use super::kind::{Kind, parse_flag};
@@ -19,17 +22,18 @@ use toml::de::{DeTable, DeValue};
 const LOCKED: &str = "locked";
 /// Name of a switch inside the group of its own name.
 const ENABLED: &str = "enabled";
-/// Longest piece of a wrong value that a message repeats.
+/// Characters of a wrong value that a message repeats: enough to recognise it, little enough for
+/// one line.
 const FOUND_CHARS: usize = 60;
 
-/// Which settings file a text is.
+/// Settings file that a text comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileLayer {
-    /// The administrator's (`/etc/dormouse/settings.toml`).
+    /// The administrator's file (`/etc/dormouse/settings.toml`).
     Managed,
     /// The user's (`settings.toml` in the home directory).
     User,
-    /// The project's (`.dormouse/settings.toml`).
+    /// The project's file (`.dormouse/settings.toml`), committed with it.
     Project,
     /// The project's for this checkout (`.dormouse/settings.local.toml`).
     ProjectLocal,
@@ -46,12 +50,12 @@ impl From<FileLayer> for LayerKind {
     }
 }
 
-/// What one place says about settings.
+/// The values and locks that one place gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// Which layer.
+    /// Kind of the layer, which decides its strength.
     pub kind: LayerKind,
-    /// The values by key.
+    /// The values, by full key.
     pub values: BTreeMap<String, Given>,
     /// Keys it locks; only ever filled by the managed file.
     pub locks: Vec<Lock>,
@@ -67,17 +71,18 @@ impl Layer {
     }
 }
 
-/// A key, or with a final `*` all keys that begin so, that nobody behind the managed file may set.
+/// A key, or with a final `*` all keys that begin so, that no layer behind the managed file may
+/// set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
-    /// The key or pattern.
+    /// The key, or a prefix with a final `*`.
     pub pattern: String,
-    /// Where it is locked.
+    /// Place of the lock in the managed file.
     pub origin: Origin,
 }
 
 impl Lock {
-    /// The lock holds this key.
+    /// True if the lock covers this key.
     pub fn holds(&self, key: &str) -> bool {
         match self.pattern.strip_suffix('*') {
             Some(prefix) => key.starts_with(prefix),
@@ -86,11 +91,13 @@ impl Lock {
     }
 }
 
-/// Reads a settings file.
+/// Reads a settings file into a layer and its problems. Never fails: a wrong file is an empty
+/// layer.
 pub fn parse_layer(file: FileLayer, path: &str, text: &str) -> (Layer, Vec<SettingsIssue>) {
     let kind = LayerKind::from(file);
     let parsed = text
         .parse::<toml::Table>()
+        // Parsed twice: values from the table, lines from the spans, which values do not carry.
         .and_then(|table| Ok((table, DeTable::parse(text)?)));
     let (table, spans) = match parsed {
         Ok(parsed) => parsed,
@@ -187,6 +194,7 @@ impl FileReader<'_> {
         line: Option<usize>,
     ) {
         if setting.hidden {
+            // Reserved: told as without effect, and checked all the same.
             self.report(line, |origin| no_effect(origin, key, NoEffect::NotYet));
         }
         if let Some(value) = setting.kind.read_toml(value) {
@@ -213,6 +221,7 @@ impl FileReader<'_> {
         self.read_table(key, &rest, spans);
     }
 
+    // A lock in a user's or project's file would let that file overrule flags and environment.
     fn read_locks(&mut self, value: &toml::Value, line: Option<usize>) {
         if self.layer.kind != LayerKind::Managed {
             self.report(line, |origin| SettingsIssue::LockNotAllowed { origin });
@@ -234,6 +243,7 @@ impl FileReader<'_> {
                 pattern: pattern.clone(),
                 origin,
             };
+            // A misspelt lock locks nothing, and the administrator would not notice.
             if find_setting(&pattern).is_none() && !rows().any(|setting| lock.holds(setting.key)) {
                 let nearest = nearest_key(&pattern);
                 self.report(line, |origin| SettingsIssue::UnknownLock {
@@ -276,6 +286,7 @@ pub fn env_layer(lookup: impl Fn(&str) -> Option<String>) -> (Layer, Vec<Setting
             let value = if variable.negates {
                 match parse_flag(text.trim()) {
                     Some(true) => Some(Value::Flag(false)),
+                    // `DISABLE_X=0` is no wish to switch X on, only none to switch it off.
                     Some(false) => continue,
                     None => None,
                 }
@@ -286,6 +297,7 @@ pub fn env_layer(lookup: impl Fn(&str) -> Option<String>) -> (Layer, Vec<Setting
                 layer
                     .values
                     .insert(setting.key.to_owned(), Given { value, origin });
+                // The first variable that is set wins, in the order of the table.
                 break;
             }
             issues.push(wrong_value(
@@ -353,6 +365,7 @@ fn no_effect(origin: Origin, key: &str, why: NoEffect) -> SettingsIssue {
 }
 
 fn unknown_key(origin: Origin, key: &str) -> SettingsIssue {
+    // Told as removed, not as misspelt: a suggestion would name an unrelated key.
     if is_removed(key) {
         return no_effect(origin, key, NoEffect::Removed);
     }
@@ -373,6 +386,7 @@ fn wrong_value(origin: Origin, key: &str, setting: &Setting, found: String) -> S
 }
 
 fn found(setting: &Setting, text: &str) -> String {
+    // A key pasted into the wrong setting must not appear in a message.
     if setting.kind == Kind::Secret {
         "what it is (hidden)".to_owned()
     } else {

@@ -17,8 +17,9 @@
 //! A switch that is also the name of a group (`compact` and `compact.auto`) is written in a file
 //! either as `compact = false` or, inside the group, as `enabled = false`.
 //!
-//! Not here: finding and reading files, looking at the environment, deciding whether a folder is
-//! trusted, watching for changes. All of it comes in as values.
+//! # Not here
+//! Finding and reading files, looking at the environment, deciding whether a folder is trusted,
+//! watching for changes. All of it comes in as values.
 
 mod choice;
 mod issue;

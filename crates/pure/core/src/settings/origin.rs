@@ -1,4 +1,4 @@
-//! Where a value came from.
+//! Origins of values: the layer, and the place in it.
 
 use super::value::Value;
 use std::fmt;
@@ -6,24 +6,24 @@ use std::fmt;
 /// The layers, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LayerKind {
-    /// Defaults of the program.
+    /// Defaults of the program, from the table.
     BuiltIn,
-    /// The administrator's file.
+    /// The administrator's file, which may lock settings.
     Managed,
-    /// The user's file.
+    /// The user's file in the home.
     User,
     /// The project's file, committed with it.
     Project,
     /// The project's file for this checkout.
     ProjectLocal,
-    /// Environment variables.
+    /// Environment variables of the process.
     Environment,
-    /// Flags of the command.
+    /// Flags of the command, given by `--set`.
     Flags,
 }
 
 impl LayerKind {
-    /// The file lies in the project, so whoever wrote the project may have written it.
+    /// True if the file lies in the project: its author is that of the project, not the user.
     pub(crate) fn is_project(self) -> bool {
         matches!(self, Self::Project | Self::ProjectLocal)
     }
@@ -43,31 +43,31 @@ impl fmt::Display for LayerKind {
     }
 }
 
-/// Where exactly a value came from.
+/// Exact place that a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The table's default.
+    /// The default of the table.
     BuiltIn,
-    /// A settings file.
+    /// A settings file, with the line where that is known.
     File {
-        /// Which of the files.
+        /// The layer that the file belongs to.
         kind: LayerKind,
-        /// Its path, as given.
+        /// Its path, as given by the loader.
         path: String,
-        /// Line, from 1.
+        /// Line of the key, from 1.
         line: Option<usize>,
     },
-    /// An environment variable.
+    /// An environment variable of the process.
     Variable {
-        /// Its name.
+        /// Name of the variable.
         name: &'static str,
     },
-    /// A flag of the command.
+    /// A flag of the command line.
     Flag,
 }
 
 impl Origin {
-    /// The layer it belongs to.
+    /// The layer that the place belongs to.
     pub fn kind(&self) -> LayerKind {
         match self {
             Self::BuiltIn => LayerKind::BuiltIn,
@@ -96,11 +96,11 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A value and who gave it.
+/// A value and the place it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
-    /// The value.
+    /// The value, already of the setting's kind.
     pub value: Value,
-    /// Who gave it.
+    /// Place that it came from.
     pub origin: Origin,
 }

@@ -1,4 +1,4 @@
-//! The settings table as documentation.
+//! The settings table as documentation, for `config docs` and docs/settings.md.
 
 use super::setting::{EnvName, Setting};
 use super::table::all_settings;

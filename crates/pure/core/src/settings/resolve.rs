@@ -1,8 +1,11 @@
 //! Putting layers on top of one another.
 //!
-//! For each key: values that may not be set from where they are set drop out, with a reason; of
-//! the others the strongest layer's counts, or they are combined where the table says so. A lock
-//! leaves the managed file's value, or the default if it has none, and drops all behind it.
+//! For each key: values that may not be set from their place drop out, with a reason; of the others
+//! the strongest layer's counts, or they are combined where the table says so. A lock leaves the
+//! managed file's value, or the default if it has none, and drops all behind it.
+//!
+//! # Not here
+//! Parsing layers: `layers`. Typed views of the result: `views`.
 
 use super::layers::{Layer, Lock};
 use super::origin::{Given, LayerKind, Origin};
@@ -12,37 +15,37 @@ use super::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Whether the user trusts the project's folder.
+/// Trust of the user in the project's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Not yet.
+    /// The user has not decided, or has refused.
     Untrusted,
-    /// Yes.
+    /// The user has agreed to the project's settings.
     Trusted,
 }
 
-/// All settings with their values and where these come from.
+/// All settings with their values and origins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     entries: BTreeMap<String, ResolvedSetting>,
 }
 
-/// One setting's value, and how it came about.
+/// The value of one setting, and its way through the layers.
 #[derive(Clone, Debug)]
 pub struct ResolvedSetting {
     /// The key; under a pattern, the key as it was given.
     pub key: String,
-    /// Its row in the table.
+    /// Row of the setting in the table.
     pub setting: &'static Setting,
-    /// The value; `None` if unset.
+    /// The value in force; `None` if unset.
     pub value: Option<Value>,
-    /// Who set it; for combined values the strongest of them.
+    /// Origin of the value; for combined values the strongest of them.
     pub origin: Origin,
-    /// Everyone who contributed to a combined value, weakest first; empty for others.
+    /// Origins of all parts of a combined value, weakest first; empty for others.
     pub combined_from: Vec<Origin>,
     /// Valid values that a stronger layer overrode, weakest first.
     pub shadowed: Vec<Given>,
-    /// Values that may not be set from where they were set.
+    /// Values given in a place that may not set the key.
     pub ignored: Vec<Ignored>,
 }
 
@@ -65,21 +68,21 @@ impl ResolvedSetting {
     }
 }
 
-/// A value that was not used.
+/// A value that was given and not used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ignored {
-    /// What was given, and where.
+    /// The value and its place.
     pub given: Given,
-    /// Why it does not count.
+    /// The rule that excludes it.
     pub reason: IgnoreReason,
 }
 
-/// Why a value does not count.
+/// Rule that excludes a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IgnoreReason {
     /// The administrator locked the setting.
     Locked {
-        /// Where.
+        /// Place of the lock.
         by: Origin,
     },
     /// No file of a project may set it.
@@ -110,6 +113,7 @@ impl fmt::Display for IgnoreReason {
 /// layers of one kind the later one is stronger.
 pub fn resolve(layers: &[Layer], trust: Trust) -> Settings {
     let mut ordered: Vec<&Layer> = layers.iter().collect();
+    // Stable sort: of two layers of one kind the later stays the stronger.
     ordered.sort_by_key(|layer| layer.kind);
 
     let literal = rows().filter(|setting| setting.pattern_prefix().is_none());
@@ -137,6 +141,7 @@ fn resolve_key(
         .iter()
         .flat_map(|layer| &layer.locks)
         .find(|lock| lock.holds(key));
+    // A pattern's default belongs to the pattern, not to every key under it.
     let default = setting.default_value().filter(|_| setting.key == key);
     let mut accepted: Vec<Given> = default
         .map(|value| Given {
@@ -185,7 +190,7 @@ fn resolve_key(
     entry
 }
 
-/// Why a value given there does not count, if it does not.
+/// The rule that excludes a value given there, if one does.
 fn refusal(
     setting: &Setting,
     value: &Value,
@@ -193,6 +198,7 @@ fn refusal(
     trust: Trust,
     lock: Option<&Lock>,
 ) -> Option<IgnoreReason> {
+    // The managed file itself is not bound by its own locks.
     if kind > LayerKind::Managed
         && let Some(lock) = lock
     {
@@ -220,6 +226,7 @@ fn combine(weaker: Value, stronger: Value) -> Value {
     match (weaker, stronger) {
         (Value::List(mut list), Value::List(more)) => {
             for item in more {
+                // Joined lists would grow on every layer that repeats an item.
                 if !list.contains(&item) {
                     list.push(item);
                 }
@@ -254,7 +261,7 @@ fn combine_toml(weaker: toml::Value, stronger: toml::Value) -> toml::Value {
 }
 
 impl Settings {
-    /// The value of a setting.
+    /// The value of a setting, typed by its key.
     pub fn get<T: SettingType>(&self, key: Key<T>) -> T {
         // The table's rows carry the type they are read as, so the value always fits.
         self.entry(key.name())
@@ -275,13 +282,13 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// The built-in defaults.
+    /// The built-in defaults, as an untrusted project without files has them.
     fn default() -> Self {
         resolve(&[], Trust::Untrusted)
     }
 }
 
-/// Keys whose values differ, in order: what a running session must take over.
+/// Keys whose values differ, in order: a running session has to take these over.
 pub fn changed(old: &Settings, new: &Settings) -> Vec<String> {
     let keys: BTreeSet<&String> = old.entries.keys().chain(new.entries.keys()).collect();
     let value =

@@ -341,7 +341,7 @@ fn is_locked(layers: &[Layer], key: &str) -> bool {
     layers[0].locks.iter().any(|lock| lock.pattern == key)
 }
 
-/// Who may set what, written down apart from the code under test.
+/// Permissions of each scope, written down apart from the code under test.
 fn may_set(key: &str, kind: LayerKind, value: &Value, trust: Trust) -> bool {
     let project = matches!(kind, LayerKind::Project | LayerKind::ProjectLocal);
     match key {

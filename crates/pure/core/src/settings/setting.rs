@@ -1,4 +1,7 @@
-//! Rows of the settings table and how they are written down.
+//! Rows of the settings table, and the builders they are written with.
+//!
+//! # Not here
+//! The rows themselves: `table`. Values and their parsing: `value` and `kind`.
 
 use super::choice::Choice;
 use super::kind::Kind;
@@ -15,18 +18,18 @@ pub struct Setting {
     /// Dotted name. A last part in angle brackets stands for any name (`offload.limit.<tool>`).
     pub key: &'static str,
     pub(super) doc: &'static str,
-    /// What values it takes.
+    /// Kind of values it takes.
     pub kind: Kind,
     pub(super) default: DefaultValue,
-    /// What its number counts.
+    /// Unit of its number, for documentation.
     pub unit: Unit,
-    /// Who may set it.
+    /// Places that may set it.
     pub scope: Scope,
-    /// What happens when several layers set it.
+    /// Treatment of values from several layers.
     pub merge: Merge,
     /// Environment variables that set it, the first one that is set wins.
     pub env: &'static [EnvName],
-    /// For switches: what else must hold for it to have an effect.
+    /// For switches: other switches that must be on or off for it to have an effect.
     pub needs: &'static [Need],
     /// Nothing reads it yet: its name is taken and its value is checked, but no list, page or
     /// suggestion offers it, and a file that sets it is told so.
@@ -34,12 +37,12 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// What it means, as text.
+    /// Meaning of the setting, as one paragraph.
     pub fn doc(&self) -> &'static str {
         self.doc.trim()
     }
 
-    /// The value where nobody sets it; `None` if it is then unset.
+    /// The value where no layer sets it; `None` if it is then unset.
     pub fn default_value(&self) -> Option<Value> {
         Some(match self.default {
             DefaultValue::Unset => return None,
@@ -55,7 +58,7 @@ impl Setting {
         })
     }
 
-    /// For a key whose last part stands for any name: what comes before that part.
+    /// For a key whose last part stands for any name: the key up to that part.
     pub(super) fn pattern_prefix(&self) -> Option<&'static str> {
         self.key
             .ends_with('>')
@@ -76,24 +79,24 @@ pub(super) enum DefaultValue {
     List(&'static [&'static str]),
 }
 
-/// What a number counts.
+/// Unit of a number in a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Nothing in particular, or said by the kind.
+    /// No unit, or one that the kind implies.
     None,
-    /// Model tokens.
+    /// Model tokens, as the provider bills them.
     Tokens,
-    /// Unicode characters.
+    /// Unicode characters, not bytes.
     Characters,
-    /// Bytes.
+    /// Bytes of UTF-8 text or of a file.
     Bytes,
-    /// Per cent.
+    /// Per cent of a whole.
     Percent,
-    /// US dollars.
+    /// US dollars, with cents.
     Dollars,
-    /// Days.
+    /// Days of 24 hours.
     Days,
-    /// Lines of text.
+    /// Lines of text, blank ones included.
     Lines,
 }
 
@@ -112,10 +115,10 @@ impl fmt::Display for Unit {
     }
 }
 
-/// Who may set a setting. The managed file, the environment and flags always may.
+/// Places that may set a setting. The managed file, the environment and flags always may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// No other: it is needed before the user's file is found.
+    /// No other place: it is needed before the user's file is found.
     Machine,
     /// The user too, but never a project's file.
     User,
@@ -123,7 +126,7 @@ pub enum Scope {
     TrustedProject,
     /// A project's file too, but only to switch it off.
     ProjectOff,
-    /// Everyone.
+    /// Any layer, an untrusted project's file included.
     Project,
 }
 
@@ -139,10 +142,10 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What happens when several layers set the same key.
+/// Treatment of values that several layers give for one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// The last one counts.
+    /// The value of the strongest layer counts.
     Replace,
     /// They add up: lists are joined, tables are joined by name, later names win. So a project
     /// cannot empty the user's list of what is denied.
@@ -152,14 +155,14 @@ pub enum Merge {
 /// An environment variable that sets a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnvName {
-    /// Its name.
+    /// Name of the variable, case-sensitive.
     pub name: &'static str,
     /// It names the opposite (`DISABLE_…`): a true value switches the setting off, a false value
     /// says nothing.
     pub negates: bool,
 }
 
-/// The variable has the setting's value.
+/// A variable that holds the setting's value.
 pub(super) const fn var(name: &'static str) -> EnvName {
     EnvName {
         name,
@@ -167,7 +170,7 @@ pub(super) const fn var(name: &'static str) -> EnvName {
     }
 }
 
-/// The variable switches the setting off.
+/// A variable that switches the setting off.
 pub(super) const fn disables(name: &'static str) -> EnvName {
     EnvName {
         name,
@@ -207,7 +210,7 @@ impl<T> Key<T> {
         }
     }
 
-    /// The dotted name.
+    /// Dotted name of the key, as in files.
     pub const fn name(self) -> &'static str {
         self.name
     }
@@ -315,7 +318,7 @@ impl<T> Def<T> {
         self
     }
 
-    /// Reserved: see [`Setting::hidden`].
+    /// Reserves the name for a later version; see [`Setting::hidden`].
     pub(super) const fn hidden(mut self) -> Self {
         self.row.hidden = true;
         self
@@ -337,6 +340,7 @@ impl<T> Def<T> {
     }
 }
 
+/// Any whole number; rows with bounds set them by `Def::range`.
 const ANY_COUNT: Kind = Kind::Count {
     min: 0,
     max: u64::MAX,
@@ -401,6 +405,7 @@ pub(super) const fn structure() -> Def<Option<toml::Value>> {
     Def::new(Kind::Structure, DefaultValue::Unset)
 }
 
+// A project must not replace the user's key: requests would go out under a stranger's account.
 pub(super) const fn secret() -> Def<Option<Secret>> {
     Def::new(Kind::Secret, DefaultValue::Unset).scope(Scope::User)
 }

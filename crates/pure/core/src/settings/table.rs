@@ -1,6 +1,9 @@
 //! The table of all settings: every constant and switch has exactly one row, here.
 //!
 //! A row's doc comment is its documentation, in the program's reference and in rustdoc alike.
+//!
+//! # Not here
+//! Types of rows and builders: `setting`. Names of earlier versions: `removed`.
 
 mod agent;
 mod context;
@@ -12,7 +15,7 @@ use super::setting::Setting;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// One typed constant for each setting.
+/// One typed constant for each setting, by which code reads it.
 pub mod keys {
     pub use super::agent::*;
     pub use super::context::*;
@@ -72,7 +75,7 @@ pub fn find_setting(key: &str) -> Option<&'static Setting> {
     })
 }
 
-/// Some key lies below this name, or did in an earlier version.
+/// True if some key lies below this name, or did in an earlier version.
 pub(super) fn is_group(name: &str) -> bool {
     let known = rows().map(|setting| setting.key);
     known.chain(removed::REMOVED.iter().copied()).any(|key| {
@@ -86,10 +89,11 @@ pub fn nearest_key(key: &str) -> Option<&'static str> {
     let (distance, nearest) = all_settings()
         .map(|setting| (edit_distance(key, setting.key), setting.key))
         .min_by_key(|(distance, _)| *distance)?;
+    // A third of the letters may differ, and at least two: more would suggest unrelated keys.
     (distance <= 2.max(key.chars().count() / 3)).then_some(nearest)
 }
 
-/// Levenshtein distance in characters.
+/// Levenshtein distance, in characters.
 fn edit_distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();

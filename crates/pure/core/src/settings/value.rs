@@ -1,4 +1,4 @@
-//! Values a setting can have.
+//! Values of settings: forms, display, and what stays hidden.
 
 use crate::units::Tokens;
 use crate::usage::Usd;
@@ -10,23 +10,23 @@ use std::time::Duration;
 /// The value of a setting, of the kind its row in the table asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// On or off.
+    /// On or off, for switches.
     Flag(bool),
-    /// A whole number; what it counts is the setting's unit.
+    /// A whole number, in the setting's unit.
     Count(u64),
-    /// A share.
+    /// A share of a whole.
     Percent(Percent),
-    /// A time span.
+    /// A time span, to the millisecond.
     Duration(Duration),
-    /// An amount of money.
+    /// An amount in US dollars.
     Money(Usd),
     /// A text, a path, or one of the names of a choice.
     Text(String),
-    /// Several texts.
+    /// Several texts, in order.
     List(Vec<String>),
-    /// Structured data that whoever uses the setting understands.
+    /// Structured data that the user of the setting understands.
     Structure(toml::Value),
-    /// Something that is never shown.
+    /// A text that is never shown.
     Secret(Secret),
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for Value {
 }
 
 impl Serialize for Value {
-    /// For programs that read what we show: typed where that loses nothing, and with the same things
+    /// For programs that read this output: typed where that loses nothing, and with the same parts
     /// hidden as on screen. A hidden value is the text that is shown for it.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -76,6 +76,7 @@ fn without_user(text: &str) -> Cow<'_, str> {
     let Some((scheme, rest)) = text.split_once("://") else {
         return Cow::Borrowed(text);
     };
+    // Only an `@` before the path separates user and host; one behind it is part of the path.
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     match authority.rfind('@') {
         Some(at) => Cow::Owned(format!("{scheme}://(hidden){}", &rest[at..])),
@@ -88,7 +89,7 @@ fn without_user(text: &str) -> Cow<'_, str> {
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a text.
+    /// Wraps a text, which only `reveal` gives back.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -118,10 +119,11 @@ pub struct Percent {
 }
 
 impl Percent {
+    /// Parts of a per cent that are kept: four decimals, more than any file writes.
     const STEPS_PER_PERCENT: u32 = 10_000;
     const STEPS_MAX: u32 = 100 * Self::STEPS_PER_PERCENT;
 
-    /// All of it.
+    /// The whole: 100 per cent.
     pub(crate) const FULL: Self = Self {
         steps: Self::STEPS_MAX,
     };
@@ -154,7 +156,7 @@ impl Percent {
         Some(Self { steps })
     }
 
-    /// The number of per cent.
+    /// The share as a number from 0 to 100.
     pub fn as_f64(self) -> f64 {
         f64::from(self.steps) / f64::from(Self::STEPS_PER_PERCENT)
     }
@@ -203,7 +205,7 @@ pub(super) fn parse_duration(text: &str) -> Option<Duration> {
     ))
 }
 
-/// The shortest exact form.
+/// The span in the longest unit that is exact.
 fn show_duration(span: Duration) -> String {
     let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
     if millis == 0 {

@@ -1,4 +1,4 @@
-//! Typed views of settings for those who use many of them at once.
+//! Typed views of settings, for code that uses many of them at once.
 
 use super::resolve::Settings;
 use super::setting::{Key, Need};
@@ -6,12 +6,12 @@ use super::table::keys;
 use super::value::{Percent, Value};
 use crate::units::Tokens;
 
-/// Whether a switch has an effect, and if not, which setting prevents it.
+/// Effect of a switch: on, or off with the setting that prevents it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// It is on, and so is all it needs.
     On,
-    /// It is off.
+    /// It is off, or has no effect.
     Off {
         /// Key of the setting that makes it so: its own, or one it depends on.
         because: &'static str,
@@ -19,20 +19,20 @@ pub enum Switch {
 }
 
 impl Switch {
-    /// It has an effect.
+    /// True if the switch has an effect.
     pub fn is_on(self) -> bool {
         self == Self::On
     }
 }
 
-/// What the arithmetic of windows and thresholds takes from the settings.
+/// Settings that the arithmetic of windows and thresholds uses, all in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowSettings {
     /// Window for models the model table does not know.
     pub configured_window: Option<Tokens>,
-    /// Window when nothing tells it.
+    /// Window of a model when no rule tells it.
     pub default_window: Tokens,
-    /// Room for an answer.
+    /// Room for an answer, at the end of the window.
     pub output_reserve: Tokens,
     /// Distance of automatic compaction from the effective window.
     pub compact_reserve: Tokens,
@@ -40,7 +40,7 @@ pub struct WindowSettings {
     pub warning_margin: Tokens,
     /// Distance of the error from the limit shown.
     pub error_margin: Tokens,
-    /// Compaction happens by itself.
+    /// True if compaction happens by itself.
     pub auto_compact: bool,
     /// Share of the effective window at which it begins, if that is earlier.
     pub compact_percent: Option<Percent>,
@@ -53,12 +53,12 @@ impl Default for WindowSettings {
 }
 
 impl Settings {
-    /// Whether a switch has an effect: it is on, and what it needs is as it should be.
+    /// Effect of a switch: on only if all that it needs is as it should be.
     pub fn switch(&self, key: Key<bool>) -> Switch {
         self.switch_named(key.name())
     }
 
-    /// The same by name, for those who show all of them. What is no switch is off.
+    /// The same by name, for lists of all switches. A key that is no switch is off.
     pub fn switch_named(&self, key: &'static str) -> Switch {
         let Some(entry) = self.entry(key) else {
             return Switch::Off { because: key };
@@ -66,6 +66,7 @@ impl Settings {
         if entry.value != Some(Value::Flag(true)) {
             return Switch::Off { because: key };
         }
+        // Needs of needs are followed: `notes` depends on `compact` by way of `compact.auto`.
         for need in entry.setting.needs {
             match need {
                 Need::On(other) => match self.switch_named(other) {
@@ -81,7 +82,7 @@ impl Settings {
         Switch::On
     }
 
-    /// What the arithmetic of windows and thresholds needs.
+    /// The settings for windows and thresholds, in one value.
     pub fn window_settings(&self) -> WindowSettings {
         WindowSettings {
             configured_window: self.get(keys::CONTEXT_WINDOW),
@@ -95,8 +96,8 @@ impl Settings {
         }
     }
 
-    /// Largest result of this tool, in characters, that stays whole: what is set for it by name,
-    /// else the lesser of what the tool declares and the general limit.
+    /// Largest result of this tool, in characters, that stays whole: the limit set for its name,
+    /// else the lesser of the tool's own and the general limit.
     pub fn offload_limit(&self, tool: &str, declared: Option<u64>) -> u64 {
         let key = keys::OFFLOAD_LIMIT_TOOL
             .name()

@@ -1,13 +1,17 @@
-//! A message of the user's side, cut by who wrote its parts.
+//! A message of the user's side, cut by the authors of its parts.
 //!
 //! # Model
 //! [`recognise`] tells words that clients and other agents put into the user's messages, which are
 //! *injected*, and shapes that people paste. Left to this module are pastes that only their
 //! surroundings give away: indented code, logs and tables, quotations, text behind "here is the
 //! output:". The rest is the user's *own*. In doubt a part is not the user's own: a rule that was
-//! lost can be said again, a rule that nobody said cannot be taken back once it was followed.
+//! lost can be said again, a rule that the user never said cannot be taken back once it was
+//! followed.
 //!
 //! `<private>…</private>` is dropped before anything else.
+//!
+//! # Not here
+//! Rules and facts in the user's words: the other modules of extraction.
 
 use super::phrases::{Phrases, listed, visible};
 use dormouse_core::fragment::{
@@ -15,14 +19,14 @@ use dormouse_core::fragment::{
 };
 use dormouse_text::segment::{Kind, segment};
 
-/// Who wrote a part.
+/// Author of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// The user.
+    /// Words that the user typed.
     Own,
-    /// Somebody else; the user put it there.
+    /// Words of others that the user put there.
     Pasted,
-    /// A client put it there.
+    /// Words that a client put there.
     Injected,
 }
 
@@ -40,14 +44,14 @@ pub(super) fn without_private(text: &str) -> String {
     out
 }
 
-/// The first place of an ASCII needle, in any case.
+/// Position of an ASCII needle in a text, case-insensitive.
 fn find_folded(text: &str, needle: &str) -> Option<usize> {
     let (text, needle) = (text.as_bytes(), needle.as_bytes());
     text.windows(needle.len())
         .position(|window| window.eq_ignore_ascii_case(needle))
 }
 
-/// Cuts a message.
+/// Cuts a message into the user's own words, pasted and injected ones.
 pub(super) fn cut(text: &str) -> Vec<(Part, String)> {
     let text = visible(&without_private(text));
     let mut parts = Vec::new();
@@ -131,8 +135,8 @@ fn own_words(text: &str, pasted: &mut String) -> String {
     own
 }
 
-/// Takes out lines that are indented as code and comments are, and what follows a line that asks to
-/// look at something without saying where it begins.
+/// Takes out lines that are indented as code and comments are, and all that follows a line that
+/// asks to look at something without saying where it begins.
 fn without_indented(text: &str, pasted: &mut String) -> String {
     let mut left = String::with_capacity(text.len());
     let mut shown = false;
@@ -154,13 +158,14 @@ fn without_indented(text: &str, pasted: &mut String) -> String {
     left
 }
 
-/// Whether a line asks for a look at what follows it.
+/// True if a line asks for a look at the text that follows it.
 fn shows(line: &str) -> bool {
     const ASKS: &str = "think of|opinion on|review|check|translate|summarise|summarize|explain|proofread|improve|rate|\
         comment on|look at|debug|was hältst du|übersetze|prüfe|analyse|analyze|rewrite|make sense of|refactor";
     let words = Phrases::of(line);
     let pointed = words.has("this|these|the following|diese|diesen|dieses|diesem|folgende");
     let thing = words.words().any(|word| listed(THINGS, word));
+    // "Follow this list" makes the list the user's own rule; a full stop ends the announcement.
     let followed = words.has("follow|remember|stick to|obey|keep to|my|our|halte dich|befolge");
     let ends = line.trim_end().ends_with(['.', '!']);
     pointed && (thing || words.has(ASKS)) && !followed && !ends
@@ -172,14 +177,14 @@ enum Mode {
     Pasted,
 }
 
-/// What people paste.
+/// Sorts of text that people paste.
 const THINGS: &str = "guideline|guidelines|list|policy|policies|tips|instructions|advice|checklist|proposal|draft|text|code|\
     output|page|readme|log|logs|error|email|e-mail|mail|message|ticket|issue|article|\
         doc|docs|documentation|file|diff|snippet|config|transcript|response|comment|review|\
         trace|stacktrace|description|post|thread|website|site|blog|changelog|ausgabe|seite|\
         meldung|nachricht|fehlermeldung|paste|document|spec";
 
-/// Where pasted text begins in a sentence that announces it.
+/// Position at which pasted text begins in a sentence that announces it.
 fn introduces(line: &str) -> Option<usize> {
     const SIGNS: &str = "here is|here's|here are|this is|this is what|i got this|i found this|it says|says|\
         said|reads|wrote|writes|states|pasting|pasted|from the|below|see|look at|hier ist|\
@@ -196,16 +201,18 @@ fn introduces(line: &str) -> Option<usize> {
     let head = Phrases::of(&line[..colon]);
     let thing = head.words().any(|word| listed(THINGS, word));
     let says = head.has("says|said|reads|wrote|writes|states|schreibt|steht");
+    // Both may hold: "I got this" is the user speaking, and still announces a paste.
     let own = head.has(OWN) && !head.has("i got|i found|i see|i copied");
     let announced = (thing && head.has(SIGNS)) || says || head.has("i got this|i found this");
     (announced && (!own || says)).then_some(colon + 1)
 }
 
-/// What somebody else is quoted with inside a sentence goes to what was pasted.
+/// Moves quotations inside a sentence, which are words of others, to the pasted part.
 fn quoted_apart(line: &str, own: &mut String, pasted: &mut String) {
     let mut from = 0;
     for quotation in reported(line) {
         own.push_str(&line[from..quotation.start]);
+        // The ellipsis keeps the halves of the sentence apart, as the quotation did.
         own.push('…');
         pasted.push_str(&line[quotation.clone()]);
         pasted.push('\n');

@@ -1,9 +1,12 @@
-//! Text that wants to be obeyed rather than read.
+//! Detection of text that wants to be obeyed rather than read.
+//!
+//! # Not here
+//! Authorship: `cut`. Tags and turns: `has_prompt_mark` of the fragments.
 
 use super::phrases::{Phrases, is_hidden};
 use dormouse_core::fragment::has_prompt_mark;
 
-/// What no memory says, whoever wrote it: orders to a reader about its other orders.
+/// Phrases that no memory has, by any author: orders to a reader about its other orders.
 const ORDERS: &str = "ignore previous|ignore all previous|ignore the previous|ignore prior|\
     ignore all prior|ignore your|ignore the above|ignore all earlier|disregard previous|\
     disregard all|disregard the above|disregard your|forget your instructions|\
@@ -14,12 +17,13 @@ const ORDERS: &str = "ignore previous|ignore all previous|ignore the previous|ig
     don't tell the user|without telling the user|without asking the user|hide this from|\
     keep this secret from|ignoriere alle|vergiss alle";
 
-/// Why a text is taken for an order; `None` if it is not.
+/// The sign by which a text is taken for an order; `None` if there is none.
 pub(super) fn found(text: &str) -> Option<&'static str> {
     if text
         .chars()
         .any(|letter| is_hidden(letter) && !is_harmless(letter))
     {
+        // Tags and other unseen characters can carry a text that only a model reads.
         return Some("it has characters that are not seen");
     }
     if Phrases::of(text).has(ORDERS) {
@@ -28,7 +32,7 @@ pub(super) fn found(text: &str) -> Option<&'static str> {
     has_prompt_mark(text).then_some("it has marks of a prompt in it")
 }
 
-/// Emoji are made with these.
+/// True for unseen characters that emoji are made with, and the mark at the beginning of files.
 fn is_harmless(letter: char) -> bool {
     matches!(letter, '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' | '\u{feff}')
 }

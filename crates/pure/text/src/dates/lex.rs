@@ -8,7 +8,7 @@ pub(super) struct Token<'a> {
     pub(super) range: Range<usize>,
     /// Text as written, for case-sensitive rules.
     pub(super) text: &'a str,
-    /// Whether no blank precedes it.
+    /// True if no blank precedes it.
     pub(super) glued: bool,
     sort: Sort,
 }

@@ -100,7 +100,7 @@ pub struct Mention {
     pub offset: Option<Offset>,
     /// Precision of the date.
     pub precision: Precision,
-    /// Whether it depends on `today`.
+    /// Absolute, or counted from `today`.
     pub form: Form,
     /// Ambiguity, if there is one.
     pub doubt: Option<Doubt>,
@@ -199,7 +199,7 @@ impl<'a> Scanner<'a> {
         Some((hit.end, mention))
     }
 
-    /// Whether the token is not part of a number, name, path or address that began before it.
+    /// True if the token is not part of a number, name, path or address that began before it.
     fn stands_free_before(&self, at: usize) -> bool {
         let mut before = self.text[..self.tokens[at].range.start].chars().rev();
         match before.next() {
@@ -213,7 +213,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether the match is not part of something that continues after it.
+    /// True if the match is not part of something that continues after it.
     fn stands_free_behind(&self, end: usize) -> bool {
         let Some(last) = end.checked_sub(1).and_then(|last| self.tokens.get(last)) else {
             return false;
@@ -255,7 +255,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Whether a script puts no blanks around a date (Chinese, Japanese).
+/// True if a script puts no blanks around a date (Chinese, Japanese).
 fn is_unspaced(found: char) -> bool {
     matches!(u32::from(found), 0x3040..=0x30FF | 0x4E00..=0x9FFF)
 }

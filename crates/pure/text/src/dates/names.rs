@@ -22,7 +22,7 @@ pub(super) fn month(word: &str) -> Option<i8> {
     Some(month)
 }
 
-/// Whether a text begins with the name of a month.
+/// True if a text begins with the name of a month.
 pub(crate) fn starts_with_month(text: &str) -> bool {
     let end = text
         .find(|found: char| !found.is_alphabetic())

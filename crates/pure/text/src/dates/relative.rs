@@ -55,7 +55,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Whether "morgen" means tomorrow and not the morning ("der Morgen").
+    /// True if "morgen" means tomorrow and not the morning ("der Morgen").
     fn is_tomorrow(&self, at: usize) -> bool {
         let opens = at
             .checked_sub(1)

@@ -54,7 +54,7 @@ impl Index {
         self.sketches.len()
     }
 
-    /// Whether the index is empty.
+    /// True if the index is empty.
     pub fn is_empty(&self) -> bool {
         self.sketches.is_empty()
     }

@@ -94,7 +94,7 @@ impl Sketch {
         }
     }
 
-    /// Whether the sizes alone permit an overlap of `near`.
+    /// True if the sizes alone permit an overlap of `near`.
     pub(super) fn may_overlap(&self, other: &Self, near: f64) -> bool {
         let (mine, theirs) = (self.shingles.len(), other.shingles.len());
         ratio(mine.min(theirs), mine.max(theirs)) >= near.min(1.0)

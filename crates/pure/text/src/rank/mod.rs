@@ -3,15 +3,15 @@
 //! # Model
 //! BM25: a text is worth more the more often it has the words of the query, with falling returns,
 //! the rarer these words are among all texts, and the shorter it is. Stop words are kept, because
-//! rarity already makes them cheap; endings are cut. An [`Index`] holds counts, not texts: whoever
-//! wants [`Index::passages`] has the texts anyway.
+//! rarity already makes them cheap; endings are cut. An [`Index`] holds counts, not texts: a caller
+//! that wants [`Index::passages`] has the texts anyway.
 //!
 //! Counts are kept as weights, so that words of a title could count for more than words of a body
 //! (one sum per word over all fields, as BM25F has it) without a change of the search.
 //!
 //! # Not here
-//! Synonyms and meaning; phrases; taking a text out again. What is searched (notes, memories, the
-//! history of a session) is the caller's.
+//! Synonyms and meaning; phrases; taking a text out again. The choice of texts (notes, memories,
+//! the history of a session) is the caller's.
 
 mod passages;
 #[cfg(test)]
@@ -22,11 +22,12 @@ pub use passages::Passage;
 use crate::words::{Language, Stemming, StopWords, Tokeniser, detect};
 use std::collections::HashMap;
 
-/// How fast a repeated word stops adding to the score.
+/// Saturation of a repeated word (BM25's k1): the higher, the later repetitions stop adding. 1.2 is
+/// the usual value.
 const SATURATION: f64 = 1.2;
-/// How much a long text is marked down: 0 not at all, 1 in full proportion.
+/// Penalty on long texts (BM25's b): 0 for none, 1 for full proportion. 0.75 is the usual value.
 const LENGTH: f64 = 0.75;
-/// Bytes looked at to tell the language of all texts.
+/// Bytes that the language of all texts is told from; a few thousand words are enough.
 const SAMPLE: usize = 64 * 1024;
 
 /// The words of some texts, ready to be searched.
@@ -49,7 +50,7 @@ struct Posting {
 pub struct Hit {
     /// Its position among the texts indexed.
     pub document: usize,
-    /// What it is worth; comparable within one search only.
+    /// Score of the text; comparable within one search only.
     pub score: f64,
 }
 
@@ -97,12 +98,12 @@ impl Index {
         number
     }
 
-    /// How many texts there are.
+    /// Number of texts in the index.
     pub fn len(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Whether there is none.
+    /// True if the index has no text.
     pub fn is_empty(&self) -> bool {
         self.lengths.is_empty()
     }
@@ -130,7 +131,7 @@ impl Index {
         hits
     }
 
-    /// The different words of a query that occur at all, with how rare they are.
+    /// The different words of a query that occur at all, each with its rarity.
     fn query(&self, query: &str) -> Vec<(String, f64)> {
         let mut terms: Vec<(String, f64)> = Vec::new();
         self.tokeniser.each(query, |term, _| {
@@ -144,7 +145,8 @@ impl Index {
         terms
     }
 
-    /// Never below zero, also for a word that all texts have.
+    /// Rarity of a word (BM25's IDF). Never below zero, also for a word that all texts have: a
+    /// common word must not count against a text.
     #[expect(
         clippy::cast_precision_loss,
         reason = "numbers of texts are far below 2^52"
@@ -165,12 +167,13 @@ impl Index {
             .get(posting.document)
             .copied()
             .unwrap_or(average);
+        // A corpus of empty texts has the average 0; the division must not give NaN.
         let norm = SATURATION * (1.0 - LENGTH + LENGTH * length / average.max(1.0));
         posting.weight * (SATURATION + 1.0) / (posting.weight + norm)
     }
 }
 
-/// One tokeniser for all texts and queries: what is cut differently is not found.
+/// One tokeniser for all texts and queries: a word that is cut differently is not found.
 fn tokeniser(documents: &[&str]) -> Tokeniser {
     let mut sample = String::new();
     for document in documents {

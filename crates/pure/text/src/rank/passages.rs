@@ -4,23 +4,25 @@ use super::Index;
 use crate::segment::{Segment, segment};
 use std::ops::Range;
 
-/// Longest passage in bytes.
+/// Longest passage in bytes: about ten lines, enough to judge a match by its surroundings.
 const WINDOW: usize = 800;
-/// How much of a passage may stand before its first match.
+/// Bytes of a passage that may stand before its first match: a quarter, since text behind a match
+/// explains more.
 const LEAD: usize = WINDOW / 4;
-/// How many of the best texts are looked into.
+/// Number of the best texts that are looked into: passages of worse ones do not fit a budget any
+/// more.
 const DOCUMENTS: usize = 64;
-/// Most passages of one text.
+/// Passages of one text at most, so that one long text does not take the whole budget.
 const PER_DOCUMENT: usize = 3;
 
-/// A place in a text.
+/// A place in a text that answers to a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passage {
     /// The position of the text among those indexed.
     pub document: usize,
-    /// Where in the text, at the borders of sentences or lines where these are near.
+    /// Bytes of the text, at the borders of sentences or lines where these are near.
     pub range: Range<usize>,
-    /// What it is worth; comparable within one search only.
+    /// Score of the place; comparable within one search only.
     pub score: f64,
 }
 
@@ -33,11 +35,11 @@ struct Match {
 /// A place that could be shown.
 struct Window {
     start: usize,
-    /// Where its last match ends.
+    /// End of its last match.
     end: usize,
-    /// From its first match to its last.
+    /// Bytes from its first match to its last.
     spread: usize,
-    /// How much of the query it has.
+    /// Sum of the rarities of the words it has.
     worth: f64,
 }
 
@@ -71,6 +73,7 @@ impl Index {
                 else {
                     break;
                 };
+                // The next passage of this text must not repeat the same matches.
                 matches.retain(|one| one.range.end <= range.start || range.end <= one.range.start);
                 found.push(Passage {
                     document: hit.document,
@@ -91,6 +94,7 @@ impl Index {
                     || one.range.end <= passage.range.start
                     || passage.range.end <= one.range.start
             };
+            // A shorter passage may still fit where a longer one does not.
             if passage.range.len() <= left && taken.iter().all(clear) {
                 left -= passage.range.len();
                 taken.push(passage);

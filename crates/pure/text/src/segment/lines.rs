@@ -39,12 +39,12 @@ enum End {
 }
 
 impl Line {
-    /// Whether the line is split into sentences.
+    /// True if the line is split into sentences.
     pub(super) fn has_sentences(&self) -> bool {
         matches!(self.kind, Kind::Prose | Kind::ListItem | Kind::Quote)
     }
 
-    /// Whether a sentence may continue from the line before.
+    /// True if a sentence may continue from the line before.
     pub(super) fn continues(&self, before: &Self) -> bool {
         // Each line of a quotation has its mark; elsewhere a marker begins something new.
         let open = self.kind == Kind::Quote || self.start != Start::Marker;
@@ -210,7 +210,7 @@ fn is_log(trimmed: &str) -> bool {
     LEVELS.contains(&bare) || is_stamp(bare)
 }
 
-/// Whether a word is a time of day, alone or after a date, as logs print it.
+/// True if a word is a time of day, alone or after a date, as logs print it.
 fn is_stamp(word: &str) -> bool {
     let time = word.split_once('T').map_or(word, |(_, time)| time);
     let mut parts = time.splitn(3, ':');

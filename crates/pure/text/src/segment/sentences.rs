@@ -46,7 +46,7 @@ pub(super) fn split(text: &str) -> Vec<Range<usize>> {
     sentences
 }
 
-/// Whether a boundary proposed by Unicode is a sentence end. `before` includes the blanks.
+/// True if a boundary proposed by Unicode is a sentence end. `before` includes the blanks.
 fn is_end(before: &str, after: &str) -> bool {
     let said = before.trim_end();
     let closed = said.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»', '*', '_', '`']);
@@ -132,7 +132,7 @@ fn is_abbreviation(closed: &str, after: &str) -> bool {
         && after.starts_with(char::is_uppercase)
 }
 
-/// Whether the dot marks a German ordinal: "12. März", "am 3. Tag".
+/// True if the dot marks a German ordinal: "12. März", "am 3. Tag".
 fn is_ordinal(closed: &str, after: &str) -> bool {
     let word = last_word(closed.trim_end_matches('.'));
     (1..=2).contains(&word.len())

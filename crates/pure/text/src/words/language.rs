@@ -26,7 +26,7 @@ pub enum Language {
 impl Language {
     pub(super) const ALL: [Self; 4] = [Self::English, Self::German, Self::French, Self::Spanish];
 
-    /// Whether a folded word is a stop word of the language.
+    /// True if a folded word is a stop word of the language.
     pub fn is_stop_word(self, folded: &str) -> bool {
         self.stop_words().binary_search(&folded).is_ok()
     }

@@ -1,4 +1,7 @@
-//! Remembering.
+//! Remembering: a user's words become a memory.
+//!
+//! # Not here
+//! Placing it among others: `dormouse_memory::write`. Name and description: `wording`.
 
 use super::{limits, wording};
 use crate::error::HostError;
@@ -41,11 +44,11 @@ pub struct NewMemoryText {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CredentialIn {
-    /// Text of the memory.
+    /// The text of the memory, with its line.
     Text,
-    /// Name of the memory.
+    /// The name that was given.
     Name,
-    /// Description of the memory.
+    /// The description that was given.
     Description,
 }
 
@@ -59,10 +62,10 @@ impl fmt::Display for CredentialIn {
     }
 }
 
-/// The outcome of remembering.
+/// The outcome of remembering: the file, and its relation to others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remembered {
-    /// File of the memory.
+    /// File of the memory, relative to its directory.
     pub path: String,
     /// `created`, `known`, `merged` or `overtook`.
     pub placement: &'static str,
@@ -82,6 +85,8 @@ impl Host {
         let memory = memory(new, self.now(), which);
         let settings = self.settings();
         let (mut placement, mut near) = (None, None);
+        // Planned inside the update: the directory is locked, and no other process can add the
+        // same.
         let entry = self.find(which)?.update(|snapshot| {
             let added = write::add(snapshot, &memory, Author::User, REASON);
             let after = added.transaction.applied(snapshot, Millis(0));
@@ -149,6 +154,7 @@ fn memory(new: &NewMemoryText, now: Millis, which: &Which) -> NewMemory {
             ..Triggers::default()
         },
         valid_until: new.until.map(|day| day.to_string()),
+        // Team memory names its author; private memory has only one.
         author: (*which == Which::Team).then(|| "user".to_owned()),
     }
 }

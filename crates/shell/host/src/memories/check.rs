@@ -1,4 +1,7 @@
 //! Looking for problems in a memory directory.
+//!
+//! # Not here
+//! Mending: each finding names a remedy, and other services carry it out.
 
 use super::limits;
 use crate::error::HostError;
@@ -26,7 +29,7 @@ pub struct Check {
     pub remarks: Vec<Finding>,
 }
 
-/// Something that was found.
+/// One problem or remark about a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The file, relative to its directory.
@@ -35,7 +38,7 @@ pub struct Finding {
     pub line: Option<usize>,
     /// The finding, to be read behind the file's name.
     pub what: String,
-    /// The way to mend it.
+    /// The way to mend it, worded by the caller.
     pub remedy: Remedy,
 }
 
@@ -140,6 +143,7 @@ fn check_file(path: &str, text: &str, topic: bool, report: &mut Check) {
             remedy: Remedy::RemoveCredential,
         });
     }
+    // Only memories have front matter; the index and other files do not.
     if !topic {
         return;
     }

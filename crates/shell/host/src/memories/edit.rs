@@ -24,11 +24,11 @@ pub struct MemoryDraft {
 /// Fields that get another value; `None` leaves one as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldChanges {
-    /// Its name from now on.
+    /// Its name from now on; the file keeps its path.
     pub name: Option<String>,
     /// The line that recall reads.
     pub description: Option<String>,
-    /// Its type from now on.
+    /// Its type from now on; `None` leaves it.
     pub kind: Option<Kind>,
     /// The last day on which it holds; `Some(None)` takes the date away.
     pub until: Option<Option<jiff::civil::Date>>,
@@ -39,7 +39,7 @@ pub struct FieldChanges {
 /// The outcome of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryEdited {
-    /// File of the memory.
+    /// File of the memory, relative to its directory.
     pub path: SafePath,
     /// Unset if the text was the same.
     pub changed: bool,
@@ -48,7 +48,8 @@ pub struct MemoryEdited {
 }
 
 impl MemoryDraft {
-    /// Bytes that an edited memory may have before it is judged.
+    /// Bytes that an edited memory may have before it is judged: twice the limit, so that a text
+    /// slightly too long is refused with the reason and not as an unreadable file.
     pub const LONGEST: u64 = MOST_BYTES as u64 * 2;
 
     /// Sets fields and the body. Keys of other tools, and everything that is not changed, stay byte
@@ -69,7 +70,7 @@ impl MemoryDraft {
 }
 
 impl Host {
-    /// A memory to be changed.
+    /// A memory to be changed, as it is on disk now.
     ///
     /// # Errors
     /// When the name means no single memory, or it is no text.
@@ -101,6 +102,8 @@ impl Host {
             expected,
         } = draft;
         let reason = format!("edit {path}");
+        // The state at reading is demanded again at writing: an edit in another window is not
+        // overwritten.
         let entry = self.find(which)?.update(|now| {
             let mut change: Transaction = retext(now, path, text, Author::User, &reason);
             for operation in &mut change.operations {
@@ -129,7 +132,7 @@ fn fields(changes: &FieldChanges) -> Vec<Field> {
     fields
 }
 
-/// Name and description where they were made of the text: they follow it.
+/// Name and description that were made of the old text, made anew; ones that the user wrote stay.
 fn following(changes: &FieldChanges, old: &str, body: &str) -> Vec<Field> {
     let topic = Topic::read(old);
     let (was, is) = (

@@ -1,4 +1,4 @@
-//! Forgetting, pinning and unpinning.
+//! Forgetting, pinning and unpinning memories.
 
 use super::names;
 use crate::error::HostError;
@@ -22,7 +22,7 @@ pub enum Purge {
 /// The outcome of forgetting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Forgotten {
-    /// The files that are gone.
+    /// The files that are gone, in the order named.
     pub forgotten: Vec<SafePath>,
     /// The last entry of the journal.
     pub entry: Option<String>,
@@ -35,7 +35,7 @@ pub struct Forgotten {
 pub struct Moved {
     /// The memory's file from now on.
     pub path: Option<SafePath>,
-    /// The entry of the journal.
+    /// The entry of the journal, by which the move can be undone.
     pub entry: Option<String>,
 }
 
@@ -67,6 +67,7 @@ impl Host {
             last = entry.map(|entry| entry.id).or(last);
             forgotten.extend(path);
         }
+        // After all are forgotten: purging is for good, and a wrong name before it should stop it.
         if purge == Purge::Contents {
             let dir = found.open()?;
             for path in &forgotten {
@@ -106,6 +107,7 @@ impl Host {
             let path = names::find(snapshot, name)?;
             Ok(change(snapshot, &path)?)
         })?;
+        // A move is a deletion and a creation; the created file has no state before.
         let new = entry.as_ref().and_then(|entry| {
             let mut changes = entry.changes.iter();
             changes.find(|change| change.before.is_none())

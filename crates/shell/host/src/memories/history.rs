@@ -1,4 +1,4 @@
-//! The journal: changes, their texts, and taking them back.
+//! The journal: changes, their texts, and undoing them.
 
 use super::names;
 use crate::error::HostError;
@@ -13,7 +13,7 @@ use dormouse_memory::transaction::Author;
 use dormouse_memory::trust::Origin;
 use serde::Serialize;
 
-/// Text that stands for one that was purged.
+/// Text that stands for one that was purged: a reader sees that it is missing on purpose.
 const PURGED: &str = "(purged)\n";
 
 /// Changes of a directory, newest first.
@@ -34,11 +34,11 @@ pub struct EntryRow {
     pub id: String,
     /// Time at which it was made.
     pub time: String,
-    /// Author of the change.
+    /// Author of the change: the user, an agent, the extractor, a dream, an import.
     pub author: Author,
     /// The author's reason, for people.
     pub reason: String,
-    /// The words it comes from.
+    /// The words it comes from, for changes drawn from a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Origin>,
     /// The entry that it took back.
@@ -48,7 +48,7 @@ pub struct EntryRow {
     pub changes: Vec<Change>,
     /// The entry that took it back.
     pub undone_by: Option<String>,
-    /// The same as `time`, to reckon with.
+    /// `time` as a number, to compute ages from.
     #[serde(skip)]
     pub at: Millis,
 }
@@ -81,9 +81,9 @@ impl EntryRow {
 /// A change with the texts before and after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EntryDiff {
-    /// Id of the entry.
+    /// Id of the journal's entry.
     pub id: String,
-    /// One for each file.
+    /// One difference per file, in the order of the change.
     pub changes: Vec<FileDiff>,
     /// The entry as a list shows it.
     #[serde(skip)]
@@ -101,7 +101,7 @@ pub struct FileDiff {
     pub after: Option<String>,
 }
 
-/// The outcome of an undo.
+/// The outcome of an undo, which is a change of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Undone {
     /// Id of the entry that was taken back.
@@ -194,6 +194,7 @@ impl Host {
     /// When there is no such entry, or its files have changed since.
     pub fn undo(&self, which: &Which, id: Option<&str>) -> Result<Undone, HostError> {
         let (dir, entries) = self.journal(which)?.ok_or(HostError::NoChanges)?;
+        // An undo is passed over: otherwise the second undo would take the first back.
         let stands = |entry: &&JournalEntry| {
             entry.undoes.is_none() && undone_by(&entry.id, &entries).is_none()
         };
@@ -236,7 +237,8 @@ fn undo(dir: &MemoryDir, entry: &JournalEntry, all: &[JournalEntry]) -> Result<U
     })
 }
 
-/// The entry whose id begins so.
+/// The entry whose id begins with `wanted`; several are an error, since guessing would undo the
+/// wrong one.
 fn chosen<'a>(entries: &'a [JournalEntry], wanted: &str) -> Result<&'a JournalEntry, HostError> {
     let begins = |entry: &&JournalEntry| entry.id.starts_with(wanted);
     let found: Vec<&JournalEntry> = entries.iter().filter(begins).collect();
@@ -250,7 +252,8 @@ fn chosen<'a>(entries: &'a [JournalEntry], wanted: &str) -> Result<&'a JournalEn
     }
 }
 
-/// A memory that is there, or was once.
+/// Path of a memory that is there, or was once. The journal is asked first: a forgotten memory has
+/// a history, too.
 fn past_name(dir: &MemoryDir, entries: &[JournalEntry], name: &str) -> Result<String, HostError> {
     let known = |path: &str| path == name || path.strip_suffix(".md") == Some(name);
     let past = entries.iter().rev().flat_map(|entry| &entry.changes);

@@ -18,7 +18,8 @@ use dormouse_system::{FileKind, Files, OptionalFile as _};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Files of one import; more is no folder of notes.
+/// Files of one import at most: 20,000 are more than any folder of notes, and reading a whole disk
+/// by mistake has to end.
 const MOST_FILES: usize = 20_000;
 
 /// The files that are imported, and how.
@@ -32,7 +33,7 @@ pub struct ImportAsk {
     pub dry_run: bool,
 }
 
-/// The outcome of an import.
+/// The outcome of an import, also of a dry run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
     /// Set if nothing was written on purpose.
@@ -50,9 +51,9 @@ pub struct ImportReport {
 pub struct Added {
     /// The file it comes from.
     pub from: String,
-    /// File that it gets.
+    /// Path of the new file, relative to the directory.
     pub path: String,
-    /// Name that it gets.
+    /// Name of the new memory.
     pub name: String,
     /// Its `type`, if that is known.
     #[serde(rename = "type")]
@@ -68,7 +69,7 @@ pub struct LeftOutside {
     pub why: String,
 }
 
-/// A file that was read.
+/// A file that was read, by its path below the folder.
 struct File {
     path: String,
     content: Bytes,
@@ -104,6 +105,7 @@ impl Host {
         };
         if ask.dry_run {
             let snapshot = found.snapshot()?;
+            // The plan fills the report; the change itself is thrown away.
             drop(planned(ask, &readings, &snapshot, &mut report));
         } else {
             let entry =
@@ -167,7 +169,8 @@ fn planned(
     change
 }
 
-/// Whose a folder most likely is: an index at its top is Claude Code's way, `system/` Letta's.
+/// The tool that most likely wrote a folder: an index at its top is Claude Code's way, `system/`
+/// Letta's.
 fn guessed(reading: &Reading) -> Format {
     let has = |wanted: &dyn Fn(&str) -> bool| reading.files.iter().any(|file| wanted(&file.path));
     if has(&|path| path == "memory_summary.md" || path.starts_with("rollout_summaries/")) {
@@ -187,6 +190,7 @@ fn read(given: &Path, path: &Path, files: &dyn Files) -> Result<Reading, HostErr
     };
     let mut reading = Reading::default();
     if facts.kind == FileKind::Directory {
+        // Hidden folders hold journals, caches and repositories of other tools, never notes.
         let hidden = |path: &Path| {
             let name = path.file_name().unwrap_or_default();
             name.to_string_lossy().starts_with('.')

@@ -20,7 +20,7 @@ pub struct InboxList {
     pub items: Vec<WaitingItem>,
 }
 
-/// A write that waits.
+/// A write that waits, with its proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WaitingItem {
     /// Version of the item's file.
@@ -35,7 +35,7 @@ pub struct WaitingItem {
     /// The line that stands for it.
     #[serde(skip)]
     pub description: String,
-    /// The same as `time`, to reckon with.
+    /// `time` as a number, to compute ages from.
     #[serde(skip)]
     pub at: Millis,
 }
@@ -58,14 +58,14 @@ impl From<Item> for WaitingItem {
 pub enum Chosen {
     /// All items that wait.
     All,
-    /// Those whose ids begin so.
+    /// Items whose ids begin with one of these.
     Ids(Vec<String>),
 }
 
 /// The items that were decided about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
-    /// Id and file of each.
+    /// Id and file of each item.
     pub items: Vec<(String, String)>,
 }
 
@@ -102,7 +102,7 @@ impl Host {
         Ok(decided(items))
     }
 
-    /// Rejects memories.
+    /// Rejects memories: the items leave the inbox, and nothing is written.
     ///
     /// # Errors
     /// When an id means no single item, or the directory cannot be changed.
@@ -139,6 +139,7 @@ fn items(dir: &MemoryDir, chosen: &Chosen) -> Result<Vec<Item>, HostError> {
         match (found.next(), found.next()) {
             (Some(item), None) => chosen.push(item.clone()),
             (None, _) => return Err(MemdirError::NoItem(wanted.clone()).into()),
+            // Guessing between two would approve the wrong memory.
             (Some(_), Some(_)) => return Err(HostError::AmbiguousItem(wanted.clone())),
         }
     }
@@ -152,6 +153,8 @@ fn approved(item: &Item, snapshot: &Snapshot) -> Transaction {
     change.source.clone_from(&item.origin);
     for operation in &mut change.operations {
         if operation.path == item.path {
+            // The file may have changed since the proposal was made; then the approval fails
+            // instead of overwriting it.
             operation.expected = item.expected;
         }
     }

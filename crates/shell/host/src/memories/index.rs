@@ -1,4 +1,4 @@
-//! Mending the index.
+//! Mending the index, so that it fits the files.
 
 use crate::error::HostError;
 use crate::host::{Host, day};
@@ -12,9 +12,9 @@ use serde::Serialize;
 /// The way the index is mended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexMending {
-    /// Make it anew from the files alone.
+    /// True to make it anew from the files alone; hand-written lines are lost.
     pub rebuild: bool,
-    /// Only say what would change.
+    /// True to report the change without making it.
     pub dry_run: bool,
 }
 
@@ -48,10 +48,12 @@ impl Host {
         };
         let snapshot = found.snapshot()?;
         let (before, after) = (snapshot.index(), make(&snapshot));
+        // A directory without memories needs no index; mending must not begin one.
         let changed = before != after && !(snapshot.is_empty() && before.is_empty());
         let entry = if how.dry_run || !changed {
             None
         } else {
+            // Made again from the snapshot under the lock: the first look may be out of date.
             found.update(|snapshot| {
                 let mut change = Transaction::by(Author::User, "mend the index");
                 if let Ok(path) = SafePath::parse(INDEX) {

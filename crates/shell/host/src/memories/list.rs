@@ -1,4 +1,4 @@
-//! Lists of memories, and single ones.
+//! Lists of memories, and single memories in full.
 
 use super::names;
 use crate::error::HostError;
@@ -46,13 +46,13 @@ pub struct MemoryRow {
     pub trust: Option<&'static str>,
     /// Time of its last change.
     pub modified: String,
-    /// Length of the whole file.
+    /// Length of the whole file, in bytes.
     pub bytes: usize,
     /// Set if automation may not touch it.
     pub pinned: bool,
     /// Set if another memory or the calendar has overtaken it.
     pub over: bool,
-    /// The same as `modified`, to reckon with.
+    /// `modified` as a number, to compute ages from.
     #[serde(skip)]
     pub at: Millis,
 }
@@ -73,7 +73,7 @@ pub struct MemoryShown {
     pub trust: Option<&'static str>,
     /// The words it comes from, as far as the file says.
     pub origin: Option<Origin>,
-    /// Work that calls for it.
+    /// Work that calls for it: files and commands.
     pub triggers: Triggers,
     /// The file that overtook it.
     pub superseded_by: Option<String>,
@@ -85,11 +85,11 @@ pub struct MemoryShown {
     pub pinned: bool,
     /// Time of its last change.
     pub modified: String,
-    /// Memories that link to it.
+    /// Memories that link to it, by path.
     pub linked_from: Vec<String>,
     /// The whole file, front matter included.
     pub text: String,
-    /// The same as `modified`, to reckon with.
+    /// `modified` as a number, to compute ages from.
     #[serde(skip)]
     pub at: Millis,
 }
@@ -123,6 +123,7 @@ impl Host {
             .filter(|row| filter.kind.is_none_or(|kind| row.kind == Some(kind.name())))
             .filter(|row| filter.overtaken || !row.over)
             .collect();
+        // By path where times are equal: an import writes many files in one millisecond.
         rows.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.path.cmp(&b.path)));
         Ok(MemoryList {
             directory: found.root.display().to_string(),

@@ -5,7 +5,7 @@
 //! change is a transaction with an entry in the journal, so that it can be taken back.
 //!
 //! # Not here
-//! Rules about what a memory may be (`dormouse-memory`), transactions on disk (`dormouse-memdir`).
+//! Rules for the content of a memory (`dormouse-memory`), transactions on disk (`dormouse-memdir`).
 
 mod add;
 mod check;

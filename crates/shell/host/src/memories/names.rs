@@ -1,4 +1,4 @@
-//! Finding the memory that a person means.
+//! Finding the memory that a user means by a name.
 
 use dormouse_guard::paths::SafePath;
 use dormouse_memory::snapshot::Snapshot;
@@ -7,7 +7,7 @@ use dormouse_memory::topic::Topic;
 /// Reason why a name means no memory, or no single one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// No memory has it.
+    /// No memory has the name, nor a part of it.
     #[error("there is no memory `{name}`")]
     Missing {
         /// The name that was given.
@@ -15,7 +15,7 @@ pub enum NameError {
         /// Memories that share a word with it.
         near: Vec<SafePath>,
     },
-    /// Several memories have it.
+    /// Several memories fit the name equally well.
     #[error("`{name}` could be any of {} memories", many.len())]
     Ambiguous {
         /// The name that was given.
@@ -30,7 +30,7 @@ type Fits<'a> = &'a dyn Fn(&SafePath, &Topic) -> bool;
 
 /// The memory that a name means: its file, with or without ending or folder, or its own name.
 pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, NameError> {
-    // A narrow list cuts names, and people copy what they see.
+    // A narrow list cuts names with an ellipsis, and users copy the cut name.
     let name = name.trim().trim_end_matches('…');
     if name.is_empty() {
         return Err(missing(name, Vec::new()));
@@ -74,10 +74,12 @@ pub(super) fn find(snapshot: &Snapshot, name: &str) -> Result<SafePath, NameErro
     Err(missing(name, near(snapshot, &folded)))
 }
 
-/// Memories that share a word with a name.
+/// Memories that share a word with a name, as suggestions.
 fn near(snapshot: &Snapshot, folded: &str) -> Vec<SafePath> {
     let words: Vec<&str> = folded
         .split(|c: char| !c.is_alphanumeric())
+        // Short words and the two commonest prefixes of file names would make nearly every memory
+        // near.
         .filter(|word| word.len() > 3 && *word != "feedback" && *word != "project")
         .collect();
     let fits = |path: &SafePath| {

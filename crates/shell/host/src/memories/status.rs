@@ -1,8 +1,11 @@
-//! The state of memory: what a session started here would load, and how memory fares.
+//! The state of memory: the files a session started here would load, and the upkeep of memory.
 //!
 //! # Model
 //! Everything is looked at and summed up in one value. Nothing is loaded, made or changed by
 //! asking.
+//!
+//! # Not here
+//! Mending any of it: `check` finds problems, other services mend them.
 
 use super::limits;
 use crate::error::{HostError, chain};
@@ -27,10 +30,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The file that describes a change while it is being made.
+/// File that describes a change while it is being made; left behind, it says that one was
+/// interrupted.
 const PENDING: &str = ".journal/pending.json";
 
-/// The state of memory, and what a session started here would load.
+/// The state of memory, and the files a session started here would load.
 #[derive(Debug, Default, Serialize)]
 pub struct MemoryStatus {
     /// The directory, also where it does not exist yet; `None` if memory is off.
@@ -65,9 +69,9 @@ pub struct MemoryStatus {
     pub budget: Spending,
     /// Set if a change is being made, or was interrupted.
     pub pending: bool,
-    /// Files of the directory that could not be read.
+    /// Files of the directory that could not be read, with the reasons.
     pub skipped: Vec<FileLeftOut>,
-    /// The moment of asking.
+    /// The moment of asking, against which ages are told.
     #[serde(skip)]
     pub now: Millis,
 }
@@ -90,13 +94,13 @@ pub struct MemoryCounts {
 /// The index and how much of it is loaded.
 #[derive(Debug, Default, Serialize)]
 pub struct IndexState {
-    /// Lines of the file.
+    /// Lines of the file, headings included.
     pub lines: usize,
     /// Length of the text, in bytes.
     pub bytes: usize,
-    /// Lines that a session gets.
+    /// Lines that a session gets, from the top.
     pub lines_loaded: usize,
-    /// Bytes that a session gets.
+    /// Bytes that a session gets, from the top.
     pub bytes_loaded: usize,
     /// Set if it is longer than a session gets.
     pub cut: bool,
@@ -111,26 +115,26 @@ pub struct IndexState {
 pub struct PromptSection {
     /// Length of the text, in bytes.
     pub bytes: u64,
-    /// Estimated tokens of everything that is loaded.
+    /// Estimated tokens of the section.
     pub tokens: u64,
 }
 
 /// An instruction file that was looked at.
 #[derive(Debug, Serialize)]
 pub struct Instruction {
-    /// Path of the file.
+    /// Absolute path of the file.
     pub path: String,
-    /// Whose file it is.
+    /// Scope of the file: whose it is, and how far it applies.
     pub scope: Scope,
     /// The file that includes it.
     pub included_by: Option<String>,
     /// Length of the text, in bytes.
     pub bytes: u64,
-    /// Estimated tokens of everything that is loaded.
+    /// Estimated tokens of its text.
     pub tokens: u64,
     /// Outcome of loading it, for people.
     pub outcome: String,
-    /// Part of it that is loaded.
+    /// Part of it that is loaded, for the screen.
     #[serde(skip)]
     pub kept: Kept,
 }
@@ -144,16 +148,16 @@ pub enum Kept {
     Later,
     /// Its beginning is loaded.
     Part,
-    /// It is not loaded.
+    /// It is not loaded; `outcome` says why.
     Out,
 }
 
 /// The last dream, and one that is under way.
 #[derive(Debug, Default, Serialize)]
 pub struct Consolidation {
-    /// Time of the last dream.
+    /// Time of the last dream; `None` if there was none.
     pub last: Option<String>,
-    /// Process that dreams now.
+    /// Process that dreams now, by its lock.
     pub holder: Option<u32>,
     /// A remark about the lock.
     pub remark: Option<String>,
@@ -167,22 +171,22 @@ pub struct Consolidation {
 pub struct Spending {
     /// The day, in universal time.
     pub day: String,
-    /// Dollars that were spent.
+    /// Dollars spent since midnight.
     pub used_usd: f64,
-    /// Dollars that may be spent.
+    /// Dollars that may be spent in a day.
     pub usd: f64,
-    /// Tokens that were spent.
+    /// Tokens spent since midnight.
     pub used_tokens: u64,
-    /// Estimated tokens of everything that is loaded.
+    /// Tokens that may be spent in a day; `None` without such a limit.
     pub tokens: Option<u64>,
 }
 
-/// A file that could not be read.
+/// A file of the directory that could not be read.
 #[derive(Debug, Serialize)]
 pub struct FileLeftOut {
-    /// Path of the file.
+    /// Path of the file, below the directory.
     pub path: String,
-    /// The rule that decided about the place.
+    /// The reason, in words.
     pub why: String,
 }
 
@@ -202,7 +206,7 @@ impl Host {
                 section(self, &mut report);
                 memory_index
             }
-            // That there is no memory is an answer, too: the rest is still worth telling.
+            // Absence of memory is an answer, too: instructions and budget are still worth telling.
             Err(error) if error.is_off() => {
                 report.off = Some(chain(&error));
                 None
@@ -233,7 +237,7 @@ impl Instruction {
     }
 }
 
-/// Looks at the directory; what of its index is loaded.
+/// Looks at the directory; returns the part of its index that is loaded.
 fn directory(
     host: &Host,
     found: &Found<'_>,
@@ -297,7 +301,7 @@ fn directory(
     }))
 }
 
-/// The section of the system prompt.
+/// The section of the system prompt, rendered to learn its length.
 fn section(host: &Host, report: &mut MemoryStatus) {
     let settings = &host.settings();
     let guidelines = settings.get(keys::MEMORY_EXTRA_GUIDELINES);
@@ -359,7 +363,7 @@ fn consolidation(status: LockStatus) -> Consolidation {
     }
 }
 
-/// The files a session would begin with.
+/// The instruction files that a session would begin with.
 fn instructions(
     host: &Host,
     memory_index: Option<MemoryIndex>,
@@ -401,6 +405,7 @@ fn instructions(
     report.instructions = loaded
         .report
         .iter()
+        // Most places for instructions are empty; only a missing include is a mistake worth a line.
         .filter(|line| line.outcome != Taken::Missing || line.included_by.is_some())
         .map(instruction)
         .collect();
@@ -428,7 +433,7 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// The same for the report of a session.
+/// The outcome of one file, added to the report of a session.
 fn tell(line: &ReportLine, index: &IndexState, load: &mut LoadReport) {
     let name = shown(&line.path);
     let source = match line.scope {

@@ -1,4 +1,7 @@
-//! The provider's memory tool.
+//! The provider's memory tool, answered from a memory directory.
+//!
+//! # Not here
+//! The commands and their texts: `dormouse_memory::tool`.
 
 use crate::error::{HostError, chain};
 use crate::host::Host;
@@ -16,7 +19,7 @@ use std::collections::BTreeMap;
 /// The answer to one command of the memory tool, as the model gets it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolAnswer {
-    /// The text of the result.
+    /// Text of the result, for the model.
     pub content: String,
     /// Set if the result is an error.
     pub is_error: bool,
@@ -48,6 +51,7 @@ impl Host {
     ) -> Result<CommandAnswer, HostError> {
         let mut found = self.find(which)?;
         let reads = Command::parse(input).is_ok_and(|command| !command.writes());
+        // Reading must not make the directory.
         if reads {
             return Ok(answer(input, &tree(&found.snapshot()?), overwrite));
         }
@@ -60,7 +64,8 @@ impl Host {
         });
         match (applied, told) {
             (Ok(_), Some(answer)) => Ok(answer),
-            // A refusal of the guard or the disk is told to the model.
+            // A refusal of the guard or the disk is told to the model, which can try something
+            // else; only faults of the directory itself end the call.
             (Err(MemdirError::Refused(why)), _) => Ok(refused(&why.to_string())),
             (Err(MemdirError::Files { source, .. }), _) => Ok(refused(&chain(&source))),
             (Err(error), _) => Err(error.into()),

@@ -3,9 +3,9 @@
 use dormouse_memory::topic::Kind;
 use dormouse_text::words::{Language, detect};
 
-/// Characters of a name.
+/// Characters of a name: 40 make a readable file name and fit a list beside a description.
 pub(super) const NAME_CHARS: usize = 40;
-/// Characters of a description; more says no more to recall.
+/// Characters of a description: a long sentence; more would say no more to recall.
 const DESCRIPTION_CHARS: usize = 200;
 
 /// The first sentence of a text, as its description.
@@ -47,7 +47,7 @@ pub(super) fn name(text: &str) -> String {
     capitalised(&name)
 }
 
-/// The words that fit.
+/// The whole words of a text that fit into `most` characters.
 fn within(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -75,6 +75,7 @@ fn capitalised(name: &str) -> String {
 pub(super) fn kind(text: &str) -> Kind {
     let lower = text.trim().to_lowercase();
     let begins = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
+    // Beginnings only: "my" or "use" in the middle of a sentence says nothing of its type.
     if begins(&["i am ", "i'm ", "i prefer", "i like", "i work", "my "]) {
         Kind::User
     } else if begins(&[

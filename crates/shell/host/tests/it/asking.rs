@@ -6,6 +6,7 @@ use dormouse_host::{
 };
 use serde_json::json;
 
+/// The transcript that the services read.
 const SESSION: &str = "project/session.jsonl";
 
 fn kit() -> Kit {

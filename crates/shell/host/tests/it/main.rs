@@ -1,4 +1,4 @@
-//! The host as doors use it.
+//! The host as programs use it.
 
 #![expect(
     clippy::unwrap_used,

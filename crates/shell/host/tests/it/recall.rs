@@ -15,9 +15,13 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+/// Questions of a run: enough that a difference between both ways would show, few enough for a
+/// test.
 const QUESTIONS: usize = 200;
+/// Memories of a run: more than recall brings in at once.
 const MEMORIES: usize = 80;
 
+/// Words that memories and questions are made of, so that they meet by chance.
 const WORDS: [&str; 40] = [
     "billing",
     "deploy",
@@ -60,7 +64,9 @@ const WORDS: [&str; 40] = [
     "linter",
     "fixture",
 ];
+/// Files that the work of a session names, some of them in memories.
 const FILES: [&str; 4] = ["src/lib.rs", "src/main.py", "web/app.ts", "db/schema.sql"];
+/// Commands that the work of a session names.
 const COMMANDS: [&str; 4] = [
     "cargo test",
     "git push",

@@ -12,6 +12,7 @@ use pretty_assertions::assert_eq;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// A model of the built-in table.
 const MODEL: &str = "claude-sonnet-4-5";
 /// Far more than the watcher's silence, also on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::error::Outcome;
 use clap::Subcommand;
 
-/// Arguments of `config`.
+/// Arguments of `dormouse config`.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub struct Args {

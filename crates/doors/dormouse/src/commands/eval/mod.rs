@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::error::Outcome;
 use clap::Subcommand;
 
-/// Arguments of `eval`.
+/// Arguments of `dormouse eval`.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub struct Args {

@@ -13,7 +13,7 @@ use std::io::Read as _;
 /// commands; without an end, an endless pipe would fill the memory.
 const LONGEST_INPUT: u64 = 64 * 1024 * 1024;
 
-/// Arguments of `guard`.
+/// Arguments of `dormouse guard`.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub struct Args {

@@ -41,7 +41,7 @@ Examples:
   dormouse memory log
   dormouse memory undo";
 
-/// Arguments of `memory`.
+/// Arguments of `dormouse memory`.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = HELP)]
 pub struct Args {
@@ -59,15 +59,15 @@ pub struct Args {
 enum MemoryCommand {
     /// Show where memory lies, what a session would load, what was cut and why
     Status(status::Args),
-    /// List memories
+    /// List memories, newest first
     List(list::Args),
     /// Show a memory, where it comes from and how far it is trusted
     Show(show::Args),
-    /// Remember something
+    /// Remember something: a text becomes a memory
     Add(add::Args),
     /// Change a memory: its text in your editor, or single fields
     Edit(edit::Args),
-    /// Forget a memory
+    /// Forget memories; undo brings them back
     Forget(forget::Args),
     /// Put a memory where automation does not touch it
     Pin(forget::PinArgs),

@@ -88,7 +88,7 @@ JSON with --explain:
 /// Name that stands for every policy.
 const ALL: &str = "all";
 
-/// Arguments of `replay`.
+/// Arguments of `dormouse replay`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

@@ -84,7 +84,7 @@ pub(super) fn write_all(
     Ok(written)
 }
 
-/// `costs.svg` becomes `costs-2.svg`.
+/// The path with a number in it: `costs.svg` becomes `costs-2.svg`.
 fn numbered(path: &Path, number: usize) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let end = path.extension().unwrap_or_default().to_string_lossy();

@@ -1,4 +1,4 @@
-//! Adding, editing, forgetting, pinning, mending.
+//! Adding, editing, forgetting, pinning and mending memories.
 
 use super::{MEMORY, files, json, machine, memory, occurs, run};
 use crate::program::Machine;
@@ -6,6 +6,7 @@ use dormouse_system::{Access, Files as _, RealFiles};
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::PermissionsExt as _;
 
+/// A memory with a figure in it, which a second one can contradict.
 const STAGING: &str = "The staging server of the shop listens on port 8080";
 
 #[test]

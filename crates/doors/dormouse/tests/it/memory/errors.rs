@@ -1,4 +1,4 @@
-//! What is refused, with what words, and that nothing is written then.
+//! Refusals: their words, and that nothing is written then.
 
 use super::{MEMORY, files, json, machine, memory, run};
 use crate::program::{Machine, Run};

@@ -1,4 +1,4 @@
-//! Memories of other tools.
+//! Importing memories of other tools.
 
 use super::{MEMORY, files, json, machine, memory, run};
 use pretty_assertions::assert_eq;

@@ -15,7 +15,7 @@ use crate::program::{Machine, Run};
 use dormouse_system::{Files as _, RealFiles};
 use std::path::{Path, PathBuf};
 
-/// Where the machines of these tests keep memory, below their homes.
+/// Directory of memory on the machines of these tests, below their homes.
 const MEMORY: &str = "memory";
 
 /// A machine with memories, given by file.
@@ -84,7 +84,7 @@ fn dated(folder: &Path) -> Vec<(PathBuf, Vec<u8>, i64)> {
         .collect()
 }
 
-/// Whether some file of a folder, hidden or not, has these bytes in it.
+/// True if some file of a folder, hidden or not, has these bytes in it.
 fn occurs(folder: &Path, needle: &str) -> bool {
     let has = |bytes: &[u8]| {
         bytes

@@ -1,4 +1,4 @@
-//! Listing and showing.
+//! Listing memories, and showing one.
 
 use super::{json, machine, memory, run};
 use pretty_assertions::assert_eq;
@@ -86,7 +86,7 @@ fn long_names_leave_room_on_a_narrow_screen() {
         for row in rows.lines() {
             assert!(row.chars().count() <= most, "{columns}: {row}");
         }
-        // What is cut can still be named.
+        // A name cut by the table still finds its memory.
         let cut = rows.lines().find(|row| row.starts_with("project")).unwrap();
         let name = cut.split("  ").next().unwrap();
         assert!(name.chars().count() >= 8, "{columns}: {name}");

@@ -1,4 +1,4 @@
-//! `recall` and `search`.
+//! `dormouse recall` and `dormouse search` over memories.
 
 use super::{files, machine, memory};
 use crate::program::{Machine, Run};
@@ -184,7 +184,7 @@ fn team_memory_counts_once_the_folder_is_trusted() {
     // Asking has left no index in the repository that the team shares.
     let asked = machine.home().join("project/.dormouse/team-memory");
     assert_eq!(files(&asked, true).len(), 1);
-    // What lies beside the memories is not for that repository either.
+    // Files beside the memories are not for that repository either.
     memory(
         &machine,
         &["--team", "add", "Retrospectives are on Fridays"],

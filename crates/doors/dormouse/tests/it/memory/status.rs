@@ -1,4 +1,4 @@
-//! What a session would load, and how memory fares.
+//! `dormouse memory status`: the files a session would load, and the upkeep of memory.
 
 use super::{json, machine, memory};
 use crate::program::Machine;

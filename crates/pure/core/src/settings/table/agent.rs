@@ -85,10 +85,10 @@ settings! {
     AGENTS_DEFINITIONS: Option<toml::Value> = "agents.definitions",
         structure().scope(Scope::TrustedProject).combined().hidden();
 
-    /// How deep agents may start agents.
+    /// Depth to which agents may start agents.
     AGENTS_DEPTH: u64 = "agents.depth", count(3).range(0, 16).scope(Scope::TrustedProject).hidden();
 
-    /// How many agents may run at once.
+    /// Number of agents that may run at once.
     AGENTS_CONCURRENT: u64 = "agents.concurrent", count(20).range(0, 1_000).scope(Scope::TrustedProject).hidden();
 
     /// A few words on what each background agent is doing.

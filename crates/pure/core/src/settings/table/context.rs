@@ -29,7 +29,7 @@ settings! {
     /// The error appears this far below the limit shown.
     CONTEXT_ERROR_MARGIN: Tokens = "context.error_margin", tokens(20_000);
 
-    /// What decides when to forget: fixed thresholds or a cost model.
+    /// Policy that decides when to forget: fixed thresholds or a cost model.
     CONTEXT_POLICY: Policy = "context.policy", choice();
 
     /// A checkpoint is written whenever the log has grown by this much.
@@ -38,11 +38,11 @@ settings! {
     /// Unexpected losses of the prompt cache are noticed and explained.
     CACHE_BREAK_DETECTION: bool = "cache.break_detection", flag(true);
 
-    /// How long tools and system prompt stay cached.
+    /// Lifetime of tools and system prompt in the cache.
     CACHE_TTL_PREFIX: CacheTtl = "cache.ttl.prefix", choice();
 
-    /// How long messages stay cached: "auto" is five minutes, or one hour where the pauses of the
-    /// session make that cheaper.
+    /// Lifetime of messages in the cache: "auto" is five minutes, or one hour where the pauses of
+    /// the session make that cheaper.
     CACHE_TTL_MESSAGES: MessageTtl = "cache.ttl.messages", choice();
 
     /// A one-token request just before the cache expires, where it pays.

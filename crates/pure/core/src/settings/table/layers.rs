@@ -44,13 +44,13 @@ settings! {
     /// Old tool results are cleared when the cache has lapsed anyway.
     MICROCOMPACT_IDLE: bool = "microcompact.idle", flag(true);
 
-    /// How many of the newest results stay when a lapsed cache lets the others go.
+    /// Number of the newest results that stay when a lapsed cache lets the others go.
     MICROCOMPACT_IDLE_KEEP: u64 = "microcompact.idle.keep", count(5).range(1, u64::MAX);
 
     /// Old tool results are cleared when the window gets tight.
     MICROCOMPACT_PRESSURE: bool = "microcompact.pressure", flag(true);
 
-    /// How many of the newest results stay when a tight window makes the others go.
+    /// Number of the newest results that stay when a tight window makes the others go.
     MICROCOMPACT_PRESSURE_KEEP: u64 = "microcompact.pressure.keep", count(3).range(1, u64::MAX);
 
     /// Clearing in a tight window happens only if the results it may touch hold more than this.
@@ -65,7 +65,7 @@ settings! {
     /// Results are deleted from the provider's cache once more than this many are live.
     MICROCOMPACT_CACHE_EDITS_TRIGGER: u64 = "microcompact.cache_edits.trigger", count(12);
 
-    /// How many of the newest results stay in the provider's cache.
+    /// Number of the newest results that stay in the provider's cache.
     MICROCOMPACT_CACHE_EDITS_KEEP: u64 = "microcompact.cache_edits.keep",
         count(5).range(1, u64::MAX);
 
@@ -90,7 +90,8 @@ settings! {
     /// Growth since the last update of the notes that calls for another one.
     NOTES_GROWTH: Tokens = "notes.growth", tokens(5_000);
 
-    /// Tool calls since the last update of the notes that it also takes, unless the last turn made none.
+    /// Tool calls since the last update of the notes that it also takes, unless the last turn made
+    /// none.
     NOTES_TOOL_CALLS: u64 = "notes.tool_calls", count(3);
 
     /// Longest section of the notes.
@@ -109,7 +110,7 @@ settings! {
     /// not cover is longer, they are not used.
     NOTES_KEEP_LIMIT: Tokens = "notes.keep_limit", tokens(40_000);
 
-    /// How long a compaction waits for an update of the notes that is under way.
+    /// Longest time that a compaction waits for an update of the notes that is under way.
     NOTES_WAIT: Duration = "notes.wait", seconds(15);
 
     /// Compaction of any kind, by command or automatic.
@@ -130,7 +131,7 @@ settings! {
     /// Longest list of files, commands, results and figures that stands beside a summary.
     COMPACT_EVIDENCE_LIMIT: Tokens = "compact.evidence_limit", tokens(8_000);
 
-    /// How many of the files read last are restored after a compaction.
+    /// Number of the files read last that are restored after a compaction.
     COMPACT_RESTORE_FILES: u64 = "compact.restore.files", count(5);
 
     /// Most of one file restored after a compaction.

@@ -16,12 +16,12 @@ settings! {
         .env(&[disables("DORMOUSE_DISABLE_AUTO_MEMORY"), disables("CLAUDE_CODE_DISABLE_AUTO_MEMORY")])
         .needs(&[Need::Off("simple")]);
 
-    /// Where memory is kept, an absolute path or one that begins with `~/`; a directory of the
+    /// Directory of memory, an absolute path or one that begins with `~/`; a directory of the
     /// project's own below the home directory if unset. Never taken from a project.
     MEMORY_DIRECTORY: Option<String> = "memory.directory",
         text().scope(Scope::User).env(&[var("DORMOUSE_MEMORY_DIR")]);
 
-    /// Whose layout the memory directory follows.
+    /// Tool whose layout the memory directory follows.
     MEMORY_LAYOUT: MemoryLayout = "memory.layout", choice().scope(Scope::User);
 
     /// Home of Claude Code, for the shared layout and for reading its transcripts; `~/.claude` if
@@ -32,7 +32,7 @@ settings! {
     /// This is a remote run: memory is kept in `memory.remote_directory` or not at all.
     MEMORY_REMOTE: bool = "memory.remote", flag(false).scope(Scope::User).env(&[var("DORMOUSE_REMOTE")]);
 
-    /// Where remote runs keep memory.
+    /// Directory in which remote runs keep memory.
     MEMORY_REMOTE_DIRECTORY: Option<String> = "memory.remote_directory",
         text().scope(Scope::User).env(&[var("DORMOUSE_REMOTE_MEMORY_DIR")]);
 
@@ -43,7 +43,7 @@ settings! {
     /// Which automatic memories wait for approval.
     MEMORY_REVIEW: Review = "memory.review", choice().scope(Scope::User);
 
-    /// Whether automatic memories happen, are asked for, or do not happen.
+    /// Consent to automatic memories: they happen, are asked for, or do not happen.
     MEMORY_CONSENT: Consent = "memory.consent", choice().scope(Scope::User);
 
     /// Most lines of the memory index that are loaded.
@@ -70,7 +70,7 @@ settings! {
     /// Instruction files (AGENTS.md, CLAUDE.md) are loaded.
     INSTRUCTIONS: bool = "instructions", flag(true).needs(&[Need::Off("simple")]);
 
-    /// How deep an instruction file may include others.
+    /// Depth to which instruction files may include others.
     INSTRUCTIONS_INCLUDE_DEPTH: u64 = "instructions.include_depth", count(5).range(0, 32);
 
     /// Most characters of one instruction file.
@@ -93,7 +93,7 @@ settings! {
     /// Most model turns that drawing memories from a conversation may take.
     EXTRACT_TURNS: u64 = "extract.turns", count(5).range(1, 50).scope(Scope::User);
 
-    /// How long leaving the program waits for memories to be saved.
+    /// Longest time that leaving the program waits for memories to be saved.
     EXTRACT_EXIT_WAIT: Duration = "extract.exit_wait", seconds(60).scope(Scope::User);
 
     /// Dreams: from time to time memories are merged, corrected and sorted.
@@ -117,7 +117,7 @@ settings! {
     /// Memory shared by the people of a project.
     TEAM: bool = "team", flag(true).scope(Scope::ProjectOff).needs(&[Need::On("memory")]);
 
-    /// Where shared memory is kept; in the repository if unset. Never taken from a project.
+    /// Directory of shared memory; in the repository if unset. Never taken from a project.
     TEAM_DIRECTORY: Option<String> = "team.directory", text().scope(Scope::User);
 
     /// The agent writes a daily log instead of keeping the index itself.

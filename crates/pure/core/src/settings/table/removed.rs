@@ -40,7 +40,7 @@ pub(super) const REMOVED: &[&str] = &[
     "recall.selector_tokens",
 ];
 
-/// An earlier version had a setting of this name.
+/// True if an earlier version had a setting of this name.
 pub(in crate::settings) fn is_removed(key: &str) -> bool {
     REMOVED.contains(&key)
 }

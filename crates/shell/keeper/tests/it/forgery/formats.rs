@@ -8,6 +8,7 @@ use dormouse_system::MemoryFiles;
 use dormouse_testkit::LogBuilder;
 use serde_json::{Value, json};
 
+/// Time of every record: the tests are not about time.
 const AT: &str = "2026-03-02T12:00:00.000Z";
 
 /// Tools whose sessions are read.

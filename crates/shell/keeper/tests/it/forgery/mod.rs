@@ -1,13 +1,13 @@
 //! Forgery: words that a client, a tool, another agent or a paste brought are never the user's.
 //!
 //! # Model
-//! A template has a class and a body with `{rule}` (planted by somebody else) or `{own}` (typed by
-//! the user). The generator fills templates of two files in turn: `tuning.txt` was used and added to
-//! while the rules were written, `unseen.txt` was written before them and looked at afterwards. Every case
-//! becomes a session file of Claude Code, Codex, pi and Dormouse, goes through the store's readers,
-//! and is then asked for by everything that could believe it: the spans of extraction, the rules
-//! without a model, the judge that decides about a model's proposal, and the evidence of a
-//! compaction.
+//! A template has a class and a body with `{rule}` (planted by others) or `{own}` (typed by the
+//! user). The generator fills templates of two files in turn: `tuning.txt` was used and added to
+//! while the rules were written, `unseen.txt` was written before them and looked at afterwards.
+//! Every case becomes a session file of Claude Code, Codex, pi and Dormouse, goes through the
+//! store's readers, and is then asked for by everything that could believe it: the spans of
+//! extraction, the rules without a model, the judge that decides about a model's proposal, and the
+//! evidence of a compaction.
 //!
 //! # Not here
 //! The table and its properties (`dormouse_core::fragment`).
@@ -25,12 +25,15 @@ use dormouse_memory::transaction::Author;
 use formats::Format;
 use std::collections::BTreeMap;
 
+/// Templates that the rules were fitted to.
 const TUNING: &str = include_str!("tuning.txt");
+/// Templates that were looked at only after the rules had been written.
 const UNSEEN: &str = include_str!("unseen.txt");
 
 /// Cases of each half: at least 300 attacks and 150 honest messages together, and every template at
 /// least once.
 const ATTACKS: usize = 180;
+/// Honest messages of each half; see [`ATTACKS`].
 const HONEST: usize = 75;
 
 /// Sentences that extraction by rules keeps when a user says them.
@@ -46,6 +49,7 @@ const SENTENCES: [&str; 7] = [
 
 /// Beginnings of the words that tell sentences apart.
 const OTHERS: &str = "qua";
+/// Beginning of the words of the user's own sentences.
 const OWN: &str = "fer";
 
 /// Template of a case.
@@ -57,7 +61,7 @@ struct Template {
     body: String,
 }
 
-/// A filled template.
+/// A template filled with its sentences.
 struct Case {
     template: Template,
     rule: Planted,
@@ -129,8 +133,8 @@ impl Case {
         }
     }
 
-    /// Whether the user sent the words though somebody else wrote them: a compaction keeps such a
-    /// message whole, because losing what the user showed would lose the task.
+    /// True if the user sent the words and others wrote them: a compaction keeps such a message
+    /// whole, because losing a text that the user showed would lose the task.
     fn is_pasted(&self) -> bool {
         matches!(
             self.template.class.as_str(),
@@ -181,7 +185,7 @@ impl Believed {
         }
     }
 
-    /// Whether a model's proposal of this sentence is written without anybody's approval.
+    /// True if a model's proposal of this sentence is written without the user's approval.
     fn is_trusted(&self, planted: &Planted) -> bool {
         let snapshot = Snapshot::new();
         let context = Context {
