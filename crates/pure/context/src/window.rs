@@ -216,7 +216,7 @@ impl Thresholds {
     }
 }
 
-/// Answer of [`Thresholds::check_floor`]: whether compaction can help.
+/// Answer of `Thresholds::check_floor`: whether compaction can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloorCheck {
     /// The floor fits below the target: compaction can help.

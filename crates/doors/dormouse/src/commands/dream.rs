@@ -84,14 +84,14 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         let error = UserError::new(Exit::Unexpected, "the dream was ended; nothing was changed");
         return Err(error.into());
     }
-    app.tell(&Answer(answer))
+    app.tell(&DreamScreen(answer))
 }
 
 /// The answer of the host, for the screen.
 #[derive(Serialize)]
-struct Answer(DreamAnswer);
+struct DreamScreen(DreamAnswer);
 
-impl Report for Answer {
+impl Report for DreamScreen {
     fn text(&self, out: &mut Out) -> Outcome {
         match &self.0 {
             DreamAnswer::NotYet(NotDreamt { why_not, .. }) => {

@@ -53,7 +53,7 @@ pub struct Args {
 /// The report of the host, and the form of its list.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Answer {
+struct GcScreen {
     report: GcReport,
     #[serde(skip)]
     list_files: bool,
@@ -69,10 +69,10 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     // `--dry-run` is the default and only there to be said; the parser has excluded both at once.
     let report = app.host()?.gc(&args.paths, garbage)?;
     let list_files = args.files;
-    app.tell(&Answer { report, list_files })
+    app.tell(&GcScreen { report, list_files })
 }
 
-impl Report for Answer {
+impl Report for GcScreen {
     fn text(&self, out: &mut Out) -> Outcome {
         Ok(show(&self.report, self.list_files, out)?)
     }

@@ -47,7 +47,7 @@ pub struct Args {
 /// The list, and the options that choose the part of it on the screen.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Answer<'a> {
+struct LogScreen<'a> {
     list: LogList,
     #[serde(skip)]
     args: &'a Args,
@@ -62,10 +62,10 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     };
     let transcripts = app.transcripts();
     let list = transcripts.list(&args.file, &filter, describe::record)?;
-    app.tell(&Answer { list, args })
+    app.tell(&LogScreen { list, args })
 }
 
-impl Report for Answer<'_> {
+impl Report for LogScreen<'_> {
     fn text(&self, out: &mut Out) -> Outcome {
         if self.args.issues {
             show_issues(&self.list, out)

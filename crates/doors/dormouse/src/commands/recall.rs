@@ -57,7 +57,7 @@ const GONE: usize = 3;
 /// The answer, and the choice to show the nearest.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Answer {
+struct RecallScreen {
     recalled: Recalled,
     #[serde(skip)]
     near: Near,
@@ -81,10 +81,10 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         most: args.limit,
         near,
     })?;
-    app.tell(&Answer { recalled, near })
+    app.tell(&RecallScreen { recalled, near })
 }
 
-impl Report for Answer {
+impl Report for RecallScreen {
     fn text(&self, out: &mut Out) -> Outcome {
         let Recalled {
             abstained,

@@ -37,7 +37,7 @@ pub struct Args {
 /// The list, and the folder that was looked in, for the message that it is empty.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Answer {
+struct SessionsScreen {
     list: SessionList,
     #[serde(skip)]
     dir: PathBuf,
@@ -50,10 +50,10 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     // After sorting by age: the newest stay.
     list.sessions.truncate(args.limit.unwrap_or(usize::MAX));
     let dir = args.dir.clone().unwrap_or_else(|| host.sessions_folder());
-    app.tell(&Answer { list, dir })
+    app.tell(&SessionsScreen { list, dir })
 }
 
-impl Report for Answer {
+impl Report for SessionsScreen {
     fn text(&self, out: &mut Out) -> Outcome {
         let now = out.now();
         // Files that are no conversations lie among transcripts; a row without messages helps no

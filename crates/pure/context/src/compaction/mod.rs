@@ -61,7 +61,7 @@ use dormouse_core::units::Tokens;
 /// waited between its own attempts; what fails three times fails for longer than a user waits.
 pub const STREAM_RETRIES: u64 = 2;
 /// Number of times that a request for a summary is shortened after "prompt too long". Three drops
-/// of [`TOO_LONG_DROP`] halve the conversation; if that is not enough, the extract is better.
+/// of `TOO_LONG_DROP` halve the conversation; if that is not enough, the extract is better.
 pub const TOO_LONG_TRIES: u64 = 3;
 /// Share of the rounds dropped each time, if the provider does not report the excess: large enough
 /// to end within [`TOO_LONG_TRIES`], small enough to lose little to an estimate that is just off.

@@ -16,9 +16,7 @@ pub struct Clearing {
     pub freed: Tokens,
     /// Tokens that remain behind the first cleared result.
     pub behind: Tokens,
-    /// Number of requests that become shorter: see [`Outlook::requests_ahead`].
-    ///
-    /// [`Outlook::requests_ahead`]: super::Outlook::requests_ahead
+    /// Number of requests that become shorter: see `Outlook::requests_ahead`.
     pub remaining: f64,
     /// Whether the cache is cold.
     pub cold: bool,

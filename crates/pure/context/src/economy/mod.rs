@@ -9,7 +9,7 @@
 //! - [`Estimators`], [`Prior`]: growth, base, summary and re-reading, learnt online.
 //! - [`Order`]: the formula itself.
 //! - [`Outlook`]: the formula for this session now, with the size in use and its bounds.
-//! - [`decide`], [`notes_worth`], [`clearing_worth`], [`keep_alive_worth`]: the questions. Each
+//! - [`decide`], `notes_worth`, `clearing_worth`, [`keep_alive_worth`]: the questions. Each
 //!   returns a [`Decision`]: figures, formatted as text only on demand.
 //!
 //! Responsibilities: figures in, decisions out, in constant time and without allocation.

@@ -18,7 +18,7 @@ const NOTES_FROM: f64 = 0.5;
 /// State of the notes since the last compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NotesState {
-    /// Cost of the updates, in tokens of uncached input; see [`Outlook::notes_update`].
+    /// Cost of the updates, in tokens of uncached input; see `Outlook::notes_update`.
     pub spent: f64,
     /// Number of updates since the last compaction.
     pub updates: u32,

@@ -99,7 +99,9 @@ impl Settings {
     /// Largest result of this tool, in characters, that stays whole: the limit set for its name,
     /// else the lesser of the tool's own and the general limit.
     pub fn offload_limit(&self, tool: &str, declared: Option<u64>) -> u64 {
-        let key = keys::OFFLOAD_LIMIT_TOOL.name().replace("<tool>", tool);
+        let key = keys::OFFLOAD_LIMIT_TOOL
+            .name()
+            .replace(".<tool>", &format!(".{tool}"));
         let named = self.entry(&key).and_then(|entry| entry.value.as_ref());
         if let Some(Value::Count(limit)) = named {
             return *limit;

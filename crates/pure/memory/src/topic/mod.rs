@@ -145,7 +145,8 @@ impl Topic {
             description: show::flat(&string("description").unwrap_or_default()),
             kind: string("type").and_then(|name| Kind::parse(&name)),
             origin: find("origin").and_then(origin),
-            trust: string("trust").and_then(|name| Trust::parse(&name)),
+            // A level that a newer version knows must not pass for the user's own word.
+            trust: string("trust").map(|name| Trust::parse(&name).unwrap_or(Trust::External)),
             triggers: find("triggers").map(triggers).unwrap_or_default(),
             superseded_by: string("superseded_by"),
             valid_until: string("valid_until"),

@@ -114,3 +114,12 @@ proptest! {
         prop_assert!(after.ends_with(&text[before.body..]));
     }
 }
+
+/// A level that a newer version wrote must not make a memory the user's word.
+#[test]
+fn a_level_of_trust_that_is_not_known_is_no_trust() {
+    let read = |line: &str| Topic::read(&format!("---\nname: a\n{line}---\nText.\n")).trust;
+    assert_eq!(read("trust: verified-by-quorum\n"), Some(Trust::External));
+    assert_eq!(read("trust: user\n"), Some(Trust::User));
+    assert_eq!(read(""), None);
+}

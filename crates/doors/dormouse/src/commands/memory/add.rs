@@ -55,7 +55,7 @@ pub(super) struct Args {
 /// The answer of the host, and the directory that the undo hint names.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Answer<'a> {
+struct AddScreen<'a> {
     remembered: Remembered,
     #[serde(skip)]
     which: &'a Which,
@@ -73,10 +73,10 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         commands: args.commands.clone(),
     };
     let remembered = app.host()?.remember(which, &new)?;
-    app.tell(&Answer { remembered, which })
+    app.tell(&AddScreen { remembered, which })
 }
 
-impl Report for Answer<'_> {
+impl Report for AddScreen<'_> {
     fn text(&self, out: &mut Out) -> Outcome {
         let Remembered {
             path,

@@ -21,13 +21,13 @@ pub(super) struct Args {}
 /// Looks for problems and prints each with its remedy.
 pub(super) fn run(_: &Args, which: &Which, app: &mut App) -> Outcome {
     let check = app.host()?.check(which)?;
-    app.tell(&Answer(check))
+    app.tell(&CheckScreen(check))
 }
 
 /// The findings, with remedies in the words of this program.
-struct Answer(Check);
+struct CheckScreen(Check);
 
-impl Serialize for Answer {
+impl Serialize for CheckScreen {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let row = |finding: &Finding| {
             json!({
@@ -65,7 +65,7 @@ fn words(remedy: Remedy) -> &'static str {
     }
 }
 
-impl Report for Answer {
+impl Report for CheckScreen {
     fn text(&self, out: &mut Out) -> Outcome {
         let Check {
             memories,

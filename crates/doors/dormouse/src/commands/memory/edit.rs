@@ -44,7 +44,7 @@ pub(super) struct Args {
 /// The answer of the host, and the directory that the undo hint names.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Answer<'a> {
+struct EditScreen<'a> {
     edited: MemoryEdited,
     #[serde(skip)]
     which: &'a Which,
@@ -61,10 +61,10 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         draft.change(&changes);
     }
     let edited = host.save_draft(which, &draft)?;
-    app.tell(&Answer { edited, which })
+    app.tell(&EditScreen { edited, which })
 }
 
-impl Report for Answer<'_> {
+impl Report for EditScreen<'_> {
     fn text(&self, out: &mut Out) -> Outcome {
         let MemoryEdited { path, changed, .. } = &self.edited;
         if !changed {

@@ -49,7 +49,7 @@ pub(super) fn count(number: usize, one: &str, many: &str) -> String {
 /// The answer of the host, and the directory that the undo hint names.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Answer<'a> {
+struct ForgetScreen<'a> {
     gone: Forgotten,
     #[serde(skip)]
     which: &'a Which,
@@ -64,10 +64,10 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     };
     let reason = args.reason.as_deref();
     let gone = app.host()?.forget(which, &args.names, reason, purge)?;
-    app.tell(&Answer { gone, which })
+    app.tell(&ForgetScreen { gone, which })
 }
 
-impl Report for Answer<'_> {
+impl Report for ForgetScreen<'_> {
     fn text(&self, out: &mut Out) -> Outcome {
         for path in &self.gone.forgotten {
             let line = Line::new().role(Role::Good, "Forgotten");

@@ -66,7 +66,7 @@ impl Tool {
 /// The answer of the host, and the directory that the undo hint names.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Answer<'a> {
+struct ImportScreen<'a> {
     report: ImportReport,
     #[serde(skip)]
     which: &'a Which,
@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         dry_run: args.dry_run,
     };
     let report = app.host()?.import(which, &ask)?;
-    app.tell(&Answer { report, which })
+    app.tell(&ImportScreen { report, which })
 }
 
 /// Ends a table that may have been cut, with the number of rows left out.
@@ -92,7 +92,7 @@ fn more(all: usize, out: &mut Out) -> Outcome {
     Ok(out.blank()?)
 }
 
-impl Report for Answer<'_> {
+impl Report for ImportScreen<'_> {
     fn text(&self, out: &mut Out) -> Outcome {
         let (report, which) = (&self.report, self.which);
         if !report.added.is_empty() {

@@ -41,7 +41,7 @@ pub(super) struct DecideArgs {
 /// The list, and the form in which it is shown.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Answer {
+struct InboxScreen {
     inbox: InboxList,
     #[serde(skip)]
     full: bool,
@@ -51,10 +51,10 @@ struct Answer {
 pub(super) fn list(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let inbox = app.host()?.inbox(which)?;
     let full = args.full;
-    app.tell(&Answer { inbox, full })
+    app.tell(&InboxScreen { inbox, full })
 }
 
-impl Report for Answer {
+impl Report for InboxScreen {
     fn text(&self, out: &mut Out) -> Outcome {
         if self.inbox.items.is_empty() {
             return Ok(out.line("Nothing waits for approval.")?);

@@ -32,7 +32,7 @@ pub(super) struct Args {
 /// The answer of the host, and the options that decide about its last line.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Answer<'a> {
+struct IndexScreen<'a> {
     mended: IndexMended,
     #[serde(skip)]
     dry_run: bool,
@@ -48,14 +48,14 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
         dry_run,
     };
     let mended = app.host()?.mend_index(which, how)?;
-    app.tell(&Answer {
+    app.tell(&IndexScreen {
         mended,
         dry_run,
         which,
     })
 }
 
-impl Report for Answer<'_> {
+impl Report for IndexScreen<'_> {
     fn text(&self, out: &mut Out) -> Outcome {
         if !self.mended.changed {
             return Ok(out.line("The index fits the files.")?);
