@@ -92,7 +92,7 @@ impl Features {
         )
     }
 
-    /// Whether the set contains the feature.
+    /// True if the set contains the feature.
     pub const fn has(self, feature: Feature) -> bool {
         self.0 & feature.bit() != 0
     }
@@ -144,7 +144,7 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Whether the feature is supported.
+    /// True if the feature is supported.
     pub const fn has(&self, feature: Feature) -> bool {
         self.features.has(feature)
     }

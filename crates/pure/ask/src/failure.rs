@@ -35,7 +35,7 @@ pub enum FailureKind {
 pub struct Failure {
     /// Kind, which selects the remedy.
     pub kind: FailureKind,
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later.
     pub transient: bool,
     /// Error and its causes in one line, for display and for the log.
     pub why: String,
@@ -61,7 +61,7 @@ impl Failure {
         }
     }
 
-    /// Whether a shorter prompt would help.
+    /// True if a shorter prompt would help.
     pub const fn is_too_long(&self) -> bool {
         matches!(self.kind, FailureKind::TooLong { .. })
     }

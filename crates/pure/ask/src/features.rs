@@ -91,7 +91,7 @@ pub struct ClearToolUses {
     pub at_least: Option<Tokens>,
     /// Tools whose results are never cleared.
     pub exclude: Vec<String>,
-    /// Whether the inputs of the calls are cleared as well.
+    /// True if the inputs of the calls are cleared as well.
     pub inputs: bool,
 }
 
@@ -120,7 +120,7 @@ pub struct CompactAt {
     pub trigger: Tokens,
     /// Instructions in place of the provider's own.
     pub instructions: Option<String>,
-    /// Whether to stop after the summary, so that the client can add to it.
+    /// True if to stop after the summary, so that the client can add to it.
     pub pause: bool,
 }
 

@@ -126,7 +126,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Whether the answer was cut off, so that its last block may be incomplete.
+    /// True if the answer was cut off, so that its last block may be incomplete.
     pub const fn is_cut_off(&self) -> bool {
         // A refusal can stop the model in the middle of a block.
         matches!(

@@ -50,7 +50,7 @@ pub fn local_rewrite(view: &View, first: usize) -> RewriteVerdict {
     }
 }
 
-/// Whether the last turn is over: its response makes no calls, and only user messages arrived
+/// True if the last turn is over: its response makes no calls, and only user messages arrived
 /// since, no results. User messages that were sent and not answered (the request was refused or
 /// broke off) count like unsent ones.
 fn between_turns(view: &View) -> bool {

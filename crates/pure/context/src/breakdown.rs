@@ -25,7 +25,7 @@ const READ_TOOLS: [&str; 3] = ["Read", "read_file", "View"];
 pub struct Breakdown {
     /// Tokens by category; the sum is the count. Empty categories are left out.
     pub categories: BTreeMap<Category, Tokens>,
-    /// Whether `System` holds the unexplained rest, because the log does not hold the prefix.
+    /// True if `System` holds the unexplained rest, because the log does not hold the prefix.
     pub prefix_inferred: bool,
     /// Tokens of earlier copies of files that were read again; contained in the tool results.
     pub duplicate_reads: Tokens,

@@ -27,7 +27,7 @@ pub struct Breaker {
     pub unproven: bool,
     /// Size of the prompt that compaction could not bring below the target. `Some` means open.
     pub stuck_at: Option<Tokens>,
-    /// Whether the floor alone opened it: prefix and content that no compaction may remove.
+    /// True if the floor alone opened it: prefix and content that no compaction may remove.
     pub floor: bool,
     /// Target that `stuck_at` was compared with, for the message.
     pub target: Tokens,

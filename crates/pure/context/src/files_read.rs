@@ -36,7 +36,7 @@ pub struct FilePaths {
 }
 
 impl FilePaths {
-    /// Whether the path is in the set; one lookup per layer.
+    /// True if the path is in the set; one lookup per layer.
     pub fn contains(&self, path: &str) -> bool {
         self.layers.iter().any(|layer| layer.contains(path))
     }
@@ -53,7 +53,7 @@ impl FilePaths {
         self.layers.iter().map(|layer| layer.len()).sum()
     }
 
-    /// Whether the set has no paths.
+    /// True if the set has no paths.
     pub fn is_empty(&self) -> bool {
         self.layers.is_empty()
     }
@@ -152,7 +152,7 @@ impl FilesRead {
         self.all.clone()
     }
 
-    /// Whether the block is a call of a tool that reads files.
+    /// True if the block is a call of a tool that reads files.
     fn reads(&mut self, block: &Block, reads_files: &impl Fn(&str) -> bool) -> bool {
         let tool = block.tool().filter(|_| block.kind() == BlockKind::ToolUse);
         tool.is_some_and(|tool| {

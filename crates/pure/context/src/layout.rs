@@ -71,12 +71,12 @@ fn single(segment: &Segment) -> LayoutRun {
     }
 }
 
-/// Whether the segment is a message's block as recorded: not derived, not rewritten.
+/// True if the segment is a message's block as recorded: not derived, not rewritten.
 fn is_plain(segment: &Segment) -> bool {
     segment.place.ordinal.is_some() && segment.derived.is_none() && !segment.is_rewritten()
 }
 
-/// Whether `next` is the next plain block of the same record.
+/// True if `next` is the next plain block of the same record.
 fn continues(last: &Segment, next: &Segment) -> bool {
     is_plain(last)
         && is_plain(next)
@@ -84,7 +84,7 @@ fn continues(last: &Segment, next: &Segment) -> bool {
         && next.index == last.index + 1
 }
 
-/// Whether two messages follow each other in the log with only records without blocks between them.
+/// True if two messages follow each other in the log with only records without blocks between them.
 fn adjacent(last: &Place, next: &Place) -> bool {
     last.run == next.run
         && last.session == next.session

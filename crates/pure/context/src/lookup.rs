@@ -35,7 +35,7 @@ impl<K: Ord> Keyed<K> {
         (found == key).then_some(*at)
     }
 
-    /// Whether the list contains this key.
+    /// True if the list contains this key.
     pub(crate) fn has(&mut self, key: &K) -> bool {
         self.find(key).is_some()
     }
@@ -113,7 +113,7 @@ impl Spans {
         (record <= *last).then_some(*at)
     }
 
-    /// Whether any range contains this record.
+    /// True if any range contains this record.
     pub(crate) fn has(&self, record: Seq) -> bool {
         self.find(record).is_some()
     }

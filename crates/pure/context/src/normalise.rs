@@ -14,7 +14,7 @@ use dormouse_core::id::CallId;
 use dormouse_core::record::{Derived, Role};
 use std::collections::HashMap;
 
-/// Whether a segment may begin a conversation on the assistant's side: the provider's own
+/// True if a segment may begin a conversation on the assistant's side: the provider's own
 /// compaction block may.
 pub(crate) fn opens(first: &Segment) -> bool {
     first.block.kind() == BlockKind::Compaction
@@ -214,7 +214,7 @@ impl Calls {
         made.position(|call| call.segment.block.call() == Some(id))
     }
 
-    /// Whether a call has no id, or one already used in this turn. Ids repeat within a turn if a
+    /// True if a call has no id, or one already used in this turn. Ids repeat within a turn if a
     /// rewrite removed everything between two responses; the first call wins, as in a view.
     fn repeats(&self, segment: &Segment) -> bool {
         let id = segment.block.call();

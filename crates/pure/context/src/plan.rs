@@ -36,7 +36,7 @@ pub struct RequestInputs<'a> {
     pub params: &'a RawJson,
     /// Thresholds of the window.
     pub thresholds: &'a Thresholds,
-    /// Whether compaction can still make room, from the layers' plan.
+    /// Ability of compaction to make room, from the layers' plan.
     pub relief: Relief,
     /// Lifetimes to request for new cache entries.
     pub ttls: MarkerTtls,
@@ -89,7 +89,7 @@ pub enum SendVerdict {
 pub struct RequestPlan {
     /// Head of the log that the plan was made for; an append checks it.
     pub head: Option<RecordId>,
-    /// Whether the request can be sent.
+    /// Permission to send the request, or the reason against it.
     pub verdict: SendVerdict,
     /// Results to append first, for calls that never got one.
     pub repairs: Option<Message>,

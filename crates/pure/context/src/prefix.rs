@@ -201,7 +201,7 @@ impl RenderedPrefix {
         self.chain.len()
     }
 
-    /// Whether the prefix has no parts at all.
+    /// True if the prefix has no parts at all.
     pub fn is_empty(&self) -> bool {
         self.chain.is_empty()
     }

@@ -75,12 +75,12 @@ impl Segment {
         &self.place.id
     }
 
-    /// Whether the bytes come from a rewrite and not from the original record.
+    /// True if the bytes come from a rewrite and not from the original record.
     pub fn is_rewritten(&self) -> bool {
         self.origin != self.source()
     }
 
-    /// Whether two segments put the same bytes into a prompt, wherever these are recorded.
+    /// True if two segments put the same bytes into a prompt, wherever these are recorded.
     pub(crate) fn same_prompt(&self, other: &Self) -> bool {
         self.role == other.role && self.block == other.block
     }
@@ -134,7 +134,7 @@ impl SegmentList {
         self.sealed.len() * CHUNK + self.open.len()
     }
 
-    /// Whether the list has no segments.
+    /// True if the list has no segments.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -100,7 +100,7 @@ impl Tail {
         true
     }
 
-    /// Whether neither response nor received segments are there.
+    /// True if neither response nor received segments are there.
     pub fn is_empty(&self) -> bool {
         self.response.is_empty() && self.incoming.is_empty()
     }
@@ -110,7 +110,7 @@ impl Tail {
         &self.response
     }
 
-    /// Whether the response contains a call with this id.
+    /// True if the response contains a call with this id.
     pub(crate) fn has_call(&self, call: &CallId) -> bool {
         self.answers.contains_key(call)
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct Target {
     /// Model name as sent in requests.
     pub model: Arc<str>,
-    /// Whether the model accepts system messages inside the conversation.
+    /// True if the model accepts system messages inside the conversation.
     pub system_messages: bool,
     /// Content that the model binds thinking to; decides when rewrites are allowed.
     pub binding: ThinkingBinding,
@@ -40,12 +40,12 @@ impl Target {
         }
     }
 
-    /// Whether a change in front of a thinking block makes that block invalid.
+    /// True if a change in front of a thinking block makes that block invalid.
     pub fn binds_to_prefix(&self) -> bool {
         self.binding == ThinkingBinding::Prefix
     }
 
-    /// Whether the model accepts thinking written by `maker`. A message that names no model is
+    /// True if the model accepts thinking written by `maker`. A message that names no model is
     /// taken as the target's own.
     pub(crate) fn accepts_thinking_of(&self, maker: Option<&str>) -> bool {
         let Some(maker) = maker.filter(|maker| **maker != *self.model) else {

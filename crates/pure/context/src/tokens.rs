@@ -28,7 +28,7 @@ pub enum Basis {
 pub struct Count {
     /// Prompt of the last response, its answer, and everything appended since.
     pub tokens: Tokens,
-    /// Whether the figure is measured or estimated; shown beside it.
+    /// Origin of the figure, measured or estimated; shown beside it.
     pub basis: Basis,
 }
 

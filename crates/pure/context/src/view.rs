@@ -189,7 +189,7 @@ impl View {
         messages
     }
 
-    /// Whether a request was recorded and no block of its response yet.
+    /// True if a request was recorded and no block of its response yet.
     pub fn is_awaiting_response(&self) -> bool {
         self.awaiting
     }

@@ -82,7 +82,7 @@ impl Window {
     }
 }
 
-/// Whether automatic compaction can still make room.
+/// Ability of automatic compaction to make room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relief {
     /// Nothing is known to prevent it.
@@ -123,7 +123,7 @@ pub struct Thresholds {
     pub error: Tokens,
     /// Start of [`Gauge::Blocked`]; applies only if compaction cannot help.
     pub blocking_limit: Tokens,
-    /// Whether compaction is automatic, from the settings.
+    /// True if compaction is automatic, from the settings.
     pub auto_compact: bool,
 }
 
@@ -179,7 +179,7 @@ impl Thresholds {
         u8::try_from((left * 200 + limit) / (limit * 2)).unwrap_or(100)
     }
 
-    /// Whether automatic compaction is on and the target reached.
+    /// True if automatic compaction is on and the target reached.
     pub(crate) fn compaction_due(&self, used: Tokens) -> bool {
         self.auto_compact && used >= self.autocompact_target
     }
@@ -201,7 +201,7 @@ impl Thresholds {
         }
     }
 
-    /// Whether compaction can get below the target. `floor` is what it can never remove: system
+    /// Check that compaction can get below the target. `floor` is what it can never remove: system
     /// prompt, tools, instructions and the part that must be kept.
     pub(crate) fn check_floor(&self, floor: Tokens) -> FloorCheck {
         if floor > self.autocompact_target {

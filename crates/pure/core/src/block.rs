@@ -81,7 +81,7 @@ impl BlockKind {
         }
     }
 
-    /// Whether the block is reasoning, open or hidden.
+    /// True if the block is reasoning, open or hidden.
     pub const fn is_thinking(self) -> bool {
         matches!(self, Self::Thinking | Self::RedactedThinking)
     }
@@ -267,17 +267,17 @@ impl Block {
         self.0.tool.as_deref()
     }
 
-    /// Whether a tool result reports a failure of the tool.
+    /// True if a tool result reports a failure of the tool.
     pub fn is_error(&self) -> bool {
         self.0.is_error
     }
 
-    /// Whether the provider rejects the block by itself: empty text, unsigned thinking.
+    /// True if the provider rejects the block by itself: empty text, unsigned thinking.
     pub fn is_unsendable(&self) -> bool {
         self.0.unsendable
     }
 
-    /// Whether the API accepts `cache_control` on the block.
+    /// True if the API accepts `cache_control` on the block.
     pub fn takes_marker(&self) -> bool {
         !self.0.kind.is_thinking() && !self.0.unsendable
     }
@@ -287,7 +287,7 @@ impl Block {
         &self.0.weight
     }
 
-    /// Whether both are one allocation; tests use this to tell sharing from equality.
+    /// True if both are one allocation; tests use this to tell sharing from equality.
     pub fn shares_bytes_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

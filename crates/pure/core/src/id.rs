@@ -97,7 +97,7 @@ impl Seq {
         self.0
     }
 
-    /// Whether this is a stand-in made from a byte offset; such values order only among themselves.
+    /// True if this is a stand-in made from a byte offset; such values order only among themselves.
     pub const fn is_offset(self) -> bool {
         self.0 & Self::FROM_OFFSET != 0
     }

@@ -261,7 +261,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 /// Flag that a JSON `true`, or the same word as text, sets; any other value, and absence, is false.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Flag(
-    /// Whether the value was `true`.
+    /// True if the value was `true`.
     pub bool,
 );
 

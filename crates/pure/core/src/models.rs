@@ -102,7 +102,7 @@ pub struct Resolved<'t> {
 }
 
 impl Resolved<'_> {
-    /// Whether the table lists the model.
+    /// True if the table lists the model.
     pub fn is_known(&self) -> bool {
         self.matched != Matched::Unknown
     }
@@ -151,15 +151,15 @@ pub struct ModelInfo {
     pub thinking_binding: ThinkingBinding,
     /// Name shared by models that can read each other's thinking.
     pub thinking_family: String,
-    /// Whether the provider drops the thinking of earlier turns from the prompt.
+    /// True if the provider drops the thinking of earlier turns from the prompt.
     pub strips_prior_thinking: bool,
-    /// Whether system messages are accepted between turns.
+    /// True if system messages are accepted between turns.
     pub mid_conversation_system: bool,
     /// Effort that applies when a request names none, if known.
     pub default_effort: Option<Effort>,
     /// Tokens the provider adds to the prompt when tools are given, if known.
     pub hidden_tool_tokens: Option<HiddenToolTokens>,
-    /// Whether the provider tells the model how much of its window is left.
+    /// True if the provider tells the model how much of its window is left.
     pub context_awareness: bool,
     /// No longer served; kept so that old transcripts can be priced.
     pub retired: bool,
@@ -171,7 +171,7 @@ impl ModelInfo {
         self.prices.as_ref().map(|prices| prices.cost(usage))
     }
 
-    /// Whether this model can read thinking that `maker` wrote.
+    /// True if this model can read thinking that `maker` wrote.
     pub fn reads_thinking_of(&self, maker: &Self) -> bool {
         self.thinking_family == maker.thinking_family
     }

@@ -124,7 +124,7 @@ impl UsageBook {
         self.responses.len()
     }
 
-    /// Whether no response was noted.
+    /// True if no response was noted.
     pub fn is_empty(&self) -> bool {
         self.responses.is_empty()
     }

@@ -173,7 +173,7 @@ impl Driver {
             return;
         }
         self.judge_calls();
-        // Whether a reading call runs or waits before the current one.
+        // Set if a reading call runs or waits before the current one.
         let mut reading = false;
         for at in 0..self.calls.len() {
             let only_reads = {
@@ -296,7 +296,7 @@ impl Driver {
         }
     }
 
-    /// Whether every call of the response has its result in the log or on the way there.
+    /// True if every call of the response has its result in the log or on the way there.
     pub(crate) fn all_calls_ended(&self) -> bool {
         let ended = |call: &PendingCall| call.stage == Stage::Ended;
         self.calls.iter().all(ended) && !self.outbox.any(is_saving_results)
@@ -357,7 +357,7 @@ fn refusal(call: &CallId, why: &str) -> ToolOutput {
     }
 }
 
-/// Whether the calls of a response that stopped for this reason are run. A refused response is not
+/// True if the calls of a response that stopped for this reason are run. A refused response is not
 /// acted upon.
 pub(crate) fn calls_count(reason: &StopReason) -> bool {
     !matches!(reason, StopReason::Refusal(_))

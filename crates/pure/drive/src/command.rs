@@ -123,7 +123,7 @@ pub enum Reply {
     Compacted(compaction::CompactionOutcome),
     /// Number of rewrites that were undone.
     Undone(usize),
-    /// Whether a keep-alive request was made.
+    /// True if a keep-alive request was made.
     KeptAlive(bool),
     /// Report of a fork that ended.
     Forked(Box<crate::fork::ForkReport>),

@@ -37,7 +37,7 @@ pub(crate) struct CompactRun {
     wishes: Vec<String>,
     /// Output of the hooks after the summary; they run once, even if it is rejected later.
     said_after: Option<Vec<RestoredPart>>,
-    /// Whether the hooks after the summary are running.
+    /// True if the hooks after the summary are running.
     after_hooks: bool,
     parts: Vec<RestoredPart>,
     prefix: Option<Arc<RenderedPrefix>>,

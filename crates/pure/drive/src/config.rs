@@ -104,14 +104,14 @@ pub struct Config {
     pub retry: RetryPolicy,
     /// Model to switch to when this one stays overloaded; used once.
     pub fallback: Option<Box<SwitchModel>>,
-    /// Whether the host has hooks; without them, no hook effects are emitted.
+    /// True if the host has hooks; without them, no hook effects are emitted.
     pub hooks: bool,
-    /// Whether the host recalls memories; without it, no recall effects are emitted.
+    /// True if the host recalls memories; without it, no recall effects are emitted.
     pub recall: bool,
     /// Content of the lessons file, for a new session. A file of another version is ignored and
     /// learnt anew.
     pub lessons: Option<Bytes>,
-    /// Whether notices report the considerations of the layers at every moment.
+    /// True if notices report the considerations of the layers at every moment.
     pub explain: bool,
     /// Seed that makes ids and jitter differ between two openings of the same log.
     pub seed: u64,

@@ -61,7 +61,7 @@ pub struct Driver {
     pub(crate) usage: Vec<UsageReport>,
     /// Files whose content is in the prompt, kept incrementally.
     pub(crate) files: FilesRead,
-    /// Whether the host was notified that the log cannot be written; the notice is given once.
+    /// True if the host was notified that the log cannot be written; the notice is given once.
     pub(crate) told_stopped: bool,
 }
 
@@ -132,7 +132,7 @@ impl Driver {
         self.outbox.strays()
     }
 
-    /// Whether no effect is under way and no command waits.
+    /// True if no effect is under way and no command waits.
     pub fn is_idle(&self) -> bool {
         self.turn.is_none()
             && self.job.is_none()

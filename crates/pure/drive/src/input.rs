@@ -62,7 +62,7 @@ pub enum EffectOutcome {
     ToolStopped,
     /// Decision of a person about a call.
     PersonSaid {
-        /// Whether the call may run.
+        /// True if the call may run.
         allowed: bool,
         /// Explanation for the model if the call was refused.
         words: Option<String>,

@@ -410,7 +410,7 @@ impl Driver {
             .sum()
     }
 
-    /// Whether results carry a reference by which they can be deleted from the provider's cache.
+    /// True if results carry a reference by which they can be deleted from the provider's cache.
     pub(crate) fn edits_cache(&self) -> bool {
         self.settings.layers.server.cache_edits && self.config.capabilities.has(Feature::CacheEdits)
     }

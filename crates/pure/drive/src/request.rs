@@ -201,7 +201,7 @@ impl Driver {
         self.conversation.count(self.config.prefix.weight()).tokens
     }
 
-    /// Whether the next request writes the whole prompt to the cache anyway, so that rewriting is
+    /// True if the next request writes the whole prompt to the cache anyway, so that rewriting is
     /// free. False for a session that has sent nothing: it has no cache to lose.
     pub(crate) fn is_cold(&self) -> bool {
         self.conversation.state().last_request.is_some()

@@ -71,7 +71,7 @@ impl Driver {
         }
     }
 
-    /// Whether this driver's host runs the calls of this turn.
+    /// True if this driver's host runs the calls of this turn.
     fn runs_calls(&self) -> bool {
         let fork = matches!(self.config.role, Role::Fork { .. });
         self.turn.as_ref().is_some_and(|turn| {

@@ -36,7 +36,7 @@ pub(crate) struct ProviderRun {
 }
 
 impl Driver {
-    /// Whether the provider can compact, and has to: thinking bound to the prefix rules out a local
+    /// True if the provider can compact, and has to: thinking bound to the prefix rules out a local
     /// rewrite.
     pub(crate) fn provider_compacts(&self) -> bool {
         let binds = self.conversation.view().target().binds_to_prefix();

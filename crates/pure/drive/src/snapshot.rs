@@ -36,7 +36,7 @@ pub struct Snapshot {
     pub head: Seq,
     /// Sequence number of the newest stored record; lower than `head` while an append is pending.
     pub stored: Seq,
-    /// Whether an update of the notes is under way.
+    /// True if an update of the notes is under way.
     pub writes_notes: bool,
     /// Cause, if the log cannot be written any more.
     pub stopped: Option<String>,

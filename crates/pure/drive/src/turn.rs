@@ -85,7 +85,7 @@ impl Turn {
 pub(crate) const RECOVERED: &str = "recovered";
 
 impl Driver {
-    /// Whether a cancel is in progress.
+    /// True if a cancel is in progress.
     pub(crate) fn cancelling(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.cancelled)
     }

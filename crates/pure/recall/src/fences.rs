@@ -10,7 +10,7 @@ pub(super) struct Fences {
 }
 
 impl Fences {
-    /// Whether the next line is code or a fence.
+    /// True if the next line is code or a fence.
     pub(super) fn cover(&mut self, line: &str) -> bool {
         let start = line.trim_start();
         let mark = ["```", "~~~"]

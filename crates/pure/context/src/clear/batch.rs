@@ -40,7 +40,7 @@ impl<'a> Batch<'a> {
         self.entries.iter().copied()
     }
 
-    /// Whether the batch has no entries.
+    /// True if the batch has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

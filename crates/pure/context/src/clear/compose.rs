@@ -37,7 +37,7 @@ pub fn marker(path: &str) -> String {
     format!("{MARKER}{path}]")
 }
 
-/// Whether a result consists of a marker.
+/// True if a result consists of a marker.
 pub(crate) fn is_marker(text: &str) -> bool {
     text.starts_with(MARKER)
 }

@@ -11,7 +11,7 @@
 //! triggers of the policies `classic` and `economic`, the markers that replace cleared content.
 //!
 //! # Not here
-//! Whether clearing pays (`economy`), saving the texts, appending the record. Clearing by the
+//! The cost of clearing (`economy`), saving the texts, appending the record. Clearing by the
 //! provider is in [`server`].
 
 mod batch;
@@ -46,11 +46,11 @@ const LEAVE: Tokens = Tokens(20_000);
 pub struct ClearSettings {
     /// Names of the tools whose results may be cleared.
     pub tools: Vec<String>,
-    /// Whether results are cleared once the cache has expired.
+    /// True if results are cleared once the cache has expired.
     pub idle: bool,
     /// Number of newest results that stay in that case.
     pub idle_keep: usize,
-    /// Whether results are cleared above the warning threshold.
+    /// True if results are cleared above the warning threshold.
     pub pressure: bool,
     /// Number of newest results that stay in that case.
     pub pressure_keep: usize,
@@ -115,7 +115,7 @@ pub struct ClearInputs<'a> {
     pub used: Tokens,
     /// Warning threshold of the window; pressure begins here.
     pub warning: Tokens,
-    /// Whether the cache has expired, so that the prefix is written again in any case.
+    /// True if the cache has expired, so that the prefix is written again in any case.
     pub cold: bool,
 }
 

@@ -21,7 +21,7 @@ const IDLE_THINKING: u64 = 1;
 /// Settings of both forms (`microcompact.api.*`, `microcompact.cache_edits.*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
-    /// Whether context editing is switched on.
+    /// True if context editing is switched on.
     pub api: bool,
     /// Prompt length in tokens from which the provider clears results.
     pub trigger: Tokens,
@@ -29,7 +29,7 @@ pub struct ServerSettings {
     pub at_least: Tokens,
     /// Window in tokens above which context editing is used beside automatic compaction.
     pub large_window: Tokens,
-    /// Whether cache edits are switched on.
+    /// True if cache edits are switched on.
     pub cache_edits: bool,
     /// Number of live results above which the oldest are deleted.
     pub live: usize,
@@ -67,13 +67,13 @@ pub struct ApiEdits {
 /// Facts about provider and session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerInputs {
-    /// Whether the provider offers context editing.
+    /// True if the provider offers context editing.
     pub offered: bool,
-    /// Whether compaction is automatic.
+    /// True if compaction is automatic.
     pub auto_compact: bool,
     /// Window of the model.
     pub window: Tokens,
-    /// Whether the cache has expired.
+    /// True if the cache has expired.
     pub cold: bool,
 }
 

@@ -113,7 +113,7 @@ fn without_analysis(answer: &str) -> String {
     }
 }
 
-/// Whether a line begins with the title, case-insensitive, after any numbering and emphasis.
+/// True if a line begins with the title, case-insensitive, after any numbering and emphasis.
 fn has_section(summary: &str, title: &str) -> bool {
     summary.lines().any(|line| {
         let bare = line.trim_start_matches(|c: char| !c.is_alphabetic());

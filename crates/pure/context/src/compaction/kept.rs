@@ -38,7 +38,7 @@ impl From<&str> for NothingGoes {
 pub struct Kept {
     /// All segments, as they would be sent.
     pub segments: SegmentList,
-    /// Whether each segment stays; as long as `segments`.
+    /// True for each segment that stays; as long as `segments`.
     keep: Vec<bool>,
     /// Position of the summary.
     pub place: SummaryPlace,

@@ -86,7 +86,7 @@ pub struct Ask {
 pub struct SummaryAnswer {
     /// Blocks of the answer, thinking included.
     pub blocks: Vec<Block>,
-    /// Whether the output limit ended it.
+    /// True if the output limit ended it.
     pub cut_off: bool,
 }
 
@@ -170,7 +170,7 @@ pub enum CompactionOutcome {
     NoProgress {
         /// Reason of the last composition that failed.
         why: String,
-        /// Whether a model was asked; decides whether the breaker counts a failure.
+        /// True if a model was asked; decides whether the breaker counts a failure.
         asked: bool,
     },
     /// The boundary could not be written; the old view stands.

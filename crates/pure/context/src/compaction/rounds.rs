@@ -15,7 +15,7 @@ pub(super) struct Rounds {
     segments: SegmentList,
     /// Positions at which rounds begin.
     cuts: Vec<usize>,
-    /// Whether thinking is bound to everything in front of it.
+    /// True if thinking is bound to everything in front of it.
     bound: bool,
 }
 

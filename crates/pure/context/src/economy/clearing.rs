@@ -1,4 +1,4 @@
-//! Whether clearing old tool results pays.
+//! Decision to clear old tool results.
 //!
 //! Clearing shortens every later request, but everything behind the first cleared result is written
 //! to the cache again at `w` instead of being read at `r`. On a cold cache it is written in any
@@ -18,11 +18,11 @@ pub struct Clearing {
     pub behind: Tokens,
     /// Number of requests that become shorter: see `Outlook::requests_ahead`.
     pub remaining: f64,
-    /// Whether the cache is cold.
+    /// True if the cache is cold.
     pub cold: bool,
 }
 
-/// Whether to clear. The threshold is the number of tokens it must free.
+/// Decision to clear. The threshold is the number of tokens it must free.
 pub(crate) fn clearing_worth(clearing: &Clearing, rates: &Rates) -> Decision {
     let Clearing {
         freed,

@@ -10,7 +10,7 @@ use std::fmt;
 /// Answer to one of the questions, with the size at which it changes and the figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
-    /// Whether the action is worth its cost.
+    /// True if the action is worth its cost.
     pub act: bool,
     /// Size from which the answer is yes, other things being equal; each question defines which
     /// size is meant.
@@ -198,7 +198,7 @@ pub struct NotesFigures {
     pub tail: f64,
     /// Cost of one full compaction, which the notes would save.
     pub full: f64,
-    /// Whether the notes are recent enough to serve as the summary already.
+    /// True if the notes are recent enough to serve as the summary already.
     pub fresh: bool,
 }
 
@@ -242,7 +242,7 @@ pub struct ClearingFigures {
     pub rewritten: f64,
     /// Number of requests that the saving is counted for.
     pub remaining: f64,
-    /// Whether the cache is cold, so that everything is written again anyway.
+    /// True if the cache is cold, so that everything is written again anyway.
     pub cold: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a keep-alive (a request of one token just before the cache expires) pays.
+//! Decision to send a keep-alive: a request of one token just before the cache expires.
 //!
 //! It reads the whole prompt and so renews the entry. If the session continues before the renewed
 //! entry expires, the prompt is read once more instead of being written again; if not, the request
@@ -21,7 +21,7 @@ pub struct KeepAlive {
     pub chance: f64,
 }
 
-/// Whether to send it. The threshold is the number of tokens at risk from which it pays.
+/// Decision to send it. The threshold is the number of tokens at risk from which it pays.
 pub fn keep_alive_worth(cache: &KeepAlive, rates: &Rates) -> Decision {
     let prompt = figure(cache.prompt);
     let at_risk = figure(cache.prompt.saturating_sub(cache.lasting));

@@ -1,4 +1,4 @@
-//! Whether to compact now.
+//! Decision to compact now.
 //!
 //! Two kinds of moments. On a **warm** cache a compaction is made around the best size, and only if
 //! it pays back well within the expected rest of the session. On a **cold** cache the old prompt
@@ -46,12 +46,12 @@ pub struct Situation {
     pub used: Tokens,
     /// Moment of the question.
     pub moment: Moment,
-    /// Whether the notes can serve as the summary without a call. Used on a cold cache only.
+    /// True if the notes can serve as the summary without a call. Used on a cold cache only.
     pub notes_ready: bool,
-    /// Whether the static prefix is still cached for the model that continues, though the messages
+    /// True if the static prefix is still cached for the model that continues, though the messages
     /// are not.
     pub prefix_cached: bool,
-    /// Whether a call for a summary would find the conversation cached, though the next request
+    /// True if a call for a summary would find the conversation cached, though the next request
     /// would not: at a model switch, with the old model.
     pub call_cached: bool,
     /// Tokens not sent yet, which no compaction removes.
@@ -72,7 +72,7 @@ impl Situation {
     }
 }
 
-/// Whether to compact now. The threshold is the prompt size from which a warm moment of this kind
+/// Decision to compact now. The threshold is the prompt size from which a warm moment of this kind
 /// compacts; for cold moments it is that of a turn's end.
 pub fn decide(outlook: &Outlook, now: &Situation) -> Decision {
     let threshold = match now.moment {

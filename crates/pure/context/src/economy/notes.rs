@@ -1,4 +1,4 @@
-//! Whether to update the notes now.
+//! Decision to update the notes now.
 //!
 //! An update is a call that reads the prompt; it pays because a compaction with notes needs no
 //! call. All updates since the last compaction together must therefore cost less than one full
@@ -30,7 +30,7 @@ pub struct NotesState {
     pub tail: Tokens,
 }
 
-/// Whether to update the notes now. The threshold is the prompt size from which this moment calls
+/// Decision to update the notes now. The threshold is the prompt size from which this moment calls
 /// for an update.
 pub(crate) fn notes_worth(
     outlook: &Outlook,

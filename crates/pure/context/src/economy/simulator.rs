@@ -15,7 +15,7 @@ use std::cell::{Cell, RefCell};
 pub(super) struct Step {
     /// Tokens it adds to the prompt.
     pub(super) growth: f64,
-    /// Whether the turn ends with it.
+    /// True if the turn ends with it.
     pub(super) ends_turn: bool,
 }
 

@@ -258,7 +258,7 @@ fn act(tool: &str, block: &Block, limits: &EvidenceLimits) -> Act {
     }
 }
 
-/// Whether the name of an unknown tool suggests that it changes files.
+/// True if the name of an unknown tool suggests that it changes files.
 fn changes_by_name(tool: &str) -> bool {
     let name = tool.to_ascii_lowercase();
     // MCP tools are named `mcp__server__tool`; only the last part describes the action.

@@ -51,12 +51,12 @@ pub(super) fn command(text: &str, most: usize) -> String {
     untag(&out.finish())
 }
 
-/// Whether a byte is printable ASCII and cannot begin a tag.
+/// True if a byte is printable ASCII and cannot begin a tag.
 fn is_seen(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && byte != b'<'
 }
 
-/// Whether [`line`] would leave a text unchanged. Conservative: a "no" may be wrong.
+/// True if [`line`] would leave a text unchanged. Conservative: a "no" may be wrong.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_blank = |byte: Option<&u8>| byte == Some(&b' ');
@@ -153,7 +153,7 @@ fn untag(text: &str) -> String {
     out
 }
 
-/// Whether the text behind a `<` is a tag name followed by its end, a blank, or the end of the
+/// True if the text behind a `<` is a tag name followed by its end, a blank, or the end of the
 /// text: a blank may precede attributes, and a cut may have removed the `>`.
 fn is_tag(rest: &str) -> bool {
     let name = rest.strip_prefix('/').unwrap_or(rest);

@@ -202,7 +202,7 @@ fn values(chronicle: &mut Chronicle, seq: Seq, text: &str, limits: &EvidenceLimi
     }
 }
 
-/// Whether a word is a number or identifier worth keeping; the number of a list item is not.
+/// True if a word is a number or identifier worth keeping; the number of a list item is not.
 fn is_value(text: &str, word: &str, start: usize, shape: Shape) -> bool {
     let line = text[..start].rsplit('\n').next().unwrap_or_default();
     // "1." at the beginning of a line numbers a list item.
@@ -333,7 +333,7 @@ fn test_lines<'t>(text: &'t str, limits: &EvidenceLimits) -> Vec<&'t str> {
     found
 }
 
-/// Whether a line has a count followed by a verdict ("12 passed", "3 tests, 0 failures"), or the
+/// True if a line has a count followed by a verdict ("12 passed", "3 tests, 0 failures"), or the
 /// reverse ("Failed: 2").
 fn is_test_result(line: &str) -> bool {
     if !line.bytes().any(|byte| byte.is_ascii_digit()) {

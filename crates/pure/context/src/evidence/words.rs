@@ -67,7 +67,7 @@ impl Words {
         all
     }
 
-    /// Whether one of the words occurs as a whole word, in any case.
+    /// True if one of the words occurs as a whole word, in any case.
     pub(super) fn stand_in(&self, text: &str) -> bool {
         let automaton = self.automaton.as_ref();
         let Some(automaton) = automaton.filter(|_| !has_folded(text.as_bytes())) else {
@@ -78,7 +78,7 @@ impl Words {
         found.any(|found| is_whole(text, &found.range()))
     }
 
-    /// Whether one of the words may occur in the JSON of a text. False positives are possible,
+    /// True if one of the words may occur in the JSON of a text. False positives are possible,
     /// false negatives are not.
     pub(super) fn may_stand_in_json(&self, json: &[u8]) -> bool {
         let Some(automaton) = &self.automaton else {

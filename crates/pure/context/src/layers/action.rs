@@ -37,7 +37,7 @@ pub enum Action {
 pub struct Consideration {
     /// Name of the layer: `clear`, `compact` or `notes`.
     pub layer: &'static str,
-    /// Whether its action is the plan's action.
+    /// True if its action is the plan's action.
     pub acts: bool,
     /// Reason for acting or not.
     pub why: String,
@@ -52,7 +52,7 @@ pub struct LayersPlan {
     pub action: Option<Action>,
     /// Results of all layers, in order.
     pub considered: Vec<Consideration>,
-    /// Whether compaction can still make room, for the gauge.
+    /// Ability of compaction to make room, for the gauge.
     pub relief: Relief,
     /// Size at which the economic policy compacts next; shown on screens.
     pub next_tidy_up: Option<Tokens>,

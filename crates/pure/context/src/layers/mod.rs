@@ -77,7 +77,7 @@ impl LayerState {
 /// State of the notes that is not in the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NotesStatus {
-    /// Whether an update is in progress.
+    /// True if an update is in progress.
     pub running: bool,
     /// Cost of the updates since the last compaction, in tokens of uncached input.
     pub spent: f64,
@@ -104,9 +104,9 @@ pub struct LayerInputs<'a> {
     pub notes: NotesStatus,
     /// Moment at which the planner runs.
     pub moment: Moment,
-    /// Whether the cache has expired.
+    /// True if the cache has expired.
     pub cold: bool,
-    /// Whether the provider offers compaction on its side.
+    /// True if the provider offers compaction on its side.
     pub provider_compacts: bool,
 }
 

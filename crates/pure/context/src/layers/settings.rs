@@ -8,7 +8,7 @@ use dormouse_core::settings::{Settings, Switch, WindowSettings, keys};
 /// Settings and switches of all layers.
 #[derive(Clone, Debug)]
 pub struct LayerSettings {
-    /// Whether long results are offloaded to files (`offload`).
+    /// True if long results are offloaded to files (`offload`).
     pub offload: bool,
     /// Layer 2, local clearing.
     pub clear: ClearSettings,
@@ -18,7 +18,7 @@ pub struct LayerSettings {
     pub notes: NotesSettings,
     /// Layer 4, compaction with its restoration.
     pub compact: CompactSettings,
-    /// Whether compaction of any kind is allowed, manual ones included (`compact`).
+    /// True if compaction of any kind is allowed, manual ones included (`compact`).
     pub compaction: bool,
     /// Reserves and margins of the window (`context.*`).
     pub window: WindowSettings,
@@ -29,7 +29,7 @@ pub struct LayerSettings {
 pub struct NotesSettings {
     /// Setting that switches them off, for the reason shown; `None` if they are on.
     pub off: Option<&'static str>,
-    /// Whether they may serve as the summary of a compaction.
+    /// True if they may serve as the summary of a compaction.
     pub compact: bool,
     /// Thresholds for writing them.
     pub rule: notes::Rule,

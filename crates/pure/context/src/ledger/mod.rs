@@ -48,7 +48,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether the entry has not expired.
+    /// True if the entry has not expired.
     fn lives(&self, now: Millis) -> bool {
         now.since(self.touched) <= self.ttl.millis()
     }
@@ -94,7 +94,7 @@ pub struct CacheReport {
 }
 
 impl CacheReport {
-    /// Whether tokens were lost without an announcement.
+    /// True if tokens were lost without an announcement.
     pub fn is_unexpected(&self) -> bool {
         self.cause.is_some() && self.announced.is_none()
     }
@@ -170,7 +170,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the cache has expired: the last request is longer ago than the longest lifetime sent
+    /// True if the cache has expired: the last request is longer ago than the longest lifetime sent
     /// on messages.
     pub fn is_idle(&self, now: Millis) -> bool {
         self.last

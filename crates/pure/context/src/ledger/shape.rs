@@ -101,7 +101,7 @@ impl Shape {
         (self.prefix.len() + self.segments.len()) as u64
     }
 
-    /// Whether there are no positions, so nothing to cache.
+    /// True if there are no positions, so nothing to cache.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -169,7 +169,7 @@ impl Shape {
         })
     }
 
-    /// Whether a cache marker may stand on a segment.
+    /// True if a cache marker may stand on a segment.
     pub(crate) fn takes_marker(&self, segment: usize) -> bool {
         self.segments
             .get(segment)

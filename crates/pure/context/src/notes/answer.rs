@@ -41,7 +41,7 @@ pub enum Edit {
         old: String,
         /// Text to put in its place.
         new: String,
-        /// Whether to replace every occurrence; otherwise `old` must be unique.
+        /// True if to replace every occurrence; otherwise `old` must be unique.
         all: bool,
     },
     /// Replaces the whole file.

@@ -122,7 +122,7 @@ impl Notes {
         self.bodies.get(at).map(String::as_str)
     }
 
-    /// Whether all bodies are empty.
+    /// True if all bodies are empty.
     pub(crate) fn is_blank(&self) -> bool {
         self.bodies.iter().all(String::is_empty)
     }

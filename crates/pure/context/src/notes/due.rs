@@ -20,7 +20,7 @@ pub struct Progress {
     pub tokens_at_last: Option<Tokens>,
     /// Number of tool calls since the last update.
     pub calls_since: u64,
-    /// Whether the last assistant turn made a tool call, that is, the model is still working.
+    /// True if the last assistant turn made a tool call, that is, the model is still working.
     pub last_turn_made_calls: bool,
 }
 
@@ -52,7 +52,7 @@ pub enum NotesVerdict {
 }
 
 impl NotesVerdict {
-    /// Whether an update is due.
+    /// True if an update is due.
     pub(crate) fn is_yes(&self) -> bool {
         matches!(self, Self::Yes { .. })
     }

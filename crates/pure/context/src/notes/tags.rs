@@ -128,7 +128,7 @@ fn split_body<'a>(tag: Tag, title: &str, text: &'a str) -> Result<(&'a str, &'a 
     Ok((body, behind))
 }
 
-/// Whether a block can end in front of this text: the line is over, or the next tag begins.
+/// True if a block can end in front of this text: the line is over, or the next tag begins.
 fn ends_block(behind: &str) -> bool {
     let behind = behind.trim_start_matches([' ', '\t', '\r']);
     behind.is_empty() || behind.starts_with('\n') || matches!(start_of(behind), Start::Opening(..))

@@ -111,7 +111,7 @@ impl Section {
         self.italic.trim_matches(['_', '*']).trim()
     }
 
-    /// Whether a line is this section's heading, possibly with other spacing or closing marks.
+    /// True if a line is this section's heading, possibly with other spacing or closing marks.
     fn is_headed_by(&self, line: &str) -> bool {
         heading(line).is_some_and(|(level, title)| {
             title == self.title() && heading(&self.heading).is_some_and(|own| own.0 == level)
@@ -203,7 +203,7 @@ impl Template {
             .position(|section| section.is_headed_by(line))
     }
 
-    /// Whether a line is the italic line of any section.
+    /// True if a line is the italic line of any section.
     pub(super) fn has_italic(&self, line: &str) -> bool {
         self.sections
             .iter()
@@ -261,7 +261,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     Some((level, if is_closed { bare.trim_end() } else { title }))
 }
 
-/// Whether a whole line is italic: `_so_` or `*so*`.
+/// True if a whole line is italic: `_so_` or `*so*`.
 fn is_italic(line: &str) -> bool {
     ['_', '*'].into_iter().any(|mark| {
         line.strip_prefix(mark)

@@ -33,7 +33,7 @@ pub struct ToolOutput {
     pub text: String,
     /// Images and documents. They are kept beside the text and never cut.
     pub media: Vec<Block>,
-    /// Whether the tool reported a failure.
+    /// True if the tool reported a failure.
     pub is_error: bool,
     /// Result as a block, if it arrived as one: its bytes are used unchanged if it stays whole.
     pub block: Option<Block>,
@@ -82,7 +82,7 @@ pub struct Candidate<'a> {
     pub output: &'a ToolOutput,
     /// Largest length in characters that stays whole.
     pub limit: u64,
-    /// Whether the tool reads files and is exempt. Its result is in a file already; offloading it
+    /// True if the tool reads files and is exempt. Its result is in a file already; offloading it
     /// would make the model read the saved copy, whose result is offloaded again.
     pub exempt: bool,
 }
@@ -167,7 +167,7 @@ pub enum Reason {
 pub struct Fate {
     /// Length of its text in characters.
     pub chars: u64,
-    /// Whether it is saved to a file and replaced by a preview.
+    /// True if it is saved to a file and replaced by a preview.
     pub offload: bool,
     /// Reason of the decision.
     pub reason: Reason,

@@ -149,7 +149,7 @@ fn moment(facts: &Facts<'_>) -> economy::Moment {
     }
 }
 
-/// Whether the notes could serve as the summary now, judged by the size of the uncovered part.
+/// True if the notes could serve as the summary now, judged by the size of the uncovered part.
 fn notes_cover(facts: &Facts<'_>) -> bool {
     let covered = facts.conversation.state().notes.as_ref();
     facts.settings.notes.compact

@@ -31,7 +31,7 @@ pub struct Facts<'a> {
     pub notes: NotesStatus,
     /// Moment at which the planner runs.
     pub moment: Moment,
-    /// Whether the cache has expired, so that the prefix is written again in any case.
+    /// True if the cache has expired, so that the prefix is written again in any case.
     pub cold: bool,
     /// Size in use of the policy's previous outlook; the input of hysteresis.
     pub in_use: Option<Tokens>,
@@ -97,7 +97,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether the latest response made calls, that is, whether the model is still working.
+/// True if the latest response made calls, that is, whether the model is still working.
 fn makes_calls(tail: &Tail) -> bool {
     tail.response
         .iter()

@@ -54,14 +54,14 @@ pub trait Policy: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Whether a compaction is due at this moment.
+    /// Verdict on a compaction at this moment.
     fn compact(&self, _facts: &Facts<'_>) -> CompactVerdict {
         CompactVerdict::Leave {
             reason: "the policy does not compact".to_owned(),
         }
     }
 
-    /// Whether the session notes are due for an update at this moment.
+    /// Verdict on an update of the session notes at this moment.
     fn notes(&self, _facts: &Facts<'_>) -> notes::NotesVerdict {
         notes::NotesVerdict::No {
             reason: "the policy keeps no notes".to_owned(),
@@ -72,7 +72,7 @@ pub trait Policy: fmt::Debug + Send + Sync {
     /// `keep` is the budget of [`CompactVerdict::Due`], if there was one.
     fn compaction(&self, settings: &CompactSettings, keep: Option<Tokens>) -> CompactRule;
 
-    /// Whether a prompt that the provider refuses as too long is compacted and sent again. A policy
+    /// True if a prompt that the provider refuses as too long is compacted and sent again. A policy
     /// that returns false loses the session at that point.
     fn recovers(&self) -> bool {
         true

@@ -10,9 +10,9 @@ use std::sync::Arc;
 /// Shape of a compaction under a policy.
 #[derive(Clone, Debug)]
 pub struct CompactRule {
-    /// Whether session notes serve as the summary where they cover enough.
+    /// True if session notes serve as the summary where they cover enough.
     pub notes: bool,
-    /// Whether the first request is a fork of the conversation and so reads the cache. If false,
+    /// True if the first request is a fork of the conversation and so reads the cache. If false,
     /// the conversation is sent as one text from the start, which is otherwise the fallback.
     pub rides: bool,
     /// Most characters of each tool result in the conversation as one text; `None` shows all.
@@ -54,7 +54,7 @@ pub struct Carry {
     pub user_messages: Option<Tokens>,
     /// Most tokens of the evidence ledger; `None` leaves it out.
     pub evidence: Option<Tokens>,
-    /// Whether a boundary that does not account for every user message is refused.
+    /// True if a boundary that does not account for every user message is refused.
     pub accounts_for_all: bool,
 }
 

@@ -82,7 +82,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Whether the step may change frozen segments.
+    /// True if the step may change frozen segments.
     pub(crate) fn is_rewrite(&self) -> bool {
         match self {
             Self::Plain(op) => op.is_rewrite(),

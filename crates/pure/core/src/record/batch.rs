@@ -21,6 +21,6 @@ pub struct Batch {
     pub offset: u64,
     /// Records as lines, newlines included; serialised once, by the driver.
     pub lines: Bytes,
-    /// Whether an effect waits for the batch to be durable, so that the store has to sync.
+    /// True if an effect waits for the batch to be durable, so that the store has to sync.
     pub sync: bool,
 }

@@ -119,7 +119,7 @@ impl MessageText {
         }
     }
 
-    /// Whether no text is retained here.
+    /// True if no text is retained here.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -179,7 +179,7 @@ pub struct FileFact {
     pub reads: u32,
     /// Number of successful changes.
     pub changes: u32,
-    /// Whether the last access failed or was refused.
+    /// True if the last access failed or was refused.
     pub failed: bool,
 }
 

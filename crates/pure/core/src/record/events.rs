@@ -82,7 +82,7 @@ pub struct Attempt {
 pub struct AgentEvent {
     /// Id of the agent.
     pub agent: AgentId,
-    /// Whether the agent has ended; it then leaves the folded state.
+    /// True if the agent has ended; it then leaves the folded state.
     #[serde(default)]
     pub ended: bool,
     /// Lineage and further data of its owner.

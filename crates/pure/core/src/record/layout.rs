@@ -102,7 +102,7 @@ pub struct Manifest {
     /// Message id of that response.
     #[serde(default)]
     pub response_id: Option<MessageId>,
-    /// Whether a request was sent and no response has arrived.
+    /// True if a request was sent and no response has arrived.
     #[serde(default)]
     pub awaiting: bool,
     /// Segments that arrived since the last request, in order of arrival.

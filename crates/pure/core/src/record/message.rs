@@ -105,7 +105,7 @@ impl Message {
         }
     }
 
-    /// Whether the message is part of prompts.
+    /// True if the message is part of prompts.
     pub const fn reaches_the_model(&self) -> bool {
         !matches!(
             self.origin,

@@ -189,7 +189,7 @@ impl Body {
         }
     }
 
-    /// Whether the record may change segments that were already sent. All other kinds only append,
+    /// True if the record may change segments that were already sent. All other kinds only append,
     /// which keeps the provider's cache valid.
     pub const fn is_rewrite(&self) -> bool {
         match self {
@@ -211,7 +211,7 @@ impl Body {
         }
     }
 
-    /// Whether the log must be synced before the next effect. A request whose record is lost could
+    /// True if the log must be synced before the next effect. A request whose record is lost could
     /// not be rebuilt, and a lost rewrite would let two different prompts follow from one log.
     pub const fn must_be_durable(&self) -> bool {
         matches!(self, Self::Request(_)) || self.is_rewrite()

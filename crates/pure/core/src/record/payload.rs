@@ -159,7 +159,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Whether the response belongs to the conversation, so that its prompt measures the view.
+    /// True if the response belongs to the conversation, so that its prompt measures the view.
     pub const fn is_turn(&self) -> bool {
         matches!(self, Self::Turn)
     }
@@ -191,7 +191,7 @@ pub struct CacheObservation {
     /// Cause, if fewer were read.
     #[serde(default)]
     pub broken: Option<String>,
-    /// Whether that miss was announced before the request, as after a compaction.
+    /// True if that miss was announced before the request, as after a compaction.
     #[serde(default)]
     pub expected: bool,
 }
@@ -407,7 +407,7 @@ pub struct SeqRange {
 }
 
 impl SeqRange {
-    /// Whether the record lies in the range.
+    /// True if the record lies in the range.
     pub fn contains(self, seq: Seq) -> bool {
         (self.first..=self.last).contains(&seq)
     }

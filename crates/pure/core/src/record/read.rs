@@ -141,13 +141,13 @@ pub struct Peek {
     pub kind: String,
     /// `subtype` of the line, if present.
     pub subtype: Option<String>,
-    /// Whether the line belongs to a side conversation.
+    /// True if the line belongs to a side conversation.
     pub side_chain: bool,
     /// Sequence number, if Dormouse wrote one into the line.
     pub seq: Option<Seq>,
     /// `uuid` of the line, if present.
     pub id: Option<RecordId>,
-    /// Whether the line carries a payload of Dormouse.
+    /// True if the line carries a payload of Dormouse.
     pub own: bool,
 }
 
@@ -437,7 +437,7 @@ fn message(line: &Bytes, parsed: &Line<'_>, issues: &mut Vec<LineIssue>) -> Opti
     })
 }
 
-/// Whether the words of a line are the conversation's: of a model, of a tool in its results, or of
+/// True if the words of a line are the conversation's: of a model, of a tool in its results, or of
 /// the user.
 fn is_from_user(parsed: &Line<'_>, role: Role, content: &[Block]) -> bool {
     if parsed.is_meta.0 {

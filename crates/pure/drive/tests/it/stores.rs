@@ -24,7 +24,7 @@ pub(crate) trait Store: fmt::Debug {
     /// Simulates the end of the process that wrote the log.
     fn killed(&mut self) {}
 
-    /// Whether an append ends only after all other effects.
+    /// True if an append ends only after all other effects.
     fn is_late(&self) -> bool {
         false
     }

@@ -90,7 +90,7 @@ pub(crate) struct World {
     /// Effect after which the fault occurs.
     pub(crate) blow: Option<(usize, Blow)>,
     pub(crate) kills: usize,
-    /// Whether inputs and effects are traced: formatting them costs more than the driver.
+    /// True if inputs and effects are traced: formatting them costs more than the driver.
     pub(crate) records: bool,
     /// Trace of everything the driver received and emitted.
     pub(crate) inputs: Vec<(Millis, Input)>,

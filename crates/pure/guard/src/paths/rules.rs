@@ -104,7 +104,7 @@ fn check_character(character: char) -> Result<(), PathRefusal> {
     Ok(())
 }
 
-/// Whether a character is invisible: no width, a change of direction, a filler, a tag.
+/// True if a character is invisible: no width, a change of direction, a filler, a tag.
 pub(crate) fn is_invisible(character: char) -> bool {
     matches!(
         character,
@@ -163,7 +163,7 @@ fn check_component(component: &str) -> Result<(), PathRefusal> {
     Ok(())
 }
 
-/// Whether a name is a device. NFKC turns `COM¹` into `COM1`, as Windows does.
+/// True if a name is a device. NFKC turns `COM¹` into `COM1`, as Windows does.
 fn is_device(plain: &str) -> bool {
     // Windows ignores the extension: `NUL.txt` is the device.
     let stem = plain.split('.').next().unwrap_or(plain).trim_end();

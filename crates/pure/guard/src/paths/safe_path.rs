@@ -52,7 +52,7 @@ impl SafePath {
         self.0.split('/')
     }
 
-    /// Whether any component begins with a dot.
+    /// True if any component begins with a dot.
     pub fn is_hidden(&self) -> bool {
         self.components().any(|name| name.starts_with('.'))
     }
@@ -63,7 +63,7 @@ impl SafePath {
         rules::folded(&self.0)
     }
 
-    /// Whether both would be one file on some file system.
+    /// True if both would be one file on some file system.
     pub fn same_on_any_disk(&self, other: &Self) -> bool {
         self == other || self.folded() == other.folded()
     }

@@ -76,7 +76,7 @@ const LEAST_WITHOUT_DIGITS: usize = 14;
 /// Length from which on a number is no date, version or price.
 const LONG_NUMBER: usize = 15;
 
-/// Whether a text is a placeholder.
+/// True if a text is a placeholder.
 pub(super) fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     SAMPLES.iter().any(|sample| text.contains(sample))
@@ -86,7 +86,7 @@ pub(super) fn is_placeholder(text: &str) -> bool {
         || PLACEHOLDERS.iter().any(|word| lower.contains(word))
 }
 
-/// Whether a match meets the demand of its rule. The text `after` it tells a call from a value.
+/// True if a match meets the demand of its rule. The text `after` it tells a call from a value.
 pub(super) fn meets(demand: Demand, text: &str, after: &str) -> bool {
     match demand {
         Demand::Format => !is_placeholder(text),
@@ -109,7 +109,7 @@ fn looks_random(text: &str) -> bool {
     (digits >= LEAST_DIGITS || mixed) && !reads_like_code(text) && !is_made_of_words(text)
 }
 
-/// Whether a text is code: a call, path, address or version.
+/// True if a text is code: a call, path, address or version.
 fn reads_like_code(text: &str) -> bool {
     let is_word =
         |part: &&str| part.len() >= 3 && part.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -122,7 +122,7 @@ fn reads_like_code(text: &str) -> bool {
         || text.len() < LONG_NUMBER && text.bytes().all(is_number)
 }
 
-/// Whether all parts are words or numbers, never mixed, as in `user-name-2020-v12`.
+/// True if all parts are words or numbers, never mixed, as in `user-name-2020-v12`.
 fn is_made_of_words(text: &str) -> bool {
     let mut parts = text.split(['-', '_', '.', '/', '=', ':', '+']);
     let is_hexadecimal = text

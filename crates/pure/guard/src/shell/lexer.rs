@@ -95,7 +95,7 @@ fn check_reserved(word: &str) -> Result<(), Reason> {
     }
 }
 
-/// Whether a word is a file descriptor: `2` in `2>`, with nothing in between.
+/// True if a word is a file descriptor: `2` in `2>`, with nothing in between.
 fn is_descriptor(line: &str, word: &str, next: Option<&Token<'_>>) -> bool {
     let Some(Token::Operator(operator)) = next else {
         return false;

@@ -83,7 +83,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the line only reads.
+    /// True if the line only reads.
     pub fn is_allowed(&self) -> bool {
         *self == Self::Allow
     }

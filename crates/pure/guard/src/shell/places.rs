@@ -29,7 +29,7 @@ pub(super) fn check_contents(word: &Word, policy: &Policy) -> Result<(), Reason>
     }
 }
 
-/// Whether a pattern may match `..`, as `.*`, `.?` and `.[!a]` do.
+/// True if a pattern may match `..`, as `.*`, `.?` and `.[!a]` do.
 fn could_be_parent(pattern: &str) -> bool {
     let after_dots = pattern.trim_start_matches('.');
     after_dots.len() < pattern.len() && after_dots.starts_with(['*', '?', '['])

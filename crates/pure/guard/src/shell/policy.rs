@@ -19,7 +19,7 @@ pub enum Reach {
 pub struct Policy {
     /// Directories whose files may be read.
     pub reach: Reach,
-    /// Whether commands may use the network. Off by default: a request can carry away what was
+    /// True if commands may use the network. Off by default: a request can carry away what was
     /// read.
     pub network: bool,
 }

@@ -1,6 +1,6 @@
 //! Languages inside arguments (`sed`, `jq`, `printf`), each reduced to its reading part.
 
-/// Whether a `sed` script only prints: addresses with `p`, `d`, `q`, `=`, and `s` without the flags
+/// True if a `sed` script only prints: addresses with `p`, `d`, `q`, `=`, and `s` without the flags
 /// `w` (writes a file) and `e` (runs a command), joined by `;`.
 pub(super) fn sed_only_prints(script: &str) -> bool {
     let mut rest = script.trim_start_matches([' ', ';']);
@@ -84,7 +84,7 @@ fn sed_part(text: &str, delimiter: char) -> Option<(&str, &str)> {
     None
 }
 
-/// Whether every bracket closes within the part. Versions of `sed` differ in whether a delimiter
+/// True if every bracket closes within the part. Versions of `sed` differ in whether a delimiter
 /// inside brackets ends the part; with closed brackets they agree.
 fn brackets_close(pattern: &str) -> bool {
     let last_open = pattern.rfind('[');
@@ -92,7 +92,7 @@ fn brackets_close(pattern: &str) -> bool {
     last_open.is_none() || last_close > last_open
 }
 
-/// Whether a `jq` filter reads neither the environment nor other files.
+/// True if a `jq` filter reads neither the environment nor other files.
 pub(super) fn jq_only_reads(filter: &str) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     let words = filter.split(|character: char| !is_word(character));
@@ -111,7 +111,7 @@ pub(super) fn jq_only_reads(filter: &str) -> bool {
     !words.into_iter().any(|word| forbidden.contains(&word))
 }
 
-/// Whether a `printf` format only prints its arguments: `%n` of some shells sets a variable.
+/// True if a `printf` format only prints its arguments: `%n` of some shells sets a variable.
 pub(super) fn printf_only_prints(format: &str) -> bool {
     let mut rest = format;
     while let Some((_, after)) = rest.split_once('%') {

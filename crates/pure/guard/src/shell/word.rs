@@ -7,11 +7,11 @@ use super::reason::Reason;
 pub(super) struct Word {
     /// Text that the command receives; for a pattern, the pattern itself.
     pub(super) text: String,
-    /// Whether the shell would replace it by the names of matching files.
+    /// True if the shell would replace it by the names of matching files.
     pub(super) glob: bool,
-    /// Whether it begins with the user's home, written `~`.
+    /// True if it begins with the user's home, written `~`.
     pub(super) home: bool,
-    /// Whether every character was written literally, without quotes or escapes.
+    /// True if every character was written literally, without quotes or escapes.
     pub(super) plain: bool,
 }
 
@@ -53,9 +53,9 @@ struct Reader<'a> {
     raw: &'a str,
     rest: &'a str,
     word: Word,
-    /// Whether a `{` was seen outside of quotes.
+    /// True if a `{` was seen outside of quotes.
     braces: bool,
-    /// Whether a comma or `..` was, which makes braces expand.
+    /// True if a comma or `..` was, which makes braces expand.
     list: bool,
 }
 

@@ -79,7 +79,7 @@ fn collect<'a>(pattern: &'a Hir, groups: &mut Vec<&'a Hir>) {
     }
 }
 
-/// Whether the key is recognisable without a name beside it.
+/// True if the key is recognisable without a name beside it.
 fn stands_alone(format: &Format) -> bool {
     let pattern = format.regex.as_deref().unwrap_or_default();
     !pattern.contains(r"(?:[ \t\w.-]{0,20})")

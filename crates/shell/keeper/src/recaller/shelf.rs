@@ -36,7 +36,7 @@ const MOST_USAGE: u64 = 4 * 1024 * 1024;
 /// Happenings to memories, in the private directory's own folder.
 pub(super) const USAGE: &str = ".cache/usage.jsonl";
 
-/// How long a reader stays.
+/// Length of a reader's stay: a session, or a single question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Visit {
     /// A session: it comes again, so that an index is worth writing.

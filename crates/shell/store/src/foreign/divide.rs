@@ -40,7 +40,7 @@ pub(super) fn divide_blocks(blocks: Vec<Block>) -> (Vec<Block>, Vec<Block>) {
     (hosts, own)
 }
 
-/// Whether a text is but the name of the image beside it.
+/// True if a text is but the name of the image beside it.
 fn is_label(text: &str) -> bool {
     let text = text.trim();
     text == "</image>"

@@ -101,7 +101,7 @@ pub(super) fn spoken(line: &Value) -> Spoken<'_> {
     }
 }
 
-/// Whether the fields of a line leave its words to the user.
+/// True if the fields of a line leave its words to the user.
 fn by_user(line: &Value) -> bool {
     let flag = |name: &str| line.get(name) == Some(&Value::Bool(true));
     let has = |name: &str| line.get(name).is_some_and(|value| !value.is_null());

@@ -52,7 +52,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Whether the op is a response that continues no other.
+    /// True if the op is a response that continues no other.
     pub(crate) fn is_new_response(&self) -> bool {
         match self {
             Self::Assistant { same, .. } => !same,
@@ -61,7 +61,7 @@ impl Op {
         }
     }
 
-    /// Whether the op may change frozen segments.
+    /// True if the op may change frozen segments.
     pub(crate) fn is_rewrite(&self) -> bool {
         matches!(
             self,
