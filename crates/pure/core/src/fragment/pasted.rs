@@ -85,11 +85,13 @@ pub(super) fn shapes(text: &str) -> Vec<Shape> {
         } else if line.trim().is_empty() {
             goes_on = false;
         } else if let Some(end) = marked.block(line, at) {
+            // A block that is never closed may hide its end on purpose.
             (last, reach) = end.map_or((at, Reach::End), |end| (end, Reach::Block));
         } else if wrote(line) {
             let mut behind = lines[at + 1..]
                 .iter()
                 .filter(|(_, line)| !line.trim().is_empty());
+            // A mail that quotes with `>` ends with the quotation; one without marks has no end.
             let quoted = behind.next().is_some_and(|(_, line)| is_quote(line));
             reach = if quoted { Reach::Line } else { Reach::End };
         } else if reaches_end(line) {
@@ -191,11 +193,13 @@ fn announces(line: &str) -> bool {
     let reports = words.last().is_some_and(|word| listed(SAYS, word)) || is_end && has(SAYS);
     // An article makes a sentence of it: "the output:" may be the beginning of a request.
     let is_output = is_end && words.len() <= 6 && has(OTHERS) && !has("the");
+    // Longer heads are sentences of the user, and so are those that speak of the user's own rules.
     words.len() <= 8 && (reports || is_output) && !has(OWN)
 }
 
 fn is_quote(line: &str) -> bool {
     let line = line.trim_start();
+    // Three signs and a blank are Python's prompt.
     line.starts_with(['>', '|', '│', '┃']) && !line.starts_with(">>> ")
 }
 
@@ -297,14 +301,17 @@ fn has_json_role(lower: &str) -> bool {
 fn is_prompt(line: &str) -> bool {
     let signs = ["$ ", "% ", "❯ ", "❯\u{a0}", "➜ ", "λ ", ">>> ", "PS> "];
     if signs.iter().any(|sign| line.starts_with(sign)) {
+        // A sign alone is a price, a percentage or a decoration.
         return line.len() > 3;
     }
+    // Prompts are short; a long line is looked at only in part, to keep the cost bounded.
     let head: String = line.chars().take(120).collect();
     let windows = head.starts_with("PS ") && head.contains('>')
         || head.get(1..3) == Some(":\\") && head.contains('>');
     let first = head.split(' ').next().unwrap_or_default();
     let named = first.len() > 1
         && first.ends_with(['$', '%'])
+        // An address may end in such a sign.
         && !first.contains("://")
         && first.starts_with(|c: char| c.is_alphanumeric() || "[(~/".contains(c))
         && head[first.len()..]

@@ -56,6 +56,7 @@ pub fn origin_of(raw: &str) -> Option<String> {
         Ok(serde_json::Value::String(text)) => Some(text),
         Ok(serde_json::Value::Object(object)) => {
             let kind = object.get("kind").and_then(serde_json::Value::as_str);
+            // An empty origin is listed nowhere, so that the words count as the host's.
             Some(kind.unwrap_or_default().to_owned())
         }
         _ => None,
@@ -77,6 +78,7 @@ pub fn speaker(fields: &RecordFields<'_>) -> Speaker {
     if tool_role || tool_kind || fields.is_from_tool {
         return Speaker::Tool;
     }
+    // Before the origin: a sub-agent's conversation has a "user", which is the agent above it.
     if fields.is_aside || fields.role == "assistant" || fields.kind == "agent_message" {
         return Speaker::OtherAgent;
     }
@@ -93,6 +95,7 @@ pub fn speaker(fields: &RecordFields<'_>) -> Speaker {
         Some("peer" | "teammate" | "agent" | "channel" | "coordinator") => Speaker::OtherAgent,
         // An origin that is not known may be a new way to inject text.
         Some(origin) if !listed(PERSONS, origin) => Speaker::Host,
+        // A role that is not known is no person's.
         _ if marked || fields.role != "user" => Speaker::Host,
         _ => Speaker::User,
     }

@@ -39,6 +39,7 @@ impl Kind {
         match (self, value) {
             (Self::Flag, toml::Value::Boolean(flag)) => Some(Value::Flag(*flag)),
             (Self::Count { .. }, toml::Value::Integer(number)) => {
+                // A negative number is a wrong value, not a huge one.
                 self.count(u64::try_from(*number).ok()?)
             }
             (Self::Percent, toml::Value::Integer(number)) => {

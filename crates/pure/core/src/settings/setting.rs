@@ -283,6 +283,7 @@ impl<T> Def<T> {
             kind,
             default,
             unit: Unit::None,
+            // The widest scope and no merging are the common case; rows say where they differ.
             scope: Scope::Project,
             merge: Merge::Replace,
             env: &[],
@@ -411,5 +412,6 @@ pub(super) const fn secret() -> Def<Option<Secret>> {
 }
 
 pub(super) const fn choice<C: Choice>() -> Def<C> {
+    // The first name is the default, so that an enum's `Default` and the table cannot differ.
     Def::new(Kind::Choice(C::NAMES), DefaultValue::Text(C::NAMES[0]))
 }

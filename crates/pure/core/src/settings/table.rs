@@ -51,6 +51,7 @@ pub fn all_settings() -> impl Iterator<Item = &'static Setting> {
 
 /// Every row, the reserved ones included: these can be parsed, but are not offered.
 pub(super) fn rows() -> impl Iterator<Item = &'static Setting> {
+    // The order of the documentation, not of the alphabet: related settings stand together.
     [agent::ROWS, context::ROWS, layers::ROWS, memory::ROWS]
         .into_iter()
         .flatten()
@@ -65,6 +66,7 @@ pub fn find_setting(key: &str) -> Option<&'static Setting> {
         .get(key)
         .copied()
         .filter(|setting| setting.pattern_prefix().is_none());
+    // A row of its own wins over a pattern: `offload.limit.Bash` has its own default.
     literal.or_else(|| {
         rows().find(|setting| {
             let rest = setting

@@ -44,6 +44,7 @@ impl fmt::Display for Value {
             Self::List(list) => write!(f, "{}", toml::Value::from(list.clone())),
             Self::Structure(toml::Value::Table(table)) => {
                 let names: Vec<&str> = table.keys().map(String::as_str).collect();
+                // Names only: commands and addresses inside may carry keys.
                 write!(f, "table of {}: {}", names.len(), names.join(", "))
             }
             Self::Structure(toml::Value::Array(list)) => write!(f, "list of {}", list.len()),
@@ -143,6 +144,7 @@ impl Percent {
 
     /// A number of per cent; `None` unless it is above 0 and at most 100.
     pub fn new(percent: f64) -> Option<Self> {
+        // Written so that NaN fails as well.
         if !(percent > 0.0 && percent <= 100.0) {
             return None;
         }
@@ -163,6 +165,7 @@ impl Percent {
 
     /// This share of a number of tokens, rounded down.
     pub fn of(self, tokens: Tokens) -> Tokens {
+        // Wide enough that no count of tokens can overflow before the division.
         let share = u128::from(tokens.get()) * u128::from(self.steps) / u128::from(Self::STEPS_MAX);
         Tokens(u64::try_from(share).unwrap_or(u64::MAX))
     }
@@ -199,8 +202,10 @@ pub(super) fn parse_duration(text: &str) -> Option<Duration> {
     } else {
         unit.trim_start()
     };
+    // Compared whole: `m` is minutes and `ms` milliseconds.
     let (_, factor) = TIME_UNITS.iter().find(|(name, _)| *name == unit)?;
     Some(Duration::from_millis(
+        // An overflow is a wrong value, not a short time.
         number.parse::<u64>().ok()?.checked_mul(*factor)?,
     ))
 }
@@ -208,6 +213,7 @@ pub(super) fn parse_duration(text: &str) -> Option<Duration> {
 /// The span in the longest unit that is exact.
 fn show_duration(span: Duration) -> String {
     let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    // Zero is a multiple of every unit and would be shown as days.
     if millis == 0 {
         return "0s".to_owned();
     }

@@ -71,6 +71,8 @@ impl Settings {
             match need {
                 Need::On(other) => match self.switch_named(other) {
                     Switch::On => {}
+                    // The deepest reason is returned: it is the setting that the user has to
+                    // change.
                     off @ Switch::Off { .. } => return off,
                 },
                 Need::Off(other) if self.switch_named(other).is_on() => {

@@ -65,6 +65,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
             at += length(|found| found.is_ascii_digit());
             // Ten digits and more are no part of a date; the value is never used.
             Sort::Number(text[start..at].parse().unwrap_or(u32::MAX))
+        // One character each: these scripts put no blanks between number and unit.
         } else if is_cjk(first) {
             at += first.len_utf8();
             Sort::Word(first.to_string())

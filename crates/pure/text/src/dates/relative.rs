@@ -71,6 +71,7 @@ impl Scanner<'_> {
     fn part_of_today(&self, at: usize) -> Option<Hit> {
         match (self.word(at)?, self.word(at + 1)?) {
             ("this", "morning" | "afternoon" | "evening") => self.day(at + 2, 0),
+            // The night before today began yesterday.
             ("last", "night") => self.day(at + 2, -1),
             _ => None,
         }
@@ -109,6 +110,7 @@ impl Scanner<'_> {
             "mitte" => (Edge::Middle, at + 1),
             _ => return None,
         };
+        // "Early March" is a third of the month, "end of March" its last day.
         let vague = matches!(word, "early" | "late");
         let article = self
             .skip_word(joined, &["the", "des", "der"])
@@ -157,6 +159,7 @@ impl Scanner<'_> {
         if self.word(next) == Some("fortnight") {
             return Some((count * 2, Unit::Week, next + 1));
         }
+        // "In two weekends" is not in use, and its days would be a guess.
         let unit = names::unit(self.word(next)?).filter(|unit| *unit != Unit::Weekend)?;
         Some((count, unit, next + 1))
     }
@@ -229,6 +232,7 @@ impl Scanner<'_> {
     fn next_weekday(&self, at: usize, weekday: Weekday) -> Option<(Date, Option<Date>)> {
         let first = calendar::after(self.today, weekday)?;
         let word = self.word(at)?;
+        // "The coming Friday" is the first one for every speaker; "next Friday" is not.
         if word.starts_with("kommend") || word.ends_with("coming") {
             return Some((first, None));
         }

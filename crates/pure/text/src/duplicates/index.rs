@@ -67,6 +67,7 @@ impl Index {
             .flatten()
             .copied()
             .collect();
+        // A text that shares several bands is compared once.
         ids.sort_unstable();
         ids.dedup();
         let mut found: Vec<_> = ids

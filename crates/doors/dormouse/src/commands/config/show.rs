@@ -116,6 +116,7 @@ fn one_or_group<'a>(
     if let Some(setting) = find_setting(key).or_else(pattern) {
         return Ok((Selection::One, vec![Row::unset(key, setting)]));
     }
+    // With the dot: `compact` must not take `compaction.x` along.
     let prefix = format!("{}.", key.trim_end_matches('.'));
     let members = settings
         .iter()

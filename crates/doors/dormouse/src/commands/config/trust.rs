@@ -61,6 +61,7 @@ impl Report for Trusted {
     fn text(&self, out: &mut Out) -> Outcome {
         let said = match (self.trusted, self.changed) {
             (true, true) => "is trusted now.",
+            // Not an error: scripts may trust a folder every time they run.
             (true, false) => "was trusted already.",
             (false, true) => "is no longer trusted.",
             (false, false) => "was not trusted.",

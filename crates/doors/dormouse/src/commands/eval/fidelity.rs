@@ -262,6 +262,7 @@ fn subjects(args: &Args, models: &Arc<ModelTable>, app: &mut App) -> Result<Vec<
                 app.note(&format!("`{}` cannot be replayed", file.display()));
             }
             Err(Unreadable::NothingMeasured(error)) => return Err(error.into()),
+            // A path that is wrong is an error even among many.
             Err(Unreadable::Other(failure)) => return Err(failure),
         }
     }
@@ -412,6 +413,8 @@ fn notes(policies: &[Arc<dyn Policy>]) -> Vec<String> {
         .filter(|policy| !has_search(&***policy))
         .map(|policy| policy.name())
         .collect();
+    // A zero in their column is a property of those agents, and would read as a failure without the
+    // note.
     if !without.is_empty() {
         notes.push(format!(
             "nothing is one call away in {}: those agents have no search of their history",

@@ -13,6 +13,7 @@ pub(super) fn show(report: &Measurement, out: &mut Out) -> Outcome {
         let kinds: Vec<String> = FactKind::ALL
             .into_iter()
             .filter_map(|kind| {
+                // Kinds that a session lacks would only lengthen the line.
                 let count = file.facts.get(kind.name()).filter(|count| **count > 0)?;
                 Some(format!("{count} {}", kind.name().replace('_', " ")))
             })
@@ -25,6 +26,7 @@ pub(super) fn show(report: &Measurement, out: &mut Out) -> Outcome {
         let line = Line::new().role(Role::Strong, &file.file).text(facts);
         out.line(line)?;
     }
+    // A table for each: rows of a model and of no model are not meant to be compared.
     for summariser in ["persona", "offline"] {
         let rows: Vec<&PolicyReport> = report
             .policies

@@ -121,6 +121,7 @@ pub(super) struct Figures(pub(super) Tally);
 impl Serialize for Figures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let tally = &self.0;
+        // A map, since `r@1` cannot be the name of a field.
         let mut map = serializer.serialize_map(None)?;
         for (name, values) in [
             ("r", tally.recall()),

@@ -26,14 +26,17 @@ pub(super) fn show(report: &Measured, out: &mut Out) -> Outcome {
         "QUERIES", "R@1", "R@3", "R@5", "R@10", "ANY@1", "ANY@3", "ANY@5", "ANY@10", "ALL@1",
         "ALL@3", "ALL@5", "ALL@10", "MRR",
     ];
+    // The columns are made at run time, since there is one for each figure and depth.
     let mut columns = vec![Column::left("")];
     columns.extend(names.map(Column::right));
     let mut table = Table::new(columns);
     for row in &report.rows {
         table.cells(cells(&row.name, row.queries, &row.figures));
     }
+    // Last, like any sum; without categories it is the only row.
     table.cells(cells("all", report.queries, &report.figures));
     out.table(&table)?;
+    // Only with `--misses`: a set has hundreds of them.
     if let Some(misses) = &report.misses {
         out.blank()?;
         let mut table = Table::new([
@@ -69,5 +72,6 @@ fn cells(name: &str, queries: u32, figures: &Figures) -> Vec<Cell> {
 }
 
 fn per_cent(share: f64) -> String {
+    // One digit: sets have hundreds of queries, and the second would be noise.
     format!("{:.1}", share * 100.0)
 }

@@ -89,6 +89,7 @@ impl Report for Judgement {
 impl Args {
     fn policy(&self) -> Result<Policy, Failure> {
         // A relative path would be taken against a folder that the judged command may have left.
+        // A relative folder would mean another place for every command that is judged.
         if let Some(relative) = self.below.iter().find(|path| !path.is_absolute()) {
             let what = format!("`{}` is not an absolute path", relative.display());
             return Err(UserError::new(Exit::Usage, what)
@@ -148,6 +149,7 @@ fn command_lines(bytes: &[u8]) -> Result<Vec<String>, Failure> {
             lines.push(line.to_owned());
         }
     }
+    // An empty pipe is most likely a mistake before it; "0 refused" would hide that.
     if lines.is_empty() {
         let error = UserError::new(Exit::Unsuitable, "there is no command line to judge");
         return Err(error

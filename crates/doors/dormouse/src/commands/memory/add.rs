@@ -107,6 +107,7 @@ fn text(args: &Args) -> Result<String, Failure> {
     let given = args.text.join(" ");
     // The convention of most tools for the standard input.
     let text = if given == "-" { read_input()? } else { given };
+    // An empty pipe or variable must not become a memory.
     if text.trim().is_empty() {
         let error = UserError::new(Exit::Usage, "there is nothing to remember");
         return Err(error.hint("dormouse memory add 'TEXT'").into());

@@ -78,6 +78,7 @@ impl Report for CheckScreen {
         for (role, list) in lists {
             for finding in list {
                 let place = match finding.line {
+                    // The form that editors and terminals open at the line.
                     Some(line) => format!("{}:{line}", finding.path),
                     None => finding.path.clone(),
                 };

@@ -80,6 +80,8 @@ impl Report for InboxScreen {
                 Column::left("when"),
                 Column::left("file").gives_way(),
                 Column::left("says").gives_way(),
+                // The reason goes first on a narrow screen: `--full` shows it, while the id is
+                // needed to decide.
                 Column::left("waits because").gives_way().can_go(),
             ]);
             for item in &self.inbox.items {
@@ -102,6 +104,7 @@ impl Report for InboxScreen {
 }
 
 fn short(id: &str) -> &str {
+    // An id of another form is shown whole rather than cut inside a character.
     id.get(..SHORT_ID).unwrap_or(id)
 }
 
@@ -153,6 +156,7 @@ impl Serialize for Decision {
 
 impl Report for Decision {
     fn text(&self, out: &mut Out) -> Outcome {
+        // Only `--all` comes here with nothing: an unknown id is an error.
         if self.decided.items.is_empty() {
             return Ok(out.line("Nothing waits for approval.")?);
         }

@@ -65,6 +65,7 @@ impl Report for IndexScreen<'_> {
             before: Some(self.mended.before.clone()),
             after: Some(self.mended.after.clone()),
         };
+        // The whole difference, since hand-written lines may be among those that go.
         diff::show(out, &file)?;
         out.blank()?;
         if self.dry_run {

@@ -44,6 +44,7 @@ pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
 impl Report for MemoryList {
     fn text(&self, out: &mut Out) -> Outcome {
         if self.memories.is_empty() {
+            // With the directory: an empty list is most often the wrong place.
             out.line(format!("There are no memories in {}.", self.directory))?;
             return Ok(out.line(
                 Line::new()

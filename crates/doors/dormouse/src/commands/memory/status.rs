@@ -190,6 +190,7 @@ fn upkeep(report: &MemoryStatus, out: &mut Out) -> Outcome {
     {
         labelled("", Role::Warning, remark, out)?;
     }
+    // Not repaired here: asking changes nothing, and the next write does it.
     if report.pending {
         let text = "a change is being made, or was cut off; the next write completes it";
         labelled("Pending", Role::Warning, text, out)?;

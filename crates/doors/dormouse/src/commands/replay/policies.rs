@@ -281,7 +281,6 @@ fn report(args: &Args, played: &[Played], plots: Vec<Option<String>>) -> Compari
     let names: Vec<&'static str> = policies.iter().map(|policy| policy.name).collect();
     let base = names
         .iter()
-        // Fixed thresholds are the yardstick where they were played, else the first policy.
         .find(|name| **name == "classic")
         .or(names.first())
         .copied()
@@ -383,6 +382,7 @@ fn policy_report(args: &Args, played: &[Played], at: usize) -> Option<PolicyRepo
             })
             .collect(),
         against_none: None,
+        // One lost session spoils the sum: it has fewer requests than the others.
         finished: lost.is_empty(),
         lost,
         fork_reads,
@@ -457,6 +457,7 @@ fn remarks(policies: &[PolicyReport]) -> Vec<String> {
         let Some((_, cost)) = finished.iter().find(|(name, _)| *name == ours) else {
             continue;
         };
+        // Only other agents' policies: ours against ours is the table's business.
         let others = finished.iter().filter(|(name, _)| !OURS.contains(name));
         let (cheaper, dearer): (Vec<_>, Vec<_>) = others.partition(|(_, other)| other < cost);
         for (name, other) in &cheaper {
@@ -489,6 +490,7 @@ pub(super) fn running_cost(run: &PolicyRun) -> Vec<f64> {
     steps
         .map(|step| {
             sum += step.cost;
+            // Forks (notes, summaries) are paid for, too; without them forgetting would look free.
             sum += step.forks;
             sum.as_f64()
         })

@@ -100,6 +100,7 @@ impl Report for Replayed {
 fn one(file: &Path, models: &Arc<ModelTable>, app: &mut App) -> Result<Replay, Failure> {
     let (_, recording) = recording(file, models, app)?;
     let clock = Arc::clone(&app.system.clock);
+    // Ticks, since the wall clock may be set while a long session is played.
     let start = clock.ticks();
     let ticks = || clock.ticks().since(start);
     replay(&recording, models, &ticks)
@@ -216,6 +217,7 @@ fn show(report: &Replayed, out: &mut Out) -> Outcome {
         .iter()
         .find_map(|policy| policy.turns.as_ref())
     {
+        // Above the sums, so that these stay on the screen.
         show_turns(turns, out)?;
         out.blank()?;
     }
@@ -230,6 +232,8 @@ fn show(report: &Replayed, out: &mut Out) -> Outcome {
         Column::right("PEAK"),
         Column::right("COST"),
     ]);
+    // The simulator's bill and the recorded one stand in neighbouring rows, so that they can be
+    // compared.
     for policy in report.policies.iter().chain([&report.recorded]) {
         let number = |tokens: u64| Cell::new(figures::tokens(Tokens(tokens)));
         let cost = policy
@@ -324,6 +328,7 @@ fn show_turns(turns: &[TurnReport], out: &mut Out) -> Outcome {
             number(turn.recorded_cache_read_tokens),
             cost.into(),
         ]);
+        // A refused request has no figures of its own; the reason stands below its row instead.
         if let Some(refusal) = &turn.rejected {
             table.note(refusal);
         }

@@ -12,6 +12,7 @@ const NOTE: usize = 4;
 
 /// Prints sessions, costs, deeds and purposes, then the remarks.
 pub(super) fn show(report: &Comparison, out: &mut Out) -> Outcome {
+    // Above the tables, so that the comparison stays on the screen.
     show_turns(report, out)?;
     match report.files.as_slice() {
         [file] => out.paragraph(Role::Strong, &about(file), 2)?,
@@ -63,6 +64,7 @@ fn show_files(files: &[FileReport], out: &mut Out) -> OutResult {
     let Some(first) = files.first() else {
         return Ok(());
     };
+    // Every session was played under the same policies, so the first names the columns.
     let names = first.policies.iter().map(|policy| policy.name);
     let mut columns = vec![
         Column::left("SESSION").gives_way(),
@@ -246,6 +248,7 @@ fn purposes(report: &Comparison) -> Table {
         {
             cells.push(signed(causes.shorter_prompts_usd).into());
             cells.push(signed(causes.total_usd).into());
+        // The row of `none` itself, and of lost sessions, would be too short otherwise.
         } else if against_none {
             cells.extend([
                 Cell::with_role(Role::Dim, "–"),
