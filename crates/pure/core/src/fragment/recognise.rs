@@ -1,7 +1,7 @@
 //! Division of a text by the authors of its parts.
 //!
 //! # Model
-//! First the wrappers, from left to right ([`Wrapped`]); then, in the rest, notes and shapes of
+//! First the wrappers, from left to right (`wrapped`); then, in the rest, notes and shapes of
 //! pasted text, line by line. A text is read a fixed number of times, whatever it contains.
 //!
 //! # Not here
