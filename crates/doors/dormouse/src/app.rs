@@ -169,7 +169,7 @@ fn report_panic(info: &PanicHookInfo<'_>, terminal: Terminal, format: Format) {
     let payload = info.payload_as_str().unwrap_or("no reason given");
     let place = info.location().map(|at| (at.file(), at.line()));
     // Stdout is locked by the main thread for its whole life: printing there from another thread
-    // that panics would wait for ever.
+    // that panics would wait for its end.
     let mut out = Out::new(
         Box::new(std::io::sink()),
         Box::new(std::io::stderr()),

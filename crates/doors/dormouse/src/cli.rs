@@ -159,9 +159,9 @@ impl Early {
             .iter()
             // The first argument is the program's own path.
             .skip(1)
-            // Behind `--` stand values, even those that look like options.
             // An argument that is not Unicode can be a path, never one of these options.
             .map(|argument| argument.to_str().unwrap_or_default())
+            // Behind `--` stand values, even those that look like options.
             .take_while(|argument| *argument != "--");
         while let Some(argument) = texts.next() {
             let color = match argument.strip_prefix("--color") {

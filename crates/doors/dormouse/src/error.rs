@@ -328,8 +328,8 @@ fn file_error(error: &dyn Error, file: &FileError) -> UserError {
             | Operation::Metadata
             | Operation::List
     );
-    // Reading failed on the user's choice of file, so the user can mend it; writing failed on a
-    // place that Dormouse chose, which is unexpected.
+    // Reading fails mostly on a file that the user has named, and the user can mend that; writing
+    // that fails is unexpected.
     let (kind, hint) = match (reading, file) {
         (true, file) if file.not_found() => (Exit::Unreadable, "check the path"),
         (true, file) if file.permission_denied() => (Exit::Unreadable, "check who may read it"),

@@ -56,7 +56,7 @@ impl Report for ExtractReport {
         if self.dry_run {
             return proposed(&self.proposals, out);
         }
-        // Rules find less than a model; the reader should know which of them looked.
+        // Rules and models find different things; the reader should know which of them looked.
         if let ExtractedBy::Written(By::Rules(why)) = &self.by {
             let by = format!("by rules without a model ({why})");
             out.line(Line::new().role(Role::Dim, by))?;

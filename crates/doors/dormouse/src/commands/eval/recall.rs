@@ -185,7 +185,7 @@ fn measure(set: &Set, args: &Args, app: &mut App) -> Result<Measured, Failure> {
         let mut index =
             Group::new(&group.entries).map_err(|error| UserError::of(Exit::Unsuitable, &error))?;
         for asked in &group.questions {
-            // Progress every hundred queries: a line for each would cost more time than the search.
+            // Progress every hundred queries: a line for each would only flicker.
             if times.len().is_multiple_of(100) {
                 app.out
                     .progress(&format!("query {} of {all}", times.len() + 1));

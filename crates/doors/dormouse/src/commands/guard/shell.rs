@@ -88,7 +88,6 @@ impl Report for Judgement {
 
 impl Args {
     fn policy(&self) -> Result<Policy, Failure> {
-        // A relative path would be taken against a folder that the judged command may have left.
         // A relative folder would mean another place for every command that is judged.
         if let Some(relative) = self.below.iter().find(|path| !path.is_absolute()) {
             let what = format!("`{}` is not an absolute path", relative.display());
