@@ -130,7 +130,6 @@ fn costs(report: &Comparison, width: usize) -> Table {
     for policy in &report.policies {
         let relative = match policy.relative {
             // A policy against itself is always ±0.
-            // A policy against itself is always ±0.
             Some(_) if policy.name == report.base => Cell::with_role(Role::Dim, "–"),
             Some(share) => relative_cell(share),
             None => Cell::with_role(Role::Dim, "–"),
