@@ -6,6 +6,7 @@ use crate::script::Given;
 use crate::stores::InMemory;
 use crate::tools::calls;
 use crate::world::World;
+use dormouse_ask::{Failure, FailureKind};
 use dormouse_context::offload::ToolOutput;
 use dormouse_core::block::Block;
 use dormouse_core::record::{Body, LONGEST_LINE, Purpose};
@@ -318,4 +319,33 @@ fn a_late_answer_of_a_failed_turn_does_not_answer_the_next() {
     world.settle();
     assert!(matches!(world.reply(second), Ok(Reply::TurnEnded { .. })));
     sound(&world);
+}
+
+/// A client that reports no content with its failure must not have the answer asked for anew: the
+/// block is in the log and may be on a screen. The driver lets the model go on behind it.
+#[test]
+fn a_failure_behind_a_stored_block_is_not_tried_again() {
+    let mut world = world(&["notes=off"]);
+    world.held = vec!["ask"];
+    world.prompt("One.", When::Queue);
+    world.settle();
+    let (_, id, _) = &world.pending[0];
+    let id = *id;
+    let began = StreamEvent::Began {
+        id: "msg_broken".into(),
+        model: crate::model::MODEL.into(),
+        usage: TokenUsage::default(),
+    };
+    world.tell(Input::Stream(id, began));
+    let block = Block::text("Half of it.");
+    world.tell(Input::Stream(id, StreamEvent::Block(block)));
+    world.settle();
+    let failure = Failure::new(FailureKind::Connection, true, "connection reset");
+    world.tell(Input::Ended(
+        id,
+        Box::new(EffectOutcome::Answered(Err(failure))),
+    ));
+    world.settle();
+    let next = String::from_utf8_lossy(&world.model.bodies[1]);
+    assert!(next.contains("Half of it."), "continued, not asked anew");
 }
