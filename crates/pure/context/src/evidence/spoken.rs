@@ -13,7 +13,7 @@ use dormouse_core::fragment::{
 pub struct Spoken {
     /// Words that the user sent, typed or pasted.
     pub sent: String,
-    /// Typed words alone.
+    /// Words that the user typed; rules and decisions are mined from these alone.
     pub typed: String,
 }
 
