@@ -76,7 +76,7 @@ pub enum Remark {
     Future(Millis),
     /// Holder that ended without releasing the lock.
     HolderGone(u32),
-    /// Holder that has held it longer than `dream.lock_age`.
+    /// Holder that has held it longer than [`LOCK_AGE`].
     TooOld(u32),
     /// Body that is not understood.
     Garbage,
