@@ -18,5 +18,6 @@ mod cancelled;
 mod determinism;
 mod failing;
 mod matrix;
+mod order;
 mod relay;
 mod relayed;

@@ -1,0 +1,69 @@
+//! Order of effects: what the driver withholds until something else has ended.
+
+use crate::model::Answer;
+use crate::stores::InMemory;
+use crate::tools::calls;
+use crate::world::World;
+use dormouse_core::record::{Body, Record};
+use dormouse_drive::When;
+
+fn world() -> World {
+    let mut world = World::new(Box::new(InMemory::new()), &["notes=off"], 3);
+    world.take();
+    world.settle();
+    world
+}
+
+/// Names of the effects under way, in the order of their emission.
+fn under_way(world: &World) -> Vec<&str> {
+    world.pending.iter().map(|(name, ..)| &**name).collect()
+}
+
+/// A request that leaves before its record is stored would be unknown after a crash, and billed.
+#[test]
+fn a_request_leaves_when_its_record_is_stored() {
+    let mut world = world();
+    world.held = vec!["append", "ask"];
+    world.prompt("One.", When::Queue);
+    world.settle();
+    let mut appends = 0;
+    while !under_way(&world).iter().any(|name| name.starts_with("ask")) {
+        assert_eq!(under_way(&world), ["append"], "nothing but one append");
+        world.step(0);
+        world.settle();
+        appends += 1;
+        assert!(appends < 10, "the request never leaves");
+    }
+    let stored = world.store.records();
+    let is_request = |record: &Record| matches!(record.body, Body::Request(_));
+    assert!(stored.iter().any(is_request));
+}
+
+/// A tool that writes beside one that reads the same file would make its result a matter of luck.
+#[test]
+fn a_writing_call_starts_when_the_reading_ones_have_ended() {
+    let mut world = world();
+    let round = vec![
+        calls("call_1", "Read", 10),
+        calls("call_2", "Grep", 10),
+        calls("call_3", "Write", 10),
+        calls("call_4", "Read", 10),
+    ];
+    world
+        .model
+        .script([Answer::calls(round), Answer::text("Done.")]);
+    world.held = vec!["tool"];
+    world.prompt("Go.", When::Queue);
+    world.settle();
+    assert_eq!(under_way(&world).len(), 2, "both reading calls: {world:?}");
+    world.step(0);
+    world.settle();
+    assert_eq!(under_way(&world).len(), 1, "one reading call is left");
+    world.step(0);
+    world.settle();
+    assert_eq!(under_way(&world).len(), 1, "the writing call alone");
+    assert!(under_way(&world)[0].contains("call_3"));
+    world.held.clear();
+    world.settle();
+    assert_eq!(world.runs.len(), 4);
+}
