@@ -2,10 +2,14 @@
 
 use crate::model::Answer;
 use crate::stores::InMemory;
-use crate::tools::calls;
+use crate::tools::{calls, config};
 use crate::world::World;
-use dormouse_core::record::{Body, Record};
-use dormouse_drive::When;
+use dormouse_context::policy::Economic;
+use dormouse_core::record::{Body, Record, StateChange};
+use dormouse_core::units::Tokens;
+use dormouse_drive::{Config, When};
+use dormouse_testkit::conversation::prose;
+use std::sync::Arc;
 
 fn world() -> World {
     let mut world = World::new(Box::new(InMemory::new()), &["notes=off"], 3);
@@ -66,4 +70,38 @@ fn a_writing_call_starts_when_the_reading_ones_have_ended() {
     world.held.clear();
     world.settle();
     assert_eq!(world.runs.len(), 4);
+}
+
+/// Without the record a resumed session would begin with another aim and compact at another time.
+#[test]
+fn the_aim_of_the_economic_policy_is_recorded_when_it_changes() {
+    let config = Config {
+        policy: Some(Arc::new(Economic)),
+        window: Some(Tokens(200_000)),
+        ..config()
+    };
+    let store = Box::new(InMemory::new());
+    let mut world = World::with(config, store, &["notes=off"], 3);
+    world.take();
+    for number in 0..12 {
+        let answer = Answer::text(&prose(number, 12_000));
+        world.model.script([answer]);
+        world.prompt(&format!("Question {number}."), When::Queue);
+        world.settle();
+    }
+    let records = world.store.records();
+    let aims: Vec<u64> = records
+        .iter()
+        .filter_map(|record| match &record.body {
+            Body::State(StateChange::Fact { name, value }) if name == "economy.aim" => {
+                value.as_u64()
+            }
+            _ => None,
+        })
+        .collect();
+    assert!(!aims.is_empty(), "no aim in {} records", records.len());
+    assert!(
+        aims.windows(2).all(|two| two[0] != two[1]),
+        "recorded without a change: {aims:?}"
+    );
 }
