@@ -105,3 +105,30 @@ fn the_aim_of_the_economic_policy_is_recorded_when_it_changes() {
         "recorded without a change: {aims:?}"
     );
 }
+
+/// A prompt that arrives while texts are saved moves the head of the log; a clearing planned for the
+/// old head would be a rewrite of a view that no longer is.
+#[test]
+fn a_clearing_whose_head_has_moved_is_planned_anew() {
+    let mut world = world();
+    let rounds = (0..9).map(|number| {
+        let id = format!("call_{number}");
+        Answer::calls(vec![calls(&id, "Read", 7_000)])
+    });
+    let rounds: Vec<Answer> = rounds.chain([Answer::text("Done.")]).collect();
+    world.model.script(rounds);
+    world.prompt("Go.", When::Queue);
+    world.settle();
+    // The cache has lapsed, so that clearing costs nothing.
+    world.now.0 += 2 * 60 * 60 * 1_000;
+    world.held = vec!["save"];
+    world.prompt("Back again.", When::Queue);
+    world.settle();
+    assert_eq!(under_way(&world), ["save"], "the texts of old results");
+    world.prompt("And another thing.", When::Queue);
+    world.held.push("ask");
+    world.settle();
+    world.end_one("save");
+    world.settle();
+    assert_eq!(under_way(&world), ["save"], "selected anew, not cleared");
+}

@@ -305,6 +305,13 @@ impl World {
         panic!("the driver never comes to rest");
     }
 
+    /// Ends the first effect whose name has this prefix.
+    pub(crate) fn end_one(&mut self, name: &str) {
+        let is_named = |(each, ..): &(String, EffectId, Pending)| each.starts_with(name);
+        let at = self.pending.iter().position(is_named);
+        self.step(at.unwrap());
+    }
+
     /// Ends the effects whose name has this prefix, in the order of their emission.
     pub(crate) fn end(&mut self, name: &str) {
         while let Some(at) = self
