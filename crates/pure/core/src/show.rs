@@ -117,6 +117,7 @@ mod tests {
             (999, "999"),
             (1_000, "1,000"),
             (1_234_567, "1,234,567"),
+            (u64::MAX, "18,446,744,073,709,551,615"),
         ];
         for (number, text) in cases {
             assert_eq!(Grouped(number).to_string(), text);

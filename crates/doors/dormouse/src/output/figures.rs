@@ -84,20 +84,6 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn thousands_are_apart() {
-        let cases = [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (1_234_567, "1,234,567"),
-        ];
-        for (number, expected) in cases {
-            assert_eq!(thousands(number), expected);
-        }
-        assert_eq!(thousands(u64::MAX), "18,446,744,073,709,551,615");
-    }
-
-    #[test]
     fn tokens_are_short() {
         let cases = [
             (0, "0"),
