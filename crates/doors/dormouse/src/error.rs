@@ -14,7 +14,7 @@
 mod services;
 
 use crate::output::{Format, Line, Out, OutError, Role};
-use dormouse_config::{ConfigIssue, LoaderError, TrustError};
+use dormouse_config::{ConfigIssue, EditError, LoaderError, TrustError};
 use dormouse_core::settings::SettingsIssue;
 use dormouse_host::{ConvertError, LayoutError, MemdirError, OpenError, ReadError};
 use dormouse_system::{FileError, Operation};
@@ -287,6 +287,31 @@ impl From<LoaderError> for Failure {
                 .hint("say where Dormouse may keep its files: --home DIR or DORMOUSE_HOME"),
             LoaderError::CurrentDir(_) => {
                 UserError::of(Exit::Unreadable, &error).hint("change to a folder that exists")
+            }
+            _ => UserError::of(Exit::Unexpected, &error),
+        }
+        .into()
+    }
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Self {
+        match &error {
+            EditError::Setting(issue) => {
+                let mut user = UserError::of(Exit::Usage, &error);
+                user.hint = settings_hint(issue);
+                user
+            }
+            EditError::NoProject => UserError::of(Exit::Usage, &error)
+                .hint("go to the project's folder, or set it for yourself without --project"),
+            EditError::File(source) => file_error(&error, source),
+            EditError::Malformed { .. } => UserError::of(Exit::Unsuitable, &error)
+                .hint("mend the file; `dormouse config show` names the line"),
+            EditError::InTheWay { .. } => {
+                UserError::of(Exit::Unsuitable, &error).hint("write it into the file by hand")
+            }
+            EditError::Locked { .. } => {
+                UserError::of(Exit::Refused, &error).hint("try again in a moment")
             }
             _ => UserError::of(Exit::Unexpected, &error),
         }

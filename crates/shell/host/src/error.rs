@@ -4,7 +4,7 @@
 //! code. No message names a command: each door has its own way to say what to do.
 
 use crate::memories::{CredentialIn, NameError};
-use dormouse_config::{LoaderError, TrustError};
+use dormouse_config::{EditError, LoaderError, TrustError};
 use dormouse_core::id::RecordId;
 use dormouse_engine::EngineError;
 use dormouse_guard::paths::DirectoryRefusal;
@@ -27,6 +27,9 @@ pub enum HostError {
     /// The trust in a folder cannot be changed.
     #[error(transparent)]
     Trust(#[from] TrustError),
+    /// A setting could not be written.
+    #[error(transparent)]
+    Edit(#[from] EditError),
     /// There is no memory here: switched off, refused, or out of reach.
     #[error(transparent)]
     Place(#[from] NoPlace),

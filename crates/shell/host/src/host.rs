@@ -109,6 +109,11 @@ impl Host {
         }
     }
 
+    /// The settings as the files say them now, for the answer to a change of one of them.
+    pub(crate) fn reload(&self) -> Loaded {
+        self.loader.reload(&self.loaded())
+    }
+
     /// The settings in force now; later changes do not show in them.
     pub fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.loaded().settings)
@@ -143,6 +148,20 @@ impl Host {
         self.system.clock.now()
     }
 
+    /// The day that a person means: `2027-03-15`, `tomorrow`, `in two weeks`; of several days the
+    /// last. `None` if the text is no date, or more than one.
+    pub fn day_meant(&self, text: &str) -> Option<jiff::civil::Date> {
+        let text = text.trim();
+        if let Ok(day) = text.parse() {
+            return Some(day);
+        }
+        match dormouse_text::dates::dates(text, day(self.now())).as_slice() {
+            // The whole text, so that a stray word is not silently dropped.
+            [date] if date.range == (0..text.len()) => Some(date.days.last),
+            _ => None,
+        }
+    }
+
     /// Remarks since they were last taken, oldest first: facts beside a result that a person wants
     /// to know. They are kept also when a service fails.
     pub fn take_remarks(&self) -> Vec<Remark> {
@@ -168,7 +187,7 @@ impl Host {
             changed: is_new,
         } = set_trust(&*self.system.files, places, folder, trust)?;
         // Loaded again at once, so that the answer can name the settings that changed by it.
-        let after = self.loader.reload(&before);
+        let after = self.reload();
         let keys = changed(&before.settings, &after.settings);
         let values = keys.iter().filter_map(|key| after.settings.entry(key));
         Ok(Trusted {

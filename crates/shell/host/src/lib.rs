@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod configure;
 mod dream;
 mod error;
 mod gc;
@@ -18,6 +19,7 @@ mod sessions;
 mod transcripts;
 mod window;
 
+pub use configure::SettingWritten;
 pub use dormouse_recall::Work;
 pub use dormouse_recall::verify::Mark;
 pub use dream::{

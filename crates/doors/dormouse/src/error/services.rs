@@ -16,6 +16,7 @@ impl From<HostError> for Failure {
         match error {
             HostError::Settings(error) => error.into(),
             HostError::Trust(error) => error.into(),
+            HostError::Edit(error) => error.into(),
             HostError::Place(error) => error.into(),
             HostError::Memory(error) => error.into(),
             HostError::Write(error) => error.into(),

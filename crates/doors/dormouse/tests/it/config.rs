@@ -22,8 +22,11 @@ fn on_a_fresh_machine_all_is_built_in() {
     let text = Machine::new(&[]).stdout("config show");
     assert_eq!(
         head(&text),
-        "home     ~/.dormouse\n\
-         project  ~/project (not trusted)\n\
+        "home                ~/.dormouse\n\
+         project             ~/project (not trusted)\n\
+         user file           ~/.dormouse/settings.toml (not there)\n\
+         project file        ~/project/.dormouse/settings.toml (not there)\n\
+         project local file  ~/project/.dormouse/settings.local.toml (not there)\n\
          \n\
          Every setting has its built-in default."
     );
@@ -233,4 +236,43 @@ fn the_reference_in_the_repository_is_the_one_the_program_prints() {
         "write it anew: cargo run -- config docs > docs/settings.md"
     );
     assert_eq!(machine.json("config docs --json")["markdown"], printed);
+}
+
+#[test]
+fn a_setting_is_written_taken_away_and_its_file_named() {
+    let machine = Machine::new(&[(USER, "# mine\nmodel = \"m\" # for now\n")]);
+    assert_eq!(
+        machine.stdout("config set compact.auto off"),
+        "compact.auto = false\n  written to ~/.dormouse/settings.toml\n"
+    );
+    assert_eq!(
+        machine.read(USER),
+        "# mine\nmodel = \"m\" # for now\n\n[compact]\nauto = false\n"
+    );
+    let again = machine.json("config set compact.auto off --json");
+    assert_eq!(again["changed"], false);
+    assert_eq!(
+        machine.stdout("config unset compact.auto"),
+        "compact.auto = true\n  taken out of ~/.dormouse/settings.toml\n  the value in force is \
+         from: built-in default\n"
+    );
+    assert_eq!(machine.read(USER), "# mine\nmodel = \"m\" # for now\n");
+}
+
+#[test]
+fn a_setting_that_cannot_count_or_be_written_says_so() {
+    let machine = Machine::new(&[(USER, "[compact\n")]);
+    // A project that is not trusted may not choose where requests go.
+    let text = machine.stdout("config set anthropic.base_url http://127.0.0.1:1 --project");
+    assert!(text.contains("without effect: "), "{text}");
+    for line in [
+        "config set compact.auto off",
+        "config set compact.atuo off",
+        "config set compact.auto perhaps",
+    ] {
+        let run = machine.run(line);
+        assert_ne!(run.code, 0, "{line}");
+        assert!(run.stderr.contains("hint: "), "{}", run.stderr);
+    }
+    assert_eq!(machine.read(USER), "[compact\n");
 }

@@ -1,6 +1,7 @@
-//! `dormouse config …`: settings in force, their reference, and trust in folders.
+//! `dormouse config …`: settings in force, changing them, their reference, and trust in folders.
 
 mod docs;
+mod set;
 mod show;
 mod show_text;
 mod trust;
@@ -21,6 +22,10 @@ pub struct Args {
 enum ConfigCommand {
     /// Show settings, where each comes from and what was ignored
     Show(show::Args),
+    /// Write one setting into a settings file
+    Set(set::SetArgs),
+    /// Take one setting out of a settings file
+    Unset(set::UnsetArgs),
     /// Print the reference of all settings as Markdown
     #[command(after_help = "JSON: {\"markdown\"}")]
     Docs,
@@ -34,6 +39,8 @@ enum ConfigCommand {
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     match &args.command {
         ConfigCommand::Show(args) => show::run(args, app),
+        ConfigCommand::Set(args) => set::set(args, app),
+        ConfigCommand::Unset(args) => set::unset(args, app),
         ConfigCommand::Docs => docs::run(app),
         ConfigCommand::Trust(args) => trust::trust(args, app),
         ConfigCommand::Untrust(args) => trust::untrust(args, app),

@@ -3,7 +3,7 @@
 //! # Not here
 //! The figures and their JSON: `show`.
 
-use super::show::{Row, Selection, Shown, readable};
+use super::show::{FileReport, Row, Selection, Shown, readable};
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, OutResult, Role, Table, clipped, width};
 
@@ -42,10 +42,15 @@ fn show_places(report: &Shown<'_>, out: &mut Out) -> OutResult {
         "project".into(),
         Cell::new(format!("{} ({trust})", report.project.root)),
     ]);
-    // Most files do not exist, and need not: only those that say something are listed.
-    for file in report.files.iter().filter(|file| file.state != "missing") {
+    // Files of settings are named even where there is none yet, so that a person knows where to
+    // write; the others, and the administrator's, only where they say something.
+    let told = |file: &&FileReport<'_>| {
+        file.state != "missing" || !matches!(file.name, "managed" | "models" | "trust")
+    };
+    for file in report.files.iter().filter(told) {
         let path = match file.state {
             "unusable" => format!("{} (left out, see below)", file.path),
+            "missing" => format!("{} (not there)", file.path),
             _ => file.path.clone(),
         };
         // The list also has files that are no layer of settings.
