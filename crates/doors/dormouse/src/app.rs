@@ -3,6 +3,7 @@
 use crate::cli::{Cli, Early};
 use crate::commands;
 use crate::error::{Exit, Failure, Outcome, UserError};
+use crate::help;
 use crate::output::{Format, Out, Report, Terminal};
 use crate::remark::words;
 use clap::{CommandFactory as _, FromArgMatches as _};
@@ -25,6 +26,8 @@ pub struct App {
     pub out: Out,
     /// Settings given on the command line, as `key=value`; the strongest layer.
     settings: Vec<String>,
+    /// True if `--` stands on the command line: what follows it is text, whatever it looks like.
+    escaped: bool,
     /// The host, opened by the first command that asks for it: `completions` and `sim` need no
     /// home.
     host: Option<Arc<Host>>,
@@ -48,6 +51,27 @@ impl App {
     pub fn transcripts(&self) -> Transcripts {
         let models = Arc::new(ModelTable::builtin().clone());
         Transcripts::new(&self.system, models)
+    }
+
+    /// Text of the user's from one argument or from many words. It may begin with a hyphen, as a
+    /// line of a list does.
+    ///
+    /// # Errors
+    /// When it is a single word that looks like an option: a misspelt one must not become a memory.
+    pub fn free_text(&self, first: &str, more: &[String]) -> Result<String, Failure> {
+        let is_word = first.len() > 1 && !first.contains(char::is_whitespace);
+        if first.starts_with('-') && is_word && !self.escaped {
+            let error = UserError::new(Exit::Usage, format!("there is no option `{first}` here"));
+            return Err(error
+                .hint(format!(
+                    "for a text that begins so, put `--` before it: -- '{first} …'"
+                ))
+                .into());
+        }
+        let words: Vec<&str> = std::iter::once(first)
+            .chain(more.iter().map(String::as_str))
+            .collect();
+        Ok(words.join(" "))
     }
 
     /// Prints a result, and beside it what the host has to remark.
@@ -97,7 +121,8 @@ pub fn main() -> ExitCode {
 
 fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
     // Help is wrapped like every other output: as wide as the screen, at most 100 columns.
-    let command = Cli::command().term_width(out.width());
+    let command = help::fitted(Cli::command(), out.width());
+    let escaped = arguments.iter().any(|argument| argument == "--");
     let parsed = command
         .try_get_matches_from(arguments)
         .and_then(|matches| Cli::from_arg_matches(&matches));
@@ -113,6 +138,7 @@ fn run(system: System, mut out: Out, arguments: Vec<OsString>) -> Exit {
         system,
         out,
         settings: cli.globals.settings(),
+        escaped,
         host: None,
     };
     if let Err(why) = crate::trace::start(&app.system) {

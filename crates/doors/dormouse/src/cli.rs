@@ -98,17 +98,17 @@ impl Globals {
 /// The commands that work; one that is only planned is not listed.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show the context window of a session: what fills it, what is left
+    /// Show what fills the window of a session, and what is left
     Context(context::Args),
     /// List sessions with title, age, messages, tokens and cost
     Sessions(sessions::Args),
     /// List the records of a transcript
     Log(log::Args),
-    /// Show the prompt as the model sees it, now or at any earlier request
+    /// Show the prompt as the model sees it, now or earlier
     View(view::Args),
-    /// Add up tokens and dollars of a session or a folder
+    /// Add up tokens and dollars of sessions
     Usage(usage::Args),
-    /// Play sessions against the simulator: what each policy costs, and why
+    /// Play sessions under policies: what each costs, and why
     Replay(replay::Args),
     /// Measure how good the engine is at what it does
     Eval(eval::Args),

@@ -19,6 +19,7 @@ pub mod cli;
 pub mod commands;
 pub mod describe;
 pub mod error;
+pub mod help;
 pub mod output;
 pub mod remark;
 pub mod trace;

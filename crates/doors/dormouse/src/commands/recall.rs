@@ -28,8 +28,11 @@ JSON: {\"query\", \"abstained\", \"skipped\", \"memories\": [{\"path\", \"name\"
 #[command(after_help = HELP)]
 pub struct Args {
     /// The question, as a user would ask it in a session
-    #[arg(value_name = "QUERY", required = true)]
-    query: Vec<String>,
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
+    query: String,
+    /// Further words of the question, where it is not in quotes
+    #[arg(value_name = "WORDS", hide = true)]
+    more: Vec<String>,
     /// Memories at most; the setting `recall.files` if not given
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -40,7 +43,7 @@ pub struct Args {
     #[arg(long = "file", value_name = "FILE")]
     files: Vec<String>,
     /// As if the session had run this command; may be repeated
-    #[arg(long = "ran", value_name = "COMMAND")]
+    #[arg(long = "ran", value_name = "COMMAND", allow_hyphen_values = true)]
     commands: Vec<String>,
     /// Look in the memory in DIR instead of the project's
     #[arg(long, value_name = "DIR", conflicts_with = "team")]
@@ -75,7 +78,7 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
     let near = if args.all { Near::Show } else { Near::Hide };
     let recalled = app.host()?.recall(&RecallQuestion {
         // Words without quotes are several arguments and still one question.
-        prompt: args.query.join(" "),
+        prompt: app.free_text(&args.query, &args.more)?,
         which: Which::of(args.dir.as_deref(), args.team),
         work,
         most: args.limit,

@@ -38,7 +38,7 @@ JSON: one object a line: {\"kind\": \"memory\", and what `dormouse recall` has o
 #[command(after_help = HELP)]
 pub struct Args {
     /// The words; put several in quotes
-    #[arg(value_name = "QUERY")]
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     query: String,
     /// Transcripts, or folders of them; none searches the project
     #[arg(value_name = "PATH")]
@@ -62,7 +62,8 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         Failure::from(error.hint("dormouse search 'WORDS'"))
     };
     // Built first, so that a wrong path fails before any memory is printed.
-    let search = host.search_sessions(&args.query, &args.paths, args.limit);
+    let query = app.free_text(&args.query, &[])?;
+    let search = host.search_sessions(&query, &args.paths, args.limit);
     let search = search.map_err(failure)?.ok_or_else(nothing)?;
     let mut end = End::default();
     // A path asks for its transcripts alone; memories belong to this project.

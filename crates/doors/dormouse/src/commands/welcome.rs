@@ -5,6 +5,7 @@
 use crate::app::App;
 use crate::cli::Cli;
 use crate::error::Outcome;
+use crate::help::GROUPS;
 use crate::output::{Cell, Column, Line, Out, Report, Role, Table};
 use clap::CommandFactory as _;
 use serde::Serialize;
@@ -36,10 +37,19 @@ impl Report for Welcome {
         out.line(title.text(", the memory of a coding agent."))?;
         out.line("It is being built: the agent itself does not run yet. These commands do:")?;
         out.blank()?;
+        let definition = Cli::command();
+        // One table for all groups, so that the columns stand below each other.
         let mut table = Table::new([Column::left(""), Column::left(""), Column::left("")]);
-        for command in shown(&Cli::command()) {
-            let name = Cell::with_role(Role::Strong, command.name);
-            table.row(["".into(), name, command.about.into()]);
+        for (title, names) in GROUPS {
+            for (nth, name) in names.iter().enumerate() {
+                let title = if nth == 0 { title } else { "" };
+                let Some(command) = definition.find_subcommand(name) else {
+                    continue;
+                };
+                let command = shown(command);
+                let name = Cell::with_role(Role::Strong, command.name);
+                table.row([title.into(), name, command.about.into()]);
+            }
         }
         out.table(&table)?;
         out.blank()?;
@@ -51,17 +61,11 @@ impl Report for Welcome {
     }
 }
 
-/// The commands for people: a group stands for its commands.
-fn shown(command: &clap::Command) -> Vec<Command> {
-    let commands = command.get_subcommands();
-    let commands = commands.filter(|inner| inner.get_name() != "help");
-    commands
-        // A group that cannot run by itself is marked: `memory …` needs a command of its own.
-        .map(|inner| {
-            let dots = if runs(inner) { "" } else { " …" };
-            entry(inner, format!("{}{dots}", inner.get_name()))
-        })
-        .collect()
+/// A command for people: a group stands for its commands, and one that cannot run by itself is
+/// marked, since `memory …` needs a command of its own.
+fn shown(command: &clap::Command) -> Command {
+    let dots = if runs(command) { "" } else { " …" };
+    entry(command, format!("{}{dots}", command.get_name()))
 }
 
 /// True if a command does something without one of its own commands.

@@ -5,7 +5,7 @@ use super::list::parse_kind;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Line, Out, Report, Role};
-use dormouse_host::{Kind, NewMemoryText, Remembered, Which};
+use dormouse_host::{Host, Kind, NewMemoryText, Remembered, Which};
 use serde::Serialize;
 use std::io::Read as _;
 
@@ -30,20 +30,23 @@ JSON: {\"path\", \"placement\": created | known | merged | overtook | contradict
 #[command(after_help = HELP)]
 pub(super) struct Args {
     /// The text to remember; `-` reads it from standard input
-    #[arg(value_name = "TEXT", required = true)]
-    text: Vec<String>,
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    text: String,
+    /// Further words of the text, where it is not in quotes
+    #[arg(value_name = "WORDS", hide = true)]
+    more: Vec<String>,
     /// Its type: user, feedback, project, reference; guessed if not given
     #[arg(long = "type", value_name = "TYPE", value_parser = parse_kind)]
     kind: Option<Kind>,
     /// Its name; a few telling words if not given
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     name: Option<String>,
     /// The line that recall reads; the first sentence if not given
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     description: Option<String>,
-    /// The last day it holds
+    /// The last day it holds: `2027-03-15`, `tomorrow`, `in two weeks`
     #[arg(long, value_name = "DATE")]
-    until: Option<jiff::civil::Date>,
+    until: Option<String>,
     /// Bring it in whenever files that match are worked on; may be repeated
     #[arg(long = "when-path", value_name = "GLOB")]
     paths: Vec<String>,
@@ -63,16 +66,18 @@ struct AddScreen<'a> {
 
 /// Adds a memory, or finds that it is there already.
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
+    let host = app.host()?;
+    let until = args.until.as_deref().map(|text| day(text, &host));
     let new = NewMemoryText {
-        text: text(args)?,
+        text: text(args, app)?,
         kind: args.kind,
         name: args.name.clone(),
         description: args.description.clone(),
-        until: args.until,
+        until: until.transpose()?,
         paths: args.paths.clone(),
         commands: args.commands.clone(),
     };
-    let remembered = app.host()?.remember(which, &new)?;
+    let remembered = host.remember(which, &new)?;
     app.tell(&AddScreen { remembered, which })
 }
 
@@ -103,8 +108,8 @@ impl Report for AddScreen<'_> {
     }
 }
 
-fn text(args: &Args) -> Result<String, Failure> {
-    let given = args.text.join(" ");
+fn text(args: &Args, app: &App) -> Result<String, Failure> {
+    let given = app.free_text(&args.text, &args.more)?;
     // The convention of most tools for the standard input.
     let text = if given == "-" { read_input()? } else { given };
     // An empty pipe or variable must not become a memory.
@@ -113,6 +118,16 @@ fn text(args: &Args) -> Result<String, Failure> {
         return Err(error.hint("dormouse memory add 'TEXT'").into());
     }
     Ok(text)
+}
+
+/// The day that an option names.
+pub(super) fn day(text: &str, host: &Host) -> Result<jiff::civil::Date, Failure> {
+    host.day_meant(text).ok_or_else(|| {
+        let error = UserError::new(Exit::Usage, format!("`{text}` is no date"));
+        error
+            .hint("write it like 2027-03-15, `tomorrow` or `in two weeks`")
+            .into()
+    })
 }
 
 /// The standard input as text. One byte more than the limit is read, to tell full from too long.

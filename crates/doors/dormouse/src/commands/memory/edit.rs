@@ -5,7 +5,7 @@ use super::list::parse_kind;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Line, Out, Report, Role};
-use dormouse_host::{FieldChanges, Kind, MemoryDraft, MemoryEdited, Which};
+use dormouse_host::{FieldChanges, Host, Kind, MemoryDraft, MemoryEdited, Which};
 use serde::Serialize;
 use std::process::Command;
 
@@ -25,19 +25,19 @@ pub(super) struct Args {
     #[arg(value_name = "NAME")]
     memory: String,
     /// Its name from now on
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     name: Option<String>,
     /// The line that recall reads
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     description: Option<String>,
     /// Its type: user, feedback, project, reference
     #[arg(long = "type", value_name = "TYPE", value_parser = parse_kind)]
     kind: Option<Kind>,
-    /// The last day it holds; `never` takes the date away
+    /// The last day it holds, also `tomorrow`; `never` takes the date away
     #[arg(long, value_name = "DATE")]
     until: Option<String>,
     /// The text below the front matter; `-` reads it from standard input
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
 }
 
@@ -54,7 +54,7 @@ struct EditScreen<'a> {
 pub(super) fn run(args: &Args, which: &Which, app: &mut App) -> Outcome {
     let host = app.host()?;
     let mut draft = host.draft(which, &args.memory)?;
-    let changes = changes(args)?;
+    let changes = changes(args, &*app.host()?)?;
     if changes == FieldChanges::default() {
         draft.text = in_editor(&draft.text, app)?;
     } else {
@@ -76,18 +76,12 @@ impl Report for EditScreen<'_> {
     }
 }
 
-fn changes(args: &Args) -> Result<FieldChanges, Failure> {
+fn changes(args: &Args, host: &Host) -> Result<FieldChanges, Failure> {
     let until = match args.until.as_deref() {
         None => None,
         // An empty date could be a variable that is not set; taking a date away is said in a word.
         Some("never") => Some(None),
-        Some(text) => {
-            let day = text.parse::<jiff::civil::Date>().map_err(|_| {
-                UserError::new(Exit::Usage, format!("`{text}` is no date"))
-                    .hint("write it like 2027-03-15, or `never`")
-            })?;
-            Some(Some(day))
-        }
+        Some(text) => Some(Some(super::add::day(text, host)?)),
     };
     Ok(FieldChanges {
         name: args.name.clone(),
