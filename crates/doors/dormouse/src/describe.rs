@@ -75,7 +75,9 @@ pub fn record(record: &Record) -> String {
 
 fn state(change: &StateChange) -> String {
     match change {
-        StateChange::Surfaced { memories } => format!("{} memories shown", memories.len()),
+        StateChange::Surfaced { memories } => {
+            crate::output::figures::count(memories.len(), "memory shown", "memories shown")
+        }
         StateChange::ReadState { path, .. } => path.clone(),
         StateChange::MemorySaved { detail } | StateChange::Dream { detail } => detail.to_string(),
         StateChange::Attempt(attempt) => {

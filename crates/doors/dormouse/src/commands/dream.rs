@@ -16,8 +16,9 @@ index, and marks what contradicts itself. It works on a copy; the result is chec
 as a whole and put in place as one change, or thrown away. Pinned memories stay as
 they are. Without a model it does what rules can do.
 
-It happens by itself after a day and five sessions; this command says whether it
-is time, and with --now dreams anyway.
+A session that is opened through the engine dreams by itself once a day has passed
+and five sessions were held since the last dream; no program of this version opens
+one yet. This command does the same: it dreams if it is time, with --now anyway.
 
 Examples:
   dormouse dream --dry-run     What would change
@@ -138,10 +139,10 @@ fn show(dreamt: &DreamReport, out: &mut Out) -> Outcome {
         0 => String::new(),
         used => format!(", {} tokens", figures::thousands(used)),
     };
-    let files = dreamt.changed_files;
+    let files = figures::count(dreamt.changed_files, "file", "files");
     let done = Line::new()
         .role(Role::Good, "Dreamt")
-        .text(format!(": {files} files changed{used}. "));
+        .text(format!(": {files} changed{used}. "));
     let undo = done.role(Role::Hint, "dormouse dream undo");
     Ok(out.line(undo.text(" takes it back."))?)
 }
@@ -153,8 +154,8 @@ impl Report for UndoneDream {
     fn text(&self, out: &mut Out) -> Outcome {
         let dream = &self.0.was;
         let age = figures::age(out.now(), dream.at);
-        let files = dream.changes.len();
+        let files = figures::count(dream.changes.len(), "file", "files");
         let line = Line::new().role(Role::Good, "Undone");
-        Ok(out.line(line.text(format!(": the dream of {age} ({files} files)")))?)
+        Ok(out.line(line.text(format!(": the dream of {age} ({files})")))?)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::{Line, Out, Report, Role};
+use crate::output::{Line, Out, Report, Role, figures};
 use dormouse_guard::paths::SafePath;
 use dormouse_host::{By, ExtractAsk, ExtractReport, ExtractedBy, ProposedMemory, Which};
 use std::path::PathBuf;
@@ -77,13 +77,11 @@ impl Report for ExtractReport {
 fn notice(report: &ExtractReport) -> Option<String> {
     let names: Vec<&str> = report.saved.iter().map(SafePath::as_str).collect();
     let saved = (!names.is_empty()).then(|| format!("Memory saved: {}", names.join(", ")));
-    let waiting = match report.waiting.len() {
-        0 => None,
-        1 => Some("1 memory waits for approval (`dormouse memory inbox`)".to_owned()),
-        many => Some(format!(
-            "{many} memories wait for approval (`dormouse memory inbox`)"
-        )),
-    };
+    let many = report.waiting.len();
+    let waiting = (many > 0).then(|| {
+        let wait = figures::count(many, "memory waits", "memories wait");
+        format!("{wait} for approval (`dormouse memory inbox`)")
+    });
     match (saved, waiting) {
         (Some(saved), Some(waiting)) => Some(format!("{saved}; {waiting}")),
         (saved, waiting) => saved.or(waiting),

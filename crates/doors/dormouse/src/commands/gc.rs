@@ -84,7 +84,7 @@ impl Report for GcScreen {
         if failed.is_empty() {
             return Ok(());
         }
-        let files = count(failed.len(), "file", "files");
+        let files = figures::count(failed.len(), "file", "files");
         let mut error = UserError::new(Exit::Unexpected, format!("{files} could not be removed"));
         error.causes = failed.iter().map(|file| file.error.clone()).collect();
         Err(error.hint("check who may write there").into())
@@ -97,13 +97,6 @@ fn why_text(why: &str) -> &'static str {
         "unreferenced" => "no log refers to them",
         "log_gone" => "the session's log is gone",
         _ => "left by interrupted writes",
-    }
-}
-
-fn count(number: usize, one: &str, many: &str) -> String {
-    match number {
-        1 => format!("1 {one}"),
-        number => format!("{} {many}", figures::thousands(number as u64)),
     }
 }
 
@@ -132,7 +125,7 @@ fn show(report: &GcReport, list_files: bool, out: &mut Out) -> OutResult {
     }
     let found = format!(
         "{}, {}",
-        count(report.total_files, "file", "files"),
+        figures::count(report.total_files, "file", "files"),
         figures::bytes(report.total_bytes)
     );
     match (report.total_files, report.deleted) {

@@ -5,6 +5,7 @@ use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Line, Out, Report, Role};
 use dormouse_sim::{AnswerConfig, SimConfig, serve};
 use serde::Serialize;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -68,7 +69,11 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
             })?;
         let server = serve(config, listener, clock)
             .map_err(|error| Failure::from(UserError::of(Exit::Unsuitable, &error)))?;
-        let url = format!("http://{}", server.address());
+        let address = server.address();
+        if let Some(warning) = warning(address) {
+            app.note(&warning);
+        }
+        let url = format!("http://{address}");
         // On one line, so that a script knows when it has read all of it.
         app.out.tell_one(&Ready { listening: url })?;
         // An interrupt ends the server. If it cannot be listened for, the server runs until it is
@@ -79,6 +84,16 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
             server.stop().await;
         }
         Ok(())
+    })
+}
+
+/// The warning about an address that other machines can reach: the simulator asks nobody for a key.
+fn warning(address: SocketAddr) -> Option<String> {
+    (!address.ip().is_loopback()).then(|| {
+        format!(
+            "{address} can be reached from other machines, and the simulator accepts any key; \
+             listen on 127.0.0.1 to keep it to this one"
+        )
     })
 }
 
@@ -133,4 +148,23 @@ fn config(args: &Args, app: &App) -> Result<SimConfig, Failure> {
     // A flag can only switch it on; the file may have done so already.
     config.virtual_time |= args.virtual_time;
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_beyond_this_machine_is_warned_about() {
+        for (address, warned) in [
+            ("127.0.0.1:1", false),
+            ("[::1]:1", false),
+            ("0.0.0.0:1", true),
+            ("[::]:1", true),
+            ("192.168.1.2:1", true),
+        ] {
+            let warning = warning(address.parse().unwrap());
+            assert_eq!(warning.is_some(), warned, "{address}");
+        }
+    }
 }

@@ -11,9 +11,9 @@ use super::line::{Line, Role};
 use super::table::{Cell, Column, Table};
 use dormouse_core::units::Tokens;
 
-/// Fillings of neighbouring parts, darkest first. Five block elements that differ at a glance; a
-/// sixth part begins again, and its letter and colour tell it apart.
-const PATTERNS: [&str; 5] = ["█", "▓", "▒", "░", "▚"];
+/// Fillings of parts, the darkest first: block elements that differ at a glance. Twelve, two more
+/// than a session has categories; a thirteenth part would begin again.
+const PATTERNS: [&str; 12] = ["█", "▓", "▒", "░", "▚", "▄", "▀", "▌", "▐", "▞", "▙", "▟"];
 /// Filling of the part that is free: so light that it reads as empty on any background.
 const FREE: &str = "·";
 
@@ -190,6 +190,15 @@ mod tests {
                 "   ·  free              80k  40.0 %",
             ]
         );
+    }
+
+    #[test]
+    fn no_two_categories_of_a_session_share_a_filling() {
+        use dormouse_context::category::Category;
+        let parts = Category::ALL.len();
+        assert!(parts <= PATTERNS.len(), "{parts} categories");
+        let distinct: std::collections::BTreeSet<&str> = PATTERNS.into_iter().collect();
+        assert_eq!(distinct.len(), PATTERNS.len());
     }
 
     #[test]

@@ -8,6 +8,14 @@ pub fn thousands(number: u64) -> String {
     Grouped(number).to_string()
 }
 
+/// A number with its noun, in the singular for one.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        number => format!("{} {many}", thousands(number as u64)),
+    }
+}
+
 /// Tokens, short: `842`, `12.3k`, `180k`, `1.2M`.
 pub fn tokens(tokens: Tokens) -> String {
     scaled(tokens.get(), 1_000, &["", "k", "M", "G", "T", "P", "E"])

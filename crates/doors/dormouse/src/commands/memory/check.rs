@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::error::{Exit, Outcome, UserError};
-use crate::output::{Line, Out, Report, Role};
+use crate::output::{Line, Out, Report, Role, figures};
 use dormouse_host::{Check, Finding, Remedy, Which};
 use serde::{Serialize, Serializer};
 use serde_json::json;
@@ -95,7 +95,7 @@ impl Report for CheckScreen {
             }
         }
         if problems.is_empty() {
-            let count = super::forget::count(*memories, "memory", "memories");
+            let count = figures::count(*memories, "memory", "memories");
             out.line(
                 Line::new()
                     .role(Role::Good, "No problems")
@@ -115,7 +115,7 @@ impl Report for CheckScreen {
         if problems.is_empty() {
             return Ok(());
         }
-        let what = super::forget::count(problems.len(), "problem", "problems");
+        let what = figures::count(problems.len(), "problem", "problems");
         let message = format!("{what} in {directory}");
         Err(UserError::new(Exit::Unsuitable, message).into())
     }

@@ -21,7 +21,7 @@ pub(super) struct Args {
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
     /// The reason, for the journal
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
     /// Also remove what they held from the journal; this cannot be undone
     #[arg(long)]
@@ -35,15 +35,6 @@ pub(super) struct PinArgs {
     /// The memory, by its file or its name
     #[arg(value_name = "NAME")]
     name: String,
-}
-
-/// A number with its noun, in the singular for one.
-pub(super) fn count(number: usize, one: &str, many: &str) -> String {
-    if number == 1 {
-        format!("1 {one}")
-    } else {
-        format!("{number} {many}")
-    }
 }
 
 /// The answer of the host, and the directory that the undo hint names.

@@ -1,9 +1,9 @@
 //! `dormouse memory import`: memories of other tools, or a folder of notes.
 
-use super::forget::{count, undo_hint};
+use super::forget::undo_hint;
 use crate::app::App;
 use crate::error::Outcome;
-use crate::output::{Cell, Column, Line, Out, Report, Role, Table};
+use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
 use clap::ValueEnum;
 use dormouse_host::{ImportAsk, ImportFormat, ImportReport, Which};
 use serde::Serialize;
@@ -125,8 +125,8 @@ impl Report for ImportScreen<'_> {
             out.table(&table)?;
             more(report.skipped.len(), out)?;
         }
-        let added = count(report.added.len(), "memory", "memories");
-        let left = count(report.skipped.len(), "file", "files");
+        let added = figures::count(report.added.len(), "memory", "memories");
+        let left = figures::count(report.skipped.len(), "file", "files");
         if report.dry_run {
             let text = format!("{added} would be added, {left} left out. Nothing was changed.");
             return Ok(out.line(text)?);

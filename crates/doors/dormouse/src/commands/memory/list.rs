@@ -69,7 +69,7 @@ impl Report for MemoryList {
         }
         out.table(&table)?;
         out.blank()?;
-        let count = super::forget::count(self.memories.len(), "memory", "memories");
+        let count = figures::count(self.memories.len(), "memory", "memories");
         Ok(out.line(Line::new().role(Role::Dim, format!("{count} in {}", self.directory)))?)
     }
 }

@@ -3,7 +3,6 @@
 //! # Not here
 //! Computing any of it: the host's status service.
 
-use super::forget::count;
 use crate::app::App;
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, Report, Role, Table, figures};
@@ -136,7 +135,7 @@ fn index(report: &MemoryStatus, out: &mut Out) -> Outcome {
     } else {
         format!(
             "{}, {} bytes, loaded whole",
-            count(index.lines, "line", "lines"),
+            figures::count(index.lines, "line", "lines"),
             lines(index.bytes)
         )
     };
@@ -154,7 +153,7 @@ fn index(report: &MemoryStatus, out: &mut Out) -> Outcome {
     if index.drift > 0 {
         let text = format!(
             "{} between index and files; `dormouse memory check` shows them",
-            count(index.drift, "difference", "differences")
+            figures::count(index.drift, "difference", "differences")
         );
         labelled("", Role::Warning, &text, out)?;
     }
@@ -165,7 +164,7 @@ fn upkeep(report: &MemoryStatus, out: &mut Out) -> Outcome {
     if report.inbox > 0 {
         let text = format!(
             "{} for approval; `dormouse memory inbox` shows them",
-            count(report.inbox, "memory waits", "memories wait")
+            figures::count(report.inbox, "memory waits", "memories wait")
         );
         labelled("Inbox", Role::Warning, &text, out)?;
     } else {

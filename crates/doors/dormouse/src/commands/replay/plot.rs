@@ -185,8 +185,8 @@ fn svg(session: &Played, target: Tokens) -> String {
         |name| name.to_string_lossy(),
     );
     let title = format!(
-        "{name} · {} requests · {} · window {}",
-        figures::thousands(session.steps() as u64),
+        "{name} · {} · {} · window {}",
+        figures::count(session.steps(), "request", "requests"),
         session.model,
         figures::tokens(session.window)
     );

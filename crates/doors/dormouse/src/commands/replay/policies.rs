@@ -459,19 +459,20 @@ fn remarks(policies: &[PolicyReport]) -> Vec<String> {
         };
         // Only other agents' policies: ours against ours is the table's business.
         let others = finished.iter().filter(|(name, _)| !OURS.contains(name));
-        let (cheaper, dearer): (Vec<_>, Vec<_>) = others.partition(|(_, other)| other < cost);
-        for (name, other) in &cheaper {
+        for (name, other) in others.filter(|(_, other)| other < cost) {
             remarks.push(format!(
                 "`{name}` is cheaper than `{ours}` here: ${other:.2} against ${cost:.2}, {:.1} % less.",
                 (1.0 - other / cost) * 100.0
             ));
         }
-        // Said only where another policy finished: alone, a policy is the cheapest of one.
-        if cheaper.is_empty() && !dearer.is_empty() {
-            remarks.push(format!(
-                "No other policy that finished is cheaper than `{ours}`."
-            ));
-        }
+    }
+    let cheapest = finished.iter().min_by(|(_, a), (_, b)| a.total_cmp(b));
+    // Said of ours alone, since a cheaper one of another agent was named above; and only where
+    // there was a comparison.
+    if let Some((name, _)) = cheapest.filter(|(name, _)| OURS.contains(name))
+        && finished.len() > 1
+    {
+        remarks.push(format!("`{name}` is the cheapest policy that finished."));
     }
     if policies.iter().any(|policy| !policy.finished) {
         remarks.push(

@@ -44,9 +44,9 @@ fn heading(text: &str, out: &mut Out) -> OutResult {
 
 fn about(file: &FileReport) -> String {
     format!(
-        "{} · {} requests · {} from tools · {} · window {}",
+        "{} · {} · {} from tools · {} · window {}",
         short(&file.file),
-        figures::thousands(file.steps as u64),
+        figures::count(file.steps, "request", "requests"),
         figures::bytes(file.tool_bytes),
         file.model,
         figures::tokens(Tokens(file.window))

@@ -349,3 +349,52 @@ fn the_index_is_mended_and_checked() {
         serde_json::json!([])
     );
 }
+
+#[test]
+fn a_text_may_begin_with_a_hyphen_and_a_misspelt_option_is_no_text() {
+    let machine = Machine::new(&[]);
+    let run = machine.run_of(&[
+        "memory",
+        "add",
+        "- never push to main",
+        "--type",
+        "feedback",
+    ]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");
+    let shown = machine.json("memory list --json");
+    assert_eq!(shown["memories"][0]["type"], "feedback");
+    // A question may be a flag of another program, behind the mark that ends ours.
+    assert_eq!(machine.run_of(&["recall", "--", "--no-verify"]).code, 0);
+    assert_eq!(machine.run_of(&["search", "- never push"]).code, 0);
+    for line in [
+        "memory add --tpye feedback tabs",
+        "recall --al",
+        "search --sesions x",
+    ] {
+        let run = machine.run(line);
+        assert_eq!(run.code, 2, "{line}: {run:?}");
+        assert!(run.stderr.contains("there is no option `--"), "{run:?}");
+    }
+    assert_eq!(
+        machine.json("memory list --json")["memories"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn a_last_day_is_given_as_people_say_it() {
+    let machine = Machine::new(&[]);
+    let until = |day: &str| {
+        let run = machine.run_of(&["memory", "add", "no merges", "--name", day, "--until", day]);
+        (run.code, run.stderr)
+    };
+    for day in ["tomorrow", "2027-03-15", "in two weeks"] {
+        assert_eq!(until(day), (0, String::new()), "{day}");
+    }
+    let (code, error) = until("whenever");
+    assert_eq!(code, 2);
+    assert!(error.contains("`whenever` is no date"), "{error}");
+}
