@@ -9,4 +9,5 @@ mod random;
 mod secret_formats;
 mod shell_cases;
 mod shell_corpus;
+mod shell_lines;
 mod shell_properties;
