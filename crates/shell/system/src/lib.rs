@@ -20,6 +20,6 @@ pub use memory::{
 };
 pub use processes::{ProcessId, ProcessStart, Processes};
 pub use real::{RealClock, RealEnvironment, RealFiles, RealIds, RealProcesses, RealSandbox};
-pub use sandbox::{Confinement, End, Finished, Program, Sandbox, SandboxError, Task};
+pub use sandbox::{Confinement, ENVIRONMENT, End, Finished, Program, Sandbox, SandboxError, Task};
 pub use system::System;
 pub use world::{Clock, Environment, EnvironmentError, Ids, Ticks};

@@ -7,11 +7,11 @@
 //! [`Finished`] holds its end, its output, and the strength of the confinement.
 //!
 //! # Scope of the confinement
-//! On Linux it is Landlock. [`Confinement::Full`] means: no file or directory can be created,
-//! written, truncated, renamed or removed (`/dev/null` excepted), no TCP connection made or
-//! accepted, no signal sent out, no abstract socket of others reached. Landlock has no word for
-//! UDP, for sockets that have a path, nor for changes of permissions, owners and times, so the
-//! caller judges a task beforehand too.
+//! On Linux it is Landlock and a filter of system calls. [`Confinement::Full`] means: no file or
+//! directory can be created, written, truncated, renamed or removed (`/dev/null` excepted), nor
+//! its rights, owner, times or attributes changed; no socket of any kind opened; no signal sent
+//! out. With [`Confinement::Partial`] only the last may be missing. The caller judges a task
+//! beforehand too.
 //!
 //! # Not here
 //! Judging whether a command line is harmless: `dormouse-guard`.
@@ -23,15 +23,60 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Variables that every program gets, besides its search path, the home and the language: no pager,
+/// no question, no start-up file, no network, and as few programs as possible that settings name.
+/// This is the one list; the judge of command lines counts on it.
+///
+/// A bare repository that lies unpacked among other files, and could be placed there by a model,
+/// is excluded (`safe.bareRepository`).
+pub const ENVIRONMENT: [(&str, &str); 34] = [
+    ("BASH_ENV", ""),
+    ("ENV", ""),
+    ("LESSOPEN", ""),
+    ("PAGER", "cat"),
+    ("RIPGREP_CONFIG_PATH", ""),
+    ("GH_PAGER", "cat"),
+    ("GH_PROMPT_DISABLED", "1"),
+    ("CARGO_NET_OFFLINE", "true"),
+    ("RUSTC_WRAPPER", ""),
+    ("RUSTC_WORKSPACE_WRAPPER", ""),
+    ("GOTOOLCHAIN", "local"),
+    ("GIT_PAGER", "cat"),
+    // No lock files for the sake of speed.
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    // The machine's settings are not readable in the sandbox, and git would give up.
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_CONFIG_COUNT", "8"),
+    ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+    ("GIT_CONFIG_KEY_1", "core.hooksPath"),
+    ("GIT_CONFIG_VALUE_1", "/dev/null"),
+    ("GIT_CONFIG_KEY_2", "safe.bareRepository"),
+    ("GIT_CONFIG_VALUE_2", "explicit"),
+    ("GIT_CONFIG_KEY_3", "log.showSignature"),
+    ("GIT_CONFIG_VALUE_3", "false"),
+    ("GIT_CONFIG_KEY_4", "diff.autoRefreshIndex"),
+    ("GIT_CONFIG_VALUE_4", "false"),
+    ("GIT_CONFIG_KEY_5", "protocol.allow"),
+    ("GIT_CONFIG_VALUE_5", "never"),
+    ("GIT_CONFIG_KEY_6", "core.sshCommand"),
+    ("GIT_CONFIG_VALUE_6", "false"),
+    ("GIT_CONFIG_KEY_7", "credential.helper"),
+    ("GIT_CONFIG_VALUE_7", ""),
+];
+
 /// Runs programs that may only read.
 pub trait Sandbox: fmt::Debug + Send + Sync {
     /// Runs a task to its end, which its time limit brings about at the latest. It can read
     /// whatever the user can.
     fn run(&self, task: &Task) -> Result<Finished, SandboxError>;
 
-    /// Like [`Self::run`], but where the kernel can do it the program reads nothing but these files
-    /// and directories and what is below them, and the system's own programs and settings: a link
-    /// in a project cannot lead it to the user's keys. Nothing in these directories can be started
+    /// Like [`Self::run`], but never without confinement, and the program reads nothing but these
+    /// files and directories and what is below them, the system's own programs, and the few
+    /// settings that all of them need: a link in a project cannot lead it to the user's keys. Nothing in these directories can be started
     /// as a program, and git does not see the user's own settings.
     fn run_below(&self, task: &Task, readable: &[PathBuf]) -> Result<Finished, SandboxError>;
 }
@@ -95,7 +140,7 @@ pub enum End {
 pub enum Confinement {
     /// As described in this module.
     Full,
-    /// The kernel knows only some of it; the text says which.
+    /// All but what the text says.
     Partial(String),
     /// No confinement, with the reason.
     None(String),
@@ -114,6 +159,12 @@ pub enum SandboxError {
         /// The error of the operating system.
         #[source]
         source: io::Error,
+    },
+    /// The machine cannot confine the program, which the task demands.
+    #[error("nothing confines programs here: {why}")]
+    Unconfined {
+        /// Reason as a clause.
+        why: String,
     },
     /// The system refuses a thread to watch over it; a program that had started was killed.
     #[error("failed to start a thread that watches the program")]

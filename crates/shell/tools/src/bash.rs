@@ -1,8 +1,8 @@
 //! Bash: command lines that only read.
 //!
 //! The line is judged first, by its text; then it runs in the sandbox as well, which limits reading
-//! to the readable directories and git's data, whatever links there are. If the kernel has no
-//! sandbox the judgement stands alone, and the result says so.
+//! to the readable directories and git's data, whatever links there are. Where the kernel has no
+//! sandbox there is no shell: the call is denied, and the other tools remain.
 //!
 //! # Not here
 //! The judgement (`dormouse_guard::shell`); the sandbox (`dormouse-system`).
@@ -13,7 +13,7 @@ use crate::limits::{COMMAND_OUTPUT, COMMAND_TIME, LONGEST_COMMAND_TIME};
 use crate::reply::{Failure, Page, Reply};
 use dormouse_core::show;
 use dormouse_guard::shell::{Policy, Reach, Verdict, classify_with};
-use dormouse_system::{Confinement, End, FileKind, Files, Finished, Program, Task};
+use dormouse_system::{Confinement, End, FileKind, Files, Finished, Program, SandboxError, Task};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,7 +43,15 @@ pub(crate) fn bash(workshop: &Workshop, input: &input::Bash) -> Reply {
     let finished = workshop
         .sandbox
         .run_below(&task, &readable)
-        .map_err(|error| Failure::failed(show::chain(&error)))?;
+        .map_err(|error| match error {
+            SandboxError::Unconfined { why } => Failure::denied(
+                &input.command,
+                format!("there is no shell without a sandbox ({why}); use Read, Grep and Glob"),
+            ),
+            SandboxError::Start { .. } | SandboxError::Watch(_) => {
+                Failure::failed(show::chain(&error))
+            }
+        })?;
     let text = describe(&finished, task.time_limit);
     match finished.end {
         End::Exit(0) => Ok(text),
@@ -120,8 +128,9 @@ fn describe(finished: &Finished, time_limit: Duration) -> String {
     });
     let confinement = match &finished.confinement {
         Confinement::Full => None,
-        Confinement::Partial(why) => Some(format!("the sandbox was incomplete: {why}")),
-        Confinement::None(why) => Some(format!("there was no sandbox: {why}")),
+        Confinement::Partial(why) | Confinement::None(why) => {
+            Some(format!("the sandbox was incomplete: {why}"))
+        }
     };
     page.finish([end, dropped, confinement].into_iter().flatten())
 }

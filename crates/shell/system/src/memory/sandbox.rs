@@ -71,7 +71,11 @@ impl Sandbox for ScriptedSandbox {
 
     fn run_below(&self, task: &Task, readable: &[PathBuf]) -> Result<Finished, SandboxError> {
         locked(&self.inner).readable.push(readable.to_vec());
-        self.run(task)
+        let finished = self.run(task)?;
+        match finished.confinement {
+            Confinement::None(why) => Err(SandboxError::Unconfined { why }),
+            Confinement::Full | Confinement::Partial(_) => Ok(finished),
+        }
     }
 }
 

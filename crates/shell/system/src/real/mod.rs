@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod beneath;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod calls;
 mod files;
 mod opened;
 mod processes;

@@ -1,8 +1,8 @@
 //! Programs confined by the operating system.
 //!
 //! # Model
-//! Landlock restricts the thread that asks for it, for good, and every process that thread starts.
-//! So each task is started by a thread of its own, which restricts itself first and ends right
+//! Landlock and the filter of system calls (`calls`) restrict the thread that asks for them, for
+//! good, and every process that thread starts. So each task is started by a thread of its own, which restricts itself first and ends right
 //! after: the rest of this process keeps its rights, and nothing has to run between fork and exec.
 //!
 //! Three more threads see to the end: one waits for the program and then kills the rest of its
@@ -16,7 +16,9 @@
     reason = "a program's environment is made from that of this process"
 )]
 
-use crate::sandbox::{Confinement, End, Finished, Program, Sandbox, SandboxError, Task};
+use crate::sandbox::{
+    Confinement, ENVIRONMENT, End, Finished, Program, Sandbox, SandboxError, Task,
+};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -37,9 +39,11 @@ const CHUNK: usize = 16 * 1024;
 /// Search path for programs if this process has none.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Folders of programs, their libraries and the machine's settings, on the distributions known.
+/// Folders of programs and their libraries, on the distributions known, and of the machine's
+/// settings only those that every program reads: where libraries lie, the time zone, the names of
+/// users, kinds of files and terminals.
 #[cfg(target_os = "linux")]
-const SYSTEM: [&str; 14] = [
+const SYSTEM: [&str; 23] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -47,7 +51,16 @@ const SYSTEM: [&str; 14] = [
     "/lib32",
     "/lib64",
     "/libx32",
-    "/etc",
+    "/etc/group",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/magic",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/terminfo",
+    "/etc/timezone",
     "/opt",
     "/nix/store",
     "/gnu/store",
@@ -56,36 +69,25 @@ const SYSTEM: [&str; 14] = [
     "/dev/urandom",
 ];
 
-/// Variables that every program gets. For git: no lock files for the sake of speed, no pager, no
-/// question, no download, and no program that the repository's settings name.
-const FIXED_ENVIRONMENT: &[(&str, &str)] = &[
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_PAGER", "cat"),
-    ("PAGER", "cat"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_CONFIG_COUNT", "3"),
-    ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
-    ("GIT_CONFIG_VALUE_0", "false"),
-    ("GIT_CONFIG_KEY_1", "core.hooksPath"),
-    ("GIT_CONFIG_VALUE_1", "/dev/null"),
-    // A bare repository among the files of another could carry settings of an attacker's choice.
-    ("GIT_CONFIG_KEY_2", "safe.bareRepository"),
-    ("GIT_CONFIG_VALUE_2", "explicit"),
-];
-
 /// Runs programs on this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealSandbox;
 
 impl Sandbox for RealSandbox {
     fn run(&self, task: &Task) -> Result<Finished, SandboxError> {
-        finish(task, start(task, None)?)
+        finish(task, start(task, Reading::Everything)?)
     }
 
     fn run_below(&self, task: &Task, readable: &[PathBuf]) -> Result<Finished, SandboxError> {
-        finish(task, start(task, Some(readable.to_vec()))?)
+        finish(task, start(task, Reading::Below(readable.to_vec()))?)
     }
+}
+
+/// Files that a program may read.
+enum Reading {
+    Everything,
+    /// Only below these, and not without confinement.
+    Below(Vec<PathBuf>),
 }
 
 /// Sees a started program to its end.
@@ -123,12 +125,9 @@ fn finish(task: &Task, started: (Confinement, Child)) -> Result<Finished, Sandbo
 }
 
 /// Starts the program from a thread that gave up its rights.
-fn start(
-    task: &Task,
-    readable: Option<Vec<PathBuf>>,
-) -> Result<(Confinement, Child), SandboxError> {
+fn start(task: &Task, reading: Reading) -> Result<(Confinement, Child), SandboxError> {
     let mut command = command(task);
-    if readable.is_some() {
+    if matches!(reading, Reading::Below(_)) {
         // The user's settings may lie, or lead, where the program cannot read, and git would give
         // up.
         command.env("GIT_CONFIG_GLOBAL", "/dev/null");
@@ -138,21 +137,33 @@ fn start(
         .name("sandbox".to_owned())
         .spawn(move || {
             // Before the program starts, since a running one cannot be confined from outside.
-            let confinement = confine_this_thread(readable.as_deref());
-            (confinement, command.spawn())
+            let confinement = confine_this_thread(&reading);
+            match (confinement, reading) {
+                (Confinement::None(why), Reading::Below(_)) => Err(Unstarted::Unconfined(why)),
+                (confinement, _) => match command.spawn() {
+                    Ok(child) => Ok((confinement, child)),
+                    Err(source) => Err(Unstarted::Failed(source)),
+                },
+            }
         })
         .map_err(SandboxError::Watch)?;
-    let (confinement, child) = starter
+    let started = starter
         .join()
         .map_err(|_| SandboxError::Watch(io::Error::other("the starting thread failed")))?;
-    match child {
-        Ok(child) => Ok((confinement, child)),
-        Err(source) => Err(SandboxError::Start {
+    started.map_err(|unstarted| match unstarted {
+        Unstarted::Unconfined(why) => SandboxError::Unconfined { why },
+        Unstarted::Failed(source) => SandboxError::Start {
             program: name,
             directory: task.directory.clone(),
             source,
-        }),
-    }
+        },
+    })
+}
+
+/// Reason that the starting thread started nothing.
+enum Unstarted {
+    Unconfined(String),
+    Failed(io::Error),
 }
 
 fn command(task: &Task) -> Command {
@@ -172,7 +183,7 @@ fn command(task: &Task) -> Command {
         // Variables of this process may hold keys; only those named here are passed on.
         .env_clear()
         .env("PATH", search_path(env::var_os("PATH")))
-        .envs(FIXED_ENVIRONMENT.iter().copied())
+        .envs(ENVIRONMENT)
         .envs(
             ["HOME", "LANG"]
                 .into_iter()
@@ -196,26 +207,46 @@ fn search_path(path: Option<OsString>) -> OsString {
 }
 
 #[cfg(target_os = "linux")]
-fn confine_this_thread(readable: Option<&[PathBuf]>) -> Confinement {
-    use landlock::RulesetStatus;
-    match restrict(readable) {
-        Ok(RulesetStatus::FullyEnforced) => Confinement::Full,
-        Ok(RulesetStatus::PartiallyEnforced) => Confinement::Partial(
-            "this kernel's Landlock knows only a part of the restrictions (6.12 knows all)"
+fn confine_this_thread(reading: &Reading) -> Confinement {
+    use landlock::{ABI, LandlockStatus, RulesetStatus};
+    let status = match restrict(reading) {
+        Ok(status) => status,
+        Err(error) => return Confinement::None(format!("Landlock refused: {error}")),
+    };
+    // Files first: the filter of calls does not hold what Landlock needs.
+    if let Err(why) = refuse_calls() {
+        return Confinement::None(format!("sockets cannot be closed: {why}"));
+    }
+    match (status.ruleset, status.landlock) {
+        (RulesetStatus::FullyEnforced, _) => Confinement::Full,
+        // The first version that keeps files from being cut short.
+        (RulesetStatus::PartiallyEnforced, LandlockStatus::Available { effective_abi, .. })
+            if effective_abi >= ABI::V3 =>
+        {
+            Confinement::Partial(
+                "this kernel's Landlock does not hold back signals (6.12 does)".to_owned(),
+            )
+        }
+        (RulesetStatus::PartiallyEnforced, _) => Confinement::None(
+            "this kernel's Landlock does not protect files from being cut short (6.2 does)"
                 .to_owned(),
         ),
-        Ok(RulesetStatus::NotEnforced) => {
+        (RulesetStatus::NotEnforced, _) => {
             Confinement::None("this kernel has no Landlock, or it is switched off".to_owned())
         }
-        // The task still runs: the caller sees how it was confined and decides.
-        Err(error) => Confinement::None(format!("Landlock refused: {error}")),
     }
 }
 
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+use super::calls::refuse_calls;
+
+#[cfg(all(target_os = "linux", not(target_pointer_width = "64")))]
+fn refuse_calls() -> Result<(), String> {
+    Err("system calls of this kind of machine are not known".to_owned())
+}
+
 #[cfg(target_os = "linux")]
-fn restrict(
-    readable: Option<&[PathBuf]>,
-) -> Result<landlock::RulesetStatus, landlock::RulesetError> {
+fn restrict(reading: &Reading) -> Result<landlock::RestrictionStatus, landlock::RulesetError> {
     use landlock::{
         ABI, Access as _, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
         RulesetCreatedAttr as _, Scope, path_beneath_rules,
@@ -228,9 +259,11 @@ fn restrict(
         .scope(Scope::from_all(WANTED))?
         .create()?;
     // Paths that do not exist are left out of the rules.
-    let rules = match readable {
-        None => rules.add_rules(path_beneath_rules(["/"], AccessFs::from_read(WANTED)))?,
-        Some(readable) => {
+    let rules = match reading {
+        Reading::Everything => {
+            rules.add_rules(path_beneath_rules(["/"], AccessFs::from_read(WANTED)))?
+        }
+        Reading::Below(readable) => {
             let programs = search_path(env::var_os("PATH"));
             let contents = AccessFs::ReadFile | AccessFs::ReadDir;
             rules
@@ -248,11 +281,11 @@ fn restrict(
         Ok(null) => rules.add_rule(PathBeneath::new(null, nowhere))?,
         Err(_) => rules,
     };
-    Ok(rules.restrict_self()?.ruleset)
+    rules.restrict_self()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn confine_this_thread(_: Option<&[PathBuf]>) -> Confinement {
+fn confine_this_thread(_: &Reading) -> Confinement {
     Confinement::None("only Linux can confine a program".to_owned())
 }
 

@@ -1,10 +1,11 @@
 //! Real programs in the real sandbox. Each test looks afterwards at what must not have happened.
 
 use dormouse_system::{
-    Access, Confinement, End, Files as _, Finished, Program, RealFiles, RealSandbox, Sandbox as _,
-    SandboxError, Task,
+    Access, Confinement, ENVIRONMENT, End, Files as _, Finished, Program, RealFiles, RealSandbox,
+    Sandbox as _, SandboxError, Task,
 };
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -110,6 +111,104 @@ fn nobody_is_reached_over_the_network() {
 }
 
 #[test]
+fn no_datagram_leaves_and_no_socket_with_a_path_is_reached() {
+    let directory = TempDir::new().unwrap();
+    let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
+    datagrams.set_nonblocking(true).unwrap();
+    let path = directory.path().join("socket");
+    let streams = UnixListener::bind(&path).unwrap();
+    streams.set_nonblocking(true).unwrap();
+    let program = |program: &str, script: String| Task {
+        program: Program::Direct {
+            program: program.into(),
+            arguments: vec![
+                if program == "bash" { "-c" } else { "-e" }.into(),
+                script.into(),
+            ],
+        },
+        ..task(directory.path(), "")
+    };
+    let port = datagrams.local_addr().unwrap().port();
+    let attempts = [
+        program("bash", format!("echo x > /dev/udp/127.0.0.1/{port}")),
+        program(
+            "perl",
+            format!(
+                "use Socket; socket(S, PF_UNIX, SOCK_STREAM, 0) or die; connect(S, sockaddr_un('{}')) or die",
+                path.display()
+            ),
+        ),
+    ];
+    for attempt in attempts {
+        // Without the program there is no way to try it.
+        let Ok(finished) = RealSandbox.run(&attempt) else {
+            eprintln!("skipped: {:?} is not here", attempt.program);
+            continue;
+        };
+        if confined(&finished) {
+            assert_ne!(finished.end, End::Exit(0), "{attempt:?}");
+        }
+    }
+    let nothing = std::io::ErrorKind::WouldBlock;
+    assert_eq!(datagrams.recv(&mut [0; 8]).unwrap_err().kind(), nothing);
+    assert_eq!(streams.accept().unwrap_err().kind(), nothing);
+}
+
+#[test]
+fn rights_and_times_of_files_stay() {
+    let directory = TempDir::new().unwrap();
+    let note = directory.path().join("note");
+    RealFiles.replace(&note, b"x", Access::Private).unwrap();
+    let before = rustix::fs::stat(&note).unwrap();
+    for line in [
+        "chmod 777 note",
+        "touch -d 2001-01-01 note",
+        "touch -a note",
+    ] {
+        let finished = run(directory.path(), line);
+        if confined(&finished) {
+            assert_ne!(finished.end, End::Exit(0), "{line}");
+        }
+    }
+    let after = rustix::fs::stat(&note).unwrap();
+    assert_eq!(
+        (before.st_mode, before.st_mtime, before.st_atime),
+        (after.st_mode, after.st_mtime, after.st_atime)
+    );
+}
+
+#[test]
+fn of_the_settings_of_the_machine_only_the_needed_are_read() {
+    let directory = TempDir::new().unwrap();
+    let readable = [directory.path().to_owned()];
+    let below = |line: &str| RealSandbox.run_below(&task(directory.path(), line), &readable);
+    let Ok(finished) = below("cat /etc/hosts /etc/hostname /etc/environment /etc/fstab; ls /etc")
+    else {
+        eprintln!("skipped: nothing confines programs here");
+        return;
+    };
+    assert_eq!(finished.stdout, "");
+    assert_ne!(finished.end, End::Exit(0));
+    // Names of users and the time zone still work, and git does without the machine's settings.
+    let finished = below("ls -l . && date && git --version").unwrap();
+    assert_eq!(finished.end, End::Exit(0), "{finished:?}");
+}
+
+#[test]
+fn the_environment_counts_its_own_settings() {
+    let keys = ENVIRONMENT
+        .iter()
+        .filter(|(name, _)| name.starts_with("GIT_CONFIG_KEY_"));
+    let count = ENVIRONMENT
+        .iter()
+        .find(|(name, _)| *name == "GIT_CONFIG_COUNT");
+    assert_eq!(
+        count.map(|(_, count)| *count),
+        Some(keys.count().to_string().as_str())
+    );
+}
+
+#[test]
 fn nothing_is_read_but_what_was_said() {
     let directory = TempDir::new().unwrap();
     let (inner, outer) = (directory.path().join("in"), directory.path().join("out"));
@@ -178,12 +277,13 @@ fn the_environment_is_small_and_the_input_empty() {
     let finished = run(directory.path(), "cat; env | cut -d= -f1 | sort");
     let text = String::from_utf8(finished.stdout.to_vec()).unwrap();
     for name in text.lines() {
-        let known = [
-            "HOME", "LANG", "PATH", "PAGER", "PWD", "OLDPWD", "SHLVL", "_",
-        ];
-        assert!(known.contains(&name) || name.starts_with("GIT_"), "{name}");
+        let known = ["HOME", "LANG", "PATH", "PWD", "OLDPWD", "SHLVL", "_"];
+        let listed = ENVIRONMENT.iter().any(|(listed, _)| *listed == name);
+        assert!(known.contains(&name) || listed, "{name}");
     }
-    assert!(text.contains("GIT_OPTIONAL_LOCKS"));
+    for (name, _) in ENVIRONMENT {
+        assert!(text.lines().any(|line| line == name), "{name}");
+    }
     let here = run(directory.path(), "pwd -P");
     let real = RealFiles.real_path(directory.path()).unwrap();
     assert_eq!(here.stdout, format!("{}\n", real.display()));

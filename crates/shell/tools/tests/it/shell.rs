@@ -91,7 +91,7 @@ fn a_line_that_does_not_end_is_stopped() {
 }
 
 #[test]
-fn a_missing_sandbox_is_told() {
+fn without_a_sandbox_there_is_no_shell() {
     let sandbox = ScriptedSandbox::default();
     let finished = |end: End, confinement: Confinement| Finished {
         end,
@@ -109,8 +109,11 @@ fn a_missing_sandbox_is_told() {
         "ls",
         finished(End::Exit(0), Confinement::None("old kernel".into())),
     );
-    let text = kit.says("Bash", &json!({ "command": "ls" }));
-    assert_eq!(text, "out\nerr\n[there was no sandbox: old kernel]");
+    let text = kit.denies("Bash", &json!({ "command": "ls" }));
+    assert_eq!(
+        text,
+        "Not allowed: there is no shell without a sandbox (old kernel); use Read, Grep and Glob."
+    );
     sandbox.answer(
         "ls",
         finished(End::Signal(9), Confinement::Partial("half".into())),
