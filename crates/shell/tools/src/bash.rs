@@ -12,7 +12,7 @@ use crate::input;
 use crate::limits::{COMMAND_OUTPUT, COMMAND_TIME, LONGEST_COMMAND_TIME};
 use crate::reply::{Failure, Page, Reply};
 use dormouse_core::show;
-use dormouse_guard::shell::{Policy, Reach, Verdict, classify_with};
+use dormouse_guard::shell::{Folder, Policy, Reach, Verdict, classify_with};
 use dormouse_system::{Confinement, End, FileKind, Files, Finished, Program, SandboxError, Task};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,6 +25,7 @@ pub(crate) fn bash(workshop: &Workshop, input: &input::Bash) -> Reply {
         reach: Reach::Below(workshop.places.readable().to_vec()),
         // A command could send files away, or fetch orders for the model.
         network: false,
+        folder: Folder::Held,
     };
     if let Verdict::Refuse(reason) = classify_with(&input.command, &policy) {
         return Err(Failure::denied(&input.command, reason.to_string()));

@@ -84,6 +84,9 @@ fn the_policy_comes_from_flags() {
         ("", "gh pr merge 1", 5),
         ("--no-network", "gh pr list", 5),
         ("--no-network", "git log -1", 0),
+        ("", "cargo tree", 0),
+        ("--no-sandbox", "cargo tree", 5),
+        ("--no-sandbox", "ls", 0),
         ("--below notes", "ls", 2),
         ("--below /a --anywhere", "ls", 2),
     ] {

@@ -1,63 +1,18 @@
-//! Arguments of a command, checked against its row of the table.
+//! Arguments of a command, read by the grammar of its row.
 //!
 //! # Model
 //! A flag passes only if it is in the row, letter for letter: programs accept abbreviated long
-//! flags, this parser does not. Letters of a bundle (`-la`) are looked up one by one. A value in a
-//! word of its own must not look like a flag, so that the verdict is the same whether or not some
-//! version of the program takes a value there.
+//! flags, this parser does not. Letters of a bundle (`-la`) are looked up one by one, and a letter
+//! that takes a value ends the bundle as it does for the program. A value in a word of its own must
+//! not look like a flag, so that the verdict is the same whether or not some version of the program
+//! takes a value there.
 
+use super::grammar::{EVERYTHING, Kind, Row, Takes, Trait};
 use super::places;
 use super::policy::Policy;
 use super::reason::Reason;
+use super::scripts;
 use super::word::Word;
-
-/// Command with the arguments it may take.
-#[derive(Debug)]
-pub(super) struct Row {
-    /// Name of the command, with its subcommand if it has one.
-    pub(super) name: &'static str,
-    /// Flags, separated by blanks: `-i` or `--quiet` alone, `-n=` with a value, `--color?=` with or
-    /// without one (only attached), `-f@` with the path of a file it reads, `-#` for a number such
-    /// as `-5`. A row of `*` takes everything as an operand.
-    pub(super) flags: &'static str,
-    /// Kind of the operands.
-    pub(super) operands: Operands,
-}
-
-/// Flag specification of commands for which no argument is dangerous, such as `echo`.
-const EVERYTHING: &str = "*";
-
-/// Kind of the operands of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operands {
-    /// No operands at all.
-    None,
-    /// Any text, which the command only prints or looks up.
-    Text,
-    /// Paths that are listed, not read.
-    Names,
-    /// Paths whose contents are read.
-    Contents,
-    /// One such path at most: the command would write to a second.
-    OneContent,
-    /// Directory to change to.
-    Directory,
-    /// Pattern, then paths whose contents are read. `-e` and `-f` give the pattern instead.
-    PatternAndContents,
-    /// Any text, but only together with one of these flags; without them the command would create
-    /// something.
-    With(&'static [&'static str]),
-    /// Harmless `sed` script (or by `-e`), then paths whose contents are read.
-    SedScript,
-    /// Filter of `jq`, then paths whose contents are read.
-    JqFilter,
-    /// Format of `printf` that only prints, then any text.
-    PrintFormat,
-    /// Format of `date`, which starts with `+`.
-    DateFormat,
-    /// Address of one resource to get, as `gh api` takes it.
-    Endpoint,
-}
 
 /// Arguments sorted into flags and operands.
 #[derive(Debug, Default)]
@@ -74,49 +29,44 @@ impl Parsed<'_> {
             .iter()
             .any(|(name, _)| flags.contains(&name.as_str()))
     }
-}
 
-/// Form of a flag in the row.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Alone,
-    Value,
-    MaybeValue,
-    Path,
+    /// Value of the last of these flags.
+    pub(super) fn value(&self, flags: &[&str]) -> Option<&str> {
+        let mut given = self.flags.iter().rev();
+        let (_, value) = given.find(|(name, _)| flags.contains(&name.as_str()))?;
+        value.as_deref()
+    }
 }
 
 impl Row {
-    fn shape(&self, flag: &str) -> Option<Shape> {
-        self.flags.split_ascii_whitespace().find_map(|spec| {
-            let shape = match spec.strip_prefix(flag)? {
-                "" => Shape::Alone,
-                "=" => Shape::Value,
-                "?=" => Shape::MaybeValue,
-                "@" => Shape::Path,
-                _ => return None,
-            };
-            Some(shape)
-        })
-    }
-
-    fn takes_number(&self) -> bool {
-        self.flags.split_ascii_whitespace().any(|spec| spec == "-#")
-    }
-
     /// Sorts words into flags and operands; all flags have to be in the row.
     pub(super) fn parse<'a>(
         &self,
         words: &'a [Word],
         policy: &Policy,
     ) -> Result<Parsed<'a>, Reason> {
-        let mut reading = Reading {
-            row: self,
-            policy,
-            rest: words.iter(),
-            parsed: Parsed::default(),
-        };
+        let mut reading = Reading::new(self, words, policy);
         reading.run()?;
         Ok(reading.parsed)
+    }
+
+    /// Flags before the first operand, and the words from there on.
+    pub(super) fn parse_leading<'a>(
+        &self,
+        words: &'a [Word],
+        policy: &Policy,
+    ) -> Result<(Parsed<'a>, &'a [Word]), Reason> {
+        let mut reading = Reading::new(self, words, policy);
+        loop {
+            let from_here = reading.rest.as_slice();
+            match reading.rest.next() {
+                Some(word) if word.text == "--" => {
+                    return Ok((reading.parsed, reading.rest.as_slice()));
+                }
+                Some(word) if is_flag(word) => reading.flag_word(word)?,
+                _ => return Ok((reading.parsed, from_here)),
+            }
+        }
     }
 }
 
@@ -127,30 +77,62 @@ struct Reading<'a, 'b> {
     parsed: Parsed<'a>,
 }
 
-impl Reading<'_, '_> {
+fn is_flag(word: &Word) -> bool {
+    word.text.starts_with('-') && word.text.len() > 1
+}
+
+impl<'a, 'b> Reading<'a, 'b> {
+    fn new(row: &'b Row, words: &'a [Word], policy: &'b Policy) -> Self {
+        Self {
+            row,
+            policy,
+            rest: words.iter(),
+            parsed: Parsed::default(),
+        }
+    }
+
     fn run(&mut self) -> Result<(), Reason> {
         // The command prints everything it gets; nothing can be a dangerous flag.
         if self.row.flags == EVERYTHING {
             self.parsed.operands.extend(self.rest.by_ref());
         }
+        if self.row.is(Trait::ResponseFiles)
+            && let Some(word) = self
+                .rest
+                .as_slice()
+                .iter()
+                .find(|word| word.text.starts_with('@'))
+        {
+            return Err(Reason::Argument {
+                command: self.row.name.to_owned(),
+                argument: word.text.clone(),
+                why: "it names a file with further arguments",
+            });
+        }
         while let Some(word) = self.rest.next() {
             let text = word.text.as_str();
             if text == "--" {
                 self.parsed.operands.extend(self.rest.by_ref());
-            } else if text.starts_with("--") {
-                self.long(word)?;
-            } else if text.starts_with('-') && text.len() > 1 {
-                self.short(word)?;
+            } else if is_flag(word) {
+                self.flag_word(word)?;
             // A file named `-o` would be a flag once the shell has replaced the pattern.
-            } else if word.glob && text.starts_with(['*', '?', '[']) {
-                return Err(Reason::Glob {
-                    word: text.to_owned(),
-                });
+            } else if word.glob && text.starts_with(['*', '?', '[']) && !self.row.is(Trait::Inert) {
+                return Err(glob(word));
             } else {
                 self.parsed.operands.push(word);
             }
         }
         Ok(())
+    }
+
+    fn flag_word(&mut self, word: &Word) -> Result<(), Reason> {
+        if word.text.starts_with("--") {
+            self.long(word)
+        } else if self.row.is(Trait::Words) {
+            self.single(word)
+        } else {
+            self.short(word)
+        }
     }
 
     fn long(&mut self, word: &Word) -> Result<(), Reason> {
@@ -159,31 +141,44 @@ impl Reading<'_, '_> {
             None => (word.text.as_str(), None),
         };
         if word.glob && (attached.is_none() || flag.contains(['*', '?', '['])) {
-            return Err(Reason::Glob {
-                word: word.text.clone(),
-            });
+            return Err(glob(word));
         }
-        match (self.row.shape(flag), attached) {
+        match (self.row.takes(flag), attached) {
             (None, _) => Err(self.unknown(flag)),
-            (Some(Shape::Alone | Shape::MaybeValue), None) => {
+            (Some(Takes::Nothing | Takes::Attached(_)), None) => {
                 self.flag(flag, None);
                 Ok(())
             }
-            (Some(Shape::Alone), Some(_)) => Err(self.bad_value(flag)),
-            (Some(shape), Some(value)) => self.value(flag, shape, value, word.glob),
-            (Some(shape), None) => self.next_value(flag, shape),
+            (Some(Takes::Nothing | Takes::Next(_)), Some(_)) => Err(self.bad_value(flag)),
+            (Some(Takes::Value(kind) | Takes::Attached(kind)), Some(value)) => {
+                self.value(flag, kind, value, word.glob)
+            }
+            (Some(Takes::Value(kind) | Takes::Next(kind)), None) => self.next_value(flag, kind),
         }
+    }
+
+    /// Option that is a word of its own; a number may be attached to it.
+    fn single(&mut self, word: &Word) -> Result<(), Reason> {
+        let name = word
+            .text
+            .trim_end_matches(|last: char| last.is_ascii_digit());
+        let number = &word.text[name.len()..];
+        match (self.row.takes(name), number) {
+            (Some(Takes::Nothing), "") => self.flag(name, None),
+            (Some(Takes::Value(kind)), "") => self.next_value(name, kind)?,
+            (Some(Takes::Value(_)), number) => self.flag(name, Some(number)),
+            _ => return Err(self.unknown(&word.text)),
+        }
+        Ok(())
     }
 
     fn short(&mut self, word: &Word) -> Result<(), Reason> {
         if word.glob {
-            return Err(Reason::Glob {
-                word: word.text.clone(),
-            });
+            return Err(glob(word));
         }
         let letters = &word.text[1..];
         // Long names with one dash, such as `-uno` of `git status`, are no bundles.
-        if letters.len() > 1 && self.row.shape(&word.text) == Some(Shape::Alone) {
+        if letters.len() > 1 && self.row.takes(&word.text) == Some(Takes::Nothing) {
             self.flag(&word.text, None);
             return Ok(());
         }
@@ -193,10 +188,10 @@ impl Reading<'_, '_> {
         for (at, letter) in letters.char_indices() {
             let flag = format!("-{letter}");
             let after = &letters[at + letter.len_utf8()..];
-            match self.row.shape(&flag) {
+            match self.row.takes(&flag) {
                 None => return Err(self.unknown(&flag)),
-                Some(Shape::Alone) => self.flag(&flag, None),
-                Some(Shape::MaybeValue) => {
+                Some(Takes::Nothing) => self.flag(&flag, None),
+                Some(Takes::Attached(_)) => {
                     // An attached value of a short flag could be meant as further flags; only
                     // numbers are safe.
                     let is_number = |byte: u8| byte.is_ascii_digit() || byte == b'%';
@@ -206,14 +201,18 @@ impl Reading<'_, '_> {
                     self.flag(&flag, None);
                     return Ok(());
                 }
-                Some(shape) if after.is_empty() => return self.next_value(&flag, shape),
-                Some(shape) => return self.value(&flag, shape, after, false),
+                Some(Takes::Value(kind) | Takes::Next(kind)) if after.is_empty() => {
+                    return self.next_value(&flag, kind);
+                }
+                Some(Takes::Value(kind)) => return self.value(&flag, kind, after, false),
+                // The letters behind it are flags, and the words behind them values in turn.
+                Some(Takes::Next(_)) => return Err(self.bad_value(&flag)),
             }
         }
         Ok(())
     }
 
-    fn next_value(&mut self, flag: &str, shape: Shape) -> Result<(), Reason> {
+    fn next_value(&mut self, flag: &str, kind: Kind) -> Result<(), Reason> {
         let Some(word) = self.rest.next() else {
             return Err(self.bad_value(flag));
         };
@@ -224,13 +223,24 @@ impl Reading<'_, '_> {
         if word.glob || word.home || looks_like_flag {
             return Err(self.bad_value(flag));
         }
-        self.value(flag, shape, &word.text, false)
+        self.value(flag, kind, &word.text, false)
     }
 
-    fn value(&mut self, flag: &str, shape: Shape, value: &str, glob: bool) -> Result<(), Reason> {
-        if shape == Shape::Path {
-            let word = Word::literal(value, glob);
-            places::check_contents(&word, self.policy)?;
+    fn value(&mut self, flag: &str, kind: Kind, value: &str, glob: bool) -> Result<(), Reason> {
+        let harmless = match kind {
+            Kind::Text => true,
+            Kind::Path => {
+                let word = Word::literal(value, glob);
+                places::check_contents(&word, self.policy)?;
+                true
+            }
+            Kind::LogFormat => scripts::log_format_only_prints(value),
+            Kind::RefFormat => scripts::ref_format_only_prints(value),
+            Kind::Jq => scripts::jq_only_reads(value),
+            Kind::ClusterOutput => scripts::cluster_output_only_prints(value),
+        };
+        if !harmless {
+            return Err(self.bad_value(flag));
         }
         self.flag(flag, Some(value));
         Ok(())
@@ -242,9 +252,15 @@ impl Reading<'_, '_> {
     }
 
     fn unknown(&self, flag: &str) -> Reason {
-        Reason::UnknownFlag {
-            command: self.row.name.to_owned(),
-            flag: flag.to_owned(),
+        let command = self.row.name.to_owned();
+        let flag = flag.to_owned();
+        match self.row.effect(&flag) {
+            Some(effect) => Reason::HarmfulFlag {
+                command,
+                flag,
+                why: effect.clause(),
+            },
+            None => Reason::UnknownFlag { command, flag },
         }
     }
 
@@ -253,5 +269,11 @@ impl Reading<'_, '_> {
             command: self.row.name.to_owned(),
             flag: flag.to_owned(),
         }
+    }
+}
+
+fn glob(word: &Word) -> Reason {
+    Reason::Glob {
+        word: word.text.clone(),
     }
 }

@@ -42,11 +42,13 @@ enum Token<'a> {
     Operator(&'a str),
 }
 
-/// Words of a line as written, without file descriptors before `<` and `>`.
-pub(super) fn words(line: &str) -> Result<Vec<&str>, Reason> {
-    let tokens = tokens(line)?;
+/// The line without its comment, and its words as written, without file descriptors before `<` and
+/// `>`, and without `time`, which no command gets.
+pub(super) fn words(line: &str) -> Result<(&str, Vec<&str>), Reason> {
+    let (line, tokens) = tokens(line)?;
     let mut words = Vec::new();
     let mut at_command = true;
+    let mut after_time = false;
     for (at, token) in tokens.iter().enumerate() {
         match token {
             Token::Operator(operator) => {
@@ -55,10 +57,16 @@ pub(super) fn words(line: &str) -> Result<Vec<&str>, Reason> {
                 if *operator == "|&" {
                     words.push("1");
                 }
+                after_time = false;
                 at_command = !operator.contains(['<', '>']) && operator.contains(['|', '&', ';']);
             }
             Token::Word(word) => {
                 if is_descriptor(line, word, tokens.get(at + 1)) {
+                    continue;
+                }
+                // With its flag for the plain format.
+                if at_command && (*word == "time" || *word == "-p" && after_time) {
+                    after_time = true;
                     continue;
                 }
                 if at_command {
@@ -73,7 +81,7 @@ pub(super) fn words(line: &str) -> Result<Vec<&str>, Reason> {
             }
         }
     }
-    Ok(words)
+    Ok((line, words))
 }
 
 fn check_operator(operator: &str) -> Result<(), Reason> {
@@ -90,7 +98,6 @@ fn check_reserved(word: &str) -> Result<(), Reason> {
     match RESERVED.iter().find(|(reserved, _)| *reserved == word) {
         Some((_, what)) => Err(Reason::Compound { what }),
         None if word == "!" => Err(Reason::Negation),
-        None if word == "time" => Err(Reason::Timing),
         None => Ok(()),
     }
 }
@@ -107,16 +114,17 @@ fn is_descriptor(line: &str, word: &str, next: Option<&Token<'_>>) -> bool {
         && place(word) + word.len() == place(operator)
 }
 
-fn tokens(line: &str) -> Result<Vec<Token<'_>>, Reason> {
+/// The line up to its comment, and its tokens.
+fn tokens(line: &str) -> Result<(&str, Vec<Token<'_>>), Reason> {
     let mut tokens = Vec::new();
     let mut rest = line.trim_start_matches([' ', '\t']);
     while let Some(first) = rest.chars().next() {
         let (length, is_operator) = if is_operator(first) {
             let end = rest.find(|character| !is_operator(character));
             (end.unwrap_or(rest.len()), true)
-        // Interactive and other shells differ in whether `#` begins a comment.
         } else if first == '#' {
-            return Err(Reason::Comment);
+            check_comment(rest)?;
+            return Ok((&line[..line.len() - rest.len()], tokens));
         } else {
             (word_length(rest)?, false)
         };
@@ -128,7 +136,20 @@ fn tokens(line: &str) -> Result<Vec<Token<'_>>, Reason> {
         });
         rest = after.trim_start_matches([' ', '\t']);
     }
-    Ok(tokens)
+    Ok((line, tokens))
+}
+
+/// Interactive shells differ in whether `#` begins a comment, so the comment may hold nothing that
+/// would matter as a part of the command.
+fn check_comment(comment: &str) -> Result<(), Reason> {
+    let matters = |sign: char| is_operator(sign) || "$`{}\\*[]~=".contains(sign);
+    let has_flag = comment
+        .split([' ', '\t'])
+        .any(|word| word.starts_with('-') && word.len() > 1);
+    if comment.contains(matters) || has_flag {
+        return Err(Reason::Comment);
+    }
+    Ok(())
 }
 
 fn is_operator(character: char) -> bool {
@@ -174,12 +195,12 @@ mod tests {
     fn quotes_hold_words_together() {
         let line = "ls -l 'a b'\"c;d\"\\ e | grep x 2>&1;wc <f";
         let expected = ["ls", "-l", "'a b'\"c;d\"\\ e", "grep", "x", "1", "wc", "f"];
-        assert_eq!(words(line).unwrap(), expected);
-        assert_eq!(
-            words("echo 2 >/dev/null").unwrap(),
-            ["echo", "2", "/dev/null"]
-        );
-        assert_eq!(words("ls a#b\\ #c").unwrap(), ["ls", "a#b\\ #c"]);
+        let words = |line| words(line).unwrap().1;
+        assert_eq!(words(line), expected);
+        assert_eq!(words("echo 2 >/dev/null"), ["echo", "2", "/dev/null"]);
+        assert_eq!(words("ls a#b\\ #c"), ["ls", "a#b\\ #c"]);
+        assert_eq!(words("ls -l # all of it"), ["ls", "-l"]);
+        assert_eq!(words("time -p ls -p"), ["ls", "-p"]);
     }
 
     #[test]
@@ -200,9 +221,9 @@ mod tests {
             "ls 'a",
             "ls \\",
             "! ls",
-            "time ls",
             "[[ a ]]",
-            "ls # x",
+            "ls # x; rm y",
+            "ls # -x",
         ] {
             assert!(words(line).is_err(), "{line}");
         }

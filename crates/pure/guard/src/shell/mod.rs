@@ -8,7 +8,8 @@
 //!    (`structure`);
 //! 3. each word means what it says: no substitution, no variable, no expansion that could turn into
 //!    a flag (`word`);
-//! 4. each command is in the table, and its flags are in its row, spelled out (`commands`);
+//! 4. each command is in the table, and its flags are in its row, spelled out (`grammar`,
+//!    `arguments`, `commands`);
 //! 5. the files it reads lie where the [`Policy`] permits (`places`).
 //!
 //! Everything else is refused with a [`Reason`], which names the part and, where there is one, the
@@ -16,12 +17,13 @@
 //!
 //! # Not here
 //! Running anything. The verdict is about text; the executor runs the line with a time limit,
-//! without a terminal (so that no pager starts), with [`ENVIRONMENT`] set, and where the kernel
-//! permits in a sandbox without write access and network.
+//! without a terminal (so that no pager starts), with the environment of `dormouse-system` and in
+//! its sandbox, without write access and network.
 
 mod arguments;
 mod characters;
 mod commands;
+mod grammar;
 mod lexer;
 mod places;
 mod policy;
@@ -30,7 +32,7 @@ mod scripts;
 mod structure;
 mod word;
 
-pub use policy::{Policy, Reach};
+pub use policy::{Folder, Policy, Reach};
 pub use reason::Reason;
 
 use structure::Simple;
@@ -46,32 +48,6 @@ pub const MOST_BRACKETS: usize = 32;
 /// Upper bound on nested shells (`sh -c "sh -c …"`); each level hides the command from a reader of
 /// the log.
 pub const MOST_SHELLS: usize = 2;
-
-/// Environment that an executor has to set for a line that passed, so that it starts nothing else:
-/// no pager, no start-up file of a shell, no configuration that names programs.
-///
-/// A repository's own configuration stays in force, since its writer could run programs anyway. A
-/// bare repository that lies unpacked among other files, and could be placed there by the model, is
-/// excluded (`safe.bareRepository`).
-pub const ENVIRONMENT: [(&str, &str); 17] = [
-    ("BASH_ENV", ""),
-    ("ENV", ""),
-    ("PAGER", "cat"),
-    ("GIT_PAGER", "cat"),
-    ("GH_PAGER", "cat"),
-    ("GH_PROMPT_DISABLED", "1"),
-    ("RIPGREP_CONFIG_PATH", ""),
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_CONFIG_COUNT", "3"),
-    ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
-    ("GIT_CONFIG_VALUE_0", "explicit"),
-    ("GIT_CONFIG_KEY_1", "core.fsmonitor"),
-    ("GIT_CONFIG_VALUE_1", "false"),
-    ("GIT_CONFIG_KEY_2", "core.hooksPath"),
-    ("GIT_CONFIG_VALUE_2", "/dev/null"),
-    ("LESSOPEN", ""),
-];
 
 /// Verdict on a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,12 +85,22 @@ fn check_line(line: &str, policy: &Policy, depth: usize) -> Result<(), Reason> {
     let line = line.trim_matches([' ', '\t', '\n']);
     characters::check(line)?;
     let commands = structure::read(line, policy)?;
-    commands
-        .iter()
-        .try_for_each(|command| check_command(command, policy, depth))
+    let mut first_of_pipe = 0;
+    for (at, command) in commands.iter().enumerate() {
+        if !command.piped {
+            first_of_pipe = at;
+        }
+        check_command(command, &commands[first_of_pipe..at], policy, depth)?;
+    }
+    places::check_after_leaving(&commands, policy)
 }
 
-fn check_command(command: &Simple, policy: &Policy, depth: usize) -> Result<(), Reason> {
+fn check_command(
+    command: &Simple,
+    before: &[Simple],
+    policy: &Policy,
+    depth: usize,
+) -> Result<(), Reason> {
     let (name, words) = (command.name.as_str(), command.words.as_slice());
     if let Some(script) = commands::shell_script(name, words)? {
         if depth == MOST_SHELLS {
@@ -122,7 +108,7 @@ fn check_command(command: &Simple, policy: &Policy, depth: usize) -> Result<(), 
         }
         return check_line(script, policy, depth + 1);
     }
-    commands::check(name, words, policy)
+    commands::check(command, before, policy)
 }
 
 #[cfg(test)]

@@ -4,11 +4,13 @@
 
 use super::policy::{Policy, Reach};
 use super::reason::Reason;
+use super::structure::Simple;
 use super::word::Word;
 use std::path::Path;
 
-/// Directories without ordinary files: reading there has effects, never ends, or shows memory.
-const NO_FILES: [&str; 3] = ["/dev", "/proc", "/sys"];
+/// Directories of the root without ordinary files: reading there has effects, never ends, or shows
+/// memory. The last is how `awk` names connections.
+const NO_FILES: [&str; 4] = ["dev", "proc", "sys", "inet"];
 
 /// Checks that the contents at this path may be read.
 pub(super) fn check_contents(word: &Word, policy: &Policy) -> Result<(), Reason> {
@@ -16,7 +18,7 @@ pub(super) fn check_contents(word: &Word, policy: &Policy) -> Result<(), Reason>
     let outside = || Reason::Outside {
         path: text.to_owned(),
     };
-    check_device(text)?;
+    check_device(word, From::Unknown)?;
     // A pattern may expand to `..`, which no literal comparison sees.
     let goes_up = |part: &str| part == ".." || word.glob && could_be_parent(part);
     let goes_up = text.split('/').any(goes_up);
@@ -29,21 +31,66 @@ pub(super) fn check_contents(word: &Word, policy: &Policy) -> Result<(), Reason>
     }
 }
 
+/// Checks a whole line that may leave the working directory: behind `cd /` the path `proc/1/mem`
+/// leads to memory. Every word counts, whatever it means to its command, because only few lines
+/// leave and name such words.
+pub(super) fn check_after_leaving(commands: &[Simple], policy: &Policy) -> Result<(), Reason> {
+    let leaves = |command: &Simple| {
+        command.name == "cd" && command.words.iter().any(|word| !stays_below(word))
+    };
+    if policy.reach != Reach::Anywhere || !commands.iter().any(leaves) {
+        return Ok(());
+    }
+    commands
+        .iter()
+        .flat_map(|command| command.words.iter().chain(&command.inputs))
+        .try_for_each(|word| check_device(word, From::Root))
+}
+
+fn stays_below(word: &Word) -> bool {
+    !word.home && !word.text.starts_with('/') && !word.text.split('/').any(|part| part == "..")
+}
+
 /// True if a pattern may match `..`, as `.*`, `.?` and `.[!a]` do.
 fn could_be_parent(pattern: &str) -> bool {
     let after_dots = pattern.trim_start_matches('.');
     after_dots.len() < pattern.len() && after_dots.starts_with(['*', '?', '['])
 }
 
-fn check_device(text: &str) -> Result<(), Reason> {
-    let path = Path::new(text);
-    let is_device = NO_FILES.iter().any(|root| path.starts_with(root)) && text != "/dev/null";
-    // `/tmp/../dev/zero` and `//dev/zero` lead there as well. Matching by substring refuses too
-    // much, which is harmless.
-    let by_detour = text.starts_with('/')
-        && text.split('/').any(|part| part == "..")
-        && NO_FILES.iter().any(|root| text.contains(&root[1..]));
-    if is_device || by_detour {
+/// Directory that a relative path starts from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// Somewhere below the root: with enough `..` the path reaches the root.
+    Unknown,
+    /// Perhaps the root itself.
+    Root,
+}
+
+fn check_device(word: &Word, from: From) -> Result<(), Reason> {
+    let text = word.text.as_str();
+    let mut at_root = text.starts_with('/') || from == From::Root && !word.home;
+    // Names below the root, or below the directory that the path starts from.
+    let mut names: Vec<&str> = Vec::new();
+    for part in text.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                if names.pop().is_none() {
+                    at_root = true;
+                }
+            }
+            name => names.push(name),
+        }
+    }
+    let leads_to_device = |name: &&str| {
+        // A pattern counts by the letters before its first sign.
+        let end = name.find(['*', '?', '[']).filter(|_| word.glob);
+        NO_FILES.iter().any(|device| match end {
+            Some(end) => device.starts_with(&name[..end]),
+            None => device == name,
+        })
+    };
+    if at_root && text != "/dev/null" && names.first().is_some_and(leads_to_device) {
         return Err(Reason::Device {
             path: text.to_owned(),
         });

@@ -14,6 +14,19 @@ pub enum Reach {
     Anywhere,
 }
 
+/// Harm that programs named by settings of the working directory can do. `git diff` starts those
+/// of the repository's configuration, `cargo` those of `.cargo/config.toml` and
+/// `rust-toolchain.toml`, which arrive with a clone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Folder {
+    /// None: the line runs in a sandbox that neither writes nor reaches the network, or the user
+    /// trusts the folder.
+    #[default]
+    Held,
+    /// Any: the folder is unknown, and nothing confines the line.
+    Loose,
+}
+
 /// Permissions of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
@@ -22,4 +35,6 @@ pub struct Policy {
     /// True if commands may use the network. Off by default: a request can carry away what was
     /// read.
     pub network: bool,
+    /// Harm that settings in the working directory can do.
+    pub folder: Folder,
 }

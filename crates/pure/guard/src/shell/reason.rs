@@ -44,8 +44,8 @@ pub enum Reason {
         /// Code point of the character.
         code: u32,
     },
-    /// Comment: the rest of the line is read differently by different shells.
-    #[error("the line has a comment; leave it out")]
+    /// Comment with signs that a shell could read as part of the command.
+    #[error("the line has a comment that some shells would run; leave it out")]
     Comment,
     /// Line that cannot be parsed.
     #[error("the line cannot be parsed: {detail}")]
@@ -65,9 +65,6 @@ pub enum Reason {
     /// Negation with `!` before a command.
     #[error("`!` before a command is not allowed")]
     Negation,
-    /// Keyword `time` before a command.
-    #[error("`time` before a command is not allowed; write the command itself")]
-    Timing,
     /// Variable assignment `NAME=value`: variables such as `LD_PRELOAD` start programs.
     #[error("`{name}=…` sets a variable")]
     Assignment {
@@ -140,6 +137,18 @@ pub enum Reason {
         /// Name of the command with its subcommand.
         command: String,
     },
+    /// Command that starts programs which settings in the folder name, where nothing holds them.
+    #[error("`{command}` starts programs that settings in this folder may name")]
+    Settings {
+        /// Name of the command with its subcommand.
+        command: String,
+    },
+    /// Words for `xargs` that are not visible in the line.
+    #[error("`xargs` would pass on words that are not judged: {why}")]
+    UnseenWords {
+        /// Reason as a clause.
+        why: &'static str,
+    },
     /// Command that needs a subcommand with a row, and has none.
     #[error("`{command}` needs one of its reading subcommands")]
     Subcommand {
@@ -153,6 +162,16 @@ pub enum Reason {
         command: String,
         /// Flag without its value.
         flag: String,
+    },
+    /// Flag that is known, and does more than read.
+    #[error("`{flag}` of `{command}` is refused: {why}")]
+    HarmfulFlag {
+        /// Name of the command.
+        command: String,
+        /// Flag without its value.
+        flag: String,
+        /// Effect as a clause.
+        why: &'static str,
     },
     /// Flag whose value is missing, superfluous or looks like a flag.
     #[error("the value of `{flag}` of `{command}` is missing or not allowed")]

@@ -25,11 +25,15 @@ use brush_parser::{Parser, ParserOptions};
 pub(super) struct Simple {
     pub(super) name: String,
     pub(super) words: Vec<Word>,
+    /// Files that it reads as its standard input.
+    pub(super) inputs: Vec<Word>,
+    /// True if it reads the output of the command before it.
+    pub(super) piped: bool,
 }
 
 /// Simple commands of a line, if it contains nothing else.
 pub(super) fn read(line: &str, policy: &Policy) -> Result<Vec<Simple>, Reason> {
-    let words = lexer::words(line)?;
+    let (line, words) = lexer::words(line)?;
     let options = ParserOptions::default();
     let program = Parser::new(line.as_bytes(), &options)
         .parse_program()
@@ -40,6 +44,7 @@ pub(super) fn read(line: &str, policy: &Policy) -> Result<Vec<Simple>, Reason> {
         policy,
         commands: Vec::new(),
         words: Vec::new(),
+        inputs: Vec::new(),
     };
     for list in &program.complete_commands {
         reading.list(list)?;
@@ -62,6 +67,8 @@ struct Reading<'a> {
     commands: Vec<Simple>,
     /// Every word seen, as written, in the order of the line.
     words: Vec<String>,
+    /// Files that the present command reads as its input.
+    inputs: Vec<Word>,
 }
 
 impl Reading<'_> {
@@ -81,15 +88,16 @@ impl Reading<'_> {
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline) -> Result<(), Reason> {
-        if pipeline.timed.is_some() {
-            return Err(Reason::Timing);
-        }
+        // `time` before it only measures.
         if pipeline.bang {
             return Err(Reason::Negation);
         }
-        for command in &pipeline.seq {
+        for (at, command) in pipeline.seq.iter().enumerate() {
             let simple = self.command(command)?;
-            self.commands.push(simple);
+            self.commands.push(Simple {
+                piped: at > 0,
+                ..simple
+            });
         }
         Ok(())
     }
@@ -131,7 +139,8 @@ impl Reading<'_> {
             |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
         // A quoted or escaped name may look like one command and be another; a path may name any
         // program.
-        if !name.plain || name.glob || name.home || !name.text.bytes().all(is_plain) {
+        let is_name = name.plain && !name.glob && !name.home && name.text.bytes().all(is_plain);
+        if !is_name && name != Word::bracket() {
             return Err(Reason::HiddenCommand { name: name.text });
         }
         for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
@@ -140,6 +149,8 @@ impl Reading<'_> {
         Ok(Simple {
             name: name.text,
             words,
+            inputs: std::mem::take(&mut self.inputs),
+            piped: false,
         })
     }
 
@@ -191,7 +202,9 @@ impl Reading<'_> {
                         if word.glob {
                             return Err(Reason::Glob { word: word.text });
                         }
-                        places::check_contents(&word, self.policy)
+                        places::check_contents(&word, self.policy)?;
+                        self.inputs.push(word);
+                        Ok(())
                     }
                     Kind::Read | Kind::ReadAndWrite | Kind::Clobber | Kind::DuplicateInput => {
                         Err(refused())

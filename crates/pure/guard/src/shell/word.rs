@@ -30,6 +30,16 @@ impl Word {
         }
     }
 
+    /// The name of the command `[`, which looks like the beginning of a pattern.
+    pub(super) fn bracket() -> Self {
+        Self {
+            text: "[".to_owned(),
+            glob: true,
+            home: false,
+            plain: true,
+        }
+    }
+
     /// Removes the quotes, or returns the part that the shell would replace.
     pub(super) fn read(raw: &str) -> Result<Self, Reason> {
         let mut reader = Reader {

@@ -1,9 +1,11 @@
 //! Lines that pass, run by a real shell.
 //!
 //! # Model
-//! Labelled lines are mutated at random and judged. Those that pass are run by bash in a folder of
-//! their own, where every program is a stub: those of the table do nothing, others leave a trace. A
-//! line that changes the folder or leaves a trace should not have passed.
+//! Labelled and everyday lines are mutated at random and judged. Those that pass are run by bash in
+//! a folder of their own, where most programs are stubs: those of the table do nothing, others leave
+//! a trace. Programs with a language or an output file of their own (`awk`, `sed`, `xargs`, `sort`
+//! and others) are the real ones, as far as the machine has them, so that a script which writes or
+//! starts something is seen. A line that changes the folder or leaves a trace should not have passed.
 #![expect(
     clippy::disallowed_methods,
     reason = "the subject is what a shell does to the disk"
@@ -23,7 +25,7 @@ const BASH: &str = "/bin/bash";
 /// Number of lines generated and judged: some hundreds of them pass and are run, within seconds.
 const LINES: u64 = 6_000;
 /// Pieces inserted into lines.
-const PIECES: [&str; 62] = [
+const PIECES: [&str; 78] = [
     "'",
     "\"",
     "\\",
@@ -86,16 +88,44 @@ const PIECES: [&str; 62] = [
     "<>x",
     "[[",
     "\u{e9}",
+    "|xargs rm",
+    "|xargs -I{} sh -c {}",
+    "xargs ",
+    "time ",
+    "w x",
+    ";w x",
+    "{w x}",
+    "/e",
+    "system(\"touch x\")",
+    "> \"x\"",
+    "|\"sh\"",
+    "print > \"x\"",
+    "-i",
+    "-p",
+    "-l",
+    "@a",
 ];
 /// Files of the folder, some of them named like flags.
 const FILES: [&str; 7] = ["a", "b", "f", "notes.md", "-o", "--output=x", "-delete"];
 /// Programs that must not be started.
-const TRAPS: [&str; 9] = ["touch", "rm", "tee", "xargs", "env", "awk", "a", "b", "x"];
+const TRAPS: [&str; 13] = [
+    "touch", "rm", "tee", "env", "python3", "perl", "mv", "cp", "curl", "sh", "a", "b", "x",
+];
+/// Programs that are run as they are.
+const REAL: [&str; 9] = [
+    "awk", "sed", "xargs", "sort", "uniq", "xxd", "diff", "file", "jq",
+];
 
 #[derive(Deserialize)]
 struct Case {
+    #[serde(default = "allow")]
     expect: String,
     line: String,
+}
+
+/// Label of everyday lines, which have none.
+fn allow() -> String {
+    "allow".to_owned()
 }
 
 #[test]
@@ -134,8 +164,15 @@ fn what_writes_or_starts_programs_would_be_noticed() {
         "ls > x",
         "echo x > a",
         "touch x",
-        "ls | xargs",
+        "ls | env",
         "echo x >> src/new",
+        "awk 'BEGIN { print 1 > \"x\" }'",
+        "awk 'BEGIN { system(\"touch x\") }'",
+        "echo 1 | sed 'w x'",
+        "echo 1 | sed 's/1/touch x/e'",
+        "echo x | xargs touch",
+        "sort -o x a",
+        "xxd -r a x",
     ] {
         let ground = Ground::new(&cases());
         assert!(ground.effect(line).is_some(), "{line}");
@@ -143,8 +180,10 @@ fn what_writes_or_starts_programs_would_be_noticed() {
 }
 
 fn cases() -> Vec<Case> {
-    let text = include_str!("../data/shell_cases.jsonl");
-    text.lines()
+    let labelled = include_str!("../data/shell_cases.jsonl");
+    let everyday = include_str!("../data/shell_everyday.jsonl");
+    let lines = labelled.lines().chain(everyday.lines());
+    lines
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
 }
@@ -175,11 +214,22 @@ impl Ground {
         fs::create_dir_all(ground.path("work/src")).unwrap();
         fs::create_dir_all(ground.path("work/sub")).unwrap();
         let allowed = cases.iter().filter(|case| case.expect == "allow");
+        let is_name = |word: &&str| {
+            word.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                && word.starts_with(|first: char| first.is_ascii_lowercase())
+        };
         let names: BTreeSet<&str> = allowed
-            .filter_map(|case| case.line.split_whitespace().next())
+            .flat_map(|case| case.line.split_whitespace().filter(is_name))
             .collect();
         for name in names {
             ground.program(name, "exit 0");
+        }
+        for name in REAL {
+            let real = Path::new("/usr/bin").join(name);
+            if real.exists() {
+                let script = format!("exec /usr/bin/timeout 1 {} \"$@\"", real.display());
+                ground.program(name, &script);
+            }
         }
         for name in TRAPS {
             ground.program(name, "echo \"$0\" >> \"$TRACE\"");

@@ -1,6 +1,6 @@
 //! Labelled command lines of the material.
 
-use dormouse_guard::shell::{Policy, Reach, Verdict, classify_with};
+use dormouse_guard::shell::{Folder, Policy, Reach, Verdict, classify_with};
 use dormouse_testkit::material::material;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -27,7 +27,11 @@ impl Case {
         } else {
             Reach::Inside
         };
-        Policy { reach, network }
+        Policy {
+            reach,
+            network,
+            folder: Folder::Held,
+        }
     }
 }
 

@@ -6,12 +6,12 @@
 //! table is made, and *unseen*, only counted. Lines may ask the network, as those of an agent do;
 //! contents are read below the working directory, or anywhere where the line says so.
 
-use dormouse_guard::shell::{Policy, Reach, classify_with};
+use dormouse_guard::shell::{Folder, Policy, Reach, classify_with};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 #[derive(Deserialize)]
-struct Line {
+struct Case {
     half: Half,
     #[serde(default)]
     class: String,
@@ -35,7 +35,7 @@ enum With {
     Anywhere,
 }
 
-impl Line {
+impl Case {
     fn is_allowed(&self) -> bool {
         let reach = match self.with {
             With::Nothing => Reach::Inside,
@@ -44,12 +44,13 @@ impl Line {
         let policy = Policy {
             reach,
             network: true,
+            folder: Folder::Held,
         };
         classify_with(&self.line, &policy).is_allowed()
     }
 }
 
-fn lines(text: &str) -> Vec<Line> {
+fn lines(text: &str) -> Vec<Case> {
     let lines = text.lines();
     lines
         .map(|line| serde_json::from_str(line).unwrap())
@@ -57,7 +58,7 @@ fn lines(text: &str) -> Vec<Line> {
 }
 
 /// Lines allowed and lines in all, by half.
-fn score(lines: &[Line]) -> BTreeMap<Half, (usize, usize)> {
+fn score(lines: &[Case]) -> BTreeMap<Half, (usize, usize)> {
     let mut score = BTreeMap::new();
     for line in lines {
         let (allowed, all) = score.entry(line.half).or_default();
@@ -67,29 +68,35 @@ fn score(lines: &[Line]) -> BTreeMap<Half, (usize, usize)> {
     score
 }
 
+/// Least percentage of everyday lines that have to pass, in each half.
+const LEAST_EVERYDAY: usize = 90;
+
 #[test]
 fn everyday_lines_pass() {
-    let score = score(&lines(include_str!("../data/shell_everyday.jsonl")));
+    let lines = lines(include_str!("../data/shell_everyday.jsonl"));
+    for line in lines.iter().filter(|line| !line.is_allowed()) {
+        println!("refused: {}", line.line);
+    }
+    let score = score(&lines);
     println!("everyday lines allowed: {score:?}");
-    assert_eq!(score[&Half::Tuning], EVERYDAY_TUNING);
-    assert_eq!(score[&Half::Unseen], EVERYDAY_UNSEEN);
+    for (half, (allowed, all)) in score {
+        assert!(all >= 150, "{half:?} has {all} lines");
+        assert!(
+            allowed * 100 >= all * LEAST_EVERYDAY,
+            "{half:?}: {allowed} of {all}"
+        );
+    }
 }
 
 #[test]
 fn no_dangerous_line_passes() {
     let lines = lines(include_str!("../data/shell_dangerous.jsonl"));
-    let mut classes: BTreeMap<&str, usize> = BTreeMap::new();
-    for line in lines.iter().filter(|line| line.is_allowed()) {
-        *classes.entry(&line.class).or_default() += 1;
-    }
-    let score = score(&lines);
-    println!("dangerous lines allowed: {score:?}, {classes:?}");
-    assert_eq!(score[&Half::Tuning], DANGEROUS_TUNING);
-    assert_eq!(score[&Half::Unseen], DANGEROUS_UNSEEN);
+    println!("dangerous lines allowed: {:?}", score(&lines));
+    let passed: Vec<(&str, &str)> = lines
+        .iter()
+        .filter(|line| line.is_allowed())
+        .map(|line| (line.class.as_str(), line.line.as_str()))
+        .collect();
+    assert!(lines.len() > 1_500);
+    assert!(passed.is_empty(), "{passed:#?}");
 }
-
-/// Allowed and all, as the guard judges when these lines are added.
-const EVERYDAY_TUNING: (usize, usize) = (113, 162);
-const EVERYDAY_UNSEEN: (usize, usize) = (108, 162);
-const DANGEROUS_TUNING: (usize, usize) = (343, 2_194);
-const DANGEROUS_UNSEEN: (usize, usize) = (336, 2_222);

@@ -85,8 +85,8 @@ proptest! {
 
     #[test]
     fn lines_that_pass_pass_together(one in allowed_line(), other in allowed_line()) {
-        // A change of directory, or a `;` at the end, changes what may follow.
-        prop_assume!(!one.ends_with(';'));
+        // A comment, or a `;` at the end, changes what may follow.
+        prop_assume!(!one.ends_with(';') && !one.contains('#'));
         for joint in ["&&", "||", ";"] {
             let line = format!("{one} {joint} {other}");
             prop_assert_eq!(classify(&line), Verdict::Allow, "{}", line);

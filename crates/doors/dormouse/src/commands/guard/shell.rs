@@ -4,7 +4,7 @@ use super::input;
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Line, Out, Report, Role};
-use dormouse_guard::shell::{Policy, Reach, Reason, Verdict, classify_with};
+use dormouse_guard::shell::{Folder, Policy, Reach, Reason, Verdict, classify_with};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -35,6 +35,9 @@ pub(super) struct Args {
     /// Refuse commands that ask the network, as side tasks do
     #[arg(long)]
     no_network: bool,
+    /// Refuse commands that start programs which the folder's settings name
+    #[arg(long)]
+    no_sandbox: bool,
 }
 
 #[derive(Serialize)]
@@ -103,6 +106,11 @@ impl Args {
         Ok(Policy {
             reach,
             network: !self.no_network,
+            folder: if self.no_sandbox {
+                Folder::Loose
+            } else {
+                Folder::Held
+            },
         })
     }
 }

@@ -2,17 +2,13 @@
 //! help.
 
 use super::{check_row, subcommand};
-use crate::shell::arguments::{Operands, Row};
+use crate::shell::grammar::{self, Operands, Row};
 use crate::shell::policy::Policy;
 use crate::shell::reason::Reason;
 use crate::shell::word::Word;
 
 const fn row(name: &'static str, flags: &'static str) -> Row {
-    Row {
-        name,
-        flags,
-        operands: Operands::None,
-    }
+    grammar::row(name, flags, Operands::None)
 }
 
 /// Flags of the token counts. They select and format, none writes.

@@ -1,5 +1,7 @@
 //! `find`, whose arguments are an expression instead of flags.
 
+use crate::shell::places;
+use crate::shell::policy::Policy;
 use crate::shell::reason::Reason;
 use crate::shell::word::Word;
 
@@ -109,13 +111,35 @@ pub(super) fn check(words: &[Word]) -> Result<(), Reason> {
     Ok(())
 }
 
+/// Checks that the output is nothing but names below directories whose contents may be read.
+pub(super) fn lists_readable_names(words: &[Word], policy: &Policy) -> Result<(), Reason> {
+    let starts = words
+        .iter()
+        .take_while(|word| !word.text.starts_with(['-', '(', '!']));
+    let mut starts = starts.peekable();
+    let formats = |word: &Word| matches!(word.text.as_str(), "-printf" | "-ls");
+    // Without a start, names have no `./` before them in some versions.
+    if starts.peek().is_none() || words.iter().any(formats) {
+        return Err(Reason::UnseenWords {
+            why: "`find` may print more than names; name where it starts, and leave out formats",
+        });
+    }
+    starts.try_for_each(|word| places::check_contents(word, policy))
+}
+
 /// Checks a value: one that looks like a flag could be one to another version of `find`.
 fn check_value(flag: &str, value: Option<&Word>) -> Result<(), Reason> {
     let acceptable = |word: &Word| {
         let after_dash = word.text.strip_prefix('-');
         let is_flag =
             after_dash.is_some_and(|rest| !rest.starts_with(|first: char| first.is_ascii_digit()));
-        !word.glob && !word.home && !is_flag
+        // No option has a dot, so that no match of `*.rs` is one.
+        let harmless_glob = word
+            .text
+            .rsplit(['*', '?', ']'])
+            .next()
+            .is_some_and(|end| end.contains('.'));
+        (!word.glob || harmless_glob) && !word.home && !is_flag
     };
     match value {
         Some(word) if acceptable(word) => Ok(()),

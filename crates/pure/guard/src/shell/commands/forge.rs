@@ -1,14 +1,14 @@
 //! `gh`: rows for the subcommands that only read. All of them use the network.
 
 use super::subcommand;
-use crate::shell::arguments::{Operands, Row};
+use crate::shell::grammar::{Operands, Row, row};
 use crate::shell::policy::Policy;
 use crate::shell::reason::Reason;
 use crate::shell::word::Word;
 
 macro_rules! show_flags {
     () => {
-        " -R= --repo= --json= -q= --jq= -t= --template= --help"
+        " -R= --repo= --json= -q~ --jq~ -t= --template= --help"
     };
 }
 
@@ -17,17 +17,9 @@ macro_rules! list_flags {
         concat!(
             show_flags!(),
             " -s= --state= -L= --limit= -a= --assignee= -A= --author= -B= --base= -H= --head= -l= --label= -S= --search= \
-             -m= --milestone= --draft -b= --branch= -w= --workflow= --status= --sort= --order= --owner= --language="
+             -m= --milestone= --draft -b= --branch= --workflow= --status= --sort= --order= --owner= --language="
         )
     };
-}
-
-const fn row(name: &'static str, flags: &'static str, operands: Operands) -> Row {
-    Row {
-        name,
-        flags,
-        operands,
-    }
 }
 
 const ROWS: &[Row] = &[
@@ -64,7 +56,11 @@ const ROWS: &[Row] = &[
         concat!(show_flags!(), " -b= --branch="),
         Operands::Text,
     ),
-    row("gh run list", list_flags!(), Operands::None),
+    row(
+        "gh run list",
+        concat!(list_flags!(), " -w="),
+        Operands::None,
+    ),
     row(
         "gh run view",
         concat!(
@@ -82,7 +78,7 @@ const ROWS: &[Row] = &[
     row("gh search commits", list_flags!(), Operands::Text),
     row(
         "gh api",
-        " -q= --jq= -t= --template= --paginate --slurp -i --include",
+        " -q~ --jq~ -t= --template= --paginate --slurp -i --include",
         Operands::Endpoint,
     ),
     row("gh status", " -o= --org= -e= --exclude=", Operands::None),
@@ -97,5 +93,6 @@ pub(super) fn check(words: &[Word], policy: &Policy) -> Result<(), Reason> {
             command: row.name.to_owned(),
         });
     }
-    super::check_row(row, rest, policy)
+    // The letter means another thing only where the row has it.
+    super::check_row(&row.runs("-w --web"), rest, policy)
 }

@@ -1,24 +1,25 @@
 //! `git`: rows for the subcommands that only read.
 //!
 //! Left out on purpose: `-c`, `--config-env`, `--exec-path`, `--git-dir` and `--paginate` before
-//! the subcommand; `--ext-diff`, `--textconv`, `--output`, `--no-index`, `-O` after it; and every
-//! subcommand that changes something, contacts a remote or prints the configuration.
+//! the subcommand; and every subcommand that changes something, contacts a remote, verifies
+//! signatures, enters submodules or prints the whole configuration.
 
 use super::subcommand;
-use crate::shell::arguments::{Operands, Row};
+use crate::shell::grammar::{Operands, Row, Trait, row};
 use crate::shell::policy::Policy;
 use crate::shell::reason::Reason;
 use crate::shell::word::Word;
 
 macro_rules! diff_flags {
     () => {
-        " -p -u -s -U= -w -b -R -a -z -M?= -C?= -B?= -D -S= -G= -l= --patch --no-patch --unified= --raw --patch-with-stat \
+        " -p -u -s -U?= -w -b -R -a -z -M?= -C?= -B?= -D -S= -G= -I= -l= -X?= --patch --no-patch --unified?= --raw --patch-with-stat \
          --stat?= --numstat --shortstat --dirstat?= --summary --name-only --name-status --color?= --no-color \
          --color-words?= --word-diff?= --word-diff-regex= --color-moved?= --check --full-index --binary --abbrev?= \
          --find-renames?= --find-copies?= --find-copies-harder --no-renames --diff-filter= --pickaxe-all \
          --pickaxe-regex --minimal --patience --histogram --diff-algorithm= --anchored= --ignore-space-at-eol \
          --ignore-cr-at-eol --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines= \
-         --inter-hunk-context= --function-context -W --exit-code --quiet --no-ext-diff --no-textconv \
+         --inter-hunk-context= --break-rewrites?= --line-prefix= --ws-error-highlight= --color-moved-ws= --diff-merges= \
+         --stat-width= --stat-name-width= --stat-count= --stat-graph-width= --find-object= --function-context -W --exit-code --quiet --no-ext-diff --no-textconv \
          --ignore-submodules?= --submodule?= --src-prefix= --dst-prefix= --no-prefix --relative?= --text --compact-summary"
     };
 }
@@ -31,7 +32,7 @@ macro_rules! log_flags {
          --tags?= --remotes?= --glob= --exclude= --reflog --walk-reflogs --merge --boundary --cherry-pick \
          --left-only --right-only --left-right --cherry --cherry-mark --simplify-by-decoration --full-history --dense \
          --sparse --simplify-merges --ancestry-path?= --date-order --author-date-order --topo-order --reverse \
-         --pretty?= --format= --abbrev-commit --no-abbrev-commit --oneline --encoding= --notes?= --no-notes \
+         --pretty?% --format% --abbrev-commit --no-abbrev-commit --oneline --encoding= --notes?= --no-notes \
          --relative-date --date= --parents --children --graph --no-graph --decorate?= --no-decorate \
          --decorate-refs= --decorate-refs-exclude= --source --follow --log-size --show-linear-break?= --no-walk?= \
          --no-expand-tabs --use-mailmap --mailmap --root -t -r"
@@ -44,19 +45,21 @@ const DIFF: &str = concat!(
     " -1 -2 -3 -0 --cached --staged --merge-base --base --ours --theirs -q -r -t --root -m -c --cc --no-commit-id --stdin"
 );
 
-const fn row(name: &'static str, flags: &'static str, operands: Operands) -> Row {
-    Row {
-        name,
-        flags,
-        operands,
-    }
+/// Row of a subcommand that shows differences. Drivers in the repository's configuration may start
+/// programs for them.
+const fn compares(name: &'static str, flags: &'static str, operands: Operands) -> Row {
+    row(name, flags, operands)
+        .writes("--output=")
+        .runs("--ext-diff --textconv --show-signature --help")
+        .reads("-O= --no-index")
+        .with(&[Trait::Settings])
 }
 
 const ROWS: &[Row] = &[
-    row("git log", LOG, Operands::Contents),
-    row("git show", LOG, Operands::Contents),
-    row("git diff", DIFF, Operands::Contents),
-    row("git diff-tree", DIFF, Operands::Contents),
+    compares("git log", LOG, Operands::Contents),
+    compares("git show", LOG, Operands::Contents),
+    compares("git diff", DIFF, Operands::Contents),
+    compares("git diff-tree", DIFF, Operands::Contents),
     row(
         "git status",
         "-s -b -v -u -uno -uall -unormal -z --short --branch --show-stash --porcelain?= --long --verbose --untracked-files?= \
@@ -67,7 +70,7 @@ const ROWS: &[Row] = &[
     row(
         "git branch",
         "-a -r -v -vv -i -q --all --remotes --verbose --list --show-current --contains?= --no-contains?= --merged?= \
-        --no-merged?= --points-at= --sort= --format= --color?= --no-color --column?= --no-column --abbrev?= \
+        --no-merged?= --points-at= --sort& --format& --color?= --no-color --column?= --no-column --abbrev?= \
         --no-abbrev --ignore-case --omit-empty",
         Operands::With(&[
             "--list",
@@ -80,7 +83,7 @@ const ROWS: &[Row] = &[
     ),
     row(
         "git tag",
-        "-l -n?= -i --list --contains?= --no-contains?= --merged?= --no-merged?= --points-at= --sort= --format= --color?= \
+        "-l -n?= -i --list --contains?= --no-contains?= --merged?= --no-merged?= --points-at= --sort& --format& --color?= \
         --column?= --no-column --ignore-case --omit-empty",
         Operands::With(&["-l", "--list"]),
     ),
@@ -116,9 +119,11 @@ const ROWS: &[Row] = &[
     row(
         "git describe",
         "--all --tags --contains --abbrev?= --candidates= --exact-match --debug --long --match= --exclude= --always \
-        --first-parent --dirty?= --broken?=",
+        --first-parent",
         Operands::Text,
-    ),
+    )
+    // They write the index anew, whatever the environment says.
+    .writes("--dirty?= --broken?="),
     row(
         "git blame",
         "-b -c -e -f -l -L= -M?= -C?= -n -p -s -S@ -t -w --root --show-stats --show-name --show-number --show-email \
@@ -130,7 +135,7 @@ const ROWS: &[Row] = &[
     row(
         "git shortlog",
         " -s -e -w?= -# -n -c --summary --numbered --email --committer --group= --all --since= --until= --after= \
-        --before= --no-merges --merges --author= --format= --first-parent",
+        --before= --no-merges --merges --author= --format% --first-parent",
         Operands::Contents,
     ),
     row(
@@ -140,7 +145,7 @@ const ROWS: &[Row] = &[
     ),
     row(
         "git for-each-ref",
-        "--count= --sort= --format= --color?= --points-at= --merged?= --no-merged?= --contains?= --no-contains?= --ignore-case \
+        "--count= --sort& --format& --color?= --points-at= --merged?= --no-merged?= --contains?= --no-contains?= --ignore-case \
         --omit-empty --exclude=",
         Operands::Text,
     ),
@@ -159,12 +164,6 @@ const ROWS: &[Row] = &[
         "-v -H --verbose --human-readable",
         Operands::None,
     ),
-    row("git verify-commit", "-v --verbose --raw", Operands::Text),
-    row(
-        "git verify-tag",
-        "-v --verbose --raw --format=",
-        Operands::Text,
-    ),
     row(
         "git check-ignore",
         "-q -v -n -z --quiet --verbose --non-matching --no-index",
@@ -180,27 +179,32 @@ const ROWS: &[Row] = &[
         --only-matching --count --color?= --no-color --break --heading --show-function --function-context \
         --after-context= --before-context= --context= --max-count= --and --or --not --all-match --quiet --threads=",
         Operands::PatternAndContents,
-    ),
+    )
+    .runs("-O?= --open-files-in-pager?= --textconv --ext-grep --help")
+    .reads("-f= --no-index"),
     // Without `show`, which contacts the remote.
     row("git remote", "-v --verbose", Operands::None),
+    row(
+        "git config",
+        "--get --get-all --local --global --system --worktree -z --null --show-origin --show-scope --bool --int --path \
+        --type= --default=",
+        Operands::SettingName,
+    )
+    .writes("--add --unset --unset-all --replace-all --rename-section --remove-section -e --edit")
+    .reads("-f= --file= --blob= -l --list --get-regexp --get-urlmatch"),
     row("git remote get-url", "--push --all", Operands::Text),
     row(
         "git reflog",
-        "-# -n= --max-count= --date= --oneline --format= --pretty?= --all",
+        "-# -n= --max-count= --date= --oneline --format% --pretty?% --all",
         Operands::None,
     ),
-    row("git reflog show", LOG, Operands::Contents),
-    row("git stash list", LOG, Operands::None),
-    row("git stash show", DIFF, Operands::Text),
+    compares("git reflog show", LOG, Operands::Contents),
+    compares("git stash list", LOG, Operands::None),
+    compares("git stash show", DIFF, Operands::Text),
     row(
         "git worktree list",
         "-v -z --verbose --porcelain",
         Operands::None,
-    ),
-    row(
-        "git submodule status",
-        "--cached --recursive",
-        Operands::Contents,
     ),
     row("git notes list", "", Operands::Text),
     row("git notes show", "", Operands::Text),
@@ -210,31 +214,32 @@ const ROWS: &[Row] = &[
 /// Flags that may precede the subcommand.
 const GLOBAL: Row = row(
     "git",
-    "-C@ -P --no-pager --no-optional-locks --no-replace-objects --literal-pathspecs --icase-pathspecs --version --help",
+    "-C@ -P --no-pager --no-optional-locks --no-replace-objects --literal-pathspecs --icase-pathspecs --version",
     Operands::None,
 );
 
 /// Judges the words after `git`.
 pub(super) fn check(words: &[Word], policy: &Policy) -> Result<(), Reason> {
-    let own = own_words(words);
-    let parsed = GLOBAL.parse(&words[..own], policy)?;
-    // Only without a subcommand: `git --help log` opens a manual page in a pager.
-    if own == words.len() && parsed.has(&["--version", "--help"]) {
+    let (parsed, rest) = GLOBAL.parse_leading(words, policy)?;
+    // Only without a subcommand: `--help` would open a manual page, in a program that the
+    // repository's configuration names.
+    if rest.is_empty() && parsed.has(&["--version"]) {
         return Ok(());
     }
-    let (row, rest) = subcommand("git", ROWS, &words[own..])?;
+    let (row, rest) = subcommand("git", ROWS, rest)?;
     super::check_row(row, rest, policy)
 }
 
-/// Number of words before the subcommand.
-fn own_words(words: &[Word]) -> usize {
-    let mut count = 0;
-    while let Some(word) = words.get(count) {
-        if !word.text.starts_with('-') {
-            break;
+/// True if the words after `git` list names of files in the working tree and nothing else.
+pub(super) fn lists_names(words: &[Word]) -> bool {
+    let has = |flags: &[&str]| words.iter().any(|word| flags.contains(&word.text.as_str()));
+    match words.first().map(|word| word.text.as_str()) {
+        Some("ls-files") => {
+            !has(&["-s", "-t", "-v", "--stage", "--eol", "--debug"])
+                && !words.iter().any(|word| word.text.starts_with("--format"))
         }
-        // `-C` takes its directory as the next word.
-        count += if word.text == "-C" { 2 } else { 1 };
+        Some("diff") => has(&["--name-only"]),
+        Some("grep") => has(&["-l", "--files-with-matches", "--name-only"]),
+        _ => false,
     }
-    count.min(words.len())
 }

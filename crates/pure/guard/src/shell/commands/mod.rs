@@ -6,17 +6,29 @@ mod forge;
 mod git;
 mod operands;
 mod refused;
+mod services;
 mod table;
+mod tests_of_files;
+mod versions;
+mod xargs;
 
-use super::arguments::Row;
-use super::policy::Policy;
+use super::grammar::{Row, Trait};
+use super::policy::{Folder, Policy};
 use super::reason::Reason;
+use super::structure::Simple;
 use super::word::Word;
 
-/// Judges one command by its name and words.
-pub(super) fn check(name: &str, words: &[Word], policy: &Policy) -> Result<(), Reason> {
+/// Judges one command by its name and words. `before` are the commands whose output it reads.
+pub(super) fn check(command: &Simple, before: &[Simple], policy: &Policy) -> Result<(), Reason> {
+    let (name, words) = (command.name.as_str(), command.words.as_slice());
+    if versions::asks_for_version(name, words) {
+        return versions::check(name, policy);
+    }
     match name {
         "find" => find::check(words),
+        "xargs" => xargs::check(words, before, policy),
+        "test" | "[" => tests_of_files::check(name, words),
+        "cargo" | "docker" | "kubectl" => services::check(name, words, policy),
         "git" => git::check(words, policy),
         "gh" => forge::check(words, policy),
         "letta" => agents::check(words, policy),
@@ -28,13 +40,23 @@ pub(super) fn check(name: &str, words: &[Word], policy: &Policy) -> Result<(), R
 }
 
 fn check_row(row: &Row, words: &[Word], policy: &Policy) -> Result<(), Reason> {
+    if row.is(Trait::Network) && !policy.network {
+        return Err(Reason::Network {
+            command: row.name.to_owned(),
+        });
+    }
+    if row.is(Trait::Settings) && policy.folder == Folder::Loose {
+        return Err(Reason::Settings {
+            command: row.name.to_owned(),
+        });
+    }
     let parsed = row.parse(words, policy)?;
     operands::check(row, words, &parsed, policy)
 }
 
 /// Script of `sh -c '…'`, which is a command line again.
 pub(super) fn shell_script<'a>(name: &str, words: &'a [Word]) -> Result<Option<&'a str>, Reason> {
-    if !matches!(name, "sh" | "bash") {
+    if !matches!(name, "sh" | "bash") || versions::asks_for_version(name, words) {
         return Ok(None);
     }
     match words {

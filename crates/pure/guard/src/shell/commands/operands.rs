@@ -1,6 +1,7 @@
 //! Check of the operands of a command.
 
-use crate::shell::arguments::{Operands, Parsed, Row};
+use crate::shell::arguments::Parsed;
+use crate::shell::grammar::{Operands, Row};
 use crate::shell::places;
 use crate::shell::policy::Policy;
 use crate::shell::reason::Reason;
@@ -55,7 +56,7 @@ pub(super) fn check(
         },
         Operands::PatternAndContents => {
             // With the pattern in a flag, the first operand is a file already.
-            let given = parsed.has(&["-e", "-f", "--regexp", "--file"]);
+            let given = parsed.has(&["-e", "-f", "--regexp", "--file", "--files"]);
             contents(after_first(operands, given), policy)
         }
         Operands::With(flags) => match operands.first() {
@@ -63,6 +64,13 @@ pub(super) fn check(
             _ => Ok(()),
         },
         Operands::SedScript => sed(row, parsed, policy),
+        Operands::AwkProgram => match operands.first() {
+            Some(program) if program.glob || !scripts::awk_only_prints(&program.text) => {
+                Err(refuse(program, "only programs that print are allowed"))
+            }
+            None if !parsed.has(&["--version"]) => Err(Reason::Empty),
+            _ => contents(after_first(operands, false), policy),
+        },
         Operands::JqFilter => {
             if let Some(filter) = operands.first()
                 && (filter.glob || !scripts::jq_only_reads(&filter.text))
@@ -87,6 +95,54 @@ pub(super) fn check(
             Some(word) => Err(refuse(word, "it would set the clock")),
             None => Ok(()),
         },
+        Operands::ProcessLetters
+        | Operands::SettingName
+        | Operands::ClusterThings
+        | Operands::Endpoint => names(row, parsed),
+    }
+}
+
+/// Judges operands that name something other than files.
+fn names(row: &Row, parsed: &Parsed<'_>) -> Result<(), Reason> {
+    let operands = parsed.operands.as_slice();
+    let refuse = |word: &Word, why| Reason::Argument {
+        command: row.name.to_owned(),
+        argument: word.text.clone(),
+        why,
+    };
+    match row.operands {
+        Operands::ProcessLetters => match operands.iter().find(|word| !is_process_letters(word)) {
+            Some(word) => Err(refuse(
+                word,
+                "it may show the environment of other programs",
+            )),
+            // Some versions have columns for the environment.
+            None if parsed
+                .flags
+                .iter()
+                .any(|(_, value)| shows_environment(value.as_deref())) =>
+            {
+                Err(Reason::FlagValue {
+                    command: row.name.to_owned(),
+                    flag: "-o".to_owned(),
+                })
+            }
+            None => Ok(()),
+        },
+        Operands::SettingName => match operands {
+            [word] if !word.glob && scripts::setting_holds_no_secret(&word.text) => Ok(()),
+            [word] => Err(refuse(word, "it may hold a secret, or change a setting")),
+            _ => Err(Reason::Subcommand {
+                command: row.name.to_owned(),
+            }),
+        },
+        Operands::ClusterThings => match operands.iter().find(|word| may_be_secret(word)) {
+            Some(word) => Err(refuse(word, "it may show secrets")),
+            None if operands.is_empty() => Err(Reason::Subcommand {
+                command: row.name.to_owned(),
+            }),
+            None => Ok(()),
+        },
         Operands::Endpoint => match operands {
             // GraphQL can change things, and a whole URL may name another host.
             [word] if !word.glob && word.text != "graphql" && !word.text.contains("://") => Ok(()),
@@ -94,7 +150,26 @@ pub(super) fn check(
                 command: row.name.to_owned(),
             }),
         },
+        _ => Ok(()),
     }
+}
+
+/// True if a word of `ps` without a dash consists of letters that show no environment, or is a
+/// number.
+fn is_process_letters(word: &Word) -> bool {
+    let is_harmless = |byte: u8| b"auxwfjlsvTgrnXcmhH".contains(&byte) || byte.is_ascii_digit();
+    !word.glob && word.text.bytes().all(is_harmless)
+}
+
+fn shows_environment(value: Option<&str>) -> bool {
+    value.is_some_and(|value| value.contains("env"))
+}
+
+/// True if a kind of things in a cluster is secrets, or is not visible.
+fn may_be_secret(word: &Word) -> bool {
+    let kind = word.text.to_ascii_lowercase();
+    let is_secret = |part: &str| part.starts_with("sec") || part.contains("secret");
+    word.glob || kind.split(',').any(is_secret)
 }
 
 fn contents(operands: &[&Word], policy: &Policy) -> Result<(), Reason> {

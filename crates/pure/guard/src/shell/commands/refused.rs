@@ -7,7 +7,6 @@ const WHY: &[(&str, &[&str])] = &[
     (
         "it runs programs written in a language of its own",
         &[
-            "awk",
             "gawk",
             "mawk",
             "nawk",
@@ -35,7 +34,6 @@ const WHY: &[(&str, &[&str])] = &[
             "tclsh",
             "expect",
             "make",
-            "cargo",
             "npm",
             "npx",
             "go",
@@ -46,14 +44,11 @@ const WHY: &[(&str, &[&str])] = &[
     (
         "it runs another command",
         &[
-            "xargs",
             "env",
             "nice",
             "ionice",
             "nohup",
             "timeout",
-            "time",
-            "command",
             "builtin",
             "exec",
             "eval",
@@ -77,8 +72,6 @@ const WHY: &[(&str, &[&str])] = &[
             "at",
             "batch",
             "crontab",
-            "docker",
-            "kubectl",
             "fdfind",
             "runuser",
             "systemd-run",
@@ -95,8 +88,8 @@ const WHY: &[(&str, &[&str])] = &[
         &[
             "tee", "dd", "cp", "mv", "rm", "rmdir", "mkdir", "touch", "ln", "chmod", "chown",
             "chgrp", "truncate", "install", "split", "csplit", "shred", "mktemp", "mkfifo",
-            "mknod", "patch", "rsync", "sponge", "xxd", "kill", "pkill", "killall", "mount",
-            "umount", "sync", "logger", "write", "wall",
+            "mknod", "patch", "rsync", "sponge", "kill", "pkill", "killall", "mount", "umount",
+            "sync", "logger", "write", "wall",
         ],
     ),
     (
@@ -141,8 +134,6 @@ const WHY: &[(&str, &[&str])] = &[
             "history",
             "pushd",
             "popd",
-            "test",
-            "[",
             "getopts",
             "exit",
             "return",

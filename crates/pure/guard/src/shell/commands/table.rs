@@ -1,18 +1,11 @@
-//! Rows of the commands without subcommands; [`Row`] explains the notation.
+//! Rows of the commands without subcommands; the module `grammar` explains the notation.
 //!
-//! Left out on purpose: `sort -o`, `-T` and `--compress-program`, `tree -o` and `-R`, `file -C`,
-//! `-m` and `-z`, `rg --pre`, `-z` and `--hostname-bin`, `date -s`, `uniq` and similar commands
-//! with an output file, every `--files0-from`, and all flags that start a program.
+//! Every `--files0-from` and flag file is left out, because the names in it are not judged.
 
-use crate::shell::arguments::{Operands, Row};
+use crate::shell::grammar::{Operands, Row, Trait, row};
 
-const fn row(name: &'static str, flags: &'static str, operands: Operands) -> Row {
-    Row {
-        name,
-        flags,
-        operands,
-    }
-}
+/// Trait of the commands that do no harm whatever their words are.
+const INERT: &[Trait] = &[Trait::Inert];
 
 const GREP: &str = "-E -F -G -P -a -b -c -h -H -i -y -I -l -L -n -o -q -r -R -s -T -v -w -x -z -Z -U -A= -B= -C= \
     -D= -d= -e= -f@ -m= -# --extended-regexp --fixed-strings --basic-regexp --perl-regexp --text --byte-offset \
@@ -36,93 +29,93 @@ pub(super) const ROWS: &[Row] = &[
         --quote-name --quoting-style= --reverse --recursive --size --sort= --time= --time-style= --tabsize= --width= \
         --context --zero --help --version",
         Operands::Names,
-    ),
+    ).with(INERT),
     row(
         "tree",
-        "-a -d -l -f -x -L= -P= -I= -i -q -N -Q -p -u -g -s -h -D -F -v -t -c -U -r -C -n -J --noreport \
+        "-a -d -l -f -x -L>= -P>= -I>= -i -q -N -Q -p -u -g -s -h -D -F -v -t -c -U -r -C -n -J --noreport \
         --charset= --filelimit= --dirsfirst --gitignore --prune --matchdirs --ignore-case --inodes --du --si \
         --sort= --timefmt= --help --version",
         Operands::Names,
-    ),
+    ).writes("-o>= -R"),
     row(
         "stat",
         "-L -f -t -c= --dereference --file-system --terse --format= --printf= --help --version",
         Operands::Names,
-    ),
+    ).with(INERT),
     row(
         "du",
         "-0 -a -b -c -d= -D -h -H -k -l -L -m -P -s -S -t= -x -X@ -B= --all --apparent-size --block-size= \
         --bytes --total --max-depth= --human-readable --summarize --separate-dirs --threshold= --one-file-system \
         --exclude= --time?= --si --inodes --null --help --version",
         Operands::Names,
-    ),
+    ).with(INERT),
     row(
         "df",
         "-a -B= -h -H -i -k -l -P -t= -T -x= --all --block-size= --human-readable --si --inodes --local \
         --portability --total --type= --print-type --exclude-type= --help --version",
         Operands::Names,
-    ),
+    ).with(INERT),
     row(
         "realpath",
         "-e -m -L -P -q -s -z --canonicalize-existing --canonicalize-missing --logical --physical --quiet \
         --strip --no-symlinks --zero --relative-to= --relative-base= --help --version",
         Operands::Names,
-    ),
+    ).with(INERT),
     row(
         "readlink",
         "-f -e -m -n -q -s -v -z --canonicalize --canonicalize-existing --canonicalize-missing \
         --no-newline --quiet --silent --verbose --zero --help --version",
         Operands::Names,
-    ),
+    ).with(INERT),
     row(
         "basename",
         "-a -s= -z --multiple --suffix= --zero --help --version",
         Operands::Text,
-    ),
-    row("dirname", "-z --zero --help --version", Operands::Text),
+    ).with(INERT),
+    row("dirname", "-z --zero --help --version", Operands::Text).with(INERT),
     row(
         "file",
-        "-b -h -i -k -L -N -n -p -r -s -0 -E -e= -F= --brief --mime --mime-type --mime-encoding --keep-going \
+        "-b -h -i -k -L -N -n -r -0 -E -e= -F= --brief --mime --mime-type --mime-encoding --keep-going \
         --dereference --no-dereference --no-pad --print0 --raw --separator= --extension --help --version",
         Operands::Contents,
-    ),
+    ).writes("-C -p --compile --preserve-date").runs("-z -Z -S --uncompress --uncompress-noreport --no-sandbox").reads("-m= -f= --magic-file= --files-from="),
     row(
         "cat",
         "-A -b -e -E -n -s -t -T -u -v --show-all --number-nonblank --show-ends --number --squeeze-blank \
         --show-tabs --show-nonprinting --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "tac",
         "-b -r -s= --before --regex --separator= --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "nl",
         "-b= -d= -f= -h= -i= -l= -n= -p -s= -v= -w= --body-numbering= --number-format= --number-separator= \
         --number-width= --starting-line-number= --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "head",
         "-c= -n= -q -v -z -# --bytes= --lines= --quiet --silent --verbose --zero-terminated --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         // `-f` never ends by itself; the executor's time limit ends it.
         "tail",
         "-c= -f -F -n= -q -v -z -r -s= -# --bytes= --follow?= --lines= --pid= --quiet --silent --retry \
         --sleep-interval= --verbose --zero-terminated --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "wc",
         "-c -l -L -m -w --bytes --chars --lines --max-line-length --words --total= --help --version",
         Operands::Contents,
-    ),
-    row("grep", GREP, Operands::PatternAndContents),
-    row("egrep", GREP, Operands::PatternAndContents),
-    row("fgrep", GREP, Operands::PatternAndContents),
+    ).with(INERT),
+    row("grep", GREP, Operands::PatternAndContents).with(INERT),
+    row("egrep", GREP, Operands::PatternAndContents).with(INERT),
+    row("fgrep", GREP, Operands::PatternAndContents).with(INERT),
     row(
         "rg",
         "-A= -B= -C= -c -e= -E= -f@ -F -g= -h -H -i -I -j= -l -L -m= -M= -n -N -o -p -P -q -r= -s -S -t= -T= -u -U \
@@ -137,31 +130,28 @@ pub(super) const ROWS: &[Row] = &[
         --trim --vimgrep --passthru --one-file-system --glob-case-insensitive --debug --engine= --context-separator= \
         --field-match-separator= --path-separator= --no-unicode --null-data --include-zero --no-pcre2",
         Operands::PatternAndContents,
-    ),
+    ).runs("--pre= --pre-glob= -z --search-zip --hostname-bin=").reads("--ignore-file="),
     row(
-        // Without `-x` and `-X`, which run a command for the matches.
         "fd",
         "-a -H -I -u -s -i -g -F -p -l -L -0 -1 -q -d= -t= -e= -E= -S= -j= -c= --hidden --no-ignore --unrestricted \
         --case-sensitive --ignore-case --glob --fixed-strings --absolute-path --full-path --follow --print0 \
         --max-depth= --min-depth= --exact-depth= --type= --extension= --exclude= --size= --changed-within= \
         --changed-before= --max-results= --color= --quiet --threads= --one-file-system --help --version",
         Operands::Names,
-    ),
+    ).runs("-x= -X= --exec= --exec-batch="),
     row(
-        // Without `-i`, which edits in place, and `-f`, whose script is not inspected.
         "sed",
         "-n -E -r -s -u -z -e= --quiet --silent --regexp-extended --separate --unbuffered --null-data \
         --expression= --sandbox --help --version",
         Operands::SedScript,
-    ),
+    ).writes("-i?= -I= --in-place?=").reads("-f= --file="),
     row(
-        // Without `-f` and `-L`: filter files and modules are not inspected.
         "jq",
         "-c -r -R -s -S -n -e -M -C -a -j --compact-output --raw-output --raw-input --slurp --sort-keys \
         --null-input --exit-status --monochrome-output --color-output --ascii-output --join-output --tab --indent= \
         --help --version",
         Operands::JqFilter,
-    ),
+    ).reads("-f -L= --from-file --library-path= --rawfile --slurpfile --argfile"),
     row(
         "sort",
         "-b -d -f -g -h -i -k= -M -n -r -R -s -S= -t= -u -V -z -c -C -m --ignore-leading-blanks \
@@ -169,7 +159,7 @@ pub(super) const ROWS: &[Row] = &[
         --numeric-sort --random-sort --reverse --stable --buffer-size= --field-separator= --unique --version-sort \
         --zero-terminated --check?= --merge --sort= --parallel= --debug --help --version",
         Operands::Contents,
-    ),
+    ).writes("-o= --output= -T= --temporary-directory=").runs("--compress-program=").reads("--files0-from= --random-source="),
     row(
         // A second operand would be the output file.
         "uniq",
@@ -182,30 +172,30 @@ pub(super) const ROWS: &[Row] = &[
         "-b= -c= -d= -f= -n -s -z --bytes= --characters= --delimiter= --fields= --complement --only-delimited \
         --output-delimiter= --zero-terminated --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "tr",
         "-c -C -d -s -t --complement --delete --squeeze-repeats --truncate-set1 --help --version",
         Operands::Text,
-    ),
+    ).with(INERT),
     row(
         "paste",
         "-d= -s -z --delimiters= --serial --zero-terminated --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "join",
         "-1= -2= -a= -e= -i -j= -o= -t= -v= -z --ignore-case --check-order --nocheck-order --header --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "comm",
         "-1 -2 -3 -z --check-order --nocheck-order --output-delimiter= --total --zero-terminated --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "diff",
-        "-a -b -B -c -C= -d -e -E -f -F= -i -I= -l -N -n -p -q -r -s -S= -t -T -u -U= -w -W= -x= -X@ -y -Z -# --normal \
+        "-a -b -B -c -C= -d -e -E -f -F= -i -I= -N -n -p -q -r -s -S= -t -T -u -U= -w -W= -x= -X@ -y -Z -# --normal \
         --brief --report-identical-files --context?= --unified?= --ed --rcs --side-by-side --width= --left-column \
         --suppress-common-lines --show-c-function --show-function-line= --label= --expand-tabs --initial-tab \
         --recursive --no-dereference --new-file --unidirectional-new-file --ignore-file-name-case --exclude= \
@@ -213,59 +203,100 @@ pub(super) const ROWS: &[Row] = &[
         --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines= --text \
         --strip-trailing-cr --minimal --speed-large-files --color?= --help --version",
         Operands::Contents,
-    ),
+    ).runs("-l --paginate").reads("--from-file= --to-file="),
     row(
         "cmp",
         "-b -i= -l -n= -s --print-bytes --ignore-initial= --verbose --bytes= --quiet --silent --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "fold",
         "-b -s -w= --bytes --spaces --width= --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "fmt",
         "-c -s -t -u -w= --crown-margin --split-only --tagged-paragraph --uniform-spacing --width= --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "expand",
         "-i -t= --initial --tabs= --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "column",
         "-t -s= -o= -x -c= -n -e -N= --table --separator= --output-separator= --help --version",
         Operands::Contents,
-    ),
-    row("rev", "--help --version", Operands::Contents),
+    ).with(INERT),
+    row("rev", "--help --version", Operands::Contents).with(INERT),
     row(
         "od",
         "-A= -j= -N= -S= -t= -v -w?= -a -b -c -d -f -i -l -o -s -x --address-radix= --skip-bytes= --read-bytes= \
         --format= --output-duplicates --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "hexdump",
         "-b -c -C -d -n= -o -s= -v -x --canonical --length= --skip= --help --version",
         Operands::Contents,
-    ),
+    ).with(INERT),
     row(
         "strings",
-        "-a -f -n= -t= -w -# --all --print-file-name --bytes= --radix= --help --version",
+        "-a -f -o -n= -t= -e= -s= -U= -w -# --encoding= --output-separator= --all --print-file-name --bytes= --radix= --help --version",
         Operands::Contents,
-    ),
+    ).with(&[Trait::ResponseFiles]),
     row(
         "base64",
         "-d -D -i -w= --decode --ignore-garbage --wrap= --help --version",
         Operands::Contents,
+    ).with(INERT),
+    row("cksum", CHECKSUM, Operands::Contents).with(INERT),
+    row("md5sum", CHECKSUM, Operands::Contents).with(INERT),
+    row("sha1sum", CHECKSUM, Operands::Contents).with(INERT),
+    row("sha256sum", CHECKSUM, Operands::Contents).with(INERT),
+    row("sha512sum", CHECKSUM, Operands::Contents).with(INERT),
+    row(
+        // Programs that only print; without options that read a program from a file.
+        "awk",
+        "-F= -v= --field-separator= --assign= --version",
+        Operands::AwkProgram,
+    )
+    .writes("-o?= -p?= -d?= --pretty-print?= --profile?= --dump-variables?=")
+    .runs("-i= -l= -D?= --include= --load= --debug?= -W=")
+    .reads("-f= -E= --file= --exec="),
+    row(
+        // A second operand is the output file, and `-r` writes it too.
+        "xxd",
+        "-p -ps -u -b -e -i -a -C -d -E -c= -l= -len= -s= -seek= -g= -o= -n= -v -h",
+        Operands::OneContent,
+    )
+    .writes("-r -revert")
+    .with(&[Trait::Words]),
+    row(
+        "ps",
+        "-A -a -d -e -f -F -H -j -l -L -M -N -w -x -y -ww -C= -g= -G= -o= -p= -q= -s= -t= -u= -U= --cols= --columns= \
+        --deselect --forest --group= --Group= --headers --no-headers --no-heading --pid= --ppid= --quick-pid= \
+        --rows= --sid= --sort= --tty= --user= --User= --width= --format= --version",
+        Operands::ProcessLetters,
+    )
+    // The environment of other programs, where secrets are.
+    .reads("-E"),
+    row("command", "-v -V", Operands::With(&["-v", "-V"])),
+    row("type", "-a -p -P -t -f", Operands::Text),
+    row(
+        "free",
+        "-b -k -m -g -h -l -t -w -v -L --bytes --kibi --mebi --gibi --tebi --human --si --lohi --total --wide \
+        --committed --line --help --version",
+        Operands::None,
+    )
+    .with(INERT),
+    row(
+        "pgrep",
+        "-a -c -f -i -l -n -o -v -w -x -u= -U= -P= -g= -t= -d= --full --list-name --list-full --count --newest \
+        --oldest --exact --parent= --euid= --uid= --ignore-case --inverse --delimiter= --help --version",
+        Operands::Text,
     ),
-    row("cksum", CHECKSUM, Operands::Contents),
-    row("md5sum", CHECKSUM, Operands::Contents),
-    row("sha1sum", CHECKSUM, Operands::Contents),
-    row("sha256sum", CHECKSUM, Operands::Contents),
-    row("sha512sum", CHECKSUM, Operands::Contents),
     // Within the reach only: the commands after it read relative to it.
     row("cd", "-L -P", Operands::Directory),
     row(
@@ -273,7 +304,7 @@ pub(super) const ROWS: &[Row] = &[
         "-L -P --logical --physical --help --version",
         Operands::None,
     ),
-    row("echo", "*", Operands::Text),
+    row("echo", "*", Operands::Text).with(INERT),
     // Without `-v`, which assigns a variable.
     row("printf", "", Operands::PrintFormat),
     row("true", "", Operands::None),
@@ -282,37 +313,37 @@ pub(super) const ROWS: &[Row] = &[
         "seq",
         "-f= -s= -w -# --format= --separator= --equal-width --help --version",
         Operands::Text,
-    ),
+    ).with(INERT),
     row(
         "date",
         "-d= -R -u -I?= --date= --iso-8601?= --rfc-3339= --rfc-email --utc --universal --help --version",
         Operands::DateFormat,
-    ),
+    ).writes("-s= --set=").reads("-f= --file="),
     row(
         // An operand would set the host name.
         "hostname",
         "-s -f -d -i -I --short --fqdn --long --domain --help --version",
         Operands::None,
-    ),
-    row("whoami", "--help --version", Operands::None),
+    ).writes("-F= -b --file= --boot"),
+    row("whoami", "--help --version", Operands::None).with(INERT),
     row(
         "id",
         "-a -g -G -n -r -u -z --group --groups --name --real --user --zero --help --version",
         Operands::Text,
-    ),
-    row("groups", "--help --version", Operands::Text),
+    ).with(INERT),
+    row("groups", "--help --version", Operands::Text).with(INERT),
     row(
         "uname",
         "-a -s -n -r -v -m -p -i -o --all --kernel-name --nodename --kernel-release --kernel-version \
         --machine --processor --hardware-platform --operating-system --help --version",
         Operands::None,
-    ),
-    row("arch", "--help --version", Operands::None),
-    row("nproc", "--all --ignore= --help --version", Operands::None),
+    ).with(INERT),
+    row("arch", "--help --version", Operands::None).with(INERT),
+    row("nproc", "--all --ignore= --help --version", Operands::None).with(INERT),
     row(
         "uptime",
         "-p -s --pretty --since --help --version",
         Operands::None,
-    ),
-    row("which", "-a -s --all --help --version", Operands::Text),
+    ).with(INERT),
+    row("which", "-a -s --all --help --version", Operands::Text).with(INERT),
 ];
