@@ -77,6 +77,8 @@ fn the_network_is_asked_only_by_leave() {
         "gh pr view 1 --comments",
         "gh api repos/a/b --jq .name",
         "gh run view 1 --log-failed",
+        "gh pr list -R o/r",
+        "gh pr view https://github.com/o/r/pull/1",
     ] {
         assert!(
             passes(line, &policy) && !classify(line).is_allowed(),
@@ -92,6 +94,10 @@ fn the_network_is_asked_only_by_leave() {
         "gh api https://elsewhere/x",
         "gh pr view --web",
         "gh pr checks --watch",
+        "gh pr list -R evil.example/o/r",
+        "gh pr list --repo=evil.example/o/r",
+        "gh repo view evil.example/o/r",
+        "gh pr view https://evil.example/o/r/pull/1",
         "gh auth token",
         "gh pr",
     ] {

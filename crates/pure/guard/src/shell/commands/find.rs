@@ -115,6 +115,7 @@ pub(super) fn check(words: &[Word]) -> Result<(), Reason> {
 pub(super) fn lists_readable_names(words: &[Word], policy: &Policy) -> Result<(), Reason> {
     let starts = words
         .iter()
+        .skip_while(|word| matches!(word.text.as_str(), "-H" | "-L" | "-P"))
         .take_while(|word| !word.text.starts_with(['-', '(', '!']));
     let mut starts = starts.peekable();
     let formats = |word: &Word| matches!(word.text.as_str(), "-printf" | "-ls");

@@ -93,6 +93,33 @@ pub(super) fn check(words: &[Word], policy: &Policy) -> Result<(), Reason> {
             command: row.name.to_owned(),
         });
     }
+    let mut is_repository = row.name == "gh repo view";
+    for word in rest {
+        if names_other_host(word, is_repository) {
+            return Err(Reason::Argument {
+                command: row.name.to_owned(),
+                argument: word.text.clone(),
+                why: "it may name another host, which would get the token",
+            });
+        }
+        is_repository = row.name == "gh repo view" || matches!(word.text.as_str(), "-R" | "--repo");
+    }
     // The letter means another thing only where the row has it.
     super::check_row(&row.runs("-w --web"), rest, policy)
+}
+
+/// Host that may be asked.
+const HOST: &str = "https://github.com/";
+
+/// True if a word may name another host: by a whole address, or as the first of three parts of a
+/// repository's name.
+fn names_other_host(word: &Word, is_repository: bool) -> bool {
+    let text = word.text.as_str();
+    let attached = text
+        .strip_prefix("--repo=")
+        .or_else(|| text.strip_prefix("-R"));
+    let value = attached.unwrap_or(text).trim_start_matches('=');
+    let parts = value.trim_start_matches(HOST).split('/').count();
+    let is_other = value.contains("://") && !value.starts_with(HOST);
+    is_other || (is_repository || attached.is_some()) && parts > 2
 }

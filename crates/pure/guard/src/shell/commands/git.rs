@@ -45,14 +45,17 @@ const DIFF: &str = concat!(
     " -1 -2 -3 -0 --cached --staged --merge-base --base --ours --theirs -q -r -t --root -m -c --cc --no-commit-id --stdin"
 );
 
-/// Row of a subcommand that shows differences. Drivers in the repository's configuration may start
-/// programs for them.
+/// Trait of subcommands for which drivers in the configuration of the repository, or of a
+/// submodule, may start programs.
+const SETTINGS: &[Trait] = &[Trait::Settings];
+
+/// Row of a subcommand that shows differences.
 const fn compares(name: &'static str, flags: &'static str, operands: Operands) -> Row {
     row(name, flags, operands)
         .writes("--output=")
         .runs("--ext-diff --textconv --show-signature --help")
         .reads("-O= --no-index")
-        .with(&[Trait::Settings])
+        .with(SETTINGS)
 }
 
 const ROWS: &[Row] = &[
@@ -66,7 +69,8 @@ const ROWS: &[Row] = &[
         --ignore-submodules?= --ignored?= --column?= --no-column --ahead-behind --no-ahead-behind --renames \
         --no-renames --find-renames?=",
         Operands::Contents,
-    ),
+    )
+    .with(SETTINGS),
     row(
         "git branch",
         "-a -r -v -vv -i -q --all --remotes --verbose --list --show-current --contains?= --no-contains?= --merged?= \
@@ -127,11 +131,14 @@ const ROWS: &[Row] = &[
     row(
         "git blame",
         "-b -c -e -f -l -L= -M?= -C?= -n -p -s -S@ -t -w --root --show-stats --show-name --show-number --show-email \
-        --porcelain --line-porcelain --incremental --reverse= --first-parent --date= --encoding= --since= \
-        --ignore-rev= --color-lines --color-by-age --abbrev= --minimal",
+        --porcelain --line-porcelain --incremental --reverse --first-parent --date= --encoding= --since= \
+        --ignore-rev= --color-lines --color-by-age --abbrev?= --minimal",
         Operands::Contents,
-    ),
-    row("git annotate", "-b -l -L= -t -w --root", Operands::Contents),
+    )
+    .runs("--textconv --help")
+    .reads("--contents= --ignore-revs-file=")
+    .with(SETTINGS),
+    row("git annotate", "-b -l -L= -t -w --root", Operands::Contents).with(SETTINGS),
     row(
         "git shortlog",
         " -s -e -w?= -# -n -c --summary --numbered --email --committer --group= --all --since= --until= --after= \
@@ -230,16 +237,66 @@ pub(super) fn check(words: &[Word], policy: &Policy) -> Result<(), Reason> {
     super::check_row(row, rest, policy)
 }
 
+/// Options that keep a list a list of names, by subcommand. Others print more, or change the names.
+const LISTS: [(&str, &[&str]); 3] = [
+    (
+        "ls-files",
+        &[
+            "-c",
+            "-d",
+            "-m",
+            "-o",
+            "-z",
+            "--cached",
+            "--deleted",
+            "--modified",
+            "--others",
+            "--exclude-standard",
+            "--deduplicate",
+        ],
+    ),
+    (
+        "diff",
+        &["--name-only", "--cached", "--staged", "--merge-base", "-z"],
+    ),
+    (
+        "grep",
+        &[
+            "-l",
+            "-i",
+            "-w",
+            "-E",
+            "-F",
+            "-P",
+            "-z",
+            "-e",
+            "--files-with-matches",
+            "--name-only",
+            "--cached",
+        ],
+    ),
+];
+
 /// True if the words after `git` list names of files in the working tree and nothing else.
 pub(super) fn lists_names(words: &[Word]) -> bool {
+    let Some((subcommand, words)) = words.split_first() else {
+        return false;
+    };
     let has = |flags: &[&str]| words.iter().any(|word| flags.contains(&word.text.as_str()));
-    match words.first().map(|word| word.text.as_str()) {
-        Some("ls-files") => {
-            !has(&["-s", "-t", "-v", "--stage", "--eol", "--debug"])
-                && !words.iter().any(|word| word.text.starts_with("--format"))
-        }
-        Some("diff") => has(&["--name-only"]),
-        Some("grep") => has(&["-l", "--files-with-matches", "--name-only"]),
-        _ => false,
-    }
+    let Some((name, known)) = LISTS.iter().find(|(name, _)| *name == subcommand.text) else {
+        return false;
+    };
+    let only_known = words.iter().all(|word| {
+        let text = word.text.as_str();
+        !text.starts_with('-')
+            || text == "--"
+            || known.contains(&text)
+            || text.starts_with("--diff-filter=")
+    });
+    let asked = match *name {
+        "diff" => has(&["--name-only"]),
+        "grep" => has(&["-l", "--files-with-matches", "--name-only"]),
+        _ => true,
+    };
+    only_known && asked
 }

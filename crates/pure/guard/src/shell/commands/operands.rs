@@ -43,7 +43,7 @@ pub(super) fn check(
         }
         Operands::Directory => match operands {
             // `cd -` goes to a directory that the line does not show.
-            [word] if !word.glob && word.text != "-" => places::check_contents(word, policy),
+            [word] if !word.glob && word.text != "-" => places::check_directory(word, policy),
             _ => Err(Reason::Argument {
                 command: row.name.to_owned(),
                 argument: operands
@@ -145,7 +145,13 @@ fn names(row: &Row, parsed: &Parsed<'_>) -> Result<(), Reason> {
         },
         Operands::Endpoint => match operands {
             // GraphQL can change things, and a whole URL may name another host.
-            [word] if !word.glob && word.text != "graphql" && !word.text.contains("://") => Ok(()),
+            [word]
+                if !word.glob
+                    && word.text.trim_start_matches('/') != "graphql"
+                    && !word.text.contains("//") =>
+            {
+                Ok(())
+            }
             _ => Err(Reason::Subcommand {
                 command: row.name.to_owned(),
             }),

@@ -133,12 +133,12 @@ pub(super) const ROWS: &[Row] = &[
     ).runs("--pre= --pre-glob= -z --search-zip --hostname-bin=").reads("--ignore-file="),
     row(
         "fd",
-        "-a -H -I -u -s -i -g -F -p -l -L -0 -1 -q -d= -t= -e= -E= -S= -j= -c= --hidden --no-ignore --unrestricted \
+        "-a -H -I -u -s -i -g -F -p -L -0 -1 -q -d= -t= -e= -E= -S= -j= -c= --hidden --no-ignore --unrestricted \
         --case-sensitive --ignore-case --glob --fixed-strings --absolute-path --full-path --follow --print0 \
         --max-depth= --min-depth= --exact-depth= --type= --extension= --exclude= --size= --changed-within= \
         --changed-before= --max-results= --color= --quiet --threads= --one-file-system --help --version",
         Operands::Names,
-    ).runs("-x= -X= --exec= --exec-batch="),
+    ).runs("-x= -X= -l --exec= --exec-batch= --list-details"),
     row(
         "sed",
         "-n -E -r -s -u -z -e= --quiet --silent --regexp-extended --separate --unbuffered --null-data \
@@ -250,7 +250,9 @@ pub(super) const ROWS: &[Row] = &[
         "base64",
         "-d -D -i -w= --decode --ignore-garbage --wrap= --help --version",
         Operands::Contents,
-    ).with(INERT),
+    )
+    // An output file, in some versions.
+    .writes("-o= --output="),
     row("cksum", CHECKSUM, Operands::Contents).with(INERT),
     row("md5sum", CHECKSUM, Operands::Contents).with(INERT),
     row("sha1sum", CHECKSUM, Operands::Contents).with(INERT),
@@ -347,3 +349,38 @@ pub(super) const ROWS: &[Row] = &[
     ).with(INERT),
     row("which", "-a -s --all --help --version", Operands::Text).with(INERT),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn rows_are_consistent() {
+        let mut names = BTreeSet::new();
+        for row in ROWS {
+            assert!(names.insert(row.name), "{} has two rows", row.name);
+            let harmful = format!("{} {} {}", row.writes, row.runs, row.reads);
+            let harmful: Vec<&str> = harmful.split_ascii_whitespace().collect();
+            if row.is(Trait::Inert) {
+                assert!(harmful.is_empty(), "{} cannot be inert", row.name);
+            }
+            for spec in harmful {
+                let flag = spec.trim_end_matches(['=', '?', '>', '@']);
+                assert!(row.takes(flag).is_none(), "{} {flag}", row.name);
+                assert!(row.effect(flag).is_some(), "{} {spec}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_option_is_written_in_the_notation() {
+        for row in ROWS {
+            for spec in row.flags.split_ascii_whitespace() {
+                let flag = spec.trim_end_matches(['=', '?', '>', '@', '%', '&', '~', '^']);
+                let known = matches!(spec, "-#" | "*") || row.takes(flag).is_some();
+                assert!(known, "{} {spec}", row.name);
+            }
+        }
+    }
+}

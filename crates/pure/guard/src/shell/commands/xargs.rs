@@ -6,6 +6,7 @@
 //! something that lists names below readable directories, and only chooses among them.
 
 use super::{check_row, find, git, table};
+use crate::shell::arguments::Parsed;
 use crate::shell::grammar::{Operands, Row, Trait, row};
 use crate::shell::places;
 use crate::shell::policy::Policy;
@@ -68,32 +69,89 @@ fn lists_readable_names(before: &[Simple], policy: &Policy) -> Result<(), Reason
     match source.name.as_str() {
         "find" => find::lists_readable_names(words, policy),
         "git" if git::lists_names(words) => Ok(()),
-        name @ ("ls" | "fd") => {
+        name @ ("ls" | "fd" | "grep" | "rg") => {
             let row = table::ROWS.iter().find(|row| row.name == name);
             match row.and_then(parsed) {
-                Some(parsed) if !parsed.has(&["-l", "-g", "-n", "-o", "-s", "-i"]) => parsed
-                    .operands
-                    .into_iter()
-                    .try_for_each(|word| places::check_contents(word, policy)),
+                Some(parsed) if prints_names(name, &parsed) => {
+                    // A pattern counts as a path too: it seldom begins with a slash.
+                    let mut paths = parsed.operands.into_iter();
+                    paths.try_for_each(|word| places::check_contents(word, policy))
+                }
                 _ => unseen("the list has more than names"),
-            }
-        }
-        name @ ("grep" | "rg") => {
-            let row = table::ROWS.iter().find(|row| row.name == name);
-            let names = [
-                "-l",
-                "-L",
-                "--files",
-                "--files-with-matches",
-                "--files-without-match",
-            ];
-            match row.and_then(parsed) {
-                Some(parsed) if parsed.has(&names) => Ok(()),
-                _ => unseen("the list has more than names; add `-l`"),
             }
         }
         _ => unseen("begin with `find .`, `git ls-files`, `ls`, `grep -l` or `rg -l`"),
     }
+}
+
+/// True if a command prints names of files that its operands contain, and nothing else.
+fn prints_names(name: &str, parsed: &Parsed<'_>) -> bool {
+    let harmless: &[&str] = match name {
+        // Without `-a`, which lists the directory above.
+        "ls" => &["-1", "-t", "-r", "-S", "-d", "-A"],
+        "fd" => &[
+            "-e",
+            "-t",
+            "-d",
+            "-H",
+            "-I",
+            "-g",
+            "-E",
+            "-0",
+            "--type",
+            "--extension",
+            "--hidden",
+        ],
+        _ => &[
+            "-l",
+            "-L",
+            "-i",
+            "-w",
+            "-v",
+            "-E",
+            "-F",
+            "-P",
+            "-r",
+            "-R",
+            "-s",
+            "-I",
+            "-e",
+            "-g",
+            "-t",
+            "-T",
+            "-Z",
+            "-0",
+            "-S",
+            "-u",
+            "-x",
+            "--files",
+            "--files-with-matches",
+            "--files-without-match",
+            "--include",
+            "--exclude",
+            "--exclude-dir",
+            "--glob",
+            "--type",
+            "--type-not",
+            "--hidden",
+            "--null",
+            "--ignore-case",
+            "--recursive",
+        ],
+    };
+    // A letter of `rg` that puts another text in place of the match.
+    let replaces = name == "rg" && parsed.has(&["-r"]);
+    let lists = [
+        "-l",
+        "-L",
+        "--files",
+        "--files-with-matches",
+        "--files-without-match",
+    ];
+    let mut flags = parsed.flags.iter();
+    flags.all(|(flag, _)| harmless.contains(&flag.as_str()))
+        && !replaces
+        && (matches!(name, "ls" | "fd") || parsed.has(&lists))
 }
 
 /// True if a filter reads only the pipe, and passes on whole lines.

@@ -192,8 +192,10 @@ impl<'a> Reader<'a> {
         }
         self.condition = matches!(name.as_str(), "if" | "while" | "for");
         self.before = match name.as_str() {
-            // It stands with and without parentheses.
-            "length" => Before::Unclear,
+            // The first stands with and without parentheses; behind the others no slash belongs.
+            "length" | "next" | "nextfile" | "break" | "continue" | "default" | "BEGIN" | "END" => {
+                Before::Unclear
+            }
             name if BEFORE_VALUE.contains(&name) => Before::Operator,
             _ => Before::Value,
         };
@@ -245,6 +247,7 @@ mod tests {
             "{print ($1)($2) > \"out\"}",
             "{ if (x) /\"/; print \"a\" > \"f\" ; y = /\"/ }",
             "{ length /\"/; print \"a\" > \"f\"; length /\"/ }",
+            "{ next /\"/; print \"a\" > \"f\"; /\"/ }",
             "{ i++ /\"/; print \"a\" > \"f\"; /\"/ }",
             "@load \"x\"; {print}",
             "BEGIN { f = \"x\"; @f() }",
