@@ -149,11 +149,17 @@ impl<'a, 'b> Reading<'a, 'b> {
                 self.flag(flag, None);
                 Ok(())
             }
-            (Some(Takes::Nothing | Takes::Next(_)), Some(_)) => Err(self.bad_value(flag)),
+            (Some(Takes::Nothing | Takes::Next(_) | Takes::Two), Some(_)) => {
+                Err(self.bad_value(flag))
+            }
             (Some(Takes::Value(kind) | Takes::Attached(kind)), Some(value)) => {
                 self.value(flag, kind, value, word.glob)
             }
             (Some(Takes::Value(kind) | Takes::Next(kind)), None) => self.next_value(flag, kind),
+            (Some(Takes::Two), None) => {
+                self.next_value(flag, Kind::Text)?;
+                self.next_value(flag, Kind::Text)
+            }
         }
     }
 
@@ -206,7 +212,7 @@ impl<'a, 'b> Reading<'a, 'b> {
                 }
                 Some(Takes::Value(kind)) => return self.value(&flag, kind, after, false),
                 // The letters behind it are flags, and the words behind them values in turn.
-                Some(Takes::Next(_)) => return Err(self.bad_value(&flag)),
+                Some(Takes::Next(_) | Takes::Two) => return Err(self.bad_value(&flag)),
             }
         }
         Ok(())

@@ -10,8 +10,8 @@
 //! that it takes one, and which: `=` any text, `@` a path that is read, `%` a format of `git log`,
 //! `&` a format or key of references, `~` a filter of `jq`, `^` an output format of `kubectl`. A
 //! `?` before the mark makes the value optional, and then it can only be attached. A `>` before
-//! it means that the value is always the next word, also for a letter in a bundle. `-#` stands
-//! for a number such as `-5`.
+//! it means that the value is always the next word, also for a letter in a bundle. `+` stands for
+//! two texts, the next two words. `-#` stands for a number such as `-5`.
 //!
 //! # Not here
 //! Reading words by a row (`arguments`); the rows (`commands`).
@@ -103,6 +103,8 @@ pub(super) enum Takes {
     Attached(Kind),
     /// One, always the next word.
     Next(Kind),
+    /// Two texts, always the next two words.
+    Two,
 }
 
 /// Kind of a value.
@@ -227,6 +229,8 @@ fn takes(marks: &str) -> Option<Takes> {
     };
     if marks.is_empty() {
         Some(Takes::Nothing)
+    } else if marks == "+" {
+        Some(Takes::Two)
     } else if let Some(mark) = marks.strip_prefix('?') {
         kind(mark).map(Takes::Attached)
     } else if let Some(mark) = marks.strip_prefix('>') {

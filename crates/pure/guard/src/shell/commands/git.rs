@@ -89,7 +89,15 @@ const ROWS: &[Row] = &[
         "git tag",
         "-l -n?= -i --list --contains?= --no-contains?= --merged?= --no-merged?= --points-at= --sort& --format& --color?= \
         --column?= --no-column --ignore-case --omit-empty",
-        Operands::With(&["-l", "--list"]),
+        Operands::With(&[
+            "-l",
+            "--list",
+            "--contains",
+            "--no-contains",
+            "--merged",
+            "--no-merged",
+            "--points-at",
+        ]),
     ),
     row(
         "git rev-parse",

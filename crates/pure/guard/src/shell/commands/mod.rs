@@ -28,7 +28,7 @@ pub(super) fn check(command: &Simple, before: &[Simple], policy: &Policy) -> Res
         "find" => find::check(words),
         "xargs" => xargs::check(words, before, policy),
         "test" | "[" => tests_of_files::check(name, words),
-        "cargo" | "docker" | "kubectl" => services::check(name, words, policy),
+        "cargo" | "docker" | "kubectl" | "npm" | "pip" => services::check(name, words, policy),
         "git" => git::check(words, policy),
         "gh" => forge::check(words, policy),
         "letta" => agents::check(words, policy),

@@ -111,7 +111,7 @@ fn names(row: &Row, parsed: &Parsed<'_>) -> Result<(), Reason> {
         why,
     };
     match row.operands {
-        Operands::ProcessLetters => match operands.iter().find(|word| !is_process_letters(word)) {
+        Operands::ProcessLetters => match unknown_process_word(operands) {
             Some(word) => Err(refuse(
                 word,
                 "it may show the environment of other programs",
@@ -160,11 +160,24 @@ fn names(row: &Row, parsed: &Parsed<'_>) -> Result<(), Reason> {
     }
 }
 
-/// True if a word of `ps` without a dash consists of letters that show no environment, or is a
-/// number.
-fn is_process_letters(word: &Word) -> bool {
+/// First word of `ps` without a dash that is neither a number, nor letters that show no
+/// environment, nor the columns that the letter `o` asks for.
+fn unknown_process_word<'a>(operands: &[&'a Word]) -> Option<&'a Word> {
     let is_harmless = |byte: u8| b"auxwfjlsvTgrnXcmhH".contains(&byte) || byte.is_ascii_digit();
-    !word.glob && word.text.bytes().all(is_harmless)
+    let is_column =
+        |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b',' | b'%' | b'_' | b'=');
+    let mut columns = false;
+    operands.iter().copied().find(|word| {
+        let text = word.text.as_str();
+        let letters = text.strip_suffix('o').unwrap_or(text);
+        let known = if columns {
+            text.bytes().all(is_column) && !shows_environment(Some(text))
+        } else {
+            letters.bytes().all(is_harmless)
+        };
+        columns = !columns && text.ends_with('o');
+        word.glob || !known
+    })
 }
 
 fn shows_environment(value: Option<&str>) -> bool {

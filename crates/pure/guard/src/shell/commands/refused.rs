@@ -34,7 +34,6 @@ const WHY: &[(&str, &[&str])] = &[
             "tclsh",
             "expect",
             "make",
-            "npm",
             "npx",
             "go",
             "sqlite3",

@@ -1,9 +1,10 @@
-//! Programs with subcommands that ask a service or a tool chain: `cargo`, `docker`, `kubectl`.
+//! Programs with subcommands that ask a service or a tool chain: `cargo`, `docker`, `kubectl`, and
+//! the lists of `npm` and `pip`.
 //!
 //! # Model
 //! `docker` and `kubectl` read their settings from the user's home, never from the working
 //! directory, so a folder cannot make them start anything; they talk to a daemon or a cluster, and
-//! need the network. `cargo` reads settings from the folder, which may name programs: it needs a
+//! need the network. `cargo` and `npm` read settings from the folder, which may name programs: they need a
 //! folder whose settings do no harm. Sessions of a container, secrets of a cluster and other
 //! configurations than the user's own have no row.
 
@@ -44,6 +45,24 @@ const CARGO: &[Row] = &[
     .with(SETTINGS),
 ];
 
+const NPM: &[Row] = &[
+    row("npm ls", PACKAGES, Operands::Text).with(SETTINGS),
+    row("npm list", PACKAGES, Operands::Text).with(SETTINGS),
+];
+const PACKAGES: &str =
+    "-a -g -l -p --all --depth= --global --json --long --omit= --include= --parseable --prod";
+
+const PIP: &[Row] = &[
+    row(
+        "pip list",
+        "-v --format= --local --user --not-required --editable",
+        Operands::None,
+    )
+    .with(SETTINGS),
+    row("pip show", "-v -f --files --verbose", Operands::Text).with(SETTINGS),
+    row("pip freeze", "--local --user --all", Operands::None).with(SETTINGS),
+];
+
 const DOCKER: &[Row] = &[
     docker("docker ps", CONTAINERS, Operands::None),
     docker("docker container ls", CONTAINERS, Operands::None),
@@ -54,6 +73,18 @@ const DOCKER: &[Row] = &[
         "-f -t -n= --follow --timestamps --tail= --since= --until= --details",
         Operands::Text,
     ),
+    docker("docker port", "", Operands::Text),
+    docker(
+        "docker volume ls",
+        "-q -f= --quiet --filter= --format=",
+        Operands::None,
+    ),
+    docker(
+        "docker network ls",
+        "-q -f= --quiet --filter= --format= --no-trunc",
+        Operands::None,
+    ),
+    docker("docker version", "-f= --format=", Operands::None),
 ];
 const CONTAINERS: &str =
     "-a -q -s -l -n= -f= --all --quiet --size --latest --last= --filter= --format= --no-trunc";
@@ -88,6 +119,20 @@ const KUBECTL: &[Row] = &[
     )
     .reads("-f= -k= --filename= --kustomize= --kubeconfig=")
     .with(NETWORK),
+    row(
+        "kubectl logs",
+        concat!(
+            cluster_flags!(),
+            "-c= -f -p --container= --all-containers --follow --previous --tail= --since= --since-time= --timestamps \
+             --prefix --limit-bytes="
+        ),
+        Operands::ClusterThings,
+    )
+    .reads("--kubeconfig=")
+    .with(NETWORK),
+    row("kubectl version", "--client -o^ --output^", Operands::None).with(NETWORK),
+    row("kubectl config current-context", "", Operands::None),
+    row("kubectl config get-contexts", "-o^ --output^ --no-headers", Operands::Text),
 ];
 
 /// Options before the subcommand: none that names another configuration, daemon or server.
@@ -97,6 +142,7 @@ const CARGO_OWN: Row = row(
     Operands::None,
 )
 .runs("--config= -Z= -C=");
+const NOTHING_OWN: Row = row("this program", "", Operands::None);
 const DOCKER_OWN: Row =
     row("docker", "", Operands::None).reads("-H= -c= --host= --context= --config=");
 const KUBECTL_OWN: Row = row("kubectl", "-n= --namespace= --context=", Operands::None)
@@ -107,6 +153,8 @@ pub(super) fn check(name: &str, words: &[Word], policy: &Policy) -> Result<(), R
     let (own, rows) = match name {
         "cargo" => (&CARGO_OWN, CARGO),
         "docker" => (&DOCKER_OWN, DOCKER),
+        "npm" => (&NOTHING_OWN, NPM),
+        "pip" => (&NOTHING_OWN, PIP),
         _ => (&KUBECTL_OWN, KUBECTL),
     };
     let (_, rest) = own.parse_leading(words, policy)?;

@@ -149,7 +149,7 @@ pub(super) const ROWS: &[Row] = &[
         "jq",
         "-c -r -R -s -S -n -e -M -C -a -j --compact-output --raw-output --raw-input --slurp --sort-keys \
         --null-input --exit-status --monochrome-output --color-output --ascii-output --join-output --tab --indent= \
-        --help --version",
+        --arg+ --argjson+ --seq --stream --help --version",
         Operands::JqFilter,
     ).reads("-f -L= --from-file --library-path= --rawfile --slurpfile --argfile"),
     row(
@@ -286,6 +286,23 @@ pub(super) const ROWS: &[Row] = &[
     .reads("-E"),
     row("command", "-v -V", Operands::With(&["-v", "-V"])),
     row("type", "-a -p -P -t -f", Operands::Text),
+    row("sleep", "--help --version", Operands::Text),
+    row("expr", "*", Operands::Text),
+    row(
+        "ss",
+        "-a -e -i -l -m -n -o -p -r -s -t -u -x -4 -6 -H --all --listening --numeric --processes --tcp --udp --unix \
+        --summary --no-header --version",
+        Operands::Text,
+    )
+    .writes("-K -D= --kill --diag=")
+    .runs("-E --events")
+    .reads("-F= --filter="),
+    row(
+        "netstat",
+        "-a -e -g -i -l -n -o -p -r -s -t -u -x -4 -6 --all --listening --numeric --programs --tcp --udp --route \
+        --statistics --version",
+        Operands::None,
+    ),
     row(
         "free",
         "-b -k -m -g -h -l -t -w -v -L --bytes --kibi --mebi --gibi --tebi --human --si --lohi --total --wide \

@@ -27,7 +27,10 @@ const ASKED: &[(&[&str], &[&str])] = &[
     (&["make", "cmake", "ninja"], &["--version"]),
     (&["ruby", "gem", "perl", "php", "lua"], &["--version", "-v"]),
     (&["docker", "gh", "bash", "zsh", "tmux"], &["--version"]),
-    (&["psql", "sqlite3"], &["--version"]),
+    (
+        &["psql", "sqlite3", "curl", "wget", "tar", "rsync", "swift"],
+        &["--version"],
+    ),
     (&["openssl"], &["version"]),
 ];
 

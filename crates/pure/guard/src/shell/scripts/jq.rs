@@ -15,8 +15,8 @@ const FORBIDDEN: [&str; 9] = [
 
 /// Part of a filter that the reader is in.
 enum Within {
-    /// Expression, with the number of parentheses open in it.
-    Expression(usize),
+    /// Expression, with the brackets open in it.
+    Expression(Vec<char>),
     /// String, in which `\(` opens an expression.
     Text,
 }
@@ -24,7 +24,7 @@ enum Within {
 /// True if a `jq` filter reads neither the environment nor other files. A field of that name
 /// (`.env`) is no function, and text in quotes is text, the expressions in it excepted.
 pub(in crate::shell) fn jq_only_reads(filter: &str) -> bool {
-    let mut within = vec![Within::Expression(0)];
+    let mut within = vec![Within::Expression(Vec::new())];
     let mut rest = filter;
     // Number of dots directly before the present place.
     let mut dots = 0_usize;
@@ -34,32 +34,35 @@ pub(in crate::shell) fn jq_only_reads(filter: &str) -> bool {
         match within.last_mut() {
             None => return false,
             Some(Within::Text) => match first {
-                '"' => _ = within.pop(),
+                '"' => drop(within.pop()),
                 '\\' => {
                     let Some(escaped) = rest[1..].chars().next() else {
                         return false;
                     };
                     length += escaped.len_utf8();
                     if escaped == '(' {
-                        within.push(Within::Expression(0));
+                        within.push(Within::Expression(Vec::new()));
                     }
                 }
                 _ => {}
             },
             Some(Within::Expression(open)) => match first {
                 '"' => within.push(Within::Text),
-                '(' => *open += 1,
-                ')' => match open.checked_sub(1) {
-                    Some(fewer) => *open = fewer,
+                '(' | '[' | '{' => open.push(first),
+                ')' | ']' | '}' => match (open.pop(), first) {
+                    (Some('('), ')') | (Some('['), ']') | (Some('{'), '}') => {}
                     // The end of an expression inside a string.
-                    None => _ = within.pop(),
+                    (None, ')') => drop(within.pop()),
+                    _ => return false,
                 },
                 // A comment hides the rest from one version and not from another.
                 '#' => return false,
                 _ if is_name(first) && !first.is_ascii_digit() => {
                     length = rest.find(|next| !is_name(next)).unwrap_or(rest.len());
                     let is_field = dots == 1 && !after_digit;
-                    if !is_field && FORBIDDEN.contains(&&rest[..length]) {
+                    // In braces a name before a colon is a key, elsewhere it may be computed.
+                    let is_key = open.last() == Some(&'{') && rest[length..].starts_with(':');
+                    if !is_field && !is_key && FORBIDDEN.contains(&&rest[..length]) {
                         return false;
                     }
                 }
@@ -74,7 +77,7 @@ pub(in crate::shell) fn jq_only_reads(filter: &str) -> bool {
         }
         rest = &rest[length..];
     }
-    matches!(within.as_slice(), [Within::Expression(0)])
+    matches!(within.as_slice(), [Within::Expression(open)] if open.is_empty())
 }
 
 fn is_name(character: char) -> bool {
@@ -94,6 +97,7 @@ mod tests {
             ".services[].env | keys",
             ".[\"env\"]",
             "\"env: \\(.env)\"",
+            "{env: .env, a}",
             "to_entries[] | \"\\(.key)=\\(.value)\"",
         ] {
             assert!(jq_only_reads(filter), "{filter}");
@@ -111,6 +115,12 @@ mod tests {
             "\"\\(\"\\(env)\")\"",
             "\"\\(.a)\\(env)\"",
             ".[env:]",
+            ".[1,env:2]",
+            "{a:.[env:]}",
+            "{(env):1}",
+            "{$ENV}",
+            "{env}",
+            "{a:env}:",
             "{a:env}",
             ".a # env",
             "\"a",
