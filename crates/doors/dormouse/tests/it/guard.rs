@@ -51,7 +51,7 @@ fn others_are_refused_with_the_reason() {
     assert_eq!(
         run.stdout,
         "allow   ls\n\
-         refuse  sort -o out in  (`-o` is not one of the flags allowed for `sort`)\n\
+         refuse  sort -o out in  (`-o` of `sort` is refused: it writes or changes something)\n\
          refuse  ls\\nrm x  (the line has a line break; join commands with `;` or `&&`)\n"
     );
     assert!(
@@ -67,7 +67,12 @@ fn others_are_refused_with_the_reason() {
     );
     assert_eq!(
         report["lines"][1]["reason"],
-        json!({"kind": "unknown_flag", "command": "sort", "flag": "-o"})
+        json!({
+            "kind": "harmful_flag",
+            "command": "sort",
+            "flag": "-o",
+            "why": "it writes or changes something",
+        })
     );
 }
 
