@@ -12,6 +12,8 @@ use dormouse_core::usage::{TokenUsage, Usd};
 use dormouse_model::{Capabilities, ModelError, Reply, Request, Response};
 use dormouse_sim::{SimRequest, Simulator};
 use dormouse_system::Clock;
+use memchr::memmem;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -38,6 +40,19 @@ pub(crate) struct Said {
     pub(crate) step: usize,
     pub(crate) blocks: Vec<Block>,
     pub(crate) output: Tokens,
+    /// Values to look for in the prompt.
+    pub(crate) wanted: Vec<String>,
+    /// Number of records that the log has before the answer.
+    pub(crate) records: usize,
+}
+
+/// Values that were looked for in a prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Number of records that the log had then.
+    pub records: usize,
+    /// Presence of each value that was asked for, in their order.
+    pub found: Vec<bool>,
 }
 
 /// Answers from the recording, billed by the simulator.
@@ -58,6 +73,7 @@ struct State {
     last_prompt: Tokens,
     simulating: Duration,
     answers: u64,
+    looked: BTreeMap<usize, Look>,
 }
 
 impl ReplayAsker {
@@ -75,6 +91,7 @@ impl ReplayAsker {
                 last_prompt: Tokens::ZERO,
                 simulating: Duration::ZERO,
                 answers: 0,
+                looked: BTreeMap::new(),
             }),
             models,
             offline,
@@ -99,6 +116,11 @@ impl ReplayAsker {
         self.state().bills.clone()
     }
 
+    /// The prompts that were looked into, by the number of the step.
+    pub(crate) fn looked(&self) -> BTreeMap<usize, Look> {
+        self.state().looked.clone()
+    }
+
     /// Time spent in the simulator.
     pub(crate) fn simulating(&self) -> Duration {
         self.state().simulating
@@ -117,6 +139,7 @@ impl ReplayAsker {
             return Err(ModelError::Overloaded(Box::default()));
         }
         let start = self.ticks.ticks();
+        let prompt = request.body.clone();
         let http = SimRequest::post("/v1/messages", request.body);
         let response = state.simulator.handle(&http, now);
         state.simulating += self.ticks.ticks().since(start);
@@ -159,12 +182,40 @@ impl ReplayAsker {
         // Forks are compared with the conversation's last prompt, not with each other's.
         if purpose == Purpose::Turn {
             state.last_prompt = usage.prompt();
+            // Overwritten by a second attempt: the prompt that was answered is the one that counts.
+            if !state.next.wanted.is_empty() {
+                let found = state.next.wanted.iter();
+                let look = Look {
+                    records: state.next.records,
+                    found: found.map(|value| holds(&prompt, value)).collect(),
+                };
+                state.looked.insert(step, look);
+            }
         }
         state.bills.push(bill);
         state.answers += 1;
         let id = MessageId::new(format!("replayed-{}", state.answers));
         Ok(Response::new(id, &model, blocks, usage))
     }
+}
+
+/// True if a request's body has a value that is not part of a longer word.
+fn holds(body: &[u8], value: &str) -> bool {
+    // As it stands inside a string of the body, without the quotation marks.
+    let quoted = serde_json::Value::from(value).to_string();
+    // One mark at each end: the value itself may end with an escaped one.
+    let escaped = quoted[1..quoted.len() - 1].as_bytes();
+    let in_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    memmem::find_iter(body, escaped).any(|at| {
+        let (before, behind) = (&body[..at], &body[at + escaped.len()..]);
+        let starts = match before {
+            // The letter of an escaped line break is no letter of the text.
+            [.., b'\\', b'n' | b't' | b'r'] => true,
+            [.., last] => !in_word(*last),
+            [] => true,
+        };
+        starts && !behind.first().is_some_and(|byte| in_word(*byte))
+    })
 }
 
 /// The simulator's refusals as errors of the port: too long is told apart, the rest is invalid.
@@ -187,5 +238,29 @@ fn refusal(status: u16, message: &str) -> ModelError {
         tokens: figures.next(),
         limit: figures.next(),
         reply,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_found_whole_and_also_behind_a_line_break() {
+        let body =
+            br#"{"text":"see src/lib.rs\nparse_args(1)\tsay \"no way\" x_parse_argsy 4711"}"#;
+        for (value, expected) in [
+            ("src/lib.rs", true),
+            ("lib.rs", true),
+            ("parse_args", true),
+            ("parse_arg", false),
+            ("711", false),
+            ("say \"no way\"", true),
+            ("way\"", true),
+            ("no\"", false),
+            ("absent", false),
+        ] {
+            assert_eq!(holds(body, value), expected, "{value}");
+        }
     }
 }

@@ -14,7 +14,7 @@ mod scenario;
 mod script;
 mod verdict;
 
-pub use asker::Bill;
+pub use asker::{Bill, Look};
 pub use fit::Fit;
 pub use policy_run::{PolicyRun, RunError, RunOptions, StepBill, kind_name, run_policy};
 pub use recording::{Recording, RecordingError, Turn};

@@ -9,7 +9,7 @@
 //! # Not here
 //! Comparing runs and showing them: the `replay` command.
 
-use crate::asker::{Bill, ReplayAsker, Said};
+use crate::asker::{Bill, Look, ReplayAsker, Said};
 use crate::interpreter::Interpreter;
 use crate::recorded_world::{LastRead, RecordedTools};
 use crate::run::Sums;
@@ -71,6 +71,8 @@ pub struct RunOptions {
     pub compact_after: Vec<usize>,
     /// Settings of the session.
     pub settings: Arc<Settings>,
+    /// Values to look for in the prompt of a step, by the number of the step.
+    pub wanted: Arc<BTreeMap<usize, Vec<String>>>,
 }
 
 impl RunOptions {
@@ -83,6 +85,7 @@ impl RunOptions {
             offline: false,
             compact_after: Vec::new(),
             settings: Arc::new(Settings::default()),
+            wanted: Arc::default(),
         }
     }
 }
@@ -123,6 +126,8 @@ pub struct PolicyRun {
     pub driver: Driver,
     /// Every record of the session.
     pub records: Vec<Record>,
+    /// The prompts that were looked into, by the number of the step.
+    pub looked: BTreeMap<usize, Look>,
 }
 
 impl PolicyRun {
@@ -318,6 +323,8 @@ impl<'a> Runner<'a> {
             step: at,
             blocks: step.answer.clone(),
             output: step.output,
+            wanted: self.options.wanted.get(&at).cloned().unwrap_or_default(),
+            records: self.world.records.len(),
         });
         self.world.command(Command::Step)?;
         if step.ends_turn() {
@@ -332,6 +339,7 @@ impl<'a> Runner<'a> {
 
     fn result(self, lost: Option<String>, engine: Duration) -> PolicyRun {
         let bills = self.world.asker.bills();
+        let looked = self.world.asker.looked();
         let mut total = Sums::default();
         let mut by_purpose: BTreeMap<Purpose, Sums> = BTreeMap::new();
         let mut steps = vec![StepBill::default(); self.script.steps.len()];
@@ -370,6 +378,7 @@ impl<'a> Runner<'a> {
             engine,
             driver: self.world.driver,
             records: self.world.records,
+            looked,
         }
     }
 }

@@ -93,6 +93,81 @@ fn fidelity_shows_shares() {
     );
 }
 
+/// A session in which the model writes, at its end, a name that only an early result had.
+#[test]
+fn values_used_later_are_looked_for_under_every_policy() {
+    let mut lines = Vec::new();
+    let mut parent = String::new();
+    for step in 0..8 {
+        let id = format!("msg_{step}");
+        let said = match step {
+            7 => "The helper is parse_frobnicator_table, as the file said.".to_owned(),
+            _ => format!("I look at part {step}."),
+        };
+        let result = if step == 1 {
+            "fn parse_frobnicator_table() {}"
+        } else {
+            "nothing here"
+        };
+        let mut content = vec![serde_json::json!({"type": "text", "text": said})];
+        if step < 7 {
+            content.push(
+                serde_json::json!({"type": "tool_use", "id": format!("call_{step}"),
+                "name": "Read", "input": {"file_path": format!("/p/{step}")}}),
+            );
+        }
+        let user = if step == 0 {
+            serde_json::json!("Please look around.")
+        } else {
+            serde_json::json!([{"type": "tool_result", "tool_use_id": format!("call_{}", step - 1),
+                "content": result}])
+        };
+        for (uuid, kind, message) in [
+            (
+                format!("u{step}"),
+                "user",
+                serde_json::json!({"role": "user", "content": user}),
+            ),
+            (
+                format!("a{step}"),
+                "assistant",
+                serde_json::json!({"role": "assistant", "id": id, "model": "claude-opus-4-6",
+                    "content": content,
+                    "usage": {"input_tokens": 500 + step * 50, "output_tokens": 20}}),
+            ),
+        ] {
+            let at = format!("2026-01-01T00:00:{:02}.000Z", step * 2);
+            let up = (!parent.is_empty()).then(|| parent.clone());
+            lines.push(
+                serde_json::json!({"type": kind, "uuid": uuid, "parentUuid": up,
+                    "timestamp": at, "sessionId": "s", "message": message})
+                .to_string(),
+            );
+            parent = uuid;
+        }
+    }
+    let machine = Machine::new(&[("project/used.jsonl", &lines.join("\n"))]);
+    let line = "eval fidelity used.jsonl --used --policy none,economic --plot needed.svg";
+    let report = machine.json(&format!("{line} --json"));
+    assert_eq!(report["files"][0]["uses"], 1, "{report}");
+    for policy in report["policies"].as_array().unwrap() {
+        assert_eq!(policy["total"]["in_prompt"], 1, "{policy}");
+        assert_eq!(policy["tools"]["Read"]["in_prompt"], 1, "{policy}");
+        assert_eq!(policy["requests"], 8, "{policy}");
+        assert!(policy["cost_usd"].as_f64().unwrap() > 0.0);
+    }
+    let drawing = machine.read("project/needed.svg");
+    for policy in ["none", "economic"] {
+        assert!(drawing.contains(&format!("data-policy=\"{policy}\"")));
+    }
+    let screen = machine.stdout(line);
+    assert!(screen.contains("By the tool that brought the value"));
+    assert_eq!(
+        machine.run("eval fidelity --generated --plot a.svg").code,
+        2
+    );
+}
+
 #[test]
 fn wrong_arguments_are_told() {
     let machine = Machine::new(&[]);

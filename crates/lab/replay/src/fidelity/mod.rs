@@ -17,6 +17,7 @@ mod facts;
 mod find;
 mod search;
 mod shapes;
+pub mod used;
 mod users;
 mod words;
 
@@ -75,6 +76,17 @@ pub enum FoundIn {
     OneCallAway,
     /// Neither in the prompt nor found by the search.
     Lost,
+}
+
+impl FoundIn {
+    /// Its name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InPrompt => "in_prompt",
+            Self::OneCallAway => "one_call_away",
+            Self::Lost => "lost",
+        }
+    }
 }
 
 /// Number of facts by presence.

@@ -28,6 +28,8 @@ const MOST_HITS: usize = 64;
 #[derive(Debug)]
 pub struct History {
     texts: Vec<String>,
+    /// Position of the record that each text comes from; never falls.
+    records: Vec<usize>,
     index: Index,
     budget: usize,
 }
@@ -36,16 +38,21 @@ impl History {
     /// The history of a log. One answer has at most `budget` bytes.
     pub fn new(records: &[Record], budget: usize) -> Self {
         let messages = || {
-            records.iter().filter_map(|record| match &record.body {
-                Body::Message(message) => Some(message),
-                _ => None,
-            })
+            records
+                .iter()
+                .enumerate()
+                .filter_map(|(at, record)| match &record.body {
+                    Body::Message(message) => Some((at, message)),
+                    _ => None,
+                })
         };
-        let endings = endings(messages());
+        let endings = endings(messages().map(|(_, message)| message));
         let mut texts = Vec::new();
+        let mut positions = Vec::new();
         // Summaries and reminders are left out: found there, a fact would prove nothing about
         // history.
-        for message in messages().filter(|message| message.origin == MessageOrigin::Conversation) {
+        let said = messages().filter(|(_, message)| message.origin == MessageOrigin::Conversation);
+        for (at, message) in said {
             for block in &message.content {
                 match block.kind() {
                     BlockKind::ToolUse => {
@@ -65,10 +72,12 @@ impl History {
                     _ => {}
                 }
             }
+            positions.resize(texts.len(), at);
         }
         let index = Index::new(texts.iter().map(String::as_str));
         Self {
             texts,
+            records: positions,
             index,
             budget,
         }
@@ -76,9 +85,29 @@ impl History {
 
     /// The best windows for a query that fit into the budget.
     pub fn search(&self, query: &str) -> Vec<&str> {
+        self.search_before(query, usize::MAX)
+    }
+
+    /// The same among the first `records` records of the log, as it was at an earlier moment. Rarity
+    /// is counted over the whole log, which changes the order of hits little and saves an index a
+    /// moment.
+    pub fn search_before(&self, query: &str, records: usize) -> Vec<&str> {
         let mut left = self.budget;
         let mut found = Vec::new();
-        for hit in self.index.search(query, MOST_HITS) {
+        // All of the log is ranked and the later part passed over, so the list must not end early.
+        let most = if records == usize::MAX {
+            MOST_HITS
+        } else {
+            self.texts.len()
+        };
+        for hit in self.index.search(query, most) {
+            if self
+                .records
+                .get(hit.document)
+                .is_none_or(|at| *at >= records)
+            {
+                continue;
+            }
             let Some(text) = self.texts.get(hit.document) else {
                 continue;
             };

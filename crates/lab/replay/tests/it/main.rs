@@ -7,6 +7,7 @@
 mod fidelity;
 mod layers;
 mod ledger;
+mod used;
 
 use bytes::Bytes;
 use dormouse_core::models::ModelTable;

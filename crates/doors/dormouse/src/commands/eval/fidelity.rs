@@ -3,16 +3,17 @@
 //! # Not here
 //! Mining and looking for facts: `dormouse-replay`. Tables: `fidelity_text`.
 
-use super::fidelity_text;
+use super::{fidelity_text, used};
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::output::{Line, Out, Report, Role};
 use clap::ValueEnum;
 use dormouse_context::policy::Policy;
 use dormouse_core::models::ModelTable;
+use dormouse_core::units::Tokens;
 use dormouse_replay::fidelity::{
-    FactKind, Facts, Fidelity, FidelityOptions, FoundIn, Summariser, Tally, UserTally, has_search,
-    measure, mine,
+    FactKind, Facts, Fidelity, FidelityOptions, Summariser, Tally, UserTally, has_search, measure,
+    mine,
 };
 use dormouse_replay::{Recording, Scenario, Script, policies};
 use serde::Serialize;
@@ -32,9 +33,15 @@ tokens; or lost. Tables show two shares: in the prompt, and that or one call awa
 Summaries are written by the simulator's persona, which quotes sentences blindly,
 and by nobody (offline): what survives is what the engine itself carries along.
 
+With --used nothing is planted or mined: every path, name, number and quotation that
+the model wrote again three or more requests after it was last seen is looked for at
+that moment, with each policy's own triggers, and the cost stands beside it.
+
 Examples:
   dormouse eval fidelity session.jsonl
   dormouse eval fidelity --generated --policy economic --compactions 5
+  dormouse eval fidelity session.jsonl --used --policy none,classic,economic
+  dormouse eval fidelity *.jsonl --used --plot needed.svg
   dormouse eval fidelity *.jsonl --json | jq '.policies[].total'
 
 JSON:
@@ -45,6 +52,12 @@ JSON:
    \"files\": [{\"file\", \"facts\": {KIND: count}}], \"notes\": [text],
    \"missing\": [{\"file\", \"name\", \"summariser\", \"compactions\", \"kind\",
     \"value\", \"step\", \"where\"}]}
+With --used:
+  {\"policies\": [{\"name\", \"searches\", \"requests\", \"cost_usd\", \"total\": {the same},
+    \"ages\": {\"3-9\", \"10-29\", \"30+\"}, \"kinds\": {\"path\", \"identifier\", \"number\",
+    \"error_text\", \"quote\"}, \"tools\": {TOOL: {the same}}, \"ended_early\": [{\"file\", \"why\"}]}],
+   \"files\": [{\"file\", \"requests\", \"uses\"}], \"plot\", \"missing\": [{\"file\", \"policy\",
+    \"step\", \"age\", \"kind\", \"tool\", \"value\", \"where\"}]}
 KIND is user_rule, user_number, file_path, command, error_text or decision;
 \"missing\" is there with --missing.";
 
@@ -99,6 +112,15 @@ pub(super) struct Args {
     /// List the facts that are not in the prompt
     #[arg(long)]
     missing: bool,
+    /// Measure what the session itself used later, under each policy's own triggers
+    #[arg(long, conflicts_with_all = ["compactions", "summariser"])]
+    used: bool,
+    /// Window to play in with --used, such as 200k; the model's own if not given
+    #[arg(long, value_name = "TOKENS", requires = "used", value_parser = crate::commands::replay::tokens)]
+    window: Option<Tokens>,
+    /// Draw cost against what was needed as an SVG, with --used
+    #[arg(long, value_name = "FILE.svg", requires = "used")]
+    plot: Option<PathBuf>,
 }
 
 /// The writers of summaries to measure with.
@@ -176,6 +198,25 @@ pub(super) struct Missing {
     pub(super) place: &'static str,
 }
 
+impl Places {
+    /// Number of all facts.
+    pub(super) const fn all(self) -> usize {
+        self.in_prompt + self.one_call_away + self.lost
+    }
+
+    /// Both shares in per cent, or a dash where there was nothing to find.
+    pub(super) fn share(self) -> String {
+        let all = self.all();
+        if all == 0 {
+            return "–".to_owned();
+        }
+        // Rounded down, so that 100 means all of them and never "nearly all".
+        let per_cent = |part: usize| part * 100 / all;
+        let found = self.in_prompt + self.one_call_away;
+        format!("{} / {}", per_cent(self.in_prompt), per_cent(found))
+    }
+}
+
 impl From<Tally> for Places {
     fn from(tally: Tally) -> Self {
         Self {
@@ -198,7 +239,17 @@ pub(super) fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
     let models = host.models();
     let policies = policies(&args.policies)?;
-    let subjects = subjects(args, &models, app)?;
+    let scripts = scripts(args, &models, app)?;
+    if args.used {
+        let ask = used::Ask {
+            policies,
+            window: args.window,
+            missing: args.missing,
+            plot: args.plot.clone(),
+        };
+        return used::run(&ask, scripts, app);
+    }
+    let subjects: Vec<Subject> = scripts.into_iter().map(subject).collect();
     let settings = host.settings();
     let start = app.system.clock.ticks();
     let mut report = Measurement {
@@ -251,11 +302,15 @@ fn policies(names: &[String]) -> Result<Vec<Arc<dyn Policy>>, Failure> {
     names.iter().map(known).collect()
 }
 
-fn subjects(args: &Args, models: &Arc<ModelTable>, app: &mut App) -> Result<Vec<Subject>, Failure> {
+fn scripts(
+    args: &Args,
+    models: &Arc<ModelTable>,
+    app: &mut App,
+) -> Result<Vec<(String, Script)>, Failure> {
     let mut subjects = Vec::new();
     for file in &args.files {
         match script_of(file, models, app) {
-            Ok(script) => subjects.push(subject(file.display().to_string(), script)),
+            Ok(script) => subjects.push((file.display().to_string(), script)),
             // Among many files some may be of another kind and are passed over; a single one is an
             // error.
             Err(Unreadable::NothingMeasured(_)) if args.files.len() > 1 => {
@@ -268,7 +323,7 @@ fn subjects(args: &Args, models: &Arc<ModelTable>, app: &mut App) -> Result<Vec<
     }
     if args.generated {
         let script = generated(usize::from(args.steps));
-        subjects.push(subject("generated".to_owned(), script));
+        subjects.push(("generated".to_owned(), script));
     }
     Ok(subjects)
 }
@@ -285,7 +340,7 @@ fn generated(steps: usize) -> Script {
     scenario.script()
 }
 
-fn subject(name: String, script: Script) -> Subject {
+fn subject((name, script): (String, Script)) -> Subject {
     Subject {
         name,
         facts: mine(&script),
@@ -380,11 +435,7 @@ fn missing_of<'a>(
         kind: fact.kind.name(),
         value: fact.value.clone(),
         step: fact.step,
-        place: match place {
-            FoundIn::InPrompt => "in_prompt",
-            FoundIn::OneCallAway => "one_call_away",
-            FoundIn::Lost => "lost",
-        },
+        place: place.name(),
     })
 }
 

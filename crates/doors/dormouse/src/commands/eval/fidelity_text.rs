@@ -1,6 +1,6 @@
 //! The tables of `dormouse eval fidelity`.
 
-use super::fidelity::{Measurement, Missing, Places, PolicyReport};
+use super::fidelity::{Measurement, Missing, PolicyReport};
 use crate::error::Outcome;
 use crate::output::{Cell, Column, Line, Out, Role, Table, figures};
 use dormouse_core::units::Tokens;
@@ -71,7 +71,7 @@ fn table(rows: &[&PolicyReport]) -> Table {
     for row in rows {
         let kind = |kind: FactKind| {
             let places = row.kinds.get(kind.name()).copied();
-            Cell::new(share(places.unwrap_or_default()))
+            Cell::new(places.unwrap_or_default().share())
         };
         let users = row.user_messages;
         table.row([
@@ -84,26 +84,11 @@ fn table(rows: &[&PolicyReport]) -> Table {
             kind(FactKind::Command),
             kind(FactKind::ErrorText),
             kind(FactKind::Decision),
-            share(row.total).into(),
+            row.total.share().into(),
             format!("{}, {}, {}", users.exact, users.by_reference, users.lost).into(),
         ]);
     }
     table
-}
-
-/// Both shares in per cent, or a dash where there was nothing to find.
-fn share(places: Places) -> String {
-    let all = places.in_prompt + places.one_call_away + places.lost;
-    if all == 0 {
-        return "–".to_owned();
-    }
-    // Rounded down, so that 100 means all of them and never "nearly all".
-    let per_cent = |part: usize| part * 100 / all;
-    format!(
-        "{} / {}",
-        per_cent(places.in_prompt),
-        per_cent(places.in_prompt + places.one_call_away)
-    )
 }
 
 fn show_missing(missing: &[Missing], out: &mut Out) -> Outcome {

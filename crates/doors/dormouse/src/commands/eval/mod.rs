@@ -6,6 +6,8 @@ mod pollution;
 mod recall;
 mod recall_read;
 mod recall_text;
+mod used;
+mod used_plot;
 
 use crate::app::App;
 use crate::error::Outcome;

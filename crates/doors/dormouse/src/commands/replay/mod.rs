@@ -10,7 +10,7 @@
 //! Playing a session: `dormouse-replay`.
 
 mod explain;
-mod plot;
+pub(super) mod plot;
 mod policies;
 mod recorded;
 mod screen;
@@ -199,7 +199,7 @@ fn recording(
 }
 
 /// A number of tokens as people write it: `200000`, `200_000`, `200k`, `1m`.
-fn tokens(text: &str) -> Result<Tokens, String> {
+pub(super) fn tokens(text: &str) -> Result<Tokens, String> {
     // Numbers are copied from settings (`200_000`) and from screens (`200,000`).
     let plain = text.replace(['_', ','], "").to_ascii_lowercase();
     let (digits, unit) = match plain.strip_suffix('k') {

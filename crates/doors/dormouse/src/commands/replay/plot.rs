@@ -24,11 +24,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Width of the drawing, in pixels at its own size: about that of a page of text on the web.
-const WIDTH: f64 = 960.0;
+pub(in crate::commands) const WIDTH: f64 = 960.0;
 /// Left margin: room for the longest name of a mark on the vertical axis.
-const LEFT: f64 = 72.0;
+pub(in crate::commands) const LEFT: f64 = 72.0;
 /// Right margin: half a number of the horizontal axis stands out over the last request.
-const RIGHT: f64 = 24.0;
+pub(in crate::commands) const RIGHT: f64 = 24.0;
 /// Height of each panel: both and the legend fit a laptop's screen.
 const PANEL: f64 = 240.0;
 /// Space between the panels: numbers of the upper axis, title of the lower panel.
@@ -52,8 +52,8 @@ const SERIES: [(&str, &str, &str); 8] = [
 ];
 
 /// The style of a policy: the same in every plot, so that plots can be laid side by side.
-fn series(run: &PolicyRun) -> usize {
-    let at = policies::NAMES.iter().position(|name| *name == run.policy);
+pub(in crate::commands) fn series(policy: &str) -> usize {
+    let at = policies::NAMES.iter().position(|name| *name == policy);
     at.unwrap_or(0) % SERIES.len()
 }
 
@@ -93,14 +93,14 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
 
 /// An axis from zero to a round number.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Axis {
-    step: f64,
-    end: f64,
+pub(in crate::commands) struct Axis {
+    pub(in crate::commands) step: f64,
+    pub(in crate::commands) end: f64,
 }
 
 impl Axis {
     /// About `ticks` steps of 1, 2 or 5 times a power of ten, reaching at least `most`.
-    fn new(most: f64, ticks: f64) -> Self {
+    pub(in crate::commands) fn new(most: f64, ticks: f64) -> Self {
         // A session of no cost must not divide by zero.
         let rough = (most / ticks).max(f64::MIN_POSITIVE);
         let power = 10_f64.powf(rough.log10().floor());
@@ -116,7 +116,7 @@ impl Axis {
         }
     }
 
-    fn marks(self) -> impl Iterator<Item = f64> {
+    pub(in crate::commands) fn marks(self) -> impl Iterator<Item = f64> {
         (0_u32..)
             .map(move |at| f64::from(at) * self.step)
             .take_while(move |mark| *mark <= self.end + self.step / 2.0)
@@ -244,7 +244,7 @@ const fn whole(value: f64) -> Tokens {
     Tokens(value.round() as u64)
 }
 
-fn style(out: &mut String) {
+pub(in crate::commands) fn style(out: &mut String) {
     let _ = writeln!(
         out,
         "<style>\n.paper{{fill:#fff}} text{{fill:#374151}} .title{{font-size:15px;font-weight:600;\
@@ -282,7 +282,7 @@ fn legend(out: &mut String, runs: &[PolicyRun], columns: f64) {
         if used >= columns {
             (x, y, used) = (LEFT, y + ROW, 0.0);
         }
-        let series = series(run);
+        let series = series(run.policy);
         let _ = writeln!(
             out,
             "<line class=\"s{series}\" stroke-width=\"2.4\" x1=\"{x}\" y1=\"{0}\" x2=\"{1}\" \
@@ -346,7 +346,7 @@ fn level(out: &mut String, panel: Panel, tokens: Tokens, name: &str, indent: f64
 }
 
 fn polyline(out: &mut String, run: &PolicyRun, what: &str, panel: Panel, values: &[f64]) {
-    let series = series(run);
+    let series = series(run.policy);
     let mut points = String::new();
     for (step, value) in (1_u32..).zip(values) {
         let _ = write!(
@@ -366,7 +366,7 @@ fn polyline(out: &mut String, run: &PolicyRun, what: &str, panel: Panel, values:
 
 /// Marks of compactions, clearings and of the end of a lost session, on the policy's line.
 fn marks(out: &mut String, run: &PolicyRun, panel: Panel, sizes: &[f64]) {
-    let series = series(run);
+    let series = series(run.policy);
     for (step, notice) in &run.notices {
         let Some(size) = step.checked_sub(1).and_then(|before| sizes.get(before)) else {
             continue;
@@ -400,7 +400,7 @@ fn marks(out: &mut String, run: &PolicyRun, panel: Panel, sizes: &[f64]) {
     }
 }
 
-fn label(out: &mut String, class: &str, (x, y): (f64, f64), text: &str) {
+pub(in crate::commands) fn label(out: &mut String, class: &str, (x, y): (f64, f64), text: &str) {
     let _ = writeln!(
         out,
         "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
@@ -408,7 +408,7 @@ fn label(out: &mut String, class: &str, (x, y): (f64, f64), text: &str) {
     );
 }
 
-fn escaped(text: &str) -> String {
+pub(in crate::commands) fn escaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
