@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod asker;
+pub mod corpus;
 pub mod fidelity;
 mod fit;
 mod interpreter;
@@ -12,6 +13,8 @@ mod recording;
 mod run;
 mod scenario;
 mod script;
+pub mod study;
+mod texts;
 mod verdict;
 
 pub use asker::{Bill, Look};

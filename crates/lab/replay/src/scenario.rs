@@ -8,14 +8,11 @@
 //! Running one: [`crate::run_policy`].
 
 use crate::script::{Input, Script, Step};
-use dormouse_context::offload::ToolOutput;
+use crate::texts::{Call, Dice, closing, prose, remark, request};
 use dormouse_context::prefix::{Part, RenderedPrefix};
 use dormouse_core::block::Block;
-use dormouse_core::id::CallId;
 use dormouse_core::record::Message;
 use dormouse_core::units::{Millis, Tokens};
-use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Size and rhythm of a generated session.
@@ -49,17 +46,11 @@ impl Default for Scenario {
     }
 }
 
-/// Words that tool output is made of: plain ASCII, so that bytes per token are those of code.
-const WORDS: [&str; 16] = [
-    "entry", "parser", "index", "buffer", "handle", "token", "stream", "cursor", "record",
-    "offset", "branch", "module", "config", "result", "signal", "vector",
-];
-
 impl Scenario {
     /// The script of this scenario; the same every time.
     pub fn script(&self) -> Script {
         // Any seed but zero would do; zero stays zero in this generator.
-        let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+        let mut dice = Dice::new(0x9e37_79b9_7f4a_7c15);
         let calls = self
             .steps
             .saturating_sub(self.steps / self.steps_per_turn.max(1))
@@ -110,145 +101,4 @@ impl Scenario {
             project: "/home/project".to_owned(),
         }
     }
-}
-
-/// A small generator (xorshift); quality does not matter, sameness does.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides.max(1)
-    }
-
-    fn word(&mut self) -> &'static str {
-        let at = usize::try_from(self.roll(WORDS.len() as u64)).unwrap_or(0);
-        WORDS[at]
-    }
-
-    fn path(&mut self) -> String {
-        format!("src/{}/{}_{}.rs", self.word(), self.word(), self.roll(40))
-    }
-}
-
-struct Call {
-    id: CallId,
-    tool: &'static str,
-    input: Value,
-    path: String,
-}
-
-impl Call {
-    fn new(at: usize, dice: &mut Dice) -> Self {
-        let path = dice.path();
-        let (tool, input) = match dice.roll(4) {
-            // Half of the calls read files, as in the sessions it imitates.
-            0 | 1 => (
-                "Read",
-                json!({ "file_path": format!("/home/project/{path}") }),
-            ),
-            2 => {
-                let command = format!("cargo test -p {} {}_{}", dice.word(), dice.word(), at);
-                (
-                    "Bash",
-                    json!({ "command": command, "description": "run a test" }),
-                )
-            }
-            _ => (
-                "Grep",
-                json!({ "pattern": dice.word(), "path": "/home/project/src" }),
-            ),
-        };
-        Self {
-            id: CallId::new(format!("toolu_{at:05}")),
-            tool,
-            input,
-            path,
-        }
-    }
-
-    fn block(&self) -> Block {
-        let value = json!({
-            "type": "tool_use", "id": self.id.as_str(), "name": self.tool, "input": self.input,
-        });
-        Block::from_value(&value).unwrap_or_else(|_| Block::text("a call"))
-    }
-
-    fn result(self, dice: &mut Dice, bytes: usize) -> (String, ToolOutput) {
-        let mut text = String::with_capacity(bytes + 64);
-        let mut line = 0;
-        // One command in four fails, so that exit codes and errors are there to be remembered.
-        let failed = self.tool == "Bash" && dice.roll(4) == 0;
-        if failed {
-            let code = 1 + dice.roll(3);
-            // Writing to a string does not fail.
-            let _ = writeln!(
-                text,
-                "Exit code {code}\nerror: {} failed in {}",
-                dice.word(),
-                self.path
-            );
-        }
-        while text.len() < bytes {
-            line += 1;
-            let _ = writeln!(
-                text,
-                "{line:>6}\t{} {} = {}({}, {});",
-                dice.word(),
-                dice.word(),
-                dice.word(),
-                dice.roll(9_999),
-                dice.word()
-            );
-        }
-        // Every word is ASCII, so any byte is a boundary.
-        text.truncate(bytes.max(1));
-        let mut output = ToolOutput::text(self.id, text);
-        output.is_error = failed;
-        (self.tool.to_owned(), output)
-    }
-}
-
-fn request(turn: usize, dice: &mut Dice) -> String {
-    format!(
-        "Task {}: please make the {} in {} keep at most {} entries, and never touch {}. \
-         The port must stay {}.",
-        turn + 1,
-        dice.word(),
-        dice.path(),
-        100 + dice.roll(9_000),
-        dice.path(),
-        2_000 + dice.roll(60_000)
-    )
-}
-
-fn remark(at: usize, dice: &mut Dice) -> String {
-    format!(
-        "Step {at}: the {} depends on the {}, so I look at {} next.",
-        dice.word(),
-        dice.word(),
-        dice.path()
-    )
-}
-
-fn closing(at: usize, dice: &mut Dice) -> String {
-    format!(
-        "Done after step {at}. I decided to keep the {} in {} because the {} would otherwise be \
-         read twice. {}",
-        dice.word(),
-        dice.path(),
-        dice.word(),
-        prose(dice, 600)
-    )
-}
-
-fn prose(dice: &mut Dice, bytes: usize) -> String {
-    let mut text = String::with_capacity(bytes + 16);
-    while text.len() < bytes {
-        text.push_str(dice.word());
-        text.push(if dice.roll(9) == 0 { '.' } else { ' ' });
-    }
-    text
 }

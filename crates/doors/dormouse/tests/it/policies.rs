@@ -259,3 +259,31 @@ fn several_sessions_are_added_up() {
     let text = machine.stdout("replay a.jsonl b.jsonl --policy none");
     assert!(text.contains("All 2 sessions"), "{text}");
 }
+
+/// Two generated sessions; sums, ratios and costs come from the same figures.
+#[test]
+fn many_sessions_are_summed_by_half_and_shape() {
+    let machine = Machine::new(&[]);
+    let report = machine.json("replay --sessions 5..7 --policy none,classic,economic --json");
+    let sessions = report["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len(), 2);
+    let all = &report["groups"].as_array().unwrap()[2];
+    assert_eq!(
+        (&all["shape"], &all["sessions"]),
+        (&"all".into(), &2.into())
+    );
+    let sum = |policy: &str| -> f64 {
+        let costs = sessions.iter().map(|session| &session["costs_usd"][policy]);
+        costs.map(|cost| cost.as_f64().unwrap()).sum()
+    };
+    let of_classic = all["of_classic"].as_f64().unwrap();
+    assert!((of_classic - sum("economic") / sum("classic")).abs() < 1e-9);
+    assert!(all["median"].as_f64().unwrap() <= all["worst"].as_f64().unwrap());
+    for bad in [
+        "replay --sessions 1001",
+        "replay --half seen",
+        "replay --sessions 3 --turns",
+    ] {
+        assert_eq!(machine.run(bad).code, 2, "{bad}");
+    }
+}

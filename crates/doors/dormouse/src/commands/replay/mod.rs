@@ -14,6 +14,7 @@ pub(super) mod plot;
 mod policies;
 mod recorded;
 mod screen;
+mod sessions;
 
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
@@ -46,6 +47,7 @@ Examples:
   dormouse replay session.jsonl
   dormouse replay session.jsonl --policy all --plot costs.svg
   dormouse replay --generated --policy none,classic,economic --window 200k
+  dormouse replay --sessions 140 --half seen
   dormouse replay session.jsonl --explain 42
   dormouse replay *.jsonl --json | jq '.policies[0].cost_usd'
 
@@ -83,7 +85,13 @@ with --turns: {\"file\", \"step\", \"prompt_tokens\", \"cost_usd\", \"fork_cost_
 JSON with --explain:
   {\"explained\": [{\"file\", \"policy\", \"step\", \"of\", \"moments\": [{\"moment\",
     \"used_tokens\", \"layers\": [{\"layer\", \"acts\", \"why\"}], \"arithmetic\",
-    \"events\"}]}]}";
+    \"events\"}]}]}
+
+JSON with --sessions:
+  {\"groups\": [{\"half\", \"shape\", \"sessions\", \"cost_usd\", \"of_classic\",
+    \"hardest\", \"of_hardest\", \"median\", \"p95\", \"worst\", \"worst_session\",
+    \"lost\"}], \"sessions\": [{\"number\", \"half\", \"shape\", \"requests\",
+    \"costs_usd\": {POLICY: dollars or null if lost}, \"compactions\": {POLICY: count}}]}";
 
 /// Name that stands for every policy.
 const ALL: &str = "all";
@@ -94,8 +102,8 @@ const ALL: &str = "all";
 pub struct Args {
     /// Transcripts of Claude Code or Dormouse
     #[arg(
-        required_unless_present = "generated",
-        conflicts_with = "generated",
+        required_unless_present_any = ["generated", "sessions"],
+        conflicts_with_all = ["generated", "sessions"],
         value_name = "FILE"
     )]
     files: Vec<PathBuf>,
@@ -119,6 +127,19 @@ pub struct Args {
         value_parser = clap::value_parser!(u16).range(1..)
     )]
     generated: Option<u16>,
+    /// Play many generated sessions, such as 140 or 140..1000, and compare their sums
+    #[arg(
+        long,
+        value_name = "NUMBERS",
+        num_args = 0..=1,
+        default_missing_value = "1000",
+        value_parser = sessions::numbers,
+        conflicts_with_all = ["generated", "plot", "explain", "turns"]
+    )]
+    sessions: Option<sessions::Numbers>,
+    /// Only this half of the generated sessions
+    #[arg(long, value_name = "HALF", requires = "sessions")]
+    half: Option<sessions::WhichHalf>,
     /// The model of the generated session
     #[arg(long, value_name = "NAME", conflicts_with = "files")]
     model: Option<String>,
@@ -142,6 +163,7 @@ impl Args {
         !self.policy.is_empty()
             || self.window.is_some()
             || self.generated.is_some()
+            || self.sessions.is_some()
             || self.offline
             || self.plot.is_some()
             || self.explain.is_some()
@@ -176,6 +198,9 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
         return recorded::run(args, &models, app);
     }
     let settings = host.settings();
+    if let Some(numbers) = args.sessions {
+        return sessions::run(args, numbers, &settings, &models, app);
+    }
     match args.explain {
         Some(step) => explain::run(args, step, &settings, &models, app),
         None => policies::run(args, &settings, &models, app),
