@@ -64,6 +64,11 @@ pub fn record(record: &Record) -> String {
         Body::Checkpoint(checkpoint) => {
             format!("{} ranges are live", checkpoint.manifest.ranges.len())
         }
+        Body::Chronicle(page) => crate::output::figures::count(
+            page.len(),
+            "entry of the chronicle",
+            "entries of the chronicle",
+        ),
         Body::Notes(notes) => format!(
             "{} tokens, up to record {}",
             notes.tokens, notes.last_summarised

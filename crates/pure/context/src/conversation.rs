@@ -4,28 +4,29 @@
 //! from a manifest plus the records behind it give the same value (property-tested).
 //!
 //! Not here: reading and writing logs, and any decision. `conversation/from_log.rs` builds a
-//! session from its records.
+//! session from its records, `conversation/manifests.rs` the manifests it can be resumed from.
 
 mod from_log;
+mod manifests;
 
-use crate::boundary::Compaction;
 use crate::economy::{Compacted, Estimators, Prior};
-use crate::evidence::{self, EvidenceLimits};
+use crate::evidence::{self, EvidenceLimits, pages};
 use crate::target::Target;
 use crate::tokens::{self, Count};
-use crate::undo::{self, UndoError};
 use crate::view::View;
 use dormouse_core::block::{Block, BlockKind};
-use dormouse_core::id::{MessageId, RecordId, Seq, SessionId};
+use dormouse_core::id::{MessageId, RecordId, Seq};
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{
     Body, Boundary, FoldedState, LastRequest, LastUsage, Lineage, Manifest, Message, NotesState,
-    Purpose, Record, Request, Role, StateChange, Undo, UsageReport,
+    Purpose, Record, Request, Role, StateChange, UsageReport,
 };
 use dormouse_core::units::Tokens;
 use dormouse_core::usage::TokenUsage;
 use dormouse_core::weight::Weight;
+use manifests::KnownPage;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Name of the fact under which manifests carry the estimators of the economic policy.
@@ -44,6 +45,8 @@ pub struct Conversation {
     bytes: BytesPerToken,
     limits: EvidenceLimits,
     economy: Estimators,
+    /// Page records of the chronicle, by sequence number.
+    pages: BTreeMap<Seq, KnownPage>,
     /// Newest record applied; the head that an append must expect.
     head: Option<RecordId>,
 }
@@ -58,6 +61,7 @@ impl Conversation {
             bytes,
             limits: EvidenceLimits::default(),
             economy: Estimators::default(),
+            pages: BTreeMap::new(),
             head: None,
         }
     }
@@ -116,105 +120,6 @@ impl Conversation {
         self.bytes
     }
 
-    /// Manifest of the session as it is, for a checkpoint.
-    pub fn manifest(&self) -> Manifest {
-        Manifest {
-            state: self.carried(self.state.clone()),
-            ..self.view.layout()
-        }
-    }
-
-    /// Adds the estimators to the state as a fact, so that a manifest carries them.
-    fn carried(&self, mut state: FoldedState) -> FoldedState {
-        if let Ok(economy) = serde_json::to_value(self.economy) {
-            state.facts.insert(ECONOMY.to_owned(), economy);
-        }
-        state
-    }
-
-    /// Inverse of [`Self::carried`]: estimators of another version are dropped, not an error.
-    fn take_state(&mut self, state: &FoldedState) {
-        self.state = state.clone();
-        let economy = self.state.facts.remove(ECONOMY);
-        self.economy = economy
-            .and_then(|value| serde_json::from_value(value).ok())
-            .unwrap_or_default();
-    }
-
-    /// Complete manifest of a boundary record.
-    pub fn compacted(&self, compaction: &Compaction<'_>) -> Manifest {
-        let (manifest, after) = compaction.manifest(&self.view);
-        let mut state = self.state.clone();
-        tokens::rewritten(&mut state, &self.weight(), &after, self.bytes);
-        // The compaction removes file contents and recalled memories from the prompt: a stale entry
-        // here would stop recall and restoration from showing them again.
-        state.read_files.clear();
-        state.surfaced.clear();
-        state.forgotten_until = state.chronicle.clock;
-        state.undone = false;
-        // The break-even of the notes is counted per compaction cycle.
-        state.notes_usage = TokenUsage::default();
-        state.notes_updates = 0;
-        let left = tokens::calibration(&state, &self.view.target().model);
-        if let Some(notes) = &mut state.notes {
-            // Growth since the last update is measured from the compacted size; from the old size
-            // it would be negative and the notes would not be due for a long time.
-            notes.conversation = left.correct(tokens::estimate(&after, self.bytes));
-        }
-        Manifest {
-            state: self.carried(state),
-            ..manifest
-        }
-    }
-
-    /// Plans the undo of `target` (the newest rewrite if `None`) with all newer ones. `path` is the
-    /// session's whole path, because the view no longer holds the content that comes back.
-    ///
-    /// # Errors
-    /// When no such rewrite is in force, bound thinking forbids it now, or the result exceeds
-    /// `limit`.
-    pub fn plan_undo(
-        &self,
-        path: &[&Record],
-        target: Option<&RecordId>,
-        limit: Tokens,
-    ) -> Result<Undo, UndoError> {
-        let restored = undo::restore(path, target, self.view.target())?;
-        let mut state = self.state.clone();
-        state.undone = true;
-        let (before, after) = (self.weight(), view_weight(&restored.view));
-        tokens::rewritten(&mut state, &before, &after, self.bytes);
-        let needed = tokens::count(&state, &after, self.bytes).tokens;
-        if needed > limit {
-            return Err(UndoError::DoesNotFit { needed, limit });
-        }
-        let manifest = Manifest {
-            state: self.carried(state),
-            ..restored.view.layout()
-        };
-        Ok(Undo {
-            targets: restored.targets,
-            thinking: restored.thinking,
-            manifest,
-        })
-    }
-
-    /// Lineage record of a fork: a reference into this log and a copy of the state.
-    pub fn lineage(&self, session: &SessionId, head: (&RecordId, Seq), directive: &str) -> Lineage {
-        let manifest = Manifest {
-            ranges: self.view.ranges(Some(session), Seq::default()),
-            ..self.manifest()
-        };
-        Lineage {
-            session: session.clone(),
-            record: head.0.clone(),
-            seq: head.1,
-            prefix: self.state.prefix.as_ref().map(|prefix| prefix.id),
-            directive: directive.to_owned(),
-            manifest,
-        }
-    }
-
     /// Folds a record into the state. `before` is the weight of the view before a rewrite.
     fn apply_state(&mut self, record: &Record, before: Option<Weight>) {
         self.observe_rereading(record);
@@ -252,13 +157,17 @@ impl Conversation {
             }
             Body::Boundary(boundary) => {
                 match &boundary.manifest {
-                    Some(manifest) => self.take_state(&manifest.state),
+                    Some(manifest) => self.meet_state(&manifest.state),
                     None => self.reweigh(before),
                 }
                 self.compacted_to(boundary);
                 self.mark(record);
             }
             Body::Cleared(_) | Body::Snip(_) | Body::Fold(_) => self.reweigh(before),
+            Body::Chronicle(page) => {
+                pages::turn(&mut self.state.chronicle, page, record.seq);
+                self.know_page(None, record);
+            }
             Body::Notes(notes) => {
                 self.state.notes = Some(NotesState {
                     last_summarised: notes.last_summarised,

@@ -97,39 +97,55 @@ pub(crate) fn ranges<'a>(
     own_session: Option<&SessionId>,
     not: Seq,
 ) -> Vec<KeptRange> {
+    let mut ranges: Vec<KeptRange> = Vec::new();
+    let mut before: Option<&Arc<Place>> = None;
+    for segment in segments {
+        let place = &segment.place;
+        // The carrier of the manifest is read in any case, and a record has one range.
+        let same = before.is_some_and(|before| Arc::ptr_eq(before, place));
+        if place.seq != not && !same {
+            ranges.push(place_range(place, own_session));
+        }
+        before = Some(place);
+    }
+    merged(ranges)
+}
+
+/// Range of a single record. `own_session` names this log where a fork refers to it.
+pub(crate) fn place_range(place: &Place, own_session: Option<&SessionId>) -> KeptRange {
+    KeptRange {
+        session: place.session.as_ref().or(own_session).cloned(),
+        first: place.seq,
+        last: place.seq,
+        offset: place.offset,
+        last_offset: place.offset,
+        first_id: place.id.clone(),
+    }
+}
+
+/// Ranges in the order of the log, joined across gaps that are cheaper to read than to skip.
+pub(crate) fn merged(mut ranges: Vec<KeptRange>) -> Vec<KeptRange> {
     /// Largest gap to read over, in bytes: 64 KiB take less time to read than another seek and
     /// call.
     const GAP: u64 = 64 * 1024;
-    let mut places: BTreeMap<(Option<SessionId>, Seq), &Place> = BTreeMap::new();
-    for segment in segments {
-        let session = segment.place.session.as_ref().or(own_session).cloned();
-        // The carrier of the manifest is read in any case.
-        if segment.place.seq != not {
-            places.insert((session, segment.place.seq), &segment.place);
-        }
-    }
-    let mut ranges: Vec<KeptRange> = Vec::new();
-    for ((session, seq), place) in places {
-        match ranges.last_mut() {
-            Some(range)
-                if range.session == session
-                    && place.offset >= range.last_offset
-                    && place.offset - range.last_offset <= GAP =>
+    ranges.sort_by(|a, b| (&a.session, a.first).cmp(&(&b.session, b.first)));
+    let mut joined: Vec<KeptRange> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            // A record that lies within another range is read with it.
+            Some(last) if last.session == range.session && range.last <= last.last => {}
+            Some(last)
+                if last.session == range.session
+                    && range.offset >= last.last_offset
+                    && range.offset - last.last_offset <= GAP =>
             {
-                range.last = seq;
-                range.last_offset = place.offset;
+                last.last = range.last;
+                last.last_offset = range.last_offset;
             }
-            _ => ranges.push(KeptRange {
-                session,
-                first: seq,
-                last: seq,
-                offset: place.offset,
-                last_offset: place.offset,
-                first_id: place.id.clone(),
-            }),
+            _ => joined.push(range),
         }
     }
-    ranges
+    joined
 }
 
 /// A block on the shelf, with the role and category of its segment.

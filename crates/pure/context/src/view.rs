@@ -256,6 +256,7 @@ impl View {
             | Body::Usage(_)
             | Body::Notes(_)
             | Body::Checkpoint(_)
+            | Body::Chronicle(_)
             | Body::State(_)
             | Body::Agent(_)
             | Body::Mail(_)

@@ -29,7 +29,8 @@ impl Conversation {
             undo::apply(&mut conversation.view, record);
         }
         if let Some(Body::Undo(undo)) = last_undo.map(|at| &path[at].body) {
-            conversation.take_state(&undo.manifest.state);
+            let before = path.iter().map(|record| (None, *record));
+            conversation.load_state(&undo.manifest.state, before);
         }
         for (_, record) in after {
             conversation.apply(record);
@@ -92,9 +93,10 @@ impl Conversation {
             conversation.apply(carrier);
             return conversation;
         };
+        let kept: Vec<_> = kept.into_iter().collect();
         let mut conversation = Self::new(target.clone());
-        conversation.view = View::resume(carrier, manifest, kept, target);
-        conversation.take_state(&manifest.state);
+        conversation.view = View::resume(carrier, manifest, kept.iter().copied(), target);
+        conversation.load_state(&manifest.state, kept);
         if let Body::Boundary(boundary) = &carrier.body {
             conversation.compacted_to(boundary);
         }

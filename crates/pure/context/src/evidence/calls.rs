@@ -96,9 +96,10 @@ pub(super) fn closed(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
     match &call.act {
         Act::Read(path) | Act::Change(path) => {
             if let Some(entry) = chronicle.files.entries.get_mut(path) {
-                entry.fact.failed = failed;
+                let fact = entry.change();
+                fact.failed = failed;
                 if matches!(call.act, Act::Change(_)) && !failed {
-                    entry.fact.changes = entry.fact.changes.saturating_add(1);
+                    fact.changes = fact.changes.saturating_add(1);
                 }
             }
         }
@@ -132,9 +133,10 @@ pub(super) fn closed(chronicle: &mut Chronicle, seq: Seq, block: &Block, limits:
 
 fn settle(shelf: &mut Shelf<CommandFact>, text: &str, outcome: CallOutcome) {
     if let Some(entry) = shelf.entries.get_mut(text) {
-        entry.fact.outcome = outcome;
+        let fact = entry.change();
+        fact.outcome = outcome;
         if outcome != CallOutcome::Ok {
-            entry.fact.failures = entry.fact.failures.saturating_add(1);
+            fact.failures = fact.failures.saturating_add(1);
         }
     }
 }

@@ -10,6 +10,7 @@
 //! - [`user_messages`]: the user's messages for a summary, exact as long as they fit.
 //! - [`accounts_for_all`]: the gate: no user message is missing.
 //! - [`render`]: the evidence as a short list in Markdown.
+//! - `pages`: entries written down once, for manifests that name them.
 //!
 //! All evidence is untrusted data. It is cut and sanitised when it is recorded: one line, no
 //! control characters, no tags. User messages stay exact and stand in fences instead.
@@ -22,6 +23,7 @@ mod calls;
 mod clean;
 mod mine;
 mod note;
+pub(crate) mod pages;
 mod render;
 mod section;
 mod spoken;
@@ -40,7 +42,7 @@ use dormouse_core::record::{Act, Body, Chronicle, Message, MessageOrigin, Record
 use dormouse_core::units::Tokens;
 use dormouse_core::weight::Weight;
 
-/// Capacity of the chronicle. It is part of every manifest, so all of it is bounded.
+/// Capacity of the chronicle. A resume reads all of it, so all of it is bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvidenceLimits {
     /// Most user messages listed one by one; older ones become a range of the log.
@@ -85,7 +87,7 @@ pub struct EvidenceLimits {
 
 impl Default for EvidenceLimits {
     fn default() -> Self {
-        // A full chronicle takes about a megabyte of JSON, small enough for every manifest, and a
+        // A full chronicle takes about a megabyte of JSON, small enough for every resume, and a
         // session of several days fits. The prompt shows less of it (`compact.*_limit`).
         Self {
             user_messages: 1_000,

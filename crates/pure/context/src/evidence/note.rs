@@ -39,21 +39,16 @@ pub(super) fn seen<'a, T: Default>(
                 ..Sighting::default()
             },
             fact: T::default(),
+            home: None,
         });
     entry.seen.last = at.clock;
     entry.seen.seq = at.seq;
     entry.seen.times = entry.seen.times.saturating_add(1);
-    &mut entry.fact
+    entry.change()
 }
 
 fn drop_oldest<T>(shelf: &mut Shelf<T>, count: usize) {
-    let oldest: Vec<String> = shelf
-        .recent_first()
-        .into_iter()
-        .rev()
-        .take(count)
-        .map(|(text, _)| text.to_owned())
-        .collect();
+    let oldest = shelf.oldest(count);
     for text in &oldest {
         shelf.entries.remove(text);
     }
@@ -76,6 +71,7 @@ pub(super) fn user_message(
         hash: Hash::of(text.as_bytes()),
         chars: text.chars().count() as u64,
         text: if fits { whole } else { cut(text, limits) },
+        home: None,
     });
     let mut bytes: usize = user.listed.iter().map(|message| message.text.len()).sum();
     while bytes > limits.user_bytes {
@@ -86,6 +82,7 @@ pub(super) fn user_message(
             let shorter = cut(text, limits);
             bytes = bytes - text.len() + shorter.len();
             message.text = shorter;
+            message.home = None;
         }
     }
     // Cutting was not enough, or there are too many: the oldest become a range, the newest stays.

@@ -291,7 +291,9 @@ proptest! {
         }
         let told = fold(session.path(), &EvidenceLimits::default());
         let conversation = session.conversation();
-        prop_assert_eq!(&conversation.state().chronicle, &told);
+        // As lines have it: the pages that hold the entries are no part of the chronicle.
+        let lines = |chronicle: &Chronicle| serde_json::to_value(chronicle).unwrap();
+        prop_assert_eq!(lines(&conversation.state().chronicle), lines(&told));
     }
 
     #[test]

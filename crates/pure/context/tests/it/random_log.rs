@@ -161,6 +161,12 @@ impl Session {
                     manifest: self.conversation().manifest(),
                 })));
             }
+            Op::Page => match self.conversation().page_due(1) {
+                Some(page) => {
+                    self.log.push(Body::Chronicle(Box::new(page)));
+                }
+                None => return false,
+            },
             Op::Rewind { back } => {
                 let Some(at) = self.log.records().len().checked_sub(1 + usize::from(*back)) else {
                     return false;

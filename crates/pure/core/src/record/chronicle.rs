@@ -5,18 +5,20 @@
 //! the log, and the *evidence* (files, commands with their outcomes, test results, errors,
 //! addresses, figures the user gave, decisions in their original words). Both are folded from the
 //! messages of a path one by one and are part of every manifest, so that they survive all
-//! boundaries.
+//! boundaries. Entries that a page record holds are named there instead of repeated
+//! (`record/page.rs`).
 //!
 //! # Not here
 //! Data only. Which facts are noted, how many, and how they are rendered is decided in
 //! `dormouse-context` (`evidence`).
 
+use super::page::PagedChronicle;
 use crate::hash::Hash;
 use crate::id::{CallId, RecordId, Seq};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Facts about a session, collected without a model. Bounded, since every manifest carries it.
+/// Facts about a session, collected without a model. Bounded, since every resume reads it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Chronicle {
@@ -45,6 +47,10 @@ pub struct Chronicle {
     pub decisions: Shelf<Decision>,
     /// Calls without a result so far, by call id.
     pub open_calls: BTreeMap<CallId, OpenCall>,
+    /// Set in manifests only, where page records hold entries: then the shelves and the list of
+    /// messages are empty here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paged: Option<Box<PagedChronicle>>,
 }
 
 /// Messages of the user, oldest first.
@@ -93,6 +99,9 @@ pub struct UserMessage {
     pub chars: u64,
     /// Text, whole or abridged.
     pub text: MessageText,
+    /// Page record that holds this version of the entry; none while only manifests do.
+    #[serde(skip)]
+    pub home: Option<Seq>,
 }
 
 /// Text of a message, whole or abridged.
@@ -146,6 +155,13 @@ impl<T> Shelf<T> {
             .map(|(text, entry)| (text.as_str(), entry))
             .collect()
     }
+
+    /// Texts of the `count` entries that were seen least recently, the oldest first.
+    pub fn oldest(&self, count: usize) -> Vec<String> {
+        let entries = self.recent_first().into_iter().rev();
+        let oldest = entries.take(count);
+        oldest.map(|(text, _)| text.to_owned()).collect()
+    }
 }
 
 /// One entry of a shelf.
@@ -155,6 +171,17 @@ pub struct ShelfEntry<T> {
     pub seen: Sighting,
     /// Facts of the category, such as outcomes.
     pub fact: T,
+    /// Page record that holds this version of the entry; none while only manifests do.
+    #[serde(skip)]
+    pub home: Option<Seq>,
+}
+
+impl<T> ShelfEntry<T> {
+    /// Fact of the entry, to be changed: the version in its page is then an old one.
+    pub fn change(&mut self) -> &mut T {
+        self.home = None;
+        &mut self.fact
+    }
 }
 
 /// Time and number of sightings.

@@ -13,6 +13,7 @@ mod chronicle;
 mod events;
 mod layout;
 mod message;
+mod page;
 mod payload;
 mod read;
 mod read_usage;
@@ -30,6 +31,7 @@ pub use chronicle::{
 pub use events::{AgentEvent, Attempt, MailEvent, StateChange};
 pub use layout::{Derived, KeptRange, LayoutRun, Manifest};
 pub use message::{Message, MessageOrigin, Role};
+pub use page::{ChroniclePage, Entries, LiveEntries, PagedChronicle};
 pub use payload::{
     Boundary, BoundaryKind, CacheObservation, Checkpoint, ClearedBlock, Clearing, ClearingPlace,
     FoldSpan, Folding, Fragment, FragmentKind, Lineage, Marker, MarkerPlace, Notes, Prefix,
@@ -115,6 +117,8 @@ pub enum Body {
     Undo(Box<Undo>),
     /// Folded state, so that resuming need not read further back.
     Checkpoint(Box<Checkpoint>),
+    /// Entries of the chronicle, which later manifests name instead of repeating them.
+    Chronicle(Box<ChroniclePage>),
     /// One value of the session state changed.
     State(StateChange),
     /// An agent was started, changed or ended.
@@ -154,6 +158,7 @@ impl Body {
             Self::Fold(_) => "fold",
             Self::Undo(_) => "undo",
             Self::Checkpoint(_) => "checkpoint",
+            Self::Chronicle(_) => "chronicle",
             Self::State(change) => change.subtype(),
             Self::Agent(_) => "agent",
             Self::Mail(_) => "mail",
@@ -182,6 +187,7 @@ impl Body {
             | Self::Snip(_)
             | Self::Undo(_)
             | Self::Checkpoint(_)
+            | Self::Chronicle(_)
             | Self::State(_)
             | Self::Agent(_)
             | Self::Mail(_)

@@ -256,6 +256,7 @@ fn own(subtype: &str, payload: Option<&RawValue>, issues: &mut Vec<LineIssue>) -
         "fold" => typed(text).map(Body::Fold),
         "undo" => typed(text).map(|undo| Body::Undo(Box::new(undo))),
         "checkpoint" => typed(text).map(|checkpoint| Body::Checkpoint(Box::new(checkpoint))),
+        "chronicle" => typed(text).map(|page| Body::Chronicle(Box::new(page))),
         "agent" => typed(text).map(Body::Agent),
         "mail" => typed(text).map(Body::Mail),
         // An unknown subtype is no issue but a record of a newer version, kept as foreign.

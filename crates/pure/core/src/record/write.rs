@@ -121,6 +121,7 @@ fn payload(line: &mut ObjectWriter, body: &Body) -> Result<(), serde_json::Error
         Body::Fold(payload) => line.field("dormouse", payload),
         Body::Undo(payload) => line.field("dormouse", payload),
         Body::Checkpoint(payload) => line.field("dormouse", payload),
+        Body::Chronicle(payload) => line.field("dormouse", payload),
         Body::State(change) => write_state(line, change),
         Body::Agent(payload) => line.field("dormouse", payload),
         Body::Mail(payload) => line.field("dormouse", payload),

@@ -45,6 +45,8 @@ pub(crate) enum Op {
         older: u8,
     },
     Checkpoint,
+    /// Page of the chronicle, of however few entries.
+    Page,
     Rewind {
         back: u8,
     },
@@ -138,6 +140,7 @@ fn weighted_ops(most: usize, turns: &Turns) -> impl Strategy<Value = Vec<Op>> + 
         rewrite => (0_u8..12, any::<bool>()).prop_map(|(keep, back)| Op::Compact { keep, back }),
         rewrite => (0_u8..3).prop_map(|older| Op::UndoNewest { older }),
         turns.checkpoint => Just(Op::Checkpoint),
+        turns.checkpoint => Just(Op::Page),
         turns.rewind => (0..=turns.farthest).prop_map(|back| Op::Rewind { back }),
         turns.late => late(),
     ];
