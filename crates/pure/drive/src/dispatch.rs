@@ -9,6 +9,7 @@ use crate::effect::{SaveFile, SavePlace, Work};
 use crate::error::DriveError;
 use crate::input::EffectOutcome;
 use crate::layers::{Job, Then};
+use crate::notice::Notice;
 use crate::outbox::{Running, SaveFor};
 use crate::refold::Refold;
 use crate::turn::Extent;
@@ -139,10 +140,12 @@ impl Driver {
         let Some(Job::Lessons(id)) = self.job.take() else {
             return;
         };
-        match outcome {
-            EffectOutcome::Saved(Err((_, why))) => self.reply(id, Err(DriveError::File(why))),
-            _ => self.reply_stored(id, Ok(Reply::Done)),
+        // The log is complete without them, and the folder may be gone with the project: the next
+        // session learns anew.
+        if let EffectOutcome::Saved(Err((_, why))) = outcome {
+            self.tell(Notice::LessonsNotSaved { why });
         }
+        self.reply_stored(id, Ok(Reply::Done));
     }
 
     /// Records the waiting prompts as a fact, so that a restart finds them.

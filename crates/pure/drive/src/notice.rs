@@ -26,6 +26,11 @@ pub enum Notice {
         /// Cause reported by the host.
         why: String,
     },
+    /// Figures for the project's next session that could not be saved; the session is closed.
+    LessonsNotSaved {
+        /// Cause reported by the host.
+        why: String,
+    },
     /// Old results that were cleared.
     Cleared {
         /// Number of cleared results.
@@ -135,6 +140,10 @@ impl std::fmt::Display for Notice {
             Self::NotSaved { path, why } => {
                 write!(f, "a long result was cut: {path} cannot be written ({why})")
             }
+            Self::LessonsNotSaved { why } => write!(
+                f,
+                "the figures for the project's next session were not saved ({why})"
+            ),
             Self::Cleared {
                 results,
                 freed,

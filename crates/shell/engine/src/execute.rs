@@ -181,8 +181,13 @@ fn save_one(ports: &Ports, file: &SaveFile) -> Result<(), String> {
         }
         SavePlace::File(path) => {
             let files = &ports.system.files;
-            let folder = path.parent().unwrap_or(Path::new(""));
-            let made = files.create_dir_all(folder, Access::Private);
+            // A relative name has an empty parent: the folder of the process, which is there.
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            let made = folder.map_or(Ok(()), |folder| {
+                files.create_dir_all(folder, Access::Private)
+            });
             made.and_then(|()| files.replace(path, &file.bytes, Access::Private))
                 .map_err(|error| chain(&error))
         }

@@ -2,8 +2,8 @@
 
 use crate::kit::{Kit, check, turn};
 use dormouse_context::policy::Economic;
-use dormouse_engine::Purpose;
-use dormouse_system::Files as _;
+use dormouse_engine::{Notice, Purpose};
+use dormouse_system::{Fault, Files as _, Operation};
 use std::time::Duration;
 
 /// The economic policy does not begin from nothing in every session of a project.
@@ -29,6 +29,24 @@ async fn a_session_teaches_the_next_one_of_its_project() {
     let begins = *begins;
     drop(next);
     assert_eq!(*kit.open().await.conversation().economy(), begins);
+}
+
+/// The folder that the lessons go to may be gone, or lie where none can be made.
+#[tokio::test]
+async fn a_session_closes_where_its_folder_cannot_be_made() {
+    let kit = Kit::new();
+    let mut session = kit.open().await;
+    turn(&mut session, "Say something.").await;
+    let gone =
+        Fault::fail(std::io::ErrorKind::NotFound).at("/home/dormouse/projects/p/economy.json");
+    let gone = gone.on(Operation::CreateFile).lasting();
+    kit.machine.files.inject(gone);
+    session.close().await.unwrap();
+    let told = kit.notices();
+    let unsaved = |notice: &Notice| matches!(notice, Notice::LessonsNotSaved { .. });
+    assert!(told.iter().any(unsaved), "{told:?}");
+    // The log is complete: what was said is there, and the checkpoint behind it.
+    check(&kit.open().await);
 }
 
 /// Off by default; where it is on, a request is sent only if the session's pauses say it pays.
