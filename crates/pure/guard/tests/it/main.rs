@@ -6,8 +6,10 @@
 mod against_bash;
 mod naughty;
 mod random;
+mod secret_cases;
 mod secret_formats;
 mod shell_cases;
 mod shell_corpus;
 mod shell_lines;
 mod shell_properties;
+mod slots;
