@@ -6,6 +6,8 @@
 //! writes a file, or looks at the environment. The sign `>` compares, except in a `print` that no
 //! parenthesis encloses, where it writes.
 
+use super::brackets_close;
+
 /// Names that start programs, read files or show the environment. They are refused wherever they
 /// stand, also in strings: a program seldom prints them.
 const FORBIDDEN: [&str; 9] = [
@@ -136,19 +138,20 @@ impl<'a> Reader<'a> {
             Before::Value => self.before = Before::Operator,
             Before::Unclear => return None,
             Before::Operator => {
-                let mut in_brackets = false;
+                let from = self.rest;
                 loop {
                     match self.next()? {
-                        // Versions differ in whether the pattern ends here.
-                        '/' if in_brackets => return None,
                         '/' => break,
-                        '[' => in_brackets = true,
-                        ']' => in_brackets = false,
                         '\\' => _ = self.next()?,
                         _ => {}
                     }
                 }
-                self.before = Before::Value;
+                let pattern = &from[..from.len() - self.rest.len() - 1];
+                if !brackets_close(pattern) {
+                    return None;
+                }
+                // A second pattern directly behind would be a division to some.
+                self.before = Before::Unclear;
             }
         }
         Some(())
@@ -192,10 +195,9 @@ impl<'a> Reader<'a> {
         }
         self.condition = matches!(name.as_str(), "if" | "while" | "for");
         self.before = match name.as_str() {
-            // The first stands with and without parentheses; behind the others no slash belongs.
-            "length" | "next" | "nextfile" | "break" | "continue" | "default" | "BEGIN" | "END" => {
-                Before::Unclear
-            }
+            // Some stand with and without parentheses; behind the others no slash belongs.
+            "length" | "rand" | "srand" | "fflush" | "systime" | "next" | "nextfile" | "break"
+            | "continue" | "default" | "BEGIN" | "END" => Before::Unclear,
             name if BEFORE_VALUE.contains(&name) => Before::Operator,
             _ => Before::Value,
         };
@@ -226,6 +228,8 @@ mod tests {
             "{ for (i = 1; i <= NF; i++) if ($i > max) max = $i } END { print max }",
             "{ a[$1] += $2 } END { for (k in a) print k, a[k] }",
             "function f(x) { return x / 2 } { print f($1) }",
+            "/^[[:space:]]*[A-Z_]+=/ {print $1}",
+            "/\\[error\\]/ && $2 > 3",
             "1",
         ] {
             assert!(awk_only_prints(program), "{program}");
@@ -256,6 +260,9 @@ mod tests {
             "{ print \"a",
             "/[/]/ { print > \"x\" }",
             "{ print $1 > $2 }",
+            "{ x[/[]/\"]/]; print \"q\" > \"z\"; y = \"]\"; w = /\"/ }",
+            "{ x[/[[:alpha:]/\"]/]; print \"q\" > \"z\"; y = \"]\"; w = /\"/ }",
+            "/a/ /\"/ { print \"q\" > \"z\" } /\"/",
         ] {
             assert!(!awk_only_prints(program), "{program}");
         }

@@ -1,5 +1,7 @@
 //! Scripts of `sed`.
 
+use super::brackets_close;
+
 /// True if a `sed` script only prints: addresses with `p`, `d`, `q`, `=`, and `s` without the flags
 /// `w` (writes a file) and `e` (runs a command), joined by `;` and grouped by braces.
 pub(in crate::shell) fn sed_only_prints(script: &str) -> bool {
@@ -117,14 +119,6 @@ fn sed_part(text: &str, delimiter: char) -> Option<(&str, &str)> {
     None
 }
 
-/// True if every bracket closes within the part. Versions of `sed` differ in whether a delimiter
-/// inside brackets ends the part; with closed brackets they agree.
-fn brackets_close(pattern: &str) -> bool {
-    let last_open = pattern.rfind('[');
-    let last_close = pattern.rfind(']');
-    last_open.is_none() || last_close > last_open
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +152,8 @@ mod tests {
             "/a/,/b/{/c/p}",
             "{ /a/ { s/x/y/g; p } }",
             "/a/{p};$p",
+            "s/[[:space:]]*$//",
+            "s/[\\/]x/y/",
         ] {
             assert!(sed_only_prints(script), "{script}");
         }
@@ -196,6 +192,10 @@ mod tests {
             "1,p",
             "s/[/]e/x/",
             "/[/]/w x",
+            "s/[]/a/;/]/p;/w out/p",
+            "s/[^]/a/;/]/p;/w out/p",
+            "s/[[:alpha:]/a/;/]/p;/w out/p",
+            "s/[\\]/a/;/]/p;/w out/p",
             "n",
             "D",
             "b end",
