@@ -1,11 +1,12 @@
 //! Detection of credentials in a text.
 //!
 //! # Model
-//! A table of rules, one for each published key format and some for passwords in assignments. A
-//! scan searches the text once for the rules' keywords; only a rule whose keyword occurs in a line
-//! is compiled (once) and tried on that line. A match has to be random enough for a key and no
-//! placeholder. A [`Finding`] contains rule and position: neither it nor its `Debug` contains the
-//! secret.
+//! A table of rules, one for each published key format and some for positions that only a password
+//! takes: `data/secrets`, with the source of each. A scan searches the text once for the rules'
+//! keywords; only a rule whose keyword occurs in a line is compiled (once) and tried on that line. A
+//! match has to be random enough for a key and no placeholder. Beside the table, [`statement`] reads
+//! sentences and assignments: a noun for a password, a link, a value. A [`Finding`] contains rule
+//! and position: neither it nor its `Debug` contains the secret.
 //!
 //! # Limits
 //! Time is linear in the length of the text: lines are cut into pieces of [`LONGEST_PIECE`] bytes
@@ -15,12 +16,17 @@
 //! # Not here
 //! Files and folders: callers pass text.
 
+mod characters;
 mod entropy;
 mod filter;
 mod rule;
 mod scanner;
+mod shape;
+mod statement;
 mod table;
+mod vocabulary;
 
+pub use rule::Rule;
 pub use scanner::{LONGEST_BLOCK, LONGEST_PIECE, OVERLAP};
 
 use std::borrow::Cow;
@@ -61,9 +67,16 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Names of all rules, in the order of precedence.
-pub fn rules() -> impl Iterator<Item = &'static str> {
-    table::all().map(|rule| rule.name)
+/// Rules of the table, in the order of precedence.
+pub fn rules() -> &'static [Rule] {
+    table::all()
+}
+
+/// Languages in which passwords in sentences are found, each with sentences that have to be found
+/// once their slots hold random characters.
+pub fn languages() -> impl Iterator<Item = (&'static str, &'static [String])> {
+    let samples = vocabulary::Vocabulary::shared().samples.iter();
+    samples.map(|(name, samples)| (name.as_str(), samples.as_slice()))
 }
 
 #[cfg(test)]

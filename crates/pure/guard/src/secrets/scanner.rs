@@ -4,7 +4,9 @@ use super::Finding;
 use super::entropy::bits_per_byte;
 use super::filter;
 use super::rule::{Reach, Rule};
+use super::statement;
 use super::table;
+use super::vocabulary::Noun;
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::{Regex, RegexBuilder};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,6 +60,7 @@ pub(super) fn shared() -> &'static Scanner {
 impl Scanner {
     fn new() -> Self {
         let rules: Vec<Prepared> = table::all()
+            .iter()
             .map(|rule| Prepared {
                 rule,
                 pattern: OnceLock::new(),
@@ -66,7 +69,7 @@ impl Scanner {
         let mut words = Vec::new();
         let mut owners = Vec::new();
         for (at, prepared) in rules.iter().enumerate() {
-            words.extend_from_slice(prepared.rule.keywords);
+            words.extend(prepared.rule.keywords.iter());
             owners.resize(words.len(), at);
         }
         // Building fails only for tables far larger than this one; a test builds it.
@@ -96,15 +99,35 @@ impl Scanner {
         settle(found.candidates)
             .into_iter()
             .map(|candidate| Finding {
-                rule: self.rules[candidate.rule].rule.name,
+                rule: self.name(candidate.rule),
                 line: lines.line_of(candidate.range.start),
                 range: candidate.range,
             })
             .collect()
     }
 
-    /// Tries every rule with a keyword in this piece of a line.
+    /// Name of a rule by its index; statements follow the rules of the table.
+    fn name(&self, rule: usize) -> &'static str {
+        match self.rules.get(rule) {
+            Some(prepared) => prepared.rule.name(),
+            None => Noun::ALL[rule - self.rules.len()].rule(),
+        }
+    }
+
+    /// Tries every rule with a keyword in this piece of a line, then looks for statements.
     fn scan_piece(&self, text: &str, piece: Range<usize>, found: &mut Found) {
+        self.rules_of_piece(text, piece.clone(), found);
+        for stated in statement::find(&text[piece.clone()]) {
+            let order = Noun::ALL.iter().position(|noun| *noun == stated.noun);
+            let range = piece.start + stated.range.start..piece.start + stated.range.end;
+            found.candidates.push(Candidate {
+                rule: self.rules.len() + order.unwrap_or(0),
+                range,
+            });
+        }
+    }
+
+    fn rules_of_piece(&self, text: &str, piece: Range<usize>, found: &mut Found) {
         let Some(keywords) = &self.keywords else {
             return;
         };
@@ -162,7 +185,7 @@ impl Prepared {
         // Keys are ASCII, and ASCII patterns are far smaller. Only patterns with "anything but"
         // classes need Unicode, and fail to compile without.
         let compile = |unicode: bool| {
-            let mut builder = RegexBuilder::new(self.rule.pattern);
+            let mut builder = RegexBuilder::new(&self.rule.pattern);
             builder
                 .unicode(unicode)
                 .size_limit(PATTERN_SIZE)
@@ -244,8 +267,12 @@ mod tests {
         let scanner = Scanner::new();
         assert!(scanner.keywords.is_some());
         for prepared in &scanner.rules {
-            assert!(prepared.pattern().is_some(), "{}", prepared.rule.name);
-            assert!(!prepared.rule.keywords.is_empty(), "{}", prepared.rule.name);
+            assert!(prepared.pattern().is_some(), "{}", prepared.rule.name());
+            assert!(
+                !prepared.rule.keywords.is_empty(),
+                "{}",
+                prepared.rule.name()
+            );
         }
     }
 

@@ -1,12 +1,5 @@
 use super::*;
 use pretty_assertions::assert_eq;
-use random::Random;
-
-#[path = "../../tests/it/random.rs"]
-mod random;
-
-/// Number of keys made from the pattern of each rule: enough for a share in per cent.
-const KEYS: u64 = 20;
 
 /// Key made at run time, so that no file contains one.
 fn made_up(prefix: &str, alphabet: &str, length: usize) -> String {
@@ -73,6 +66,11 @@ fn what_only_stands_for_a_key_is_none() {
         "curl -u name:$PASSWORD https://host",
         "curl https://host/a-user:b",
         "the token is spoken, the key is a monkey",
+        "login: mara83",
+        "Pass the target with `-m*-version-min=`",
+        "pub const LOCAL_CREDS: c_int = 0x0004;",
+        "password: \"super_s3cr3t\"",
+        "{\"name\": \"Bash\", \"blob\": \"0a1b2c3d4e5f60718293a4b5c6d7e8f9\"}",
     ] {
         assert_eq!(scan(text), [], "{text}");
     }
@@ -116,33 +114,9 @@ fn a_private_key_is_one_finding() {
 }
 
 #[test]
-fn every_rule_finds_keys_of_its_own_format() {
-    let (mut found, mut made) = (0, 0);
-    for rule in table::all() {
-        let pattern = regex_syntax::parse(rule.pattern).unwrap();
-        let mut of_rule = 0;
-        for seed in 0..KEYS {
-            let key = Random::new(seed + 7).text(&pattern);
-            // Some rules match at the start of a line, others at the start of a word; a few need
-            // the service named beside the key.
-            let named = format!("{key} {}\n", rule.keywords[0]);
-            let found = !scan(&key).is_empty() || !scan(&named).is_empty();
-            of_rule += usize::from(found);
-            made += 1;
-        }
-        assert!(of_rule > 0, "{} finds none of its own", rule.name);
-        found += of_rule;
-    }
-    println!(
-        "{found} of {made} keys found, {} rules",
-        table::all().count()
-    );
-    assert!(found * 100 >= made * 95, "{found} of {made}");
-}
-
-#[test]
 fn rules_have_names_for_people() {
-    for name in rules() {
+    let kinds = vocabulary::Noun::ALL.map(vocabulary::Noun::rule);
+    for name in rules().iter().map(Rule::name).chain(kinds) {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         assert!(name.bytes().all(plain), "{name}");
     }

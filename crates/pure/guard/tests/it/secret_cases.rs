@@ -101,16 +101,59 @@ fn there_are_cases_of_many_kinds() {
     assert!(lookalikes.tuning.len() >= 100 && lookalikes.unseen.len() >= 100);
 }
 
+/// Least share of the completions that has to be found, per thousand.
+const LEAST_FOUND: usize = 970;
+
 #[test]
 fn credentials_are_found_where_people_write_them() {
-    // The score on the day the cases were written.
-    let (tuning, unseen) = (found(Half::Tuning), found(Half::Unseen));
-    assert_eq!((tuning, unseen), ((317, 660), (354, 816)));
+    for half in [Half::Tuning, Half::Unseen] {
+        let (found, made) = found(half);
+        assert!(
+            found * 1000 >= made * LEAST_FOUND,
+            "{half:?}: {found} of {made}"
+        );
+    }
 }
 
 #[test]
-fn look_alikes_raise_few_alarms() {
-    // The score on the day the cases were written.
-    let (tuning, unseen) = (alarms(Half::Tuning), alarms(Half::Unseen));
-    assert_eq!((tuning, unseen), ((12, 1236), (0, 1260)));
+fn look_alikes_raise_no_alarm() {
+    for half in [Half::Tuning, Half::Unseen] {
+        let (alarms, made) = alarms(half);
+        // One in a thousand, as for notes.
+        assert!(alarms * 1000 <= made, "{half:?}: {alarms} of {made}");
+    }
+}
+
+/// Ends of the names of files that are text of this repository.
+const TEXTS: [&str; 3] = ["rs", "md", "toml"];
+
+/// Folders of the repository that hold its text.
+const FOLDERS: [&str; 3] = ["crates", "docs", ".ci"];
+
+#[test]
+fn the_repository_contains_nothing_that_looks_like_a_credential() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root.ancestors().nth(3).unwrap();
+    let mut files = Vec::new();
+    for folder in FOLDERS.map(|folder| root.join(folder)) {
+        for ending in TEXTS {
+            if folder.exists() {
+                files.extend(dormouse_testkit::material::files_below(&folder, ending));
+            }
+        }
+    }
+    assert!(files.len() > 500, "only {} files", files.len());
+    let mut found = Vec::new();
+    for file in &files {
+        for finding in scan(&crate::read(file)) {
+            found.push(format!(
+                "{}:{}: {}",
+                file.display(),
+                finding.line,
+                finding.rule
+            ));
+        }
+    }
+    println!("{} files", files.len());
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }

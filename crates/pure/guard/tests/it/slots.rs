@@ -59,6 +59,7 @@ fn value(random: &mut Random, kind: &str, length: usize, seed: u64) -> String {
         "digits" => DIGITS.to_owned(),
         "hex" => format!("{DIGITS}abcdef"),
         "base32" => format!("{UPPER}234567"),
+        "bech32" => "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L".to_owned(),
         "b64" => format!("{LOWER}{UPPER}{DIGITS}+/"),
         "b64url" => format!("{LOWER}{UPPER}{DIGITS}-_"),
         "uuid" => {

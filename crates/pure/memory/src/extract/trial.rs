@@ -198,7 +198,7 @@ fn with_secrets(line: &str) -> String {
         ("aws", "AKIA", 16_usize),
         ("github", "ghp_", 36),
         ("password", "Tr0ub4", 8),
-        ("slack", "xoxb-2417382910-", 24),
+        ("slack", "xoxb-2-", 34),
     ] {
         let place = format!("{{{{secret:{name}}}}}");
         if out.contains(&place) {
