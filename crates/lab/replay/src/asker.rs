@@ -140,7 +140,10 @@ impl ReplayAsker {
         }
         let start = self.ticks.ticks();
         let prompt = request.body.clone();
-        let http = SimRequest::post("/v1/messages", request.body);
+        let mut http = SimRequest::post("/v1/messages", request.body);
+        if !request.betas.is_empty() {
+            http = http.with("anthropic-beta", &request.betas.join(","));
+        }
         let response = state.simulator.handle(&http, now);
         state.simulating += self.ticks.ticks().since(start);
         let body: serde_json::Value = serde_json::from_slice(&response.bytes()).unwrap_or_default();

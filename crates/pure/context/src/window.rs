@@ -130,7 +130,7 @@ pub struct Thresholds {
 impl Thresholds {
     /// Computes the thresholds. `max_output` is the longest answer the model can give.
     pub fn new(window: Tokens, max_output: Tokens, settings: &WindowSettings) -> Self {
-        let scaled = |figure: Tokens| scaled(figure, window);
+        let scaled = |figure: Tokens| in_proportion(figure, window, SMALL_WINDOW);
         // A model with short answers needs less than the full reserve.
         let effective_window = window - max_output.min(scaled(settings.output_reserve));
         let latest_target = effective_window - scaled(settings.compact_reserve);
@@ -231,13 +231,12 @@ pub enum FloorCheck {
     },
 }
 
-/// A reserve or margin, scaled down in proportion if the window is small.
-fn scaled(figure: Tokens, window: Tokens) -> Tokens {
-    if window >= SMALL_WINDOW {
+/// A figure made for `full` or more tokens, scaled down in proportion where there are fewer.
+pub(crate) fn in_proportion(figure: Tokens, size: Tokens, full: Tokens) -> Tokens {
+    if size >= full {
         return figure;
     }
-    // The divisor is not zero, because `window < SMALL_WINDOW`; the result is at most `figure`.
-    let share =
-        u128::from(figure.get()) * u128::from(window.get()) / u128::from(SMALL_WINDOW.get());
+    // The divisor is not zero, because `size < full`; the result is at most `figure`.
+    let share = u128::from(figure.get()) * u128::from(size.get()) / u128::from(full.get());
     Tokens(u64::try_from(share).unwrap_or(figure.get()))
 }

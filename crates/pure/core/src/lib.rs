@@ -4,6 +4,7 @@ pub mod block;
 pub mod fragment;
 pub mod hash;
 pub mod id;
+pub mod instructions;
 pub mod json;
 pub mod models;
 mod place;

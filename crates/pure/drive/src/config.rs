@@ -9,6 +9,7 @@ use dormouse_context::economy::Prices;
 use dormouse_context::layers::LayerSettings;
 use dormouse_context::policy::{self, Policy};
 use dormouse_context::prefix::RenderedPrefix;
+use dormouse_context::tokens;
 use dormouse_context::window::{Thresholds, Window};
 use dormouse_core::id::SessionId;
 use dormouse_core::models::ModelTable;
@@ -188,11 +189,15 @@ impl Current {
             .policy
             .clone()
             .unwrap_or_else(|| policy::of(raw.get(keys::CONTEXT_POLICY)));
+        let thresholds = Thresholds::new(window, resolved.info.max_output, &layers.window);
+        // Uncalibrated: a share of the room need not be exact, and the prefix is known before the
+        // first response is.
+        let prefix = tokens::estimate(config.prefix.weight(), resolved.info.bytes_per_token);
         Self {
-            thresholds: Thresholds::new(window, resolved.info.max_output, &layers.window),
             prices: Prices::of(resolved.info),
             policy,
-            layers,
+            layers: layers.within(thresholds.autocompact_target - prefix),
+            thresholds,
             raw,
         }
     }

@@ -14,9 +14,8 @@ use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
 use std::collections::BTreeMap;
 
-/// Name of an index file, at the top and in any folder. Claude Code's name, so that its memory
-/// folders open as they are.
-pub const INDEX: &str = "MEMORY.md";
+/// Name of an index file, at the top and in any folder.
+pub const INDEX: &str = dormouse_core::instructions::MEMORY_INDEX;
 /// Folder whose files automation never touches.
 pub(crate) const PINNED: &str = "pinned";
 /// Folder of the daily logs.

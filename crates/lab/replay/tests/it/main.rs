@@ -7,6 +7,7 @@
 mod fidelity;
 mod layers;
 mod ledger;
+mod small_windows;
 mod used;
 
 use bytes::Bytes;

@@ -353,7 +353,7 @@ impl CompactionJob {
     /// Requests the files to restore and keeps the summary meanwhile.
     fn restore(&mut self, cx: &JobContext<'_>, summary: String, kind: BoundaryKind) -> Effect {
         let most = cx.rule.restore.files;
-        let files = evidence::recent_files(&cx.conversation.state().chronicle, most);
+        let files = evidence::recent_files(&cx.conversation.state().chronicle, cx.history, most);
         self.stage = Stage::Restoring { summary, kind };
         Effect::Restore { files }
     }

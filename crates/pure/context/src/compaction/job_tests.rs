@@ -7,7 +7,7 @@ use crate::notes::{Edit, Notes, Template, apply};
 use crate::policy::CompactRule;
 use dormouse_core::block::Block;
 use dormouse_core::record::{BoundaryKind, Trigger};
-use dormouse_testkit::blocks::call;
+use dormouse_testkit::blocks::{call, result};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -81,6 +81,38 @@ fn a_good_answer_becomes_the_boundary() {
         assert!(boundary.post_tokens < boundary.pre_tokens);
         let effect = job.handle(cx, Event::Committed);
         assert_eq!(kind_of(&effect), BoundaryKind::Full);
+    });
+}
+
+#[test]
+fn files_that_stand_in_the_prompt_by_themselves_are_not_restored() {
+    let mut talk = Talk::long();
+    let paths = [
+        "/w/src/lib.rs",
+        "/w/CLAUDE.md",
+        "/w/.claude/rules/testing.md",
+        "/home/u/.claude/plans/otter.md",
+        "/s/log.jsonl",
+        "/w/src/main.rs",
+    ];
+    for (n, path) in paths.iter().enumerate() {
+        let id = format!("read_{n}");
+        let read = call(&id, "Read", &json!({ "file_path": path }));
+        talk.log.user(&format!("look at {path}"));
+        talk.log.assistant(&format!("r_{n}"), vec![read]);
+        talk.log.user_blocks(vec![result(&id, "its content")]);
+        talk.log
+            .assistant(&format!("s_{n}"), vec![Block::text("read")]);
+    }
+    talk.with(|cx| {
+        let mut job = CompactionJob::new(request(Trigger::Manual));
+        job.start(cx);
+        job.handle(cx, hooks(None));
+        let effect = job.handle(cx, answer(&complete_summary()));
+        let Effect::Restore { files } = effect else {
+            panic!("{effect:?}");
+        };
+        assert_eq!(files, ["/w/src/main.rs", "/w/src/lib.rs"]);
     });
 }
 

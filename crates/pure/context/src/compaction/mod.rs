@@ -54,6 +54,7 @@ pub use transcript::transcript;
 
 use crate::compaction::cut::NotesTail;
 use crate::notes;
+use crate::window::in_proportion;
 use dormouse_core::settings::{Percent, Settings, keys};
 use dormouse_core::units::Tokens;
 
@@ -68,6 +69,16 @@ pub const TOO_LONG_TRIES: u64 = 3;
 const TOO_LONG_DROP: Percent = Percent::whole(20);
 /// Most tokens of an extract without a model: as long as a summary by a model usually is.
 const OFFLINE: Tokens = Tokens(4_000);
+
+/// Room for which the default limits are made: the target of a window of 200,000 tokens without a
+/// static prefix of 17,000. Above it they stay as they are, because a longer window is no reason to
+/// carry more.
+const FULL_ROOM: Tokens = Tokens(150_000);
+/// Notes in a small window keep at least this length: about 600 tokens are the frame of headings,
+/// and less than twice that beside it holds nothing to go on with.
+const LEAST_NOTES: Tokens = Tokens(2_000);
+/// A section keeps at least a paragraph.
+const LEAST_SECTION: Tokens = Tokens(300);
 
 /// Settings of a compaction, read once per change of the settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,12 +113,37 @@ impl CompactSettings {
                 section: settings.get(keys::NOTES_SECTION_LIMIT),
                 total: settings.get(keys::NOTES_TOTAL_LIMIT),
             },
-            restore: RestoreLimits {
-                files: count(settings.get(keys::COMPACT_RESTORE_FILES)),
-                file: settings.get(keys::COMPACT_RESTORE_FILE_LIMIT),
-                all_files: settings.get(keys::COMPACT_RESTORE_FILES_LIMIT),
-            },
+            restore: RestoreLimits::new(
+                count(settings.get(keys::COMPACT_RESTORE_FILES)),
+                settings.get(keys::COMPACT_RESTORE_FILE_LIMIT),
+                settings.get(keys::COMPACT_RESTORE_FILES_LIMIT),
+            ),
             breaker: settings.get(keys::COMPACT_BREAKER),
+        }
+    }
+
+    /// The same settings for so much room between the static prefix and the target of automatic
+    /// compaction. Everything that a compaction leaves behind shrinks with it: unscaled, 50,000
+    /// tokens of restored files exceed the target of a window of 80,000, and each compaction would
+    /// call for the next one.
+    #[must_use]
+    pub fn within(self, room: Tokens) -> Self {
+        let scaled = |figure| in_proportion(figure, room, FULL_ROOM);
+        Self {
+            user_messages: scaled(self.user_messages),
+            evidence: scaled(self.evidence),
+            notes_tail: NotesTail {
+                tokens: scaled(self.notes_tail.tokens),
+                limit: scaled(self.notes_tail.limit),
+                ..self.notes_tail
+            },
+            notes: notes::Limits {
+                // A person's own limit may lie below the least useful one.
+                section: scaled(self.notes.section).max(LEAST_SECTION.min(self.notes.section)),
+                total: scaled(self.notes.total).max(LEAST_NOTES.min(self.notes.total)),
+            },
+            restore: self.restore.map(scaled),
+            breaker: self.breaker,
         }
     }
 }

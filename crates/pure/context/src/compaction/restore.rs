@@ -51,12 +51,12 @@ pub struct RestoredPart {
 
 /// Most tokens of one restored skill; every other kind of part but a file is held to it too. Skills
 /// are instructions of a few pages; one that is longer names files for the details.
-pub(super) const SKILL: Tokens = Tokens(5_000);
+const SKILL: Tokens = Tokens(5_000);
 /// Most tokens of all restored skills together: five of full length, about an eighth of the usual
 /// window.
-pub(super) const ALL_SKILLS: Tokens = Tokens(25_000);
+const ALL_SKILLS: Tokens = Tokens(25_000);
 
-/// Limits of restored files, from the settings.
+/// Limits of restored files, from the settings, and of the other parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RestoreLimits {
     /// Number of files (`compact.restore.files`).
@@ -65,9 +65,36 @@ pub struct RestoreLimits {
     pub file: Tokens,
     /// Most tokens of all files together.
     pub all_files: Tokens,
+    /// Most tokens of one skill, and of every other part that is no file.
+    pub(super) skill: Tokens,
+    /// Most tokens of all skills together.
+    pub(super) all_skills: Tokens,
 }
 
 impl RestoreLimits {
+    /// Limits of files as given; those of the other parts are constants.
+    pub(super) const fn new(files: usize, file: Tokens, all_files: Tokens) -> Self {
+        Self {
+            files,
+            file,
+            all_files,
+            skill: SKILL,
+            all_skills: ALL_SKILLS,
+        }
+    }
+
+    /// Limits with every number of tokens mapped; the number of files stays.
+    #[must_use]
+    pub(super) fn map(self, scale: impl Fn(Tokens) -> Tokens) -> Self {
+        Self {
+            files: self.files,
+            file: scale(self.file),
+            all_files: scale(self.all_files),
+            skill: scale(self.skill),
+            all_skills: scale(self.all_skills),
+        }
+    }
+
     /// Limits that restore no files and leave the rest as it is.
     #[must_use]
     pub fn without_files(self) -> Self {
@@ -82,6 +109,7 @@ impl RestoreLimits {
             files: files.min(self.files),
             file: each.min(self.file),
             all_files: all.min(self.all_files),
+            ..self
         }
     }
 }
@@ -94,16 +122,16 @@ pub(super) fn blocks(
     bytes: BytesPerToken,
 ) -> Vec<Block> {
     let mut files = 0;
-    let (mut file_room, mut skill_room) = (limits.all_files, ALL_SKILLS);
+    let (mut file_room, mut skill_room) = (limits.all_files, limits.all_skills);
     let mut blocks = Vec::new();
     for part in parts {
         let (room, each) = match part.kind {
             RestoredKind::File if files >= limits.files => continue,
             RestoredKind::File => (&mut file_room, limits.file),
-            RestoredKind::Skill => (&mut skill_room, SKILL),
+            RestoredKind::Skill => (&mut skill_room, limits.skill),
             // Plan, to-dos and listings are few: each has room of its own and takes none from the
             // skills.
-            _ => (&mut Tokens(SKILL.get()), SKILL),
+            _ => (&mut Tokens(limits.skill.get()), limits.skill),
         };
         let block = fitting(part, each.min(*room), bytes);
         let size = tokens::estimate(block.weight(), bytes);

@@ -1,7 +1,6 @@
 //! Texts written for a compaction: frames, restored files, transcripts, extracts.
 
 use super::offline::condensed;
-use super::restore::ALL_SKILLS;
 use super::restore::blocks;
 use super::test_kit::{Talk, measure};
 use super::*;
@@ -77,7 +76,7 @@ fn all_skills_share_their_room() {
         .iter()
         .map(|block| tokens::estimate(block.weight(), bytes()))
         .sum();
-    assert!(sum <= ALL_SKILLS && shown.len() >= 5, "{sum}");
+    assert!(sum <= limits().all_skills && shown.len() >= 5, "{sum}");
 }
 
 #[test]

@@ -37,6 +37,7 @@ pub use spoken::{Spoken, spoken};
 
 use crate::tokens;
 use dormouse_core::block::{Block, BlockKind};
+use dormouse_core::instructions::stands_in_prompt;
 use dormouse_core::models::BytesPerToken;
 use dormouse_core::record::{Act, Body, Chronicle, Message, MessageOrigin, Record, Role};
 use dormouse_core::units::Tokens;
@@ -182,10 +183,14 @@ fn user(chronicle: &mut Chronicle, record: &Record, message: &Message, limits: &
     }
 }
 
-/// Paths of files that were read successfully, most recent first.
-pub(crate) fn recent_files(chronicle: &Chronicle, most: usize) -> Vec<String> {
+/// Paths of files to restore: those that were read successfully, most recent first. The session's
+/// log (`history`) and files that stand in the prompt by themselves would be shown twice.
+pub(crate) fn recent_files(chronicle: &Chronicle, history: &str, most: usize) -> Vec<String> {
     let files = chronicle.files.recent_first().into_iter();
-    let shown = files.filter(|(_, entry)| entry.fact.reads > 0 && !entry.fact.failed);
+    let shown = files.filter(|(path, entry)| {
+        let read = entry.fact.reads > 0 && !entry.fact.failed;
+        read && *path != history && !stands_in_prompt(path)
+    });
     shown.take(most).map(|(path, _)| path.to_owned()).collect()
 }
 

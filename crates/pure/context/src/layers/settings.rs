@@ -4,6 +4,7 @@ use crate::clear::{ClearSettings, server::ServerSettings};
 use crate::compaction::CompactSettings;
 use crate::notes;
 use dormouse_core::settings::{Settings, Switch, WindowSettings, keys};
+use dormouse_core::units::Tokens;
 
 /// Settings and switches of all layers.
 #[derive(Clone, Debug)]
@@ -65,6 +66,15 @@ impl LayerSettings {
             window: settings.window_settings(),
         }
     }
+
+    /// The same settings for so much room between the static prefix and the target: limits of notes
+    /// and of what stays beside a summary shrink with it.
+    #[must_use]
+    pub fn within(mut self, room: Tokens) -> Self {
+        self.compact = self.compact.within(room);
+        self.notes.limits = self.compact.notes;
+        self
+    }
 }
 
 #[cfg(test)]
@@ -72,7 +82,6 @@ mod tests {
     use super::*;
     use crate::compaction::cut::NotesTail;
     use dormouse_core::settings::{Trust, flags_layer, resolve};
-    use dormouse_core::units::Tokens;
     use pretty_assertions::assert_eq;
 
     #[test]

@@ -13,18 +13,13 @@ use super::report::{FileOutcome, ReportLine, tokens};
 use super::source::Source;
 use super::take::{Found, Taking};
 use dormouse_core::hash::Hash;
+use dormouse_core::instructions::{LOCAL_FILES, PROJECT_FILES};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 /// Deepest folder of rules that is looked into. People nest one or two; a link to a large tree ends
 /// here.
 const RULE_LEVELS: usize = 8;
-
-/// Names of the files that a directory of a project may have, lowest priority first.
-const PROJECT_FILES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
-
-/// Names of the files that a user keeps beside them, out of version control.
-const LOCAL_FILES: [&str; 2] = ["AGENTS.local.md", "CLAUDE.local.md"];
 
 /// Loads all instruction files of a session.
 pub fn load(
