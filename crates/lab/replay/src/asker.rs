@@ -207,15 +207,14 @@ fn holds(body: &[u8], value: &str) -> bool {
     // As it stands inside a string of the body, without the quotation marks.
     let quoted = serde_json::Value::from(value).to_string();
     // One mark at each end: the value itself may end with an escaped one.
-    let escaped = quoted[1..quoted.len() - 1].as_bytes();
+    let escaped = &quoted.as_bytes()[1..quoted.len() - 1];
     let in_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     memmem::find_iter(body, escaped).any(|at| {
         let (before, behind) = (&body[..at], &body[at + escaped.len()..]);
         let starts = match before {
             // The letter of an escaped line break is no letter of the text.
-            [.., b'\\', b'n' | b't' | b'r'] => true,
+            [] | [.., b'\\', b'n' | b't' | b'r'] => true,
             [.., last] => !in_word(*last),
-            [] => true,
         };
         starts && !behind.first().is_some_and(|byte| in_word(*byte))
     })

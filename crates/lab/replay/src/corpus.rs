@@ -119,7 +119,7 @@ pub struct Session {
 pub fn session(number: u32, model: &str) -> Session {
     let shapes = u32::try_from(Shape::ALL.len()).unwrap_or(1);
     let shape = Shape::ALL[usize::try_from(number % shapes).unwrap_or(0)];
-    let half = if number / shapes % 2 == 0 {
+    let half = if (number / shapes).is_multiple_of(2) {
         Half::Seen
     } else {
         Half::Unseen

@@ -94,7 +94,7 @@ pub struct Standing {
 
 impl Standing {
     /// The standing of a policy over these rows.
-    pub fn of<'a>(policy: &str, rows: impl Iterator<Item = &'a Row> + Clone) -> Self {
+    pub fn of<'a>(policy: &str, rows: &(impl Iterator<Item = &'a Row> + Clone)) -> Self {
         let mut standing = Self::default();
         for row in rows.clone() {
             standing.sessions += 1;
@@ -176,7 +176,7 @@ mod tests {
             row("b", [Some(1.0), Some(2.0), Some(1.1)]),
             row("c", [Some(1.0), None, None]),
         ];
-        let standing = Standing::of("economic", rows.iter());
+        let standing = Standing::of("economic", &rows.iter());
         assert_eq!((standing.sessions, standing.lost), (3, 1));
         assert_eq!(standing.ratios, [0.5, 1.1]);
         assert_eq!(standing.worst, Some(("b".to_owned(), 1.1, "none")));

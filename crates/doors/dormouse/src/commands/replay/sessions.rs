@@ -162,7 +162,7 @@ impl Group {
         shape: &'static str,
         rows: impl Iterator<Item = &'a Row> + Clone,
     ) -> Option<Self> {
-        let standing = Standing::of(OURS, rows);
+        let standing = Standing::of(OURS, &rows);
         let hardest = standing.hardest();
         (standing.sessions > 0).then(|| Self {
             half: half.name(),

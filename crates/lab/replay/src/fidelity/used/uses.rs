@@ -205,7 +205,7 @@ fn texts(input: &Input) -> Vec<(Option<Arc<str>>, String)> {
             .collect(),
         Input::Results(results) => results
             .iter()
-            .map(|(tool, output)| (Some(Arc::from(tool.as_str())), output.text.to_string()))
+            .map(|(tool, output)| (Some(Arc::from(tool.as_str())), output.text.clone()))
             .collect(),
     }
 }
