@@ -123,18 +123,18 @@ impl CompactSettings {
     }
 
     /// The same settings for so much room between the static prefix and the target of automatic
-    /// compaction. Everything that a compaction leaves behind shrinks with it: unscaled, 50,000
+    /// compaction. Restored parts, notes and the tail beside them shrink with it: unscaled, 50,000
     /// tokens of restored files exceed the target of a window of 80,000, and each compaction would
-    /// call for the next one.
+    /// call for the next one. The user's messages and the evidence keep their room: they cannot be
+    /// read again.
     #[must_use]
     pub fn within(self, room: Tokens) -> Self {
         let scaled = |figure| in_proportion(figure, room, FULL_ROOM);
         Self {
-            user_messages: scaled(self.user_messages),
-            evidence: scaled(self.evidence),
+            // Its upper limit stays: a tail that leaves no room is refused by the gate, and a longer
+            // one that fits saves the call of a full compaction.
             notes_tail: NotesTail {
                 tokens: scaled(self.notes_tail.tokens),
-                limit: scaled(self.notes_tail.limit),
                 ..self.notes_tail
             },
             notes: notes::Limits {
@@ -143,7 +143,7 @@ impl CompactSettings {
                 total: scaled(self.notes.total).max(LEAST_NOTES.min(self.notes.total)),
             },
             restore: self.restore.map(scaled),
-            breaker: self.breaker,
+            ..self
         }
     }
 }

@@ -63,12 +63,13 @@ async fn no_model_is_asked_and_the_tail_stays() {
         text.contains("A question before 2000 tokens."),
         "user messages stand beside the notes"
     );
-    // The recent part stays byte for byte: at least 10,000 tokens and five messages with text.
+    // The recent part stays byte for byte: five messages with text, the last two of them said since
+    // `before` was taken; the 10,000 tokens of a full window shrink with this one.
     let now = prompt(&session);
     let kept = now.iter().filter(|part| before.contains(part)).count();
-    assert!((5..=20).contains(&kept), "{kept}");
+    assert!((3..=20).contains(&kept), "{kept}");
     assert!(
-        session.used() > Tokens(10_000) && session.used() < Tokens(30_000),
+        session.used() > Tokens(4_000) && session.used() < Tokens(30_000),
         "{}",
         session.used()
     );
