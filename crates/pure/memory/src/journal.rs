@@ -16,6 +16,7 @@ use bytes::Bytes;
 use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
+use dormouse_guard::secrets;
 use serde::{Deserialize, Serialize};
 
 /// Version of the entry format. Readers refuse a newer one, because an undo from an entry that is
@@ -71,7 +72,8 @@ impl JournalEntry {
             id,
             time,
             author: transaction.author,
-            reason: transaction.reason.clone(),
+            // A reason may quote the user; the journal outlives every memory.
+            reason: secrets::redact(&transaction.reason).into_owned(),
             source: transaction.source.clone(),
             undoes: transaction.undoes.clone(),
             changes: transaction.operations.iter().map(change).collect(),

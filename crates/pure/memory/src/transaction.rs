@@ -155,6 +155,16 @@ pub enum Refusal {
         /// Line number, from 1.
         line: usize,
     },
+    /// Credential in the name of a file, by a rule of the scanner. The message does not repeat it.
+    #[error(
+        "the name of a file would contain a credential ({rule}); memories never hold secrets: name where it is kept instead"
+    )]
+    SecretName {
+        /// File that would have the name.
+        path: SafePath,
+        /// Name of the rule that matched.
+        rule: &'static str,
+    },
     /// Content longer than [`MOST_BYTES`].
     #[error(
         "`{path}` would have {bytes} bytes; a memory has at most {MOST_BYTES}: split it, or keep the text elsewhere and say where"
@@ -262,6 +272,11 @@ impl Transaction {
                     path: path.clone(),
                     other: (*other).clone(),
                 });
+            }
+            // A file that has its name already may still change.
+            if new && let Some(rule) = secret_in_name(path) {
+                let path = path.clone();
+                return Err(Refusal::SecretName { path, rule });
             }
             self.vet_content(path, content)?;
         }
@@ -393,99 +408,18 @@ pub fn between(before: &Snapshot, after: &Snapshot, author: Author, reason: &str
     change
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pretty_assertions::assert_eq;
-
-    fn path(text: &str) -> SafePath {
-        SafePath::parse(text).unwrap()
-    }
-
-    fn with(files: &[(&str, &'static str)]) -> Snapshot {
-        let mut snapshot = Snapshot::new();
-        for (name, text) in files {
-            let file = StoredFile {
-                content: (*text).into(),
-                modified: Millis(0),
-            };
-            snapshot.insert(path(name), file);
-        }
-        snapshot
-    }
-
-    #[test]
-    fn automation_needs_a_source_and_leaves_pins_alone() {
-        let snapshot = with(&[("pinned/a.md", "x")]);
-        let mut change = Transaction::by(Author::Dream, "tidy");
-        change.put(&snapshot, path("b.md"), "y");
-        assert_eq!(change.vet(&snapshot), Err(Refusal::NoSource(path("b.md"))));
-        let mut change = Transaction::by(Author::Dream, "tidy");
-        change.delete(&snapshot, path("pinned/a.md"));
-        assert_eq!(
-            change.vet(&snapshot),
-            Err(Refusal::Pinned(path("pinned/a.md")))
-        );
-        change.author = Author::User;
-        assert_eq!(change.vet(&snapshot), Ok(()));
-    }
-
-    #[test]
-    fn nobody_writes_hidden_files_and_automation_only_markdown() {
-        let snapshot = Snapshot::new();
-        let refused = |author, name: &str| {
-            let mut change = Transaction::by(author, "");
-            change.put(&snapshot, path(name), "x");
-            change.vet(&snapshot).err()
-        };
-        let hidden = Some(Refusal::Hidden(path(".inbox/a.md")));
-        assert_eq!(refused(Author::User, ".inbox/a.md"), hidden);
-        let other = Some(Refusal::NotMarkdown(path("run.sh")));
-        assert_eq!(refused(Author::Extractor, "run.sh"), other);
-        assert_eq!(refused(Author::Agent, "progress.txt"), None);
-    }
-
-    #[test]
-    fn a_name_that_some_disks_take_for_another_is_refused() {
-        let snapshot = with(&[("Notes.md", "x"), ("caf\u{e9}.md", "x")]);
-        let put = |names: &[&str]| {
-            let mut change = Transaction::by(Author::Agent, "");
-            for name in names {
-                change.put(&snapshot, path(name), "y");
-            }
-            change.vet(&snapshot)
-        };
-        for (name, other) in [("notes.md", "Notes.md"), ("CAF\u{c9}.md", "caf\u{e9}.md")] {
-            let (path, other) = (path(name), path(other));
-            assert_eq!(put(&[name]), Err(Refusal::SameName { path, other }));
-        }
-        let two_new = put(&["new.md", "NEW.md"]);
-        assert!(
-            matches!(two_new, Err(Refusal::SameName { .. })),
-            "{two_new:?}"
-        );
-        assert_eq!(put(&["Notes.md"]), Ok(()));
-        let mut renamed = Transaction::by(Author::User, "");
-        renamed.delete(&snapshot, path("Notes.md"));
-        renamed.put(&snapshot, path("notes.md"), "x");
-        assert_eq!(renamed.vet(&snapshot), Ok(()));
-    }
-
-    #[test]
-    fn a_change_that_comes_too_late_is_a_conflict() {
-        let before = with(&[("a.md", "1")]);
-        let mut change = Transaction::by(Author::User, "");
-        change.put(&before, path("a.md"), "2");
-        change.put(&before, path("b.md"), "3");
-        assert_eq!(change.check(&before), Ok(()));
-        let after = change.applied(&before, Millis(5));
-        assert_eq!(
-            change.check(&after),
-            Err(Conflict(vec![path("a.md"), path("b.md")]))
-        );
-        assert_eq!(
-            between(&before, &after, Author::User, "").operations,
-            change.operations
-        );
-    }
+/// Rule of the scanner that finds a credential in a name, as it is or with the separators that names
+/// have in place of blanks.
+fn secret_in_name(path: &SafePath) -> Option<&'static str> {
+    let name = path.as_str();
+    let spaced = name.trim_end_matches(".md").replace(['_', '/'], " ");
+    let found = secrets::scan(name)
+        .into_iter()
+        .chain(secrets::scan(&spaced))
+        .next();
+    found.map(|found| found.rule)
 }
+
+#[cfg(test)]
+#[path = "transaction_tests.rs"]
+mod tests;

@@ -14,10 +14,12 @@ use crate::disk::INBOX;
 use crate::error::MemdirError;
 use dormouse_core::units::Millis;
 use dormouse_guard::paths::SafePath;
+use dormouse_guard::secrets;
 use dormouse_memory::journal::JournalEntry;
 use dormouse_memory::snapshot::Snapshot;
 use dormouse_memory::transaction::{Author, Expected, Operation, Transaction};
 use dormouse_memory::trust::{Origin, Trust};
+use dormouse_system::OptionalFile as _;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -107,8 +109,14 @@ impl MemoryDir {
             let Some(id) = name.strip_suffix(".json").filter(|id| !id.starts_with('.')) else {
                 continue;
             };
-            let Some(text) = self.disk.read(&path, MOST_BYTES)? else {
-                continue;
+            // One bad entry (a pipe, a link, a file too long) must not hide the others.
+            let text = match self.disk.files().read(&path, MOST_BYTES).optional() {
+                Ok(Some(text)) => text,
+                Ok(None) => continue,
+                Err(error) => {
+                    inbox.unreadable.push((path, error.source.to_string()));
+                    continue;
+                }
             };
             match serde_json::from_slice::<Item>(&text) {
                 Ok(item) if item.format > FORMAT => {
@@ -143,6 +151,13 @@ impl MemoryDir {
             proposal.content.clone(),
         );
         gate.vet(&Snapshot::new())?;
+        // The reasons are shown and kept as well, and may quote what was said.
+        let clean = |text: &str| secrets::redact(text).into_owned();
+        let proposal = Proposal {
+            reason: clean(&proposal.reason),
+            waits_because: clean(&proposal.waits_because),
+            ..proposal
+        };
         // Under the lock: two extractors may propose the same at once.
         let writer = self.writer()?;
         let items = self.inbox()?.items;

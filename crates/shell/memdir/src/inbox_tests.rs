@@ -84,3 +84,39 @@ fn files_that_are_no_items_are_reported_and_left() {
     let unknown = kit.dir.reject("copy");
     assert!(matches!(unknown, Err(MemdirError::NoItem(_))));
 }
+
+#[test]
+fn one_bad_entry_does_not_hide_the_others() {
+    let kit = Kit::new();
+    let good = kit.dir.propose(proposal("a.md", "text")).unwrap();
+    let long = vec![b' '; usize::try_from(MOST_BYTES).unwrap() + 1];
+    kit.put(".inbox/long.json", &long);
+    kit.put(".inbox/torn.json", b"{\"format\":1,");
+    kit.put(".inbox/folder.json/inside", b"x");
+    let inbox = kit.dir.inbox().unwrap();
+    assert_eq!(inbox.items, [good]);
+    let names: Vec<_> = inbox
+        .unreadable
+        .iter()
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    assert_eq!(
+        names,
+        [".inbox/folder.json", ".inbox/long.json", ".inbox/torn.json"]
+    );
+}
+
+#[test]
+fn reasons_hold_no_credential() {
+    let kit = Kit::new();
+    // In parts, because the repository itself is scanned.
+    let stated = ["the password is Marigold", "2019x"].concat();
+    let asked = Proposal {
+        reason: stated.clone(),
+        waits_because: stated,
+        ..proposal("a.md", "text")
+    };
+    let item = kit.dir.propose(asked).unwrap();
+    let clean = "the password is [secret: stated-password]";
+    assert_eq!((&*item.reason, &*item.waits_because), (clean, clean));
+}

@@ -388,7 +388,7 @@ impl<'a> Check<'a> {
     /// already is not repeated.
     fn refused(&mut self, refusal: Refusal) {
         let known = match &refusal {
-            Refusal::Secret { .. } | Refusal::Pinned(_) => true,
+            Refusal::Secret { .. } | Refusal::SecretName { .. } | Refusal::Pinned(_) => true,
             other => self.objections.contains(&Objection::Refused(other.clone())),
         };
         if !known {
