@@ -14,7 +14,7 @@ use crate::error::MemdirError;
 use crate::pending::Writer;
 use dormouse_core::hash::Hash;
 use dormouse_core::units::Millis;
-use dormouse_guard::paths::SafePath;
+use dormouse_guard::paths::{MOST_COMPONENTS, SafePath};
 use dormouse_memory::journal::{Change, JournalEntry};
 use dormouse_memory::snapshot::{Snapshot, StoredFile, belongs};
 use dormouse_memory::transaction::Transaction;
@@ -52,6 +52,13 @@ pub struct Skipped {
     pub path: PathBuf,
     /// Reason for people, one line.
     pub why: String,
+}
+
+impl Skipped {
+    pub(crate) fn too_deep(path: PathBuf) -> Self {
+        let why = format!("folders are nested deeper than {MOST_COMPONENTS} levels here");
+        Self { path, why }
+    }
 }
 
 impl MemoryDir {
@@ -127,7 +134,9 @@ impl MemoryDir {
 
     fn read_all(&self) -> Result<Look> {
         let mut look = Look::default();
-        for walked in self.disk.walk(&|_| false)? {
+        let (files, deep) = self.disk.walk(&|_| false)?;
+        look.skipped.extend(deep.into_iter().map(Skipped::too_deep));
+        for walked in files {
             match self.read_one(&walked) {
                 Ok(Some((path, file))) => {
                     look.snapshot.insert(path, file);
@@ -201,7 +210,7 @@ impl Writer<'_> {
     /// Checks a change against the files as they are, and makes it.
     pub(crate) fn commit(&self, transaction: Transaction) -> Result<Option<JournalEntry>> {
         let mut look = Look::default();
-        for walked in self.disk.walk(&|_| false)? {
+        for walked in self.disk.walk(&|_| false)?.0 {
             if let Ok(path) = safe_path(&walked.path) {
                 // Names suffice for the gate; reading every file would cost more than the change.
                 look.snapshot.insert(path, unread(modified(walked.stamp)));
@@ -329,3 +338,7 @@ fn safe_path(path: &Path) -> std::result::Result<SafePath, Unread> {
 pub(crate) fn modified(stamp: Stamp) -> Millis {
     Millis(i64::try_from(stamp.modified_ns / 1_000_000).unwrap_or(0))
 }
+
+#[cfg(test)]
+#[path = "dir_tests.rs"]
+mod tests;

@@ -8,10 +8,13 @@
 
 use crate::error::MemdirError;
 use bytes::Bytes;
+use dormouse_guard::paths::MOST_COMPONENTS;
 use dormouse_system::{
     Access, AppendFile, FileError, Files, LockGuard, Metadata, OptionalFile as _, RandomRead,
     Walked, lock_path,
 };
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -156,10 +159,19 @@ impl Disk {
             .collect())
     }
 
-    /// Files that may mean something: nothing hidden.
-    pub(crate) fn walk(&self, skip: &dyn Fn(&Path) -> bool) -> Result<Vec<Walked>> {
-        let skip = |path: &Path| is_hidden(path) || skip(path);
-        self.said(self.files.walk(Path::new(""), &skip))
+    /// Files that may mean something: nothing hidden, and nothing deeper than a name of a memory can
+    /// be: one stray tree must not hide all memories. The second part holds the folders that were left out for their depth.
+    pub(crate) fn walk(&self, skip: &dyn Fn(&Path) -> bool) -> Result<(Vec<Walked>, Vec<PathBuf>)> {
+        let deep = RefCell::new(BTreeSet::new());
+        let skip = |path: &Path| {
+            let too_deep = path.components().count() > MOST_COMPONENTS;
+            if too_deep {
+                deep.borrow_mut().extend(path.parent().map(Path::to_owned));
+            }
+            too_deep || is_hidden(path) || skip(path)
+        };
+        let walked = self.said(self.files.walk(Path::new(""), &skip))?;
+        Ok((walked, deep.into_inner().into_iter().collect()))
     }
 
     /// Lock that every writer holds.

@@ -158,7 +158,8 @@ impl MemoryDir {
     /// Files that may be memories, and the journal's end before they were asked about.
     fn walk_topics(&self) -> Result<(u64, Vec<Walked>)> {
         let head = self.disk.head()?;
-        let mut walked = self.disk.walk(&is_logs)?;
+        // Listings name the folders that are too deep; a search has no use for them.
+        let (mut walked, _deep) = self.disk.walk(&is_logs)?;
         walked.retain(|walked| may_be_topic(&walked.path));
         Ok((head, walked))
     }
