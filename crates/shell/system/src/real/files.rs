@@ -28,7 +28,7 @@ pub struct RealFiles;
 
 impl Files for RealFiles {
     fn read(&self, path: &Path, limit: u64) -> FileResult<Bytes> {
-        File::open(path)
+        open_regular(path)
             .and_then(|file| read_limited(&file, limit))
             .during(Operation::Read, path)
     }
@@ -46,6 +46,7 @@ impl Files for RealFiles {
             .append(true)
             .create(true)
             .open(path)
+            .and_then(regular)
             .during(Operation::OpenAppend, path)?;
         let length = file.metadata().during(Operation::Metadata, path)?.len();
         if length == 0 {
@@ -144,6 +145,7 @@ impl Files for RealFiles {
             // The content of the lock file, if any, is not ours to remove.
             .truncate(false)
             .open(lock_path(path))
+            .and_then(regular)
             .during(Operation::Lock, path)?;
         try_lock(file, path)
     }
@@ -243,9 +245,15 @@ fn walk(path: &Path, skip: &dyn Fn(&Path) -> bool) -> io::Result<Vec<Walked>> {
     Ok(found)
 }
 
+/// Opens a regular file for reading. Others may have put a pipe or device in its place: opening does
+/// not wait for the other end, and the kind is asked of the opened file, which cannot be exchanged.
 fn open_regular(path: &Path) -> io::Result<File> {
-    // Asked before opening, because opening a pipe would wait for a writer.
-    let found = fs::metadata(path)?;
+    options(0).read(true).open(path).and_then(regular)
+}
+
+/// The opened file, if it is a regular one.
+fn regular(file: File) -> io::Result<File> {
+    let found = file.metadata()?;
     if found.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
@@ -255,7 +263,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
             "not a regular file",
         ));
     }
-    File::open(path)
+    Ok(file)
 }
 
 fn list_sorted(path: &Path) -> io::Result<Vec<DirEntry>> {
@@ -333,7 +341,10 @@ fn stamp(metadata: &fs::Metadata) -> Stamp {
 fn options(mode: u32) -> OpenOptions {
     use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = OpenOptions::new();
-    options.mode(mode);
+    // Opening a pipe would wait for its other end, opening a terminal could make it ours. Regular
+    // files are not affected.
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    options.mode(mode).custom_flags(flags.bits().cast_signed());
     options
 }
 

@@ -63,13 +63,43 @@ fn opening_something_that_is_no_regular_file_fails_instead_of_waiting() {
 
 #[cfg(unix)]
 #[test]
-fn a_device_without_end_is_read_up_to_the_limit_only() {
-    assert!(
-        RealFiles
-            .read("/dev/zero".as_ref(), 1000)
+fn a_device_in_place_of_a_file_is_refused() {
+    for path in ["/dev/zero", "/dev/null"] {
+        let error = RealFiles.read(path.as_ref(), 1000).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{path}");
+    }
+}
+
+/// Without another end, opening a pipe would wait for ever; a test that hangs is one that fails.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_in_place_of_a_file_is_refused_at_once() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let directory = TempDir::new().unwrap();
+    let pipe = |name: &str| {
+        let path = directory.path().join(name);
+        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        path
+    };
+    let path = pipe("settings.toml");
+    let invalid = std::io::ErrorKind::InvalidInput;
+    assert_eq!(RealFiles.read(&path, 99).unwrap_err().kind(), invalid);
+    assert_eq!(RealFiles.open(&path).unwrap_err().kind(), invalid);
+    // Nobody reads the pipe, which is an error of its own kind; the point is that it is one.
+    assert!(RealFiles.append(&path, Access::Private).is_err());
+    let locked = directory.path().join("log");
+    pipe("log.lock");
+    assert!(RealFiles.lock_exclusive(&locked).is_err());
+    // The way below a directory is another one.
+    let beneath = RealFiles.beneath(directory.path()).unwrap();
+    assert_eq!(
+        beneath
+            .read("settings.toml".as_ref(), 99)
             .unwrap_err()
-            .too_large()
+            .kind(),
+        invalid
     );
+    assert!(beneath.lock_exclusive("log".as_ref()).is_err());
 }
 
 #[test]
