@@ -4,12 +4,13 @@ use crate::cli::{Cli, Early};
 use crate::commands;
 use crate::error::{Exit, Failure, Outcome, UserError};
 use crate::help;
-use crate::output::{Format, Out, Report, Terminal};
+use crate::output::{Format, Out, Report, Terminal, printable_lines};
 use crate::remark::words;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use dormouse_core::models::ModelTable;
 use dormouse_host::{Host, Remark, Transcripts};
 use dormouse_system::System;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::path::Path;
@@ -173,8 +174,17 @@ fn show_parser(error: &clap::Error, out: &mut Out) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     match out.format() {
-        Format::Text if out.has_color_for_errors() => out.raw_aside(&text.ansi().to_string()),
-        Format::Text => out.raw_aside(&text.to_string()),
+        Format::Text => {
+            let plain = text.to_string();
+            // The parser repeats the argument it refuses, which may have been pasted from anywhere.
+            // Coloured text has escape codes of its own, so that only harmless text is coloured.
+            match printable_lines(&plain) {
+                Cow::Borrowed(_) if out.has_color_for_errors() => {
+                    out.raw_aside(&text.ansi().to_string());
+                }
+                safe => out.raw_aside(&safe),
+            }
+        }
         Format::Json => {
             // The rest of the text is usage and a hint for people; programs get the sentence alone.
             let text = text.to_string();

@@ -114,7 +114,7 @@ impl UserError {
                     "causes": self.causes,
                     "hint": self.hint,
                 }});
-                out.raw_aside(&format!("{error}\n"));
+                out.json_aside(&error);
             }
             Format::Text => {
                 out.aside(labelled(Role::Error, "error", &self.message));

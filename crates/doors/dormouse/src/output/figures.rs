@@ -92,6 +92,15 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
+    fn one_thing_is_said_in_the_singular() {
+        let lines = |number| count(number, "line", "lines");
+        assert_eq!(
+            [0, 1, 2, 1_200].map(lines),
+            ["0 lines", "1 line", "2 lines", "1,200 lines"]
+        );
+    }
+
+    #[test]
     fn tokens_are_short() {
         let cases = [
             (0, "0"),

@@ -8,8 +8,9 @@
 //!
 //! # Responsibilities
 //! - The only place that writes to stdout and stderr.
-//! - Text that came from files or variables cannot steer the terminal: control characters are
-//!   shown, not sent.
+//! - Text that came from files or variables cannot steer the terminal or hide in it: control
+//!   characters, those that reorder a line and those without width are shown, not sent; in JSON
+//!   they are escaped, so that it parses to the same text.
 //! - Nothing is said by colour alone.
 //!
 //! # Not here
@@ -28,4 +29,4 @@ pub use line::{Line, Role};
 pub use out::{ColorChoice, Format, Out, OutError, OutResult, Terminal};
 pub use report::Report;
 pub use table::{Cell, Column, Table};
-pub use text::{clipped, printable, width, wrapped};
+pub use text::{clipped, printable, printable_lines, width, wrapped};

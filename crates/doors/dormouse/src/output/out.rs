@@ -6,7 +6,7 @@
 use super::bar::Bar;
 use super::line::{Line, Paint, Role};
 use super::table::Table;
-use super::text::{clipped, printable, wrapped};
+use super::text::{clipped, printable, printable_json, wrapped};
 use dormouse_core::units::Millis;
 use dormouse_system::Environment;
 use serde::Serialize;
@@ -237,14 +237,15 @@ impl Out {
 
     /// Prints a value as JSON, indented.
     pub fn json(&mut self, value: &impl Serialize) -> OutResult {
-        serde_json::to_writer_pretty(&mut self.stdout, value)
-            .map_err(|error| OutError(error.into()))?;
+        let json = serde_json::to_string_pretty(value).map_err(|error| OutError(error.into()))?;
+        self.write(&printable_json(&json))?;
         self.write("\n")
     }
 
     /// Prints a value as JSON on one line, at once: there may be many, and they may take a while.
     pub fn json_line(&mut self, value: &impl Serialize) -> OutResult {
-        serde_json::to_writer(&mut self.stdout, value).map_err(|error| OutError(error.into()))?;
+        let json = serde_json::to_string(value).map_err(|error| OutError(error.into()))?;
+        self.write(&printable_json(&json))?;
         self.write("\n")?;
         self.flush()
     }
@@ -282,8 +283,13 @@ impl Out {
                     .text(text),
             ),
             // One object a line, so that a program can read stderr line by line.
-            Format::Json => self.raw_aside(&format!("{}\n", json!({"note": text}))),
+            Format::Json => self.json_aside(&json!({"note": text})),
         }
+    }
+
+    /// Says something on stderr as a JSON object on one line.
+    pub fn json_aside(&mut self, object: &serde_json::Value) {
+        self.raw_aside(&format!("{}\n", printable_json(&object.to_string())));
     }
 
     /// Prints text of our own making on stderr, as it is.

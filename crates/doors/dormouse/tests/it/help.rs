@@ -128,6 +128,16 @@ Examples:
 }
 
 #[test]
+fn the_help_of_dreams_says_that_they_come_by_themselves() {
+    let help = Machine::new(&[]).stdout("dream --help");
+    let words: Vec<&str> = help.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("dreams by itself once a day"),
+        "{help}"
+    );
+}
+
+#[test]
 fn the_version() {
     assert_eq!(Machine::new(&[]).stdout("--version"), "dormouse 0.1.0\n");
 }

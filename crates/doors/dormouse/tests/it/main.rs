@@ -17,6 +17,8 @@ mod guard;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
+mod hidden_characters;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod material;

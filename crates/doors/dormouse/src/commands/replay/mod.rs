@@ -13,6 +13,7 @@ mod explain;
 pub(super) mod plot;
 mod policies;
 mod recorded;
+mod remarks;
 mod screen;
 mod sessions;
 

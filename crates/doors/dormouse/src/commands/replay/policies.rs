@@ -7,6 +7,7 @@
 //! # Not here
 //! Words and tables: [`super::screen`].
 
+use super::remarks::comparisons;
 use super::{Args, plot, recording, screen};
 use crate::app::App;
 use crate::error::{Exit, Failure, Outcome, UserError};
@@ -22,9 +23,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Dormouse's own policies. Remarks say which others are cheaper, so that the reader need not look.
-const OURS: [&str; 2] = ["economic", "classic"];
 
 /// A session and what became of it under each policy.
 pub(super) struct Played {
@@ -448,32 +446,11 @@ fn file_report(played: &Played, plot: Option<String>) -> FileReport {
 
 /// Remarks that spare the reader the comparison of figures, also those that speak against us.
 fn remarks(policies: &[PolicyReport]) -> Vec<String> {
-    let mut remarks = Vec::new();
     let finished: Vec<(&str, f64)> = policies
         .iter()
         .filter_map(|policy| Some((policy.name, policy.comparable()?)))
         .collect();
-    for ours in OURS {
-        let Some((_, cost)) = finished.iter().find(|(name, _)| *name == ours) else {
-            continue;
-        };
-        // Only other agents' policies: ours against ours is the table's business.
-        let others = finished.iter().filter(|(name, _)| !OURS.contains(name));
-        for (name, other) in others.filter(|(_, other)| other < cost) {
-            remarks.push(format!(
-                "`{name}` is cheaper than `{ours}` here: ${other:.2} against ${cost:.2}, {:.1} % less.",
-                (1.0 - other / cost) * 100.0
-            ));
-        }
-    }
-    let cheapest = finished.iter().min_by(|(_, a), (_, b)| a.total_cmp(b));
-    // Said of ours alone, since a cheaper one of another agent was named above; and only where
-    // there was a comparison.
-    if let Some((name, _)) = cheapest.filter(|(name, _)| OURS.contains(name))
-        && finished.len() > 1
-    {
-        remarks.push(format!("`{name}` is the cheapest policy that finished."));
-    }
+    let mut remarks = comparisons(&finished);
     if policies.iter().any(|policy| !policy.finished) {
         remarks.push(
             "The cost of a session that was lost is that of its first steps; it is compared with \
