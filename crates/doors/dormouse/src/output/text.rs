@@ -92,8 +92,9 @@ enum Breaks {
 }
 
 fn shown(text: &str, breaks: Breaks) -> Cow<'_, str> {
+    let kept = |character: char| character == '\n' && breaks == Breaks::Kept;
     // Nearly every text is harmless; only the others are copied.
-    if !text.contains(hides) {
+    if !text.contains(|character| hides(character) && !kept(character)) {
         return Cow::Borrowed(text);
     }
     let mut result = String::with_capacity(text.len());
@@ -101,7 +102,7 @@ fn shown(text: &str, breaks: Breaks) -> Cow<'_, str> {
     let mut rest = text.chars();
     while let Some(character) = rest.next() {
         match character {
-            '\n' if breaks == Breaks::Kept => result.push('\n'),
+            other if kept(other) => result.push(other),
             '\n' => result.push_str("\\n"),
             '\t' => result.push_str("\\t"),
             joint if is_joint(before, joint, rest.clone().next()) => result.push(joint),
@@ -201,6 +202,8 @@ mod tests {
     #[test]
     fn lines_stay_lines_where_they_may() {
         assert_eq!(printable_lines("a\nb\u{9b}2J"), "a\nb\\u{9b}2J");
+        // Harmless ones are passed on as they are, so that callers may colour them.
+        assert!(matches!(printable_lines("a\nb"), Cow::Borrowed(_)));
     }
 
     #[test]
