@@ -25,6 +25,22 @@ pub fn words(remark: &Remark) -> String {
                 file.display()
             )
         }
+        Remark::GapsBridged {
+            file,
+            count,
+            between: (newer, older),
+        } => {
+            let gaps = if *count == 1 {
+                "1 gap".to_owned()
+            } else {
+                format!("{count} gaps")
+            };
+            format!(
+                "`{}` lacks records that others refer to; {gaps} bridged, the newest from {newer} \
+                 to {older}",
+                file.display()
+            )
+        }
         Remark::WithoutModel { why } => format!("without a model: {why}"),
         Remark::NoMemory { why }
         | Remark::IndexNearlyFull { what: why }

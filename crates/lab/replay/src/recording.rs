@@ -151,14 +151,21 @@ fn response<'a>(
     })
 }
 
-/// The last figures of every response; earlier ones of a stream are preliminary.
+/// The largest figures of every response; earlier ones of a stream are preliminary.
 pub(crate) fn figures(records: &[Record]) -> HashMap<&MessageId, TokenUsage> {
     let told = records.iter().filter_map(|record| match &record.body {
         Body::Message(message) => Some((message.id.as_ref()?, message.usage?)),
         Body::Usage(report) => Some((report.message.as_ref()?, report.usage)),
         _ => None,
     });
-    told.collect()
+    let mut figures: HashMap<&MessageId, TokenUsage> = HashMap::new();
+    for (id, usage) in told {
+        let known = figures.entry(id).or_insert(usage);
+        if usage.supersedes(known) {
+            *known = usage;
+        }
+    }
+    figures
 }
 
 /// Ends of the main conversation: the record before each compaction of another tool, and the

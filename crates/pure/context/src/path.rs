@@ -6,12 +6,14 @@
 //! There the path also takes every line that shares a message id with the chain, and the results of
 //! all calls made on it, in file order.
 //!
+//! Lines that could not be read leave gaps; [`Links`] bridges them, and [`trace`] says where.
+//!
 //! Not here: undo records, which remove records from a path ([`crate::undo`]).
 
 use dormouse_core::block::BlockKind;
 use dormouse_core::id::{CallId, MessageId, RecordId};
-use dormouse_core::record::{Body, Record, Role};
-use std::collections::{HashMap, HashSet};
+use dormouse_core::record::{Body, Bridge, Links, Record, Role, Walk};
+use std::collections::HashSet;
 
 /// End of a path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,37 +27,50 @@ pub enum Leaf<'a> {
 
 /// Records on the path to a leaf, oldest first. Empty if the leaf is not in the log.
 pub fn path<'a>(records: impl IntoIterator<Item = &'a Record>, leaf: Leaf<'_>) -> Vec<&'a Record> {
-    let index = Index::of(records.into_iter().collect());
-    let Some(leaf) = index.leaf(leaf) else {
-        return Vec::new();
+    trace(records, leaf).records
+}
+
+/// Path to a leaf, and the gaps on it.
+#[derive(Debug, Default)]
+pub struct Path<'a> {
+    /// Records on the path, oldest first. Empty if the leaf is not in the log.
+    pub records: Vec<&'a Record>,
+    /// Parents that were missing or led round in a cycle, newest first. Each lost the path one
+    /// record or more, whose lines could not be read.
+    pub bridges: Vec<Bridge<'a>>,
+}
+
+/// Traces the path to a leaf across lost records.
+pub fn trace<'a>(records: impl IntoIterator<Item = &'a Record>, leaf: Leaf<'_>) -> Path<'a> {
+    let index = Index {
+        links: Links::new(records.into_iter().collect()),
     };
-    let mut on_path = index.chain(leaf);
+    let Some(leaf) = index.leaf(leaf) else {
+        return Path::default();
+    };
+    let walk = index.links.walk(leaf);
+    let mut on_path = index.chain(&walk);
     index.add_parallel(&mut on_path);
     // File order equals chain order for a chain, and puts parallel lines between their neighbours.
     let mut order: Vec<usize> = on_path.into_iter().collect();
     order.sort_unstable();
-    order.into_iter().map(|at| index.records[at]).collect()
+    let records = index.links.records();
+    Path {
+        records: order.into_iter().map(|at| records[at]).collect(),
+        bridges: walk.bridges,
+    }
 }
 
-/// Records of a log with their positions by id.
+/// Records of a log with their links.
 struct Index<'a> {
-    records: Vec<&'a Record>,
-    by_id: HashMap<&'a RecordId, usize>,
+    links: Links<'a>,
 }
 
 impl<'a> Index<'a> {
-    fn of(records: Vec<&'a Record>) -> Self {
-        let mut by_id = HashMap::with_capacity(records.len());
-        for (at, record) in records.iter().enumerate() {
-            // Some tools copy lines when they resume a session; a copy is the same record.
-            by_id.entry(&record.id).or_insert(at);
-        }
-        Self { records, by_id }
-    }
-
     fn leaf(&self, leaf: Leaf<'_>) -> Option<usize> {
+        let records = self.links.records();
         match leaf {
-            Leaf::Record(id) => self.by_id.get(id).copied(),
+            Leaf::Record(id) => self.links.find(id),
             Leaf::Newest => {
                 // Other tools write lines of bookkeeping behind the last message; these end no
                 // path.
@@ -63,84 +78,106 @@ impl<'a> Index<'a> {
                     record.own || matches!(record.body, Body::Message(_) | Body::Boundary(_))
                 };
                 let main = |record: &Record| counts(record) && !record.side_chain;
-                let newest = |is: &dyn Fn(&Record) -> bool| {
-                    self.records.iter().rposition(|record| is(record))
-                };
+                let newest =
+                    |is: &dyn Fn(&Record) -> bool| records.iter().rposition(|record| is(record));
                 let at = newest(&main).or_else(|| newest(&counts))?;
-                self.by_id.get(&self.records[at].id).copied()
+                if self.links.counts(at) {
+                    return Some(at);
+                }
+                self.links.find(&records[at].id)
             }
         }
     }
 
-    /// Positions on the chain of parents from a leaf, with the ranges that boundaries preserved.
-    fn chain(&self, leaf: usize) -> HashSet<usize> {
-        let mut chain = HashSet::new();
-        // A separate set guards against cycles: records preserved by a boundary are in `chain`
-        // before the walk reaches them and must not end it.
-        let mut walked = HashSet::new();
-        let mut next = Some(leaf);
-        while let Some(at) = next.filter(|at| walked.insert(*at)) {
-            chain.insert(at);
-            let record = self.records[at];
-            if let Body::Boundary(boundary) = &record.body
+    /// Positions on a walk, with the ranges that its boundaries preserved.
+    fn chain(&self, walk: &Walk<'a>) -> HashSet<usize> {
+        let mut chain: HashSet<usize> = walk.positions.iter().copied().collect();
+        for at in &walk.positions {
+            if let Body::Boundary(boundary) = &self.links.records()[*at].body
                 && let Some(preserved) = &boundary.preserved
             {
-                self.add_preserved(&preserved.head, &preserved.tail, &mut chain);
+                self.add_preserved(*at, &preserved.head, &preserved.tail, &mut chain);
             }
-            next = record
-                .parent
-                .as_ref()
-                .and_then(|parent| self.by_id.get(parent).copied());
         }
         chain
     }
 
-    /// Adds the records from `tail` back to `head` that a foreign boundary kept.
-    fn add_preserved(&self, head: &RecordId, tail: &RecordId, chain: &mut HashSet<usize>) {
-        let mut next = self.by_id.get(tail).copied();
-        while let Some(at) = next.filter(|at| chain.insert(*at)) {
-            if self.records[at].id == *head {
+    /// Adds the records from `tail` back to `head` that a foreign boundary at `boundary` kept.
+    fn add_preserved(
+        &self,
+        boundary: usize,
+        head: &RecordId,
+        tail: &RecordId,
+        chain: &mut HashSet<usize>,
+    ) {
+        let records = self.links.records();
+        let head_at = self.links.before(head, boundary);
+        // A lost tail stood right before the boundary: the kept range was the newest then.
+        let tail_at = self.links.before(tail, boundary);
+        let lost_tail = || {
+            let stand_in = self.links.stand_in(boundary, |at| !chain.contains(&at));
+            // Without either end nothing says how far the range reached.
+            stand_in.filter(|_| head_at.is_some())
+        };
+        let Some(tail_at) = tail_at.or_else(lost_tail) else {
+            return;
+        };
+        for at in self.links.walk(tail_at).positions {
+            // Reached what is on the path already: some tools write the range again behind the
+            // boundary.
+            if !chain.insert(at) || head_at == Some(at) {
                 break;
             }
-            let parent = self.records[at].parent.as_ref();
-            next = parent.and_then(|parent| self.by_id.get(parent).copied());
+            // The head is lost: its child is the first record that is left of the range.
+            if head_at.is_none() && records[at].parent.as_ref() == Some(head) {
+                break;
+            }
         }
     }
 
     /// Adds other tools' lines that belong to responses on the path, and the results of their
     /// calls.
     fn add_parallel(&self, on_path: &mut HashSet<usize>) {
-        let foreign = |at: &usize| !self.records[*at].own;
+        let records = self.links.records();
+        let foreign = |at: &usize| !records[*at].own;
         let responses: HashSet<&MessageId> = on_path
             .iter()
             .filter(|at| foreign(at))
-            .filter_map(|at| message_id(self.records[*at]))
+            .filter_map(|at| message_id(records[*at]))
             .collect();
         if responses.is_empty() {
             return;
         }
         // Lines before the path's first record belong to what a boundary removed.
         let first = on_path.iter().min().copied().unwrap_or(0);
-        let rest = || (first..self.records.len()).filter(foreign);
+        let rest = || (first..records.len()).filter(foreign);
         let lines: Vec<usize> = rest()
-            .filter(|at| message_id(self.records[*at]).is_some_and(|id| responses.contains(id)))
-            // A copied line counts only at its first position.
-            .filter(|at| self.by_id.get(&self.records[*at].id) == Some(at))
+            .filter(|at| message_id(records[*at]).is_some_and(|id| responses.contains(id)))
+            .filter(|at| self.joins(*at, on_path))
             .collect();
         on_path.extend(lines);
         let calls: HashSet<&CallId> = on_path
             .iter()
             .filter(|at| foreign(at))
-            .flat_map(|at| blocks(self.records[*at], Role::Assistant, BlockKind::ToolUse))
+            .flat_map(|at| blocks(records[*at], Role::Assistant, BlockKind::ToolUse))
             .collect();
         let results: Vec<usize> = rest()
             .filter(|at| {
-                blocks(self.records[*at], Role::User, BlockKind::ToolResult)
+                blocks(records[*at], Role::User, BlockKind::ToolResult)
                     .any(|call| calls.contains(call))
             })
-            .filter(|at| self.by_id.get(&self.records[*at].id) == Some(at))
+            .filter(|at| self.joins(*at, on_path))
             .collect();
         on_path.extend(results);
+    }
+
+    /// True if a line beside the path may join it: a copied line counts only at its first position,
+    /// and of different records with one id the path has chosen.
+    fn joins(&self, at: usize, on_path: &HashSet<usize>) -> bool {
+        let records = self.links.records();
+        let id = &records[at].id;
+        let chosen = || on_path.iter().any(|other| records[*other].id == *id);
+        self.links.counts(at) && (!self.links.is_ambiguous(id) || !chosen())
     }
 }
 

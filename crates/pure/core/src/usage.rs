@@ -38,6 +38,12 @@ impl TokenUsage {
     pub fn total(&self) -> Tokens {
         self.prompt() + self.output
     }
+
+    /// True if these figures replace others that were reported for the same response. Figures grow
+    /// while a response arrives; a copy of its lines may have been made before the end.
+    pub fn supersedes(&self, known: &Self) -> bool {
+        (self.output, self.total()) >= (known.output, known.total())
+    }
 }
 
 impl Add for TokenUsage {

@@ -1,10 +1,11 @@
 //! Token usage per response.
 //!
 //! # Model
-//! A [`UsageBook`] maps each response to its latest reported figures. One response is reported by
+//! A [`UsageBook`] maps each response to its final figures. One response is reported by
 //! several lines (each content block has its own, with the figures as known at that moment), and a
 //! resumed session copies lines of the previous one. Because a response has one entry, it cannot be
-//! counted twice; of several reports, the last one noted is kept.
+//! counted twice; of several reports the largest is kept, since figures only grow while a response
+//! arrives and a copy may have been made before its end.
 //!
 //! # Responsibilities
 //! Sums and cost per model. Each response is priced by itself, because some models charge more for
@@ -17,6 +18,7 @@ use crate::id::{MessageId, RecordId};
 use crate::models::ModelTable;
 use crate::usage::{TokenUsage, Usd};
 use serde::{Deserialize, Serialize};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -48,7 +50,7 @@ struct Response {
     usage: TokenUsage,
 }
 
-/// Latest figures of every response.
+/// Final figures of every response.
 #[derive(Clone, Debug, Default)]
 pub struct UsageBook {
     responses: HashMap<ResponseKey, Response>,
@@ -113,10 +115,20 @@ impl UsageBook {
         self.sources
     }
 
-    /// Stores the figures of a response and replaces earlier ones.
+    /// Stores the figures of a response, unless larger ones are known.
     pub fn note(&mut self, key: ResponseKey, model: &str, usage: TokenUsage) {
         let model = self.model(model);
-        self.responses.insert(key, Response { model, usage });
+        let response = Response { model, usage };
+        match self.responses.entry(key) {
+            Entry::Vacant(place) => {
+                place.insert(response);
+            }
+            Entry::Occupied(mut known) => {
+                if usage.supersedes(&known.get().usage) {
+                    known.insert(response);
+                }
+            }
+        }
     }
 
     /// Number of responses in the book, synthetic ones included.
@@ -202,6 +214,18 @@ mod tests {
         );
         assert_eq!(totals.by_model["claude-sonnet-4-5"], totals.all);
         assert!(totals.all.cost > Usd::ZERO);
+    }
+
+    #[test]
+    fn of_two_copies_of_a_response_the_larger_counts() {
+        for order in [[300, 20], [20, 300]] {
+            let mut book = UsageBook::new();
+            for output in order {
+                book.note(message("a"), "claude-sonnet-4-5", usage(10, output));
+            }
+            let all = book.totals(ModelTable::builtin()).all;
+            assert_eq!((all.responses, all.usage), (1, usage(10, 300)));
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use dormouse_keeper::client::NoModel;
 use dormouse_keeper::dreaming::DreamError;
 use dormouse_memdir::{MemdirError, NoPlace};
 use dormouse_memory::write::WriteError;
-use dormouse_store::{ConvertError, LayoutError, OpenError, ReadError};
+use dormouse_store::{ConvertError, ForeignFormat, LayoutError, OpenError, ReadError};
 use dormouse_system::FileError;
 use std::error::Error;
 use std::path::PathBuf;
@@ -104,6 +104,14 @@ pub enum HostError {
     /// A transcript cannot be made a log.
     #[error(transparent)]
     Convert(#[from] ConvertError),
+    /// A transcript is in another tool's format, where one of Claude Code or Dormouse is wanted.
+    #[error("`{}` is a transcript of {format}", file.display())]
+    OtherFormat {
+        /// Path of the transcript.
+        file: PathBuf,
+        /// The tool that wrote it.
+        format: ForeignFormat,
+    },
     /// A folder of transcripts cannot be listed.
     #[error(transparent)]
     Folder(FileError),

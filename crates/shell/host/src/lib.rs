@@ -15,6 +15,7 @@ mod recall;
 mod remark;
 mod search;
 mod session;
+mod session_cache;
 mod sessions;
 mod transcripts;
 mod window;

@@ -9,8 +9,8 @@ use crate::transcripts::Transcripts;
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::record::{LineContext, Record};
 use dormouse_store::{
-    AboutSession, LogFile, NewLog, ProjectFolder, ReadIssue, SessionSummary, convert, export,
-    import, summarise,
+    AboutSession, LogFile, NewLog, ProjectFolder, ReadError, ReadIssue, SessionSummary, convert,
+    export, import, summarise,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
@@ -156,10 +156,34 @@ impl Transcripts {
         mut line: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let log = LogFile::open(&*self.system().files, file).map_err(HostError::from)?;
-        for exported in export(&log).map_err(HostError::from)? {
-            line(&exported.map_err(HostError::from)?)?;
+        // Lines of Codex and pi are no lines of Claude Code; they would come out unreadable.
+        if let Some(format) = log.foreign_format().map_err(HostError::from)? {
+            let file = file.to_owned();
+            return Err(HostError::OtherFormat { file, format }.into());
         }
-        Ok(())
+        let exported = export(&log, |exported| line(exported).map_err(Stopped::Caller));
+        match exported {
+            Ok(issues) => {
+                self.note_skipped(issues.total(), file);
+                Ok(())
+            }
+            Err(Stopped::Caller(error)) => Err(error),
+            Err(Stopped::Read(error)) => Err(HostError::from(error).into()),
+        }
+    }
+}
+
+/// Reason that an export ended early.
+enum Stopped<E> {
+    /// The caller had enough, or could not write.
+    Caller(E),
+    /// The log could not be read to its end.
+    Read(ReadError),
+}
+
+impl<E> From<ReadError> for Stopped<E> {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
     }
 }
 

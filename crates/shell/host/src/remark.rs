@@ -48,6 +48,15 @@ pub enum Remark {
         /// Number of lines left out or read in part.
         count: u64,
     },
+    /// Records of a transcript are missing; their place in the conversation was bridged.
+    GapsBridged {
+        /// Path of the transcript.
+        file: PathBuf,
+        /// Parents that were missing or led round in a cycle, on the path that was read.
+        count: u64,
+        /// The newest gap: the record behind it and the one at which the conversation goes on.
+        between: (String, String),
+    },
     /// The work was done by rules alone.
     WithoutModel {
         /// The reason, in words.

@@ -6,16 +6,17 @@
 use crate::error::HostError;
 use crate::host::Host;
 use crate::remark::Remark;
+use crate::session_cache::{SessionCache, stamps};
 use crate::transcripts::Transcripts;
 use dormouse_core::id::SessionId;
 use dormouse_core::models::ModelTable;
 use dormouse_core::units::{Millis, Tokens};
 use dormouse_core::usage_book::{UsageBook, UsageSum, UsageTotals};
 use dormouse_store::{
-    FoundLog, LogFile, ReadError, SessionSummary, discover, scan_usage, summarise,
+    FoundLog, LogFile, ReadError, SessionSummary, discover, scan_usage, summarise_and_bill,
 };
 use dormouse_system::{FileKind, System};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,10 +28,12 @@ pub struct SessionList {
     pub sessions: Vec<SessionRow>,
     /// Files and folders that could not be read, with the reasons.
     pub unreadable: Vec<String>,
+    /// Files that are no transcripts, counted.
+    pub other_files: u64,
 }
 
 /// A session in a list.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionRow {
     /// Path of its transcript.
     pub file: String,
@@ -68,7 +71,7 @@ pub struct SessionRow {
 }
 
 /// A compaction of a session.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompactionRow {
     /// Time at which it happened.
     pub at: Option<String>,
@@ -103,10 +106,12 @@ pub struct UsageReport {
     pub unpriced_requests: u64,
     /// Transcripts that were read.
     pub files: u64,
-    /// Lines about usage that could not be read.
+    /// Lines that could not be read in full.
     pub skipped_lines: u64,
     /// Transcripts and folders that could not be read.
     pub unreadable_files: u64,
+    /// Files of the folder that are no transcripts.
+    pub other_files: u64,
     /// Models without a known price.
     #[serde(skip)]
     pub unpriced_models: Vec<String>,
@@ -143,9 +148,23 @@ impl Host {
     /// # Errors
     /// When the folder cannot be listed.
     pub fn sessions(&self, folder: Option<&Path>) -> Result<SessionList, HostError> {
+        self.sessions_telling(folder, |_| {})
+    }
+
+    /// The same, telling which of how many sessions is being read. Rows of transcripts that did not
+    /// change since the last list come from a cache in the home.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn sessions_telling(
+        &self,
+        folder: Option<&Path>,
+        mut tell: impl FnMut(&str),
+    ) -> Result<SessionList, HostError> {
         let mut list = SessionList {
             sessions: Vec::new(),
             unreadable: Vec::new(),
+            other_files: 0,
         };
         let home = self.sessions_folder();
         let files = Arc::clone(&self.system().files);
@@ -164,13 +183,37 @@ impl Host {
         let refused = found.refused.iter().map(ToString::to_string);
         list.unreadable = refused.collect();
         let models = self.models();
-        for log in found.logs.iter().filter(|log| log.agent.is_none()) {
+        let mut cache = SessionCache::load(&*files, &self.places().home, &models);
+        let own: Vec<&FoundLog> = found.logs.iter().filter(|it| it.agent.is_none()).collect();
+        for (number, log) in own.iter().enumerate() {
             let beside = agents.get(&log.session).map_or(&[][..], Vec::as_slice);
+            let all: Vec<&FoundLog> = std::iter::once(*log)
+                .chain(beside.iter().copied())
+                .collect();
+            let stamps = stamps(&*files, &all);
+            let known = stamps
+                .as_deref()
+                .and_then(|stamps| cache.take(&log.path, stamps));
+            if let Some(mut row) = known {
+                row.newest = newest(&row, log);
+                list.sessions.push(row);
+                continue;
+            }
+            tell(&format!("reading session {} of {}", number + 1, own.len()));
             match row(log, beside, &models, self.system()) {
-                Ok(row) => list.sessions.push(row),
-                Err(Unreadable(message)) => list.unreadable.push(message),
+                Ok(row) => {
+                    // Stamps from before the reading: a file that grew meanwhile is read again.
+                    if let Some(stamps) = stamps {
+                        cache.put(&log.path, stamps, &row);
+                    }
+                    list.sessions.push(row);
+                }
+                Err(Unreadable::OtherFile) => list.other_files += 1,
+                Err(Unreadable::Because(message)) => list.unreadable.push(message),
             }
         }
+        tell("");
+        cache.save(&*files, folder.unwrap_or(&home));
         list.sessions
             .sort_by_key(|row| std::cmp::Reverse(row.newest));
         Ok(list)
@@ -197,7 +240,7 @@ impl Host {
             let log = LogFile::open(files, path)?;
             let read = scan_usage(&log, &mut scan.book)?;
             scan.files = 1;
-            scan.skipped_lines = read.skipped;
+            scan.skipped_lines = read.issues.total();
             return Ok(scan);
         }
         let found = discover(files, path)?;
@@ -215,10 +258,11 @@ impl Host {
             match log.and_then(|log| scan_usage(&log, &mut scan.book)) {
                 Ok(read) => {
                     scan.files += 1;
-                    scan.skipped_lines += read.skipped;
+                    scan.skipped_lines += read.issues.total();
                 }
                 // An empty file has used nothing and is no fault.
                 Err(ReadError::Empty { .. }) => scan.files += 1,
+                Err(ReadError::NotATranscript { .. }) => scan.others += 1,
                 Err(error) => {
                     scan.unreadable += 1;
                     let why = error.to_string();
@@ -226,16 +270,28 @@ impl Host {
                 }
             }
         }
+        // Zero everywhere would look like a result.
+        if scan.files == 0 && scan.unreadable == 0 {
+            return Err(HostError::NoTranscripts(path.to_owned()));
+        }
         Ok(scan)
     }
 }
 
-/// The reason why a file is not in the list, in words.
-struct Unreadable(String);
+/// The reason why a file is not in the list.
+enum Unreadable {
+    /// It is no transcript.
+    OtherFile,
+    /// It cannot be read, for this reason in words.
+    Because(String),
+}
 
 impl From<ReadError> for Unreadable {
     fn from(error: ReadError) -> Self {
-        Self(error.to_string())
+        match error {
+            ReadError::NotATranscript { .. } => Self::OtherFile,
+            error => Self::Because(error.to_string()),
+        }
     }
 }
 
@@ -247,9 +303,8 @@ fn row(
 ) -> Result<SessionRow, Unreadable> {
     let files = Arc::clone(&system.files);
     let log = LogFile::open(&*files, &found.path)?;
-    let summary = summarise(&log)?;
     let mut book = UsageBook::new();
-    scan_usage(&log, &mut book)?;
+    let summary = summarise_and_bill(&log, &mut book)?;
     for agent in agents {
         // A sub-agent's transcript that cannot be read costs its figures, not the session.
         if let Ok(log) = LogFile::open(&*files, &agent.path) {
@@ -259,8 +314,8 @@ fn row(
     let totals = book.totals(models).all;
     // The live part alone: folding whole files would make a list of long sessions slow.
     let live = Transcripts::new(system, Arc::clone(models)).live(&found.path);
-    let transcript =
-        live.map_err(|_| Unreadable(format!("`{}` cannot be read", found.path.display())))?;
+    let transcript = live
+        .map_err(|_| Unreadable::Because(format!("`{}` cannot be read", found.path.display())))?;
     let count = transcript.conversation.count(&transcript.prefix_weight());
     // Nothing sent costs nothing; something sent without a price is unknown.
     let priced = totals.responses == 0 || totals.unpriced < totals.responses;
@@ -268,7 +323,7 @@ fn row(
         title, first, last, ..
     } = &summary;
     let time = |at: &Option<Millis>| at.map(|at| at.to_string());
-    Ok(SessionRow {
+    let mut row = SessionRow {
         file: found.path.display().to_string(),
         session: found.session.to_string(),
         title: title.clone(),
@@ -284,9 +339,17 @@ fn row(
         git_branch: summary.git_branch.clone(),
         bytes: summary.bytes,
         skipped_lines: summary.skipped.total(),
-        // A copied or converted file has a new time of change; the message's own is better.
-        newest: last.unwrap_or(found.modified),
-    })
+        newest: Millis::default(),
+    };
+    row.newest = newest(&row, found);
+    Ok(row)
+}
+
+/// Time by which a session is sorted: a copied or converted file has a new time of change; the
+/// message's own is better.
+fn newest(row: &SessionRow, found: &FoundLog) -> Millis {
+    let last = row.last.as_deref().and_then(Millis::parse);
+    last.unwrap_or(found.modified)
 }
 
 fn compactions(summary: &SessionSummary) -> Vec<CompactionRow> {
@@ -328,6 +391,7 @@ struct Scan {
     files: u64,
     skipped_lines: u64,
     unreadable: u64,
+    others: u64,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share for people and scripts")]
@@ -359,6 +423,7 @@ fn usage_report(scan: &Scan, totals: &UsageTotals, models: &ModelTable) -> Usage
         files: scan.files,
         skipped_lines: scan.skipped_lines,
         unreadable_files: scan.unreadable,
+        other_files: scan.others,
         unpriced_models: unpriced.map(ToString::to_string).collect(),
         sums: totals.clone(),
     }

@@ -11,7 +11,7 @@
 use crate::error::HostError;
 use crate::remark::Remark;
 use dormouse_context::conversation::Conversation;
-use dormouse_context::path::{Leaf, path};
+use dormouse_context::path::{Leaf, Path as Traced, trace};
 use dormouse_context::prefix::RenderedPrefix;
 use dormouse_context::target::Target;
 use dormouse_core::id::RecordId;
@@ -105,7 +105,9 @@ impl Transcripts {
         self.note_skipped(resumed.issues.total(), file);
         let carried = resumed.carrier.iter().cloned();
         let records: Vec<Record> = carried.chain(resumed.tail).collect();
-        let on_path = path(&records, Leaf::Newest);
+        let traced = trace(&records, Leaf::Newest);
+        self.note_gaps(&traced, file);
+        let on_path = traced.records;
         let state = resumed
             .carrier
             .as_ref()
@@ -144,19 +146,21 @@ impl Transcripts {
         Ok(read)
     }
 
-    /// All records of a transcript of Dormouse or Claude Code, in the order of the file.
+    /// All records of a transcript, of whichever tool, in the order of the file.
     ///
     /// # Errors
     /// When the file cannot be read or is no transcript.
     pub fn records(&self, file: &Path) -> Result<Vec<Record>, HostError> {
-        Ok(LogFile::open(&*self.system.files, file)?
-            .read_all()?
-            .records)
+        let records = self.read(file)?.records;
+        self.note_gaps(&trace(&records, Leaf::Newest), file);
+        Ok(records)
     }
 
     /// The session as it was after some of its records.
     pub fn fold(&self, file: &Path, records: &[Record], leaf: Option<&RecordId>) -> Transcript {
-        let on_path = path(records, leaf.map_or(Leaf::Newest, Leaf::Record));
+        let traced = trace(records, leaf.map_or(Leaf::Newest, Leaf::Record));
+        self.note_gaps(&traced, file);
+        let on_path = traced.records;
         let target = self.target(&on_path, None);
         let conversation = Conversation::fold(&on_path, target);
         let known = on_path.into_iter().cloned().collect();
@@ -212,11 +216,28 @@ impl Transcripts {
         }
     }
 
-    fn note_skipped(&self, count: u64, file: &Path) {
+    pub(crate) fn note_skipped(&self, count: u64, file: &Path) {
         if count > 0 {
             let file = file.to_owned();
-            let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
-            remarks.push(Remark::LinesSkipped { file, count });
+            self.remark(Remark::LinesSkipped { file, count });
+        }
+    }
+
+    fn note_gaps(&self, traced: &Traced<'_>, file: &Path) {
+        if let Some(newest) = traced.bridges.first() {
+            self.remark(Remark::GapsBridged {
+                file: file.to_owned(),
+                count: traced.bridges.len() as u64,
+                between: (newest.child.to_string(), newest.to.to_string()),
+            });
+        }
+    }
+
+    fn remark(&self, remark: Remark) {
+        let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        // A file may be folded several times for one answer.
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
         }
     }
 }

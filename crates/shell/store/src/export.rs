@@ -11,13 +11,15 @@
 use crate::chunks::as_u64;
 use crate::issue::{Issues, Trouble};
 use crate::lines::Line;
-use crate::log_file::{LogFile, ReadError};
+use crate::log_file::{LogFile, ReadError, is_object};
+use crate::mend::first_object;
+use crate::read::read_line;
 use crate::session_log::{AppendError, Draft, Head};
 use crate::writer::{LogWriter, OpenError};
 use bytes::Bytes;
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::record::{
-    Body, FORMAT, LineContext, LineError, Record, SessionStart, peek, with_seq,
+    Body, FORMAT, LineContext, LineError, Record, SessionStart, UNREAD, peek, with_seq,
 };
 use dormouse_core::units::Millis;
 use dormouse_system::{FileError, System};
@@ -112,23 +114,22 @@ pub fn convert(
     let mut batch = Batch::default();
     for (line, number) in lines.zip(1..) {
         let line = line.map_err(ConvertError::Read)?;
-        let Some((offset, bytes)) = batch.readable(line, number) else {
-            continue;
-        };
-        // The session record is written only now: a source that is refused must leave an empty
-        // target, which a second attempt accepts.
-        if writer.head().is_none() {
-            let own = Record::parse(&bytes, offset)
-                .is_ok_and(|parsed| matches!(parsed.record.body, Body::Session(_)));
-            if own {
-                let path = source.path().to_owned();
-                return Err(ConvertError::AlreadyOwn { path });
+        for (offset, bytes) in batch.readable(&line, number) {
+            // The session record is written only now: a source that is refused must leave an empty
+            // target, which a second attempt accepts.
+            if writer.head().is_none() {
+                let own = Record::parse(&bytes, offset)
+                    .is_ok_and(|parsed| matches!(parsed.record.body, Body::Session(_)));
+                if own {
+                    let path = source.path().to_owned();
+                    return Err(ConvertError::AlreadyOwn { path });
+                }
+                writer
+                    .append(None, draft.clone())
+                    .map_err(ConvertError::Begin)?;
             }
-            writer
-                .append(None, draft.clone())
-                .map_err(ConvertError::Begin)?;
+            batch.take(&writer, offset, &bytes, number);
         }
-        batch.take(&writer, offset, &bytes, number);
         if batch.bytes.len() >= BATCH {
             batch.write(&mut writer, target)?;
         }
@@ -163,32 +164,13 @@ struct Batch {
 }
 
 impl Batch {
-    /// The text of a line worth looking at; anything else is noted.
-    fn readable(&mut self, line: Line, number: u64) -> Option<(u64, Bytes)> {
+    /// The texts of the records on a line with their offsets; anything else is noted.
+    fn readable(&mut self, line: &Line, number: u64) -> Vec<(u64, Bytes)> {
         match line {
-            Line::Overlong { offset, bytes } => {
-                let what = Trouble::Overlong { bytes };
-                self.left.add(Some(number), offset, what);
-                None
+            Line::Text { offset, bytes, .. } if Record::parse(bytes, *offset).is_ok() => {
+                vec![(*offset, bytes.clone())]
             }
-            Line::Text { bytes, .. } if bytes.trim_ascii().is_empty() => None,
-            Line::Text {
-                offset,
-                bytes,
-                ended,
-            } => match Record::parse(&bytes, offset) {
-                Ok(_) => Some((offset, bytes)),
-                Err(error) => {
-                    let what = if ended {
-                        Trouble::NotARecord(error)
-                    } else {
-                        let bytes = as_u64(bytes.len());
-                        Trouble::Torn { bytes }
-                    };
-                    self.left.add(Some(number), offset, what);
-                    None
-                }
-            },
+            line => texts(line, number, &mut self.left),
         }
     }
 
@@ -229,23 +211,56 @@ impl Batch {
     }
 }
 
-/// The lines of a log that other tools understand, without their newlines.
-pub fn export(
+/// Hands out the lines of a log that other tools understand, without their newlines, until the
+/// caller has seen enough; returns the lines that were left behind because they are damaged.
+pub fn export<E: From<ReadError>>(
     source: &LogFile,
-) -> Result<impl Iterator<Item = Result<Bytes, ReadError>> + '_, ReadError> {
+    mut each: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<Issues, E> {
+    let mut issues = Issues::default();
     let finder = Finder::new("\"dormouse\"");
-    // The search for the word comes first: parsing every line to find the few of ours would be
-    // slow.
-    let keep = move |line: &[u8]| {
-        let own =
-            finder.find(line).is_some() && peek(line).is_none_or(|peek| peek.kind == "dormouse");
+    for (line, number) in source.lines()?.zip(1..) {
+        let line = line?;
+        // Most lines are whole and go out as they are.
+        if let Line::Text { bytes, .. } = &line
+            && is_object(bytes)
+        {
+            if !is_own(&finder, bytes) {
+                each(bytes)?;
+            }
+            continue;
+        }
         // Torn and foreign remains stay behind: other tools would stop at them.
-        !own && line.trim_ascii_start().starts_with(b"{")
+        for (_, object) in texts(&line, number, &mut issues) {
+            if !is_own(&finder, &object) {
+                each(&object)?;
+            }
+        }
+    }
+    Ok(issues)
+}
+
+/// The texts of the records on a damaged line, with their offsets.
+fn texts(line: &Line, number: u64, issues: &mut Issues) -> Vec<(u64, Bytes)> {
+    let records = read_line(line, Some(number), issues).records;
+    let Line::Text { offset, bytes, .. } = line else {
+        return Vec::new();
     };
-    let lines = source.lines()?.filter_map(move |line| match line {
-        Ok(Line::Text { bytes, .. }) if keep(&bytes) => Some(Ok(bytes)),
-        Ok(_) => None,
-        Err(error) => Some(Err(error)),
-    });
-    Ok(lines)
+    let is_unread = |record: &Record| matches!(&record.body, Body::Foreign(foreign) if &*foreign.kind == UNREAD);
+    let text = |record: Record| {
+        let from = usize::try_from(record.offset - offset).ok()?;
+        let object = first_object(bytes.get(from..)?)?;
+        Some((record.offset, bytes.slice_ref(object)))
+    };
+    records
+        .into_iter()
+        .filter(|record| !is_unread(record))
+        .filter_map(text)
+        .collect()
+}
+
+/// True for a line that only Dormouse knows. The search for the word comes first: parsing every
+/// line to find the few of ours would be slow.
+fn is_own(finder: &Finder<'_>, line: &[u8]) -> bool {
+    finder.find(line).is_some() && peek(line).is_none_or(|peek| peek.kind == "dormouse")
 }

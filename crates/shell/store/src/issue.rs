@@ -39,6 +39,26 @@ pub enum Trouble {
         /// Bytes of it that reached the disk.
         bytes: u64,
     },
+    /// A part of the line is no record; the rest was read.
+    #[error("{bytes} bytes of the line were skipped; {records} of its records were read")]
+    PartlyLost {
+        /// Records of the line that were read.
+        records: u64,
+        /// Bytes that are no record.
+        bytes: u64,
+    },
+    /// Several records stand on one line, without a newline between them.
+    #[error("the line holds {records} records; all were read")]
+    SeveralRecords {
+        /// Records of the line.
+        records: u64,
+    },
+    /// Zero bytes, as file systems leave them after a crash. Records beside them were read.
+    #[error("{bytes} zero bytes of the line were skipped")]
+    Zeros {
+        /// Zero bytes, counted.
+        bytes: u64,
+    },
     /// A part of the line was left out.
     #[error("a part of the line was left out")]
     Part(#[source] LineIssue),
@@ -52,12 +72,12 @@ pub enum Trouble {
         /// The id of the first one, which was searched for in the whole log.
         id: RecordId,
     },
-    /// A range ends before its last record.
-    #[error("records {first} to {last} are still in use, but the last ones were not found")]
+    /// A range lacks its first or its last records.
+    #[error("records {first} to {last} are still in use, but not all of them were found")]
     RangeCutShort {
-        /// The first record of the range, which was found.
+        /// The first record of the range.
         first: Seq,
-        /// The last record of the range, which was not.
+        /// The last record of the range.
         last: Seq,
     },
     /// The log of another session is needed and is not there.

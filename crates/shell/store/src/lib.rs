@@ -14,6 +14,7 @@ mod layout;
 mod lines;
 mod log_file;
 mod memory_log;
+mod mend;
 mod parse;
 mod ranges;
 mod read;
@@ -32,7 +33,7 @@ pub use discover::{Discovered, FoundLog, discover};
 pub use examine::Repair;
 pub use export::{ConvertError, Converted, NewLog, convert, export};
 pub use file_log::FileLog;
-pub use foreign::{AboutSession, ForeignFormat, ForeignLog, import};
+pub use foreign::{AboutSession, ForeignFormat, ForeignLog, ForeignUsage, import};
 pub use gc::{
     Candidate, Garbage, GcPlan, LeftAlone, LogNames, NotRemoved, Survey, Why, collect,
     plan as plan_gc, survey,
@@ -40,12 +41,12 @@ pub use gc::{
 pub use issue::{Issues, MAX_ISSUES, ReadIssue, Trouble};
 pub use layout::{LayoutError, ProjectFolder, log_in, slug, unique_slug};
 pub use lines::Line;
-pub use log_file::{FirstBytes, LogFile, ReadError};
+pub use log_file::{FirstBytes, Lacks, LogFile, ReadError};
 pub use memory_log::MemoryLog;
 pub use read::{ReadLog, Scanned};
 pub use resume::Resumed;
 pub use session_log::{AppendError, Draft, Head, Parent, SessionLog};
-pub use summary::{BoundarySummary, SessionSummary, summarise};
+pub use summary::{BoundarySummary, SessionSummary, summarise, summarise_and_bill};
 pub use transcripts::{
     Said, SearchLimits, TermQuery, TranscriptMatch, TranscriptSearch, search_transcripts,
     stream_transcripts,

@@ -6,15 +6,18 @@
 //!
 //! # Responsibilities
 //! Naming the exact reason that something cannot be read as a log at all ([`ReadError`]). Opening
-//! looks for one line that is a JSON object; damage to single lines does not refuse the file.
+//! looks for one line of a conversation; damage to single lines does not refuse the file.
 //!
 //! # Not here
 //! Reading records ([`crate::ReadLog`], [`crate::Resumed`]) and writing ([`crate::LogWriter`]).
 
 use crate::chunks::as_u64;
+use crate::foreign::detect;
 use crate::lines::{Line, Lines};
+use crate::mend::{Part, divide};
 use dormouse_system::{FileError, FileResult, Files, RandomRead};
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +25,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes read to describe a file that is no log: enough to tell text from binary.
 const LOOK: u64 = 512;
+
+/// Objects of an unknown kind looked at before a file is refused. A transcript shows itself within
+/// its first lines; data of another kind must not be read to its end.
+const MOST_STRANGE: usize = 1_000;
 
 /// Characters of it quoted in the error, so that the message stays on one line of a terminal.
 const SHOWN: usize = 40;
@@ -56,11 +63,13 @@ pub enum ReadError {
         /// The path as the caller gave it.
         path: PathBuf,
     },
-    /// No line is a JSON object.
-    #[error("`{}` is not a transcript: no line is a JSON object; {looks}", path.display())]
+    /// No line is one of a conversation.
+    #[error("`{}` is not a transcript: {lacks}; {looks}", path.display())]
     NotATranscript {
         /// The path as the caller gave it.
         path: PathBuf,
+        /// Sort of line that was looked for in vain.
+        lacks: Lacks,
         /// Its first bytes, so that the user recognises the file.
         looks: FirstBytes,
     },
@@ -87,6 +96,24 @@ impl ReadError {
         } else {
             Self::File { path, source }
         }
+    }
+}
+
+/// Sort of line that a file lacks, for [`ReadError::NotATranscript`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacks {
+    /// No line is a JSON object.
+    Objects,
+    /// There are objects, and none is a message of a tool whose transcripts are read.
+    Messages,
+}
+
+impl fmt::Display for Lacks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Objects => "no line is a JSON object",
+            Self::Messages => "no line is a message of Claude Code, Codex, pi or Dormouse",
+        })
     }
 }
 
@@ -144,13 +171,14 @@ impl LogFile {
                 path: path.to_owned(),
             });
         }
-        if log.holds_an_object(len)? {
+        let Some(lacks) = log.lacks(len)? else {
             return Ok(log);
-        }
+        };
         // Only for the message: what the file begins with tells the user which file was meant.
         let bytes = log.during(log.file.read_range(0, LOOK))?;
         Err(ReadError::NotATranscript {
             path: path.to_owned(),
+            lacks,
             looks: FirstBytes::of(&bytes),
         })
     }
@@ -205,24 +233,48 @@ impl LogFile {
         }
     }
 
-    fn holds_an_object(&self, len: u64) -> Result<bool, ReadError> {
-        // In small reads: a transcript has an object on its first line.
+    /// Reason that the file is no transcript; `None` once a line of a conversation was found.
+    fn lacks(&self, len: u64) -> Result<Option<Lacks>, ReadError> {
+        let mut strange = 0;
+        let mut lacks = Lacks::Objects;
+        // In small reads: a transcript has a message among its first lines.
         for line in Lines::new(&*self.file, 0..len) {
-            if let Line::Text { bytes, .. } = self.during(line)?
-                && begins_with_object(&bytes)
-            {
-                return Ok(true);
+            let Line::Text { bytes, .. } = self.during(line)? else {
+                continue;
+            };
+            for value in objects(&bytes) {
+                if detect::is_conversation(&value) {
+                    return Ok(None);
+                }
+                lacks = Lacks::Messages;
+                // Bookkeeping of Claude Code may fill many lines before the first message.
+                strange += usize::from(!detect::is_bookkeeping(&value));
+                if strange > MOST_STRANGE {
+                    return Ok(Some(lacks));
+                }
             }
         }
-        Ok(false)
+        Ok(Some(lacks))
     }
 }
 
-/// True if a line begins with a JSON object. Text may be glued to it after a torn write: that line
-/// is lost, but the file is still a transcript.
-fn begins_with_object(line: &[u8]) -> bool {
-    let mut values = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
-    line.trim_ascii_start().starts_with(b"{") && values.next().is_some_and(|value| value.is_ok())
+/// The JSON objects of a line, those beside damage included.
+fn objects(line: &[u8]) -> Vec<Value> {
+    if let Ok(value) = serde_json::from_slice::<Value>(line) {
+        return if value.is_object() {
+            vec![value]
+        } else {
+            Vec::new()
+        };
+    }
+    let parts = divide(line)
+        .parts
+        .into_iter()
+        .filter_map(|part| match part {
+            Part::Object(range) => serde_json::from_slice(&line[range]).ok(),
+            Part::Lost(_) => None,
+        });
+    parts.collect()
 }
 
 /// True if the whole line is one JSON object.

@@ -11,7 +11,7 @@
 use crate::chunks::{Chunks, Piece};
 use crate::issue::Issues;
 use crate::lines::{BlockLines, Line};
-use crate::read::{LineOutcome, read_line};
+use crate::read::read_line;
 use dormouse_core::record::Record;
 use dormouse_system::{FileResult, RandomRead};
 use std::num::NonZero;
@@ -95,9 +95,8 @@ fn parse(piece: &Piece) -> Parsed {
     match piece {
         Piece::Lines { offset, bytes } => {
             for line in BlockLines::new(bytes.clone(), *offset) {
-                if let LineOutcome::Record(record) = read_line(&line, None, &mut parsed.issues) {
-                    parsed.records.push(*record);
-                }
+                let read = read_line(&line, None, &mut parsed.issues);
+                parsed.records.extend(read.records);
             }
         }
         Piece::Overlong { offset, bytes } => {

@@ -15,7 +15,7 @@ use crate::chunks::as_u64;
 use crate::issue::{Issues, Trouble};
 use crate::lines::{Line, Lines};
 use crate::parse::read_records;
-use crate::read::{LineOutcome, read_line};
+use crate::read::read_line;
 use crate::search::{line_end, newest_line};
 use dormouse_core::id::{RecordId, Seq};
 use dormouse_core::record::{KeptRange, Record, peek};
@@ -49,7 +49,7 @@ pub(crate) fn read(
     };
     let records = match by_number {
         Some(offset) => read_from(file, offset, end, range, issues)?,
-        None => None,
+        None => read_rest(file, end, range, issues)?,
     };
     if records.is_none() {
         let what = Trouble::RangeNotFound {
@@ -100,29 +100,25 @@ fn read_from(
     }
     let mut found = Issues::default();
     let mut records: Vec<Record> = Vec::new();
-    for line in Lines::new(file, offset..end) {
-        let outcome = read_line(&line?, None, &mut found);
-        let LineOutcome::Record(record) = outcome else {
-            // Something else stands at the offset: the hint is wrong, the caller looks elsewhere.
-            if records.is_empty() {
-                return Ok(None);
-            }
-            continue;
-        };
-        if records.is_empty() && record.id != range.first_id {
+    'lines: for line in Lines::new(file, offset..end) {
+        let read = read_line(&line?, None, &mut found).records;
+        // Something else stands at the offset: the hint is wrong, the caller looks elsewhere.
+        if records.is_empty() && read.first().is_none_or(|first| first.id != range.first_id) {
             return Ok(None);
         }
-        // Numbers and offsets do not compare: a foreign line among numbered ones does not tell how
-        // far the reading is.
-        let comparable = record.seq.is_offset() == range.last.is_offset();
-        if comparable && record.seq > range.last {
-            break;
-        }
-        let is_last = record.seq == range.last;
-        records.push(*record);
-        if is_last {
-            issues.append(found);
-            return Ok(Some(records));
+        for record in read {
+            // Numbers and offsets do not compare: a foreign line among numbered ones does not tell
+            // how far the reading is.
+            let comparable = record.seq.is_offset() == range.last.is_offset();
+            if comparable && record.seq > range.last {
+                break 'lines;
+            }
+            let is_last = record.seq == range.last;
+            records.push(record);
+            if is_last {
+                issues.append(found);
+                return Ok(Some(records));
+            }
         }
     }
     let what = Trouble::RangeCutShort {
@@ -131,6 +127,50 @@ fn read_from(
     };
     found.add(None, offset, what);
     issues.append(found);
+    Ok(Some(records))
+}
+
+/// Reads the numbered records of a range whose first one is lost. The numbers alone must do, so the
+/// line at the hint has to be damaged: a sound one there means that this is another log.
+fn read_rest(
+    file: &dyn RandomRead,
+    end: u64,
+    range: &KeptRange,
+    issues: &mut Issues,
+) -> FileResult<Option<Vec<Record>>> {
+    if range.first.is_offset() || range.offset >= end {
+        return Ok(None);
+    }
+    let starts_line = range.offset == 0 || file.read_range(range.offset - 1, 1)?.as_ref() == b"\n";
+    let mut lines = Lines::new(file, range.offset..end);
+    let is_damaged = match lines.next().transpose()? {
+        Some(Line::Text { bytes, .. }) => peek(&bytes).is_none(),
+        _ => false,
+    };
+    if !starts_line || !is_damaged {
+        return Ok(None);
+    }
+    let mut records = Vec::new();
+    for line in lines {
+        for record in read_line(&line?, None, issues).records {
+            let comparable = record.seq.is_offset() == range.last.is_offset();
+            if comparable && record.seq > range.last {
+                break;
+            }
+            records.push(record);
+        }
+        if records
+            .last()
+            .is_some_and(|record| record.seq == range.last)
+        {
+            break;
+        }
+    }
+    let what = Trouble::RangeCutShort {
+        first: range.first,
+        last: range.last,
+    };
+    issues.add(None, range.offset, what);
     Ok(Some(records))
 }
 
@@ -191,6 +231,20 @@ pub(crate) fn find_id(file: &dyn RandomRead, end: u64, id: &RecordId) -> FileRes
     let found = newest_line(file, 0..end, &[Finder::new(&needle)], |_, line| {
         let found = peek(line)?.id?;
         (found == *id).then_some(())
+    })?;
+    Ok(found.map(|found| found.offset))
+}
+
+/// Offset of the newest line before `end` whose parent has this id.
+pub(crate) fn find_child(
+    file: &dyn RandomRead,
+    end: u64,
+    id: &RecordId,
+) -> FileResult<Option<u64>> {
+    let needle = format!("\"{id}\"");
+    let found = newest_line(file, 0..end, &[Finder::new(&needle)], |offset, line| {
+        let record = Record::parse(line, offset).ok()?.record;
+        (record.parent.as_ref() == Some(id)).then_some(())
     })?;
     Ok(found.map(|found| found.offset))
 }

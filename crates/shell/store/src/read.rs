@@ -1,7 +1,8 @@
 //! Reading a log from its beginning.
 //!
 //! # Model
-//! Every line is a record or an issue; blank lines are neither. One bad line costs that line.
+//! Every line is a record or an issue; blank lines are neither. One bad line costs that line, and of
+//! a line that is not one object every whole object is read ([`crate::mend`]).
 //!
 //! # Not here
 //! Starting in the middle ([`crate::resume`]), and scans that need no records
@@ -11,8 +12,9 @@ use crate::chunks::as_u64;
 use crate::issue::{Issues, Trouble};
 use crate::lines::{Line, Lines};
 use crate::log_file::{LogFile, ReadError};
+use crate::mend::{Damage, Part, divide};
 use bytes::Bytes;
-use dormouse_core::record::Record;
+use dormouse_core::record::{LineError, ParsedLine, Record, unread};
 use std::ops::ControlFlow;
 
 /// A log that was read from beginning to end.
@@ -77,36 +79,35 @@ impl LogFile {
         for line in Lines::whole(self.file(), 0..bytes) {
             scanned.lines += 1;
             let number = Some(scanned.lines);
-            match read_line(&self.during(line)?, number, &mut scanned.issues) {
-                LineOutcome::Record(record) => {
-                    // The callback found what it wanted; a gigabyte behind it stays unread.
-                    if each(*record, scanned.lines).is_break() {
-                        break;
-                    }
+            let read = read_line(&self.during(line)?, number, &mut scanned.issues);
+            scanned.torn_tail |= read.torn;
+            for record in read.records {
+                // The callback found what it wanted; a gigabyte behind it stays unread.
+                if each(record, scanned.lines).is_break() {
+                    return Ok(scanned);
                 }
-                LineOutcome::Torn => scanned.torn_tail = true,
-                LineOutcome::Nothing => {}
             }
         }
         Ok(scanned)
     }
 }
 
-/// Result of reading one line.
-pub(crate) enum LineOutcome {
-    Record(Box<Record>),
-    /// The torn end of the file.
-    Torn,
-    /// A blank line, or one that was reported.
-    Nothing,
+/// Records of one line, usually one.
+#[derive(Debug, Default)]
+pub(crate) struct LineRead {
+    pub(crate) records: Vec<Record>,
+    /// Set for the torn end of the file.
+    pub(crate) torn: bool,
 }
 
-/// Makes a record of a line; lines and parts that cannot be read become issues.
-pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -> LineOutcome {
+/// Makes records of a line; lines and parts that cannot be read become issues. A lost part that
+/// still shows an id leaves an unread record, so that its children keep their place.
+pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -> LineRead {
+    let mut read = LineRead::default();
     let (offset, bytes, ended) = match line {
         Line::Overlong { offset, bytes } => {
             issues.add(number, *offset, Trouble::Overlong { bytes: *bytes });
-            return LineOutcome::Nothing;
+            return read;
         }
         Line::Text {
             offset,
@@ -115,35 +116,72 @@ pub(crate) fn read_line(line: &Line, number: Option<u64>, issues: &mut Issues) -
         } => (*offset, bytes, *ended),
     };
     if bytes.trim_ascii().is_empty() {
-        return LineOutcome::Nothing;
+        return read;
     }
     match Record::parse(bytes, offset) {
-        Ok(parsed) => {
-            // A record with a bad part is still a record: only the part is lost.
-            for issue in parsed.issues {
-                issues.add(number, offset, Trouble::Part(issue));
-            }
-            LineOutcome::Record(Box::new(parsed.record))
-        }
-        // A parse error on a line without newline is a crash in mid-write, not corruption.
-        Err(_) if !ended => {
-            let bytes = as_u64(bytes.len());
-            issues.add(number, offset, Trouble::Torn { bytes });
-            LineOutcome::Torn
-        }
+        Ok(parsed) => read.take(parsed, number, issues),
         Err(error) => {
-            // Told apart only on failure: checking every line for UTF-8 would slow down good logs.
-            let what = if is_utf8(bytes) {
-                Trouble::NotARecord(error)
-            } else {
-                Trouble::NotUtf8
+            let place = Place {
+                number,
+                offset,
+                ended,
             };
-            issues.add(number, offset, what);
-            LineOutcome::Nothing
+            mend(bytes, error, place, &mut read, issues);
         }
+    }
+    read
+}
+
+impl LineRead {
+    fn take(&mut self, parsed: ParsedLine, number: Option<u64>, issues: &mut Issues) {
+        // A record with a bad part is still a record: only the part is lost.
+        for issue in parsed.issues {
+            issues.add(number, parsed.record.offset, Trouble::Part(issue));
+        }
+        self.records.push(parsed.record);
     }
 }
 
-fn is_utf8(bytes: &Bytes) -> bool {
-    std::str::from_utf8(bytes).is_ok()
+/// Place of a damaged line.
+#[derive(Clone, Copy)]
+struct Place {
+    number: Option<u64>,
+    offset: u64,
+    /// False for the last line of a file if its newline is missing.
+    ended: bool,
+}
+
+/// Reads what is left of a line that is not one record.
+fn mend(bytes: &Bytes, error: LineError, at: Place, read: &mut LineRead, issues: &mut Issues) {
+    let divided = divide(bytes);
+    let (mut whole, mut lost) = (0, 0);
+    for part in divided.parts {
+        let (range, is_object) = match part {
+            Part::Object(range) => (range, true),
+            Part::Lost(range) => (range, false),
+        };
+        let (text, offset) = (bytes.slice(range.clone()), at.offset + as_u64(range.start));
+        match Record::parse(&text, offset).ok().filter(|_| is_object) {
+            Some(parsed) => {
+                whole += 1;
+                read.take(parsed, at.number, issues);
+            }
+            None => {
+                lost += as_u64(range.len());
+                // Nothing hangs on the torn end of a file.
+                read.records
+                    .extend(unread(&text, offset).filter(|_| at.ended));
+            }
+        }
+    }
+    let damage = Damage {
+        records: whole,
+        lost,
+        zeros: as_u64(divided.zeros),
+        ended: at.ended,
+    };
+    read.torn |= damage.is_torn();
+    if let Some(what) = damage.trouble(bytes, || error) {
+        issues.add(at.number, at.offset, what);
+    }
 }

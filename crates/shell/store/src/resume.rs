@@ -25,7 +25,7 @@ use crate::parse::read_records;
 use crate::ranges;
 use crate::search::newest_line;
 use dormouse_core::id::{RecordId, SessionId};
-use dormouse_core::record::{Body, Preserved, Record};
+use dormouse_core::record::{Body, Links, Preserved, Record};
 use dormouse_system::{FileResult, RandomRead};
 use memchr::memmem::Finder;
 use std::collections::HashMap;
@@ -131,10 +131,20 @@ fn live_part(file: &dyn RandomRead, len: u64) -> FileResult<Resumed> {
             tail.issues.add(None, found.offset, Trouble::Part(issue));
         }
         let record = found.value.record;
-        match tail.follow(&record) {
+        let mut path = tail.follow(&record);
+        while let Path::PassesItBy(wanted) = &path {
+            // Looked for only in a damaged log: the parent is either older or lost.
+            let is_lost =
+                !tail.issues.is_empty() && ranges::find_id(file, found.offset, wanted)?.is_none();
+            if !(is_lost && tail.bridge(Some(&record))) {
+                break;
+            }
+            path = tail.follow(&record);
+        }
+        match path {
             Path::ReachesIt => break Some(record),
             Path::EndsBehindIt => break None,
-            Path::PassesItBy => {
+            Path::PassesItBy(_) => {
                 tail.prepend_record(record);
                 end = found.offset;
             }
@@ -157,7 +167,7 @@ pub(crate) fn live_part_of(records: &[Record]) -> Resumed {
         match tail.follow(record) {
             Path::ReachesIt => break Some(record.clone()),
             Path::EndsBehindIt => break None,
-            Path::PassesItBy => {
+            Path::PassesItBy(_) => {
                 tail.prepend_record(record.clone());
                 end = at;
             }
@@ -179,8 +189,8 @@ enum Path {
     ReachesIt,
     /// To a record without a parent that is newer.
     EndsBehindIt,
-    /// To a record older than the one in question.
-    PassesItBy,
+    /// To this record, which is older than the one in question, or lost.
+    PassesItBy(RecordId),
 }
 
 /// The records behind the carrier, gathered from the end, and the path through them.
@@ -192,6 +202,8 @@ struct Tail {
     /// The parents of records that the path has not come to yet.
     parents: HashMap<RecordId, Option<RecordId>>,
     step: Step,
+    /// The record that the path came to last.
+    child: Option<RecordId>,
 }
 
 /// Position on the path while it is followed back.
@@ -243,7 +255,7 @@ impl Tail {
             // Nothing behind the carrier belongs to the conversation: it is the newest record.
             Step::NotBegun => Path::ReachesIt,
             Step::At(id) if *id == carrier.id => Path::ReachesIt,
-            Step::At(_) => Path::PassesItBy,
+            Step::At(id) => Path::PassesItBy(id.clone()),
             Step::Ended(_) => Path::EndsBehindIt,
         }
     }
@@ -254,11 +266,31 @@ impl Tail {
             // Removed, so that a cycle of parents comes to an end.
             && let Some(parent) = self.parents.remove(id)
         {
+            self.child = Some(id.clone());
             self.step = match parent {
                 Some(parent) => Step::At(parent),
                 None => Step::Ended(id.clone()),
             };
         }
+    }
+
+    /// Goes on at the record that stands in for a lost parent; false if there is none.
+    fn bridge(&mut self, carrier: Option<&Record>) -> bool {
+        let Some(child) = &self.child else {
+            return false;
+        };
+        let tail = self.parts.iter().rev().flatten();
+        let links = Links::new(carrier.into_iter().chain(tail).collect());
+        let may = |at: usize| {
+            let id = &links.records()[at].id;
+            self.parents.contains_key(id) || carrier.is_some_and(|carrier| carrier.id == *id)
+        };
+        let stand_in = links.find(child).and_then(|at| links.stand_in(at, may));
+        let Some(at) = stand_in else {
+            return false;
+        };
+        self.step = Step::At(links.records()[at].id.clone());
+        true
     }
 
     fn resumed(self, carrier: Option<Record>) -> Resumed {
@@ -274,6 +306,9 @@ impl Tail {
     /// The start of the log, if it is a fork's and the path leads to it.
     fn take_start_of_fork(&mut self) -> Option<Record> {
         self.walk(None);
+        while matches!(self.step, Step::At(_)) && self.bridge(None) {
+            self.walk(None);
+        }
         let Step::Ended(root) = &self.step else {
             return None;
         };
@@ -306,20 +341,28 @@ fn read_preserved(
     if is_there(&preserved.head) && is_there(&preserved.tail) {
         return Ok(());
     }
-    let missing = |id: &RecordId| Trouble::PreservedNotFound { id: id.clone() };
-    let Some(tail) = ranges::find_id(file, boundary, &preserved.tail)? else {
-        let what = missing(&preserved.tail);
+    let mut missing = |id: &RecordId| {
+        let what = Trouble::PreservedNotFound { id: id.clone() };
         resumed.issues.add(None, boundary, what);
-        return Ok(());
     };
+    let tail = ranges::find_id(file, boundary, &preserved.tail)?;
+    if tail.is_none() {
+        missing(&preserved.tail);
+    }
+    let end = tail.unwrap_or(boundary);
     let head = if preserved.head == preserved.tail {
-        Some(tail)
+        tail
     } else {
-        ranges::find_id(file, tail, &preserved.head)?
+        ranges::find_id(file, end, &preserved.head)?
+    };
+    // A lost head costs itself: its child is the first record that is left of the stretch.
+    let head = if head.is_none() && preserved.head != preserved.tail {
+        missing(&preserved.head);
+        ranges::find_child(file, boundary, &preserved.head)?
+    } else {
+        head
     };
     let Some(head) = head else {
-        let what = missing(&preserved.head);
-        resumed.issues.add(None, boundary, what);
         return Ok(());
     };
     let records = read_records(file, head..boundary, &mut resumed.issues)?;

@@ -7,16 +7,19 @@
 //! # Not here
 //! Tokens and cost ([`crate::scan_usage`]); which records lie on the current branch.
 
-use crate::issue::{Issues, Trouble};
-use crate::lines::Line;
-use crate::log_file::{LogFile, ReadError, is_object};
-use crate::scan_line::ScanLine;
+use crate::foreign::ForeignLog;
+use crate::issue::Issues;
+use crate::log_file::{LogFile, ReadError};
+use crate::scan_line::{ScanLine, scan};
+use crate::usage_scan::UsageNoter;
+use dormouse_core::block::{Block, BlockKind};
 use dormouse_core::fragment::record::{RecordFields, origin_of, speaker};
-use dormouse_core::fragment::{Speaker, sent};
+use dormouse_core::fragment::{Speaker, command, sent};
 use dormouse_core::id::{RecordId, SessionId};
 use dormouse_core::json::{Number, Text};
-use dormouse_core::record::LineError;
+use dormouse_core::record::{Body, MessageOrigin, Role};
 use dormouse_core::units::{Millis, Tokens};
+use dormouse_core::usage_book::UsageBook;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 
@@ -56,6 +59,14 @@ pub struct SessionSummary {
     pub skipped: Issues,
     /// Number of responses by model.
     pub models: BTreeMap<String, u64>,
+}
+
+impl SessionSummary {
+    fn take_time(&mut self, at: Millis) {
+        // The minimum, not the first line's: lines of parallel agents are not in order of time.
+        self.first = Some(self.first.map_or(at, |first| first.min(at)));
+        self.last = Some(self.last.map_or(at, |last| last.max(at)));
+    }
 }
 
 /// One compaction, as its boundary line describes it.
@@ -99,53 +110,144 @@ struct Titles {
     found: Option<String>,
     summary: Option<String>,
     said: Option<String>,
+    /// Slash command, for a session in which nothing else was said.
+    command: Option<String>,
 }
 
-/// Reads a log once and returns its title, times and counts.
+/// Reads a transcript once, whichever tool wrote it, and returns its title, times and counts.
 pub fn summarise(log: &LogFile) -> Result<SessionSummary, ReadError> {
+    match log.read_foreign()? {
+        Some(foreign) => Ok(foreign_summary(foreign)),
+        None => summarise_lines(log, |_, _| {}),
+    }
+}
+
+/// Reads a transcript once for its summary and its usage.
+pub fn summarise_and_bill(
+    log: &LogFile,
+    book: &mut UsageBook,
+) -> Result<SessionSummary, ReadError> {
+    if let Some(foreign) = log.read_foreign()? {
+        for response in &foreign.usage {
+            book.note(response.key.clone(), &response.model, response.usage);
+        }
+        return Ok(foreign_summary(foreign));
+    }
+    let mut noter = UsageNoter::new(book);
+    summarise_lines(log, |line, offset| {
+        noter.note(line, offset);
+    })
+}
+
+fn summarise_lines(
+    log: &LogFile,
+    mut each: impl FnMut(&ScanLine<'_>, u64),
+) -> Result<SessionSummary, ReadError> {
     let mut summary = SessionSummary {
         bytes: log.len()?,
         ..SessionSummary::default()
     };
     let mut titles = Titles::default();
     let mut responses = HashSet::new();
+    let mut issues = Issues::default();
     for line in log.lines()? {
         summary.lines += 1;
-        let number = Some(summary.lines);
-        match line? {
-            Line::Overlong { offset, bytes } => {
-                summary
-                    .skipped
-                    .add(number, offset, Trouble::Overlong { bytes });
-            }
-            Line::Text { bytes, .. } if bytes.trim_ascii().is_empty() => {}
-            Line::Text { offset, bytes, .. } => match serde_json::from_slice(&bytes) {
-                Ok(line) if bytes.trim_ascii_start().starts_with(b"{") => {
-                    take(&line, &mut summary, &mut titles, &mut responses);
-                }
-                Ok(_) => {
-                    let what = Trouble::NotARecord(LineError::NotAnObject);
-                    summary.skipped.add(number, offset, what);
-                }
-                Err(error) => {
-                    // Valid JSON that does not fit the struct has a member twice: the reader of
-                    // records refuses it for the same reason.
-                    let error = if is_object(&bytes) {
-                        LineError::Ambiguous(error)
-                    } else {
-                        LineError::NotJson(error)
-                    };
-                    let what = Trouble::NotARecord(error);
-                    summary.skipped.add(number, offset, what);
-                }
-            },
+        let number = summary.lines;
+        scan(&line?, number, &mut issues, |line, offset| {
+            take(line, &mut summary, &mut titles, &mut responses);
+            each(line, offset);
+        });
+    }
+    summary.skipped = issues;
+    summary.title = titles.best();
+    Ok(summary)
+}
+
+impl Titles {
+    fn best(self) -> Option<String> {
+        let ranked = [
+            self.custom,
+            self.found,
+            self.summary,
+            self.said,
+            self.command,
+        ];
+        ranked.into_iter().flatten().next()
+    }
+
+    /// Takes the user's words for a title: a slash command with arguments as it was typed, one
+    /// without only where nothing else was said.
+    fn take_words(&mut self, text: &str) {
+        let command = command(text);
+        let has_arguments = |command: &&String| command.contains(char::is_whitespace);
+        let words = match command.as_ref().filter(has_arguments) {
+            Some(command) => command.clone(),
+            None => sent(text),
+        };
+        if self.said.is_none() {
+            self.said = title(&words);
+        }
+        if self.command.is_none() {
+            self.command = command.as_deref().and_then(title);
         }
     }
-    summary.title = [titles.custom, titles.found, titles.summary, titles.said]
-        .into_iter()
-        .flatten()
-        .next();
-    Ok(summary)
+}
+
+/// Summary of another tool's transcript, from its records.
+fn foreign_summary(foreign: ForeignLog) -> SessionSummary {
+    let ForeignLog { read, about, .. } = foreign;
+    let mut summary = SessionSummary {
+        session: about.session,
+        cwd: about.cwd,
+        git_branch: about.git_branch,
+        bytes: read.bytes,
+        lines: read.lines,
+        ..SessionSummary::default()
+    };
+    let mut titles = Titles::default();
+    let mut responses = HashSet::new();
+    for record in &read.records {
+        if let Some(at) = record.at {
+            summary.take_time(at);
+        }
+        match &record.body {
+            Body::Foreign(line) => {
+                titles.found = line.title.as_deref().and_then(title).or(titles.found)
+            }
+            Body::Boundary(boundary) => summary.boundaries.push(BoundarySummary {
+                id: Some(record.id.clone()),
+                at: record.at,
+                trigger: None,
+                pre_tokens: boundary.pre_tokens,
+                post_tokens: boundary.post_tokens,
+            }),
+            Body::Message(message) if message.role == Role::Assistant => {
+                let is_new = message.id.as_ref().is_none_or(|id| responses.insert(id));
+                if is_new {
+                    summary.assistant_messages += 1;
+                    if let Some(model) = &message.model {
+                        *summary.models.entry(model.to_string()).or_default() += 1;
+                    }
+                }
+            }
+            Body::Message(message) if message.origin == MessageOrigin::Conversation => {
+                let texts = message
+                    .content
+                    .iter()
+                    .filter(|block| block.kind() == BlockKind::Text);
+                let texts: Vec<String> = texts.filter_map(Block::readable_text).collect();
+                let text = texts.join(" ");
+                if !sent(&text).is_empty() {
+                    summary.human_messages += 1;
+                    titles.take_words(&text);
+                }
+            }
+            _ => {}
+        }
+    }
+    summary.skipped = read.issues;
+    summary.title = titles.best();
+    summary
 }
 
 fn take(
@@ -178,12 +280,9 @@ fn take(
                 ..RecordFields::default()
             };
             let by_user = speaker(&fields) == Speaker::User;
-            let text = human_text(line).filter(|_| by_user).map(|text| sent(&text));
-            if let Some(text) = text.filter(|text| !text.is_empty()) {
-                summary.human_messages += 1;
-                if titles.said.is_none() {
-                    titles.said = title(&text);
-                }
+            if let Some(text) = human_text(line).filter(|_| by_user) {
+                summary.human_messages += u64::from(!sent(&text).is_empty());
+                titles.take_words(&text);
             }
         }
         (Some("assistant"), _) if !line.is_api_error_message.0 => {
@@ -208,9 +307,7 @@ fn take_envelope(line: &ScanLine<'_>, summary: &mut SessionSummary) {
         summary.session = line.session_id.0.as_deref().map(SessionId::from);
     }
     if let Some(at) = line.timestamp.0.as_deref().and_then(Millis::parse) {
-        // The minimum, not the first line's: lines of parallel agents are not in order of time.
-        summary.first = Some(summary.first.map_or(at, |first| first.min(at)));
-        summary.last = Some(summary.last.map_or(at, |last| last.max(at)));
+        summary.take_time(at);
     }
     // Newest value wins: a session can change branch and folder.
     for (told, known) in [

@@ -1,9 +1,10 @@
-//! Token usage that a transcript reports, read at the speed of the disk.
+//! Token usage that a transcript reports.
 //!
 //! # Model
-//! Only lines that contain `"usage"` are looked at, and of those only the few members that matter
-//! are read; everything else is skipped byte by byte. Figures go into a
-//! [`UsageBook`], where each response has one entry.
+//! Lines that contain `"usage"` are taken apart, and of those only the few members that matter;
+//! every other line is only checked to be whole, so that a scan finds the same damage as a reader.
+//! Figures go into a [`UsageBook`], where each response has one entry. Codex and pi report their
+//! figures in other shapes; their translators give them.
 //!
 //! # Counted figures
 //! An `assistant` line with a `message.usage`, and Dormouse's own `usage` records. Figures that
@@ -13,9 +14,11 @@
 //! # Not here
 //! Sums and prices: [`UsageBook`]. Titles and counts of messages: [`crate::summarise`].
 
-use crate::chunks::{Chunks, Piece, as_u64};
-use crate::log_file::{LogFile, ReadError};
-use crate::scan_line::ScanLine;
+use crate::chunks::as_u64;
+use crate::issue::Issues;
+use crate::lines::Line;
+use crate::log_file::{LogFile, ReadError, is_object};
+use crate::scan_line::{self, ScanLine};
 use dormouse_core::record::UsageReport;
 use dormouse_core::usage::TokenUsage;
 use dormouse_core::usage_book::{ResponseKey, UsageBook};
@@ -23,90 +26,98 @@ use memchr::memmem::Finder;
 use std::sync::Arc;
 
 /// Counts of a scan; the figures are in the book.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct UsageScan {
     /// Bytes of the file that were read.
     pub bytes: u64,
     /// Lines that told of usage.
     pub told: u64,
-    /// Lines with the word in them that are no JSON, torn or too long.
-    pub skipped: u64,
+    /// Lines that could not be read in full, with reasons.
+    pub issues: Issues,
 }
 
-/// Notes every usage figure of the log in the book.
+/// Notes every usage figure of a transcript in the book, whichever tool wrote it.
 pub fn scan_usage(log: &LogFile, book: &mut UsageBook) -> Result<UsageScan, ReadError> {
-    let len = log.len()?;
-    let source = book.next_source();
-    let finder = Finder::new("\"usage\"");
-    let mut chunks = Chunks::whole(log.file(), 0..len);
+    if let Some(foreign) = log.read_foreign()? {
+        for response in &foreign.usage {
+            book.note(response.key.clone(), &response.model, response.usage);
+        }
+        return Ok(UsageScan {
+            bytes: foreign.read.bytes,
+            told: as_u64(foreign.usage.len()),
+            issues: foreign.read.issues,
+        });
+    }
     let mut scan = UsageScan {
-        bytes: len,
+        bytes: log.len()?,
         ..UsageScan::default()
     };
-    while let Some(piece) = log.during(chunks.next_piece())? {
-        let (offset, block) = match piece {
-            Piece::Lines { offset, bytes } => (offset, bytes),
-            Piece::Overlong { .. } => {
-                // Passed over unread: the count tells the user that figures may be missing.
-                scan.skipped += 1;
-                continue;
-            }
-        };
-        let mut from = 0;
-        while let Some(hit) = finder.find(&block[from..]) {
-            let hit = from + hit;
-            // A line can hold the word several times; it is noted once, from its beginning.
-            let start = memchr::memrchr(b'\n', &block[from..hit]).map_or(from, |at| from + at + 1);
-            let end = memchr::memchr(b'\n', &block[hit..]).map_or(block.len(), |at| hit + at);
-            let place = ResponseKey::Line {
-                source,
-                offset: offset + as_u64(start),
-            };
-            match note(&block[start..end], place, book) {
-                Noted::Told => scan.told += 1,
-                Noted::Nothing => {}
-                // Counted, not fatal: one torn line must not hide the cost of a whole session.
-                Noted::Unreadable => scan.skipped += 1,
-            }
-            // Behind the line: further hits in it would note it again.
-            from = end;
+    let mut noter = UsageNoter::new(book);
+    for (line, number) in log.lines()?.zip(1..) {
+        let line = line?;
+        // A sound line without the word has no figures; it is only checked, not taken apart.
+        if let Line::Text { bytes, .. } = &line
+            && !noter.may_tell(bytes)
+            && is_object(bytes)
+        {
+            continue;
         }
+        scan_line::scan(&line, number, &mut scan.issues, |line, offset| {
+            scan.told += u64::from(noter.note(line, offset));
+        });
     }
     Ok(scan)
 }
 
-enum Noted {
-    Told,
-    Nothing,
-    Unreadable,
+/// Notes the figures of one file's lines.
+pub(crate) struct UsageNoter<'a> {
+    book: &'a mut UsageBook,
+    source: u32,
+    finder: Finder<'static>,
 }
 
-fn note(line: &[u8], place: ResponseKey, book: &mut UsageBook) -> Noted {
-    let Ok(line) = serde_json::from_slice::<ScanLine<'_>>(line) else {
-        return Noted::Unreadable;
-    };
-    let record = |place| line.uuid.0.as_deref().map_or(place, record_key);
-    match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
-        (Some("dormouse"), Some("usage")) => {
-            let report = line.dormouse.map(|raw| serde_json::from_str(raw.get()));
-            let Some(Ok(report)) = report else {
-                return Noted::Unreadable;
-            };
-            let report: UsageReport = report;
-            let key = report
-                .message
-                .map_or_else(|| record(place), ResponseKey::Message);
-            book.note(key, &report.model, report.usage);
-            Noted::Told
+impl<'a> UsageNoter<'a> {
+    pub(crate) fn new(book: &'a mut UsageBook) -> Self {
+        let source = book.next_source();
+        Self {
+            book,
+            source,
+            finder: Finder::new("\"usage\""),
         }
-        (Some("assistant"), _) => assistant(&line, record(place), book),
-        _ => Noted::Nothing,
+    }
+
+    /// False for a line that cannot have figures.
+    pub(crate) fn may_tell(&self, line: &[u8]) -> bool {
+        self.finder.find(line).is_some()
+    }
+
+    /// Notes the figures of a line; false if it has none.
+    pub(crate) fn note(&mut self, line: &ScanLine<'_>, offset: u64) -> bool {
+        let source = self.source;
+        let record = || match line.uuid.0.as_deref() {
+            Some(uuid) => record_key(uuid),
+            None => ResponseKey::Line { source, offset },
+        };
+        match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
+            (Some("dormouse"), Some("usage")) => {
+                let report = line.dormouse.map(|raw| serde_json::from_str(raw.get()));
+                let Some(Ok(report)) = report else {
+                    return false;
+                };
+                let report: UsageReport = report;
+                let key = report.message.map_or_else(record, ResponseKey::Message);
+                self.book.note(key, &report.model, report.usage);
+                true
+            }
+            (Some("assistant"), _) => assistant(line, record(), self.book),
+            _ => false,
+        }
     }
 }
 
-fn assistant(line: &ScanLine<'_>, record: ResponseKey, book: &mut UsageBook) -> Noted {
+fn assistant(line: &ScanLine<'_>, record: ResponseKey, book: &mut UsageBook) -> bool {
     let Some(message) = line.message() else {
-        return Noted::Nothing;
+        return false;
     };
     let figures = message
         // Lines of other tools may hold a number or text under this name.
@@ -114,7 +125,7 @@ fn assistant(line: &ScanLine<'_>, record: ResponseKey, book: &mut UsageBook) -> 
         .filter(|raw| raw.get().starts_with('{'))
         .and_then(|raw| TokenUsage::from_wire(raw.get()));
     let Some(figures) = figures else {
-        return Noted::Nothing;
+        return false;
     };
     let own = line
         .version
@@ -125,12 +136,12 @@ fn assistant(line: &ScanLine<'_>, record: ResponseKey, book: &mut UsageBook) -> 
         (Some(id), _) => ResponseKey::Message(id.into()),
         (None, Some(request)) => ResponseKey::Request(Arc::from(request)),
         // Our own log reports it again, in a usage record; counted here it would count twice.
-        (None, None) if own => return Noted::Nothing,
+        (None, None) if own => return false,
         (None, None) => record,
     };
     let model = message.model.0.as_deref().unwrap_or_default();
     book.note(key, model, figures);
-    Noted::Told
+    true
 }
 
 fn record_key(uuid: &str) -> ResponseKey {

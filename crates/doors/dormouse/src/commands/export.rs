@@ -48,7 +48,9 @@ pub fn run_export(args: &ExportArgs, app: &mut App) -> Outcome {
     transcripts.export(&args.file, |line| -> Outcome {
         app.out.bytes(line)?;
         Ok(app.out.bytes(b"\n")?)
-    })
+    })?;
+    app.note_all(&transcripts.take_remarks());
+    Ok(())
 }
 
 /// Makes a log from a transcript; refuses to write over one that exists.

@@ -21,7 +21,7 @@ JSON:
   {\"sessions\": [{\"file\", \"session\", \"title\", \"first\", \"last\", \"messages\",
     \"tokens\", \"cost_usd\", \"model\", \"compactions\": [{\"at\", \"trigger\",
     \"pre_tokens\", \"post_tokens\"}], \"agents\", \"cwd\", \"git_branch\", \"bytes\",
-    \"skipped_lines\"}], \"unreadable\": [message]}";
+    \"skipped_lines\"}], \"unreadable\": [message], \"other_files\"}";
 
 /// Arguments of `dormouse sessions`.
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ struct SessionsScreen {
 /// Lists sessions, newest first.
 pub fn run(args: &Args, app: &mut App) -> Outcome {
     let host = app.host()?;
-    let mut list = host.sessions(args.dir.as_deref())?;
+    let mut list = host.sessions_telling(args.dir.as_deref(), |text| app.out.progress(text))?;
     // After sorting by age: the newest stay.
     list.sessions.truncate(args.limit.unwrap_or(usize::MAX));
     let dir = args.dir.clone().unwrap_or_else(|| host.sessions_folder());
@@ -92,8 +92,9 @@ impl Report for SessionsScreen {
             }
             out.table(&table)?;
         }
-        if !silent.is_empty() {
-            let files = plural(silent.len(), "file holds", "files hold");
+        let silent = silent.len() + usize::try_from(self.list.other_files).unwrap_or(usize::MAX);
+        if silent > 0 {
+            let files = plural(silent, "file holds", "files hold");
             out.note(&format!("{files} no message that Dormouse understands"));
         }
         let damaged = listed.iter().filter(|row| row.skipped_lines > 0).count();

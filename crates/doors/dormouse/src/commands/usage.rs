@@ -8,9 +8,10 @@ use dormouse_host::UsageReport;
 use std::path::PathBuf;
 
 const HELP: &str = "\
-A response counts once, however many lines tell of it; the last one counts. In
-a folder it also counts once when several files tell of it (a session that was
-forked repeats its beginning). A folder includes its sub-agents' transcripts.
+Reads transcripts of Claude Code, Codex, pi and Dormouse. A response counts once,
+however many lines tell of it; the largest figures count. In a folder it also
+counts once when several files tell of it (a session that was forked repeats its
+beginning). A folder includes its sub-agents' transcripts.
 
 Examples:
   dormouse usage session.jsonl
@@ -21,7 +22,8 @@ JSON:
   {\"requests\", \"input_tokens\", \"cache_read_input_tokens\",
    \"cache_creation_input_tokens\", \"output_tokens\", \"cost_usd\",
    \"by_model\": {model: the same fields}, \"cache_hit_rate\",
-   \"unpriced_requests\", \"files\", \"skipped_lines\", \"unreadable_files\"}
+   \"unpriced_requests\", \"files\", \"skipped_lines\", \"unreadable_files\",
+   \"other_files\"}
 cost_usd leaves out requests whose price is not known (unpriced_requests); it
 is null where no price is known at all.";
 
@@ -102,11 +104,19 @@ impl Report for UsageReport {
             ))?;
         }
         if self.skipped_lines > 0 {
-            let lines = figures::thousands(self.skipped_lines);
-            out.line(format!(
-                "{lines} lines that speak of usage could not be read"
-            ))?;
+            let lines = count(self.skipped_lines, "line", "lines");
+            out.note(&format!(
+                "{lines} could not be read in full; see `dormouse log FILE --issues`"
+            ));
+        }
+        if self.other_files > 0 {
+            let files = count(self.other_files, "file holds", "files hold");
+            out.note(&format!("{files} no message that Dormouse understands"));
         }
         Ok(())
     }
+}
+
+fn count(number: u64, one: &str, many: &str) -> String {
+    figures::count(usize::try_from(number).unwrap_or(usize::MAX), one, many)
 }

@@ -68,6 +68,9 @@ impl From<HostError> for Failure {
             HostError::TooManyFiles { .. } => shown(Exit::Unsuitable)
                 .hint("name the folder of the memories themselves")
                 .into(),
+            HostError::OtherFormat { .. } => shown(Exit::Unsuitable)
+                .hint("`dormouse convert` makes a log of it, which can be exported")
+                .into(),
             HostError::NoTranscripts(_) => shown(Exit::Unsuitable)
                 .hint("Claude Code keeps its transcripts in ~/.claude/projects")
                 .into(),

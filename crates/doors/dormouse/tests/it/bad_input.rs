@@ -90,11 +90,52 @@ fn damaged_lines_are_reported_and_the_rest_is_read() {
 }
 
 #[test]
-fn two_records_on_one_line_are_reported_and_the_rest_is_read() {
+fn two_records_on_one_line_are_both_read_and_reported() {
     let machine = Machine::new(&[]);
     let glued = format!("{USER}\n{USER}{USER}\n");
     let glued = write_bytes(&machine, "glued.jsonl", glued.as_bytes());
-    check_skip(&machine, &glued, "the line is not JSON");
+    check_skip(&machine, &glued, "the line holds 2 records");
+}
+
+#[test]
+fn files_that_are_no_transcripts_are_refused_by_every_command() {
+    let machine = Machine::new(&[]);
+    let rows = "{\"id\":1,\"uuid\":\"a\",\"name\":\"x\"}\n".repeat(3);
+    let other =
+        r#"{"type":"user","uuid":"q","sessionId":"s","message":{"role":"user","parts":[]}}"#;
+    for (name, content) in [("rows.jsonl", rows.as_str()), ("other.jsonl", other)] {
+        let file = write_bytes(&machine, name, content.as_bytes());
+        for command in [
+            "context", "view", "log", "usage", "replay", "export", "convert",
+        ] {
+            let run = machine.run(&format!("{command} {file}"));
+            assert_eq!(run.code, 4, "{command}: {run:?}");
+            assert!(run.stderr.contains("is not a transcript"), "{run:?}");
+            assert_eq!(run.stdout, "", "{command}");
+        }
+    }
+}
+
+#[test]
+fn every_reader_says_that_a_line_is_lost() {
+    let machine = Machine::new(&[]);
+    let answer = r#"{"type":"assistant","uuid":"a","parentUuid":"lost","sessionId":"s","timestamp":"2026-01-01T00:00:00Z","message":{"role":"assistant","id":"m","model":"claude-sonnet-4-5","content":[{"type":"text","text":"well"}],"usage":{"input_tokens":9,"output_tokens":4}}}"#;
+    let file = write_bytes(
+        &machine,
+        "lost.jsonl",
+        format!("{USER}\n{{\"type\":\"us\n{answer}\n").as_bytes(),
+    );
+    for command in ["context", "view", "log", "usage", "replay", "export"] {
+        let run = machine.run(&format!("{command} {file}"));
+        assert_eq!(run.code, 0, "{command}: {run:?}");
+        assert!(
+            run.stderr.contains("could not be read in full"),
+            "{command}: {run:?}"
+        );
+    }
+    let view = machine.run(&format!("view {file}"));
+    assert!(view.stdout.contains("hello"), "{view:?}");
+    assert!(view.stderr.contains("1 gap bridged"), "{view:?}");
 }
 
 #[test]

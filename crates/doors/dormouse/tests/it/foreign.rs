@@ -63,6 +63,27 @@ fn a_converted_session_is_the_same_session() {
 }
 
 #[test]
+fn usage_and_sessions_read_what_context_reads() {
+    let machine = machine();
+    for file in ["codex.jsonl", "pi.jsonl"] {
+        let usage = machine.json(&format!("usage {file} --json"));
+        assert!(usage["requests"].as_u64() > Some(0), "{file}: {usage}");
+        assert!(usage["output_tokens"].as_u64() > Some(0), "{file}: {usage}");
+    }
+    let list = machine.json("sessions . --json");
+    let rows = list["sessions"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let context = machine.json(&format!("context {} --json", row["file"].as_str().unwrap()));
+        assert_eq!(row["tokens"], context["used_tokens"], "{row}");
+        assert!(
+            row["messages"].as_u64() > Some(2) && row["title"].is_string(),
+            "{row}"
+        );
+    }
+}
+
+#[test]
 fn the_log_lists_what_was_made_of_the_lines() {
     let report = machine().json("log codex.jsonl --kinds --json");
     let kinds = &report["kinds"];

@@ -31,7 +31,7 @@ pub use neutral::{
     begins_turn, has_boundary, has_prompt_mark, neutralise, one_line, without_half_tag,
 };
 pub use quoted::reported;
-pub use recognise::{recognise, sent};
+pub use recognise::{command, recognise, sent};
 pub use render::{close, defuse, open, render};
 pub use table::*;
 

@@ -8,7 +8,7 @@
 //! The rows: `table`. Records as a whole: `record`.
 
 use super::pasted::{Reach, Shape, fences, shapes};
-use super::table::{self, CODEX_REQUEST, COMMAND_ARGS, NOTES, PRIVATE};
+use super::table::{self, CODEX_REQUEST, COMMAND_ARGS, COMMAND_NAME, NOTES, PRIVATE};
 use super::tag::{Tag, TagKind, tags};
 use super::{How, Place, Span, Speaker, is_markup};
 use std::collections::HashMap;
@@ -54,6 +54,20 @@ pub fn sent(text: &str) -> String {
         out.push('\n');
     }
     out.trim().to_owned()
+}
+
+/// Slash command that a message is, with its arguments; none for any other message.
+pub fn command(text: &str) -> Option<String> {
+    let spans = recognise(text);
+    let part = |tag: &str| {
+        let span = spans
+            .iter()
+            .find(|span| matches!(span.how, How::Wrapped(row) if row.tag == tag))?;
+        Some(text[span.content.clone()].trim())
+    };
+    let name = part(COMMAND_NAME.tag).filter(|name| !name.is_empty())?;
+    let arguments = part(COMMAND_ARGS.tag).unwrap_or_default();
+    Some(format!("{name} {arguments}").trim().to_owned())
 }
 
 fn typed(text: &str, range: Range<usize>, spans: &mut Vec<Span>) {

@@ -9,6 +9,7 @@
 //! on the prompt is defined in `dormouse-context`, not here.
 
 mod batch;
+mod chain;
 mod chronicle;
 mod events;
 mod layout;
@@ -18,12 +19,14 @@ mod payload;
 mod read;
 mod read_usage;
 mod state;
+mod unread;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
 pub use batch::{Batch, LONGEST_LINE};
+pub use chain::{Bridge, Links, Walk};
 pub use chronicle::{
     Act, CallOutcome, Chronicle, CommandFact, Decision, EarlierMessages, FileFact, Mention,
     MessageText, OpenCall, Shelf, ShelfEntry, Sighting, Source, Speaker, UserMessage, UserMessages,
@@ -42,6 +45,7 @@ pub use read::{LineError, LineIssue, ParsedLine, peek};
 pub use state::{
     Calibration, FoldedState, Gaps, LastRequest, LastUsage, NotesState, RecentUsage, Totals,
 };
+pub use unread::{Shape, UNREAD, members, unread};
 pub use write::{LineContext, encode, with_seq};
 
 use crate::block::Block;

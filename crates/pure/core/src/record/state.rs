@@ -156,7 +156,7 @@ pub struct Totals {
 const UNSETTLED: usize = 64;
 
 impl Totals {
-    /// Stores the figures of a response; a later report replaces an earlier one.
+    /// Stores the figures of a response, unless larger ones are known.
     pub fn observe(
         &mut self,
         models: &ModelTable,
@@ -170,7 +170,9 @@ impl Totals {
             .find(|recent| recent.message == *message)
         {
             // Replaced, not added: the lines of a streamed response report cumulative figures.
-            known.usage = usage;
+            if usage.supersedes(&known.usage) {
+                known.usage = usage;
+            }
             return;
         }
         let model = model.to_owned();
@@ -211,7 +213,7 @@ pub struct RecentUsage {
     pub message: MessageId,
     /// Model that answered; the price depends on it.
     pub model: String,
-    /// Latest reported figures of the response.
+    /// Largest reported figures of the response.
     pub usage: TokenUsage,
 }
 

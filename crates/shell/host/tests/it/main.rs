@@ -9,3 +9,4 @@ mod asking;
 mod kit;
 mod recall;
 mod session;
+mod sessions;

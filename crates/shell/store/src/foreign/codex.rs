@@ -46,6 +46,8 @@ pub(super) struct Codex {
     answered: Option<MessageId>,
     /// Total usage when it was last reported: the same figures are reported again and again.
     used: Option<Value>,
+    /// Hash of the model's latest words or calls, which a fork repeats byte for byte.
+    latest: Option<Hash>,
     /// Number of times each text was told, by kind of line.
     told: HashMap<Hash, [u32; 3]>,
     calls: OpenCalls,
@@ -197,7 +199,8 @@ impl Codex {
             "token_count" => self.token_count(event, scribe),
             "turn.completed" => {
                 if let Some(used) = event.get("usage").and_then(usage) {
-                    self.report(used, scribe);
+                    let identity = scribe.place_anywhere();
+                    self.report(used, &identity, scribe);
                 }
             }
             "thread_rolled_back" => self.roll_back(event, scribe),
@@ -252,6 +255,7 @@ impl Codex {
         let place = || MessageId::new(scribe.place());
         let id = self.response.get_or_insert_with(place).clone();
         self.answered = Some(id.clone());
+        self.latest = content.last().map(|block| Hash::of(block.bytes()));
         scribe.write(Body::Message(Message {
             role: Role::Assistant,
             id: Some(id),
@@ -260,28 +264,48 @@ impl Codex {
         }));
     }
 
+    /// Usage since the last report. The totals only grow, so their difference counts a response
+    /// whose own report was lost too; the first totals of a fork are its parent's, and a full window
+    /// sets them to nothing: then the figures of the last response count.
     fn token_count(&mut self, event: &Value, scribe: &mut Scribe) {
         let Some(info) = event.get("info").filter(|info| info.is_object()) else {
             return;
         };
-        let total = info.get("total_token_usage");
-        let Some(used) = info.get("last_token_usage").and_then(usage) else {
-            return;
-        };
+        let total = info.get("total_token_usage").filter(|it| it.is_object());
         // The same totals are reported again and again; each time would be billed.
-        if total.is_none() || total != self.used.as_ref() {
-            self.used = total.cloned();
-            self.report(used, scribe);
+        if total.is_some() && total == self.used.as_ref() {
+            return;
+        }
+        let before = std::mem::replace(&mut self.used, total.cloned());
+        let last = info.get("last_token_usage").and_then(usage);
+        let grown = total.and_then(usage).zip(before.as_ref().and_then(usage));
+        let grown = grown.and_then(|(total, before)| difference(&total, &before));
+        let used = match (grown, last) {
+            (Some(grown), Some(last)) if covers(&grown, &last) => Some(grown),
+            (Some(grown), None) => Some(grown),
+            (_, last) => last,
+        };
+        if let Some(used) = used {
+            // A fork repeats the events with new times; figures and words stay the same.
+            let words = self
+                .latest
+                .map_or_else(String::new, |hash| hash.to_string());
+            let identity = match total {
+                Some(total) => format!("{total}{words}"),
+                None => scribe.place_anywhere(),
+            };
+            self.report(used, &identity, scribe);
         }
     }
 
-    fn report(&mut self, usage: TokenUsage, scribe: &mut Scribe) {
+    fn report(&mut self, usage: TokenUsage, identity: &str, scribe: &mut Scribe) {
         // Reported before the first request; a bill of nothing would belong to no answer.
         if usage.prompt() == Tokens::ZERO {
             return;
         }
         self.response = None;
         let model = self.model.as_deref().unwrap_or_default().to_owned();
+        scribe.bill(identity, &model, usage);
         scribe.write(Body::Usage(Box::new(UsageReport {
             message: self.answered.take(),
             model,
@@ -328,4 +352,21 @@ fn usage(value: &Value) -> Option<TokenUsage> {
         cache_write_1h: Tokens::ZERO,
         output: of("output_tokens"),
     })
+}
+
+/// Growth of the totals; none if one of them shrank.
+fn difference(total: &TokenUsage, before: &TokenUsage) -> Option<TokenUsage> {
+    let of = |now: Tokens, then: Tokens| now.get().checked_sub(then.get()).map(Tokens);
+    Some(TokenUsage {
+        input: of(total.input, before.input)?,
+        cache_read: of(total.cache_read, before.cache_read)?,
+        cache_write_5m: of(total.cache_write_5m, before.cache_write_5m)?,
+        cache_write_1h: Tokens::ZERO,
+        output: of(total.output, before.output)?,
+    })
+}
+
+/// True if the growth of the totals holds at least the last response.
+fn covers(grown: &TokenUsage, last: &TokenUsage) -> bool {
+    grown.prompt() >= last.prompt() && grown.output >= last.output
 }

@@ -25,6 +25,27 @@ pub(super) fn verdict(line: &Value) -> Option<Option<ForeignFormat>> {
     is_codex(line, kind).then_some(Some(ForeignFormat::Codex))
 }
 
+/// True if a line is one of a conversation in a format that is read: a message, a boundary, a record
+/// of Dormouse, or any line of Codex or pi. Members such as `uuid` alone prove nothing; other data
+/// has them too.
+pub(crate) fn is_conversation(line: &Value) -> bool {
+    let kind = text(line, "type").unwrap_or_default();
+    let has = |name: &str| line.get("message").is_some_and(|it| it.get(name).is_some());
+    let said = || has("content") || has("usage");
+    match kind {
+        "dormouse" => true,
+        "user" | "assistant" => said(),
+        "summary" => line.get("leafUuid").is_some(),
+        "system" => text(line, "subtype") == Some("compact_boundary"),
+        _ => matches!(verdict(line), Some(Some(_))),
+    }
+}
+
+/// True if a line can stand in a transcript of Claude Code beside the messages.
+pub(crate) fn is_bookkeeping(line: &Value) -> bool {
+    text(line, "type").is_some() && verdict(line) == Some(None)
+}
+
 fn is_pi(line: &Value, kind: &str) -> bool {
     let timed = text(line, "timestamp").is_some();
     match kind {

@@ -17,7 +17,7 @@
 
 mod codex;
 mod codex_tools;
-mod detect;
+pub(crate) mod detect;
 mod divide;
 mod import;
 mod pi;
@@ -30,9 +30,13 @@ use crate::chunks::as_u64;
 use crate::issue::{Issues, Trouble};
 use crate::lines::{Line, Lines};
 use crate::log_file::{LogFile, ReadError};
+use crate::mend::{Damage, Part, divide};
 use crate::read::{ReadLog, Scanned};
 use dormouse_core::id::SessionId;
-use dormouse_core::record::{LineError, Record};
+use dormouse_core::record::{LineError, Record, Shape, UNREAD, members};
+use dormouse_core::units::Millis;
+use dormouse_core::usage::TokenUsage;
+use dormouse_core::usage_book::ResponseKey;
 use scribe::Scribe;
 use serde_json::Value;
 use std::fmt;
@@ -76,6 +80,22 @@ pub struct ForeignLog {
     pub read: ReadLog,
     /// Facts about the session that its header names.
     pub about: AboutSession,
+    /// Usage of its responses, in the order of the file.
+    pub usage: Vec<ForeignUsage>,
+}
+
+/// Usage of one response in a foreign transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignUsage {
+    /// Identity of the response. A fork that repeats the beginning of another session repeats the
+    /// keys too.
+    pub key: ResponseKey,
+    /// Time of the line that reports it.
+    pub at: Option<Millis>,
+    /// Model as the transcript names it; empty if it does not.
+    pub model: String,
+    /// Tokens by billing category.
+    pub usage: TokenUsage,
 }
 
 /// Facts a foreign transcript names about its session.
@@ -99,12 +119,20 @@ impl LogFile {
     /// The tool that wrote the transcript; `None` for Dormouse's or Claude Code's.
     pub fn foreign_format(&self) -> Result<Option<ForeignFormat>, ReadError> {
         let len = self.len()?;
-        for line in Lines::new(self.file(), 0..len).take(LOOKED_AT) {
-            if let Line::Text { bytes, .. } = self.during(line)?
-                && let Ok(value) = serde_json::from_slice(&bytes)
-                && let Some(verdict) = detect::verdict(&value)
-            {
-                return Ok(verdict);
+        let mut looked_at = 0;
+        for line in Lines::new(self.file(), 0..len) {
+            let Line::Text { bytes, .. } = self.during(line)? else {
+                continue;
+            };
+            for (_, value) in Objects::of(&bytes).values {
+                if let Some(verdict) = detect::verdict(&value) {
+                    return Ok(verdict);
+                }
+                // Damaged lines do not count: they hold no object.
+                looked_at += 1;
+                if looked_at >= LOOKED_AT {
+                    return Ok(None);
+                }
             }
         }
         Ok(None)
@@ -131,19 +159,20 @@ impl LogFile {
         for line in Lines::whole(self.file(), 0..bytes) {
             read.lines += 1;
             let line = self.during(line)?;
-            if let Some((offset, value)) = parse(&line, &mut read) {
+            for (offset, value) in parse(&line, &mut read) {
                 scribe.turn_to(offset);
                 translator.line(&value, &mut scribe);
                 // Several records of one line share its number; a line without records adds none.
                 read.line_of.resize(scribe.written(), read.lines);
             }
         }
-        let (records, about) = scribe.finish();
+        let (records, about, usage) = scribe.finish();
         read.records = records;
         Ok(Some(ForeignLog {
             format,
             read,
             about,
+            usage,
         }))
     }
 
@@ -178,14 +207,77 @@ impl LogFile {
     }
 }
 
-/// The JSON object on a line; any other line becomes an issue.
-fn parse(line: &Line, read: &mut ReadLog) -> Option<(u64, Value)> {
+/// JSON objects of one line.
+struct Objects {
+    /// Offset of each in the line, and its value.
+    values: Vec<(usize, Value)>,
+    /// Bytes that are no object.
+    lost: usize,
+    /// Zero bytes between the objects.
+    zeros: usize,
+}
+
+impl Objects {
+    fn of(line: &[u8]) -> Self {
+        let mut objects = Self {
+            values: Vec::new(),
+            lost: 0,
+            zeros: 0,
+        };
+        if let Ok(value @ Value::Object(_)) = serde_json::from_slice(line) {
+            objects.values.push((0, value));
+            return objects;
+        }
+        let divided = divide(line);
+        objects.zeros = divided.zeros;
+        for part in divided.parts {
+            let (range, is_object) = match part {
+                Part::Object(range) => (range, true),
+                Part::Lost(range) => (range, false),
+            };
+            let text = &line[range.clone()];
+            match serde_json::from_slice(text).ok().filter(|_| is_object) {
+                Some(value) => objects.values.push((range.start, value)),
+                None => {
+                    objects.lost += range.len();
+                    let shown = unread_entry(text).map(|value| (range.start, value));
+                    objects.values.extend(shown);
+                }
+            }
+        }
+        objects
+    }
+}
+
+/// Entry that stands for a lost one, if that still shows its id or its parent's: the entries that
+/// hang on it keep their place in the tree.
+fn unread_entry(text: &[u8]) -> Option<Value> {
+    let mut entry = serde_json::Map::new();
+    members(text, |name, value| match (name, value) {
+        (b"id" | b"parentId", Shape::Text(id)) => {
+            let name = String::from_utf8_lossy(name).into_owned();
+            entry.entry(name).or_insert_with(|| id.into());
+        }
+        (b"parentId", Shape::Other(b"null")) => {
+            entry.entry("parentId").or_insert(Value::Null);
+        }
+        _ => {}
+    });
+    if entry.is_empty() {
+        return None;
+    }
+    entry.insert("type".to_owned(), UNREAD.into());
+    Some(Value::Object(entry))
+}
+
+/// The JSON objects on a line with their offsets; lost parts become issues.
+fn parse(line: &Line, read: &mut ReadLog) -> Vec<(u64, Value)> {
     let number = Some(read.lines);
     let issues: &mut Issues = &mut read.issues;
     let (offset, bytes, ended) = match line {
         Line::Overlong { offset, bytes } => {
             issues.add(number, *offset, Trouble::Overlong { bytes: *bytes });
-            return None;
+            return Vec::new();
         }
         Line::Text {
             offset,
@@ -194,23 +286,28 @@ fn parse(line: &Line, read: &mut ReadLog) -> Option<(u64, Value)> {
         } => (*offset, bytes, *ended),
     };
     if bytes.trim_ascii().is_empty() {
-        return None;
+        return Vec::new();
     }
-    let what = match serde_json::from_slice(bytes) {
-        Ok(value @ Value::Object(_)) => return Some((offset, value)),
-        Ok(_) => Trouble::NotARecord(LineError::NotAnObject),
-        // Only the last line can lack its newline: a crash of the tool, not damage.
-        Err(_) if !ended => {
-            read.torn_tail = true;
-            let bytes = as_u64(bytes.len());
-            Trouble::Torn { bytes }
-        }
-        // The more useful reason: the parser would only name a bad byte.
-        Err(_) if std::str::from_utf8(bytes).is_err() => Trouble::NotUtf8,
-        Err(error) => Trouble::NotARecord(LineError::NotJson(error)),
+    let objects = Objects::of(bytes);
+    let is_whole = |value: &Value| value.get("type").and_then(Value::as_str) != Some(UNREAD);
+    let whole = objects.values.iter().filter(|(_, value)| is_whole(value));
+    let damage = Damage {
+        records: as_u64(whole.count()),
+        lost: as_u64(objects.lost),
+        zeros: as_u64(objects.zeros),
+        ended,
     };
-    issues.add(number, offset, what);
-    None
+    read.torn_tail |= damage.is_torn();
+    if let Some(what) = damage.trouble(bytes, || match serde_json::from_slice::<Value>(bytes) {
+        Err(error) => LineError::NotJson(error),
+        Ok(_) => LineError::NotAnObject,
+    }) {
+        issues.add(number, offset, what);
+    }
+    let values = objects.values.into_iter();
+    values
+        .map(|(at, value)| (offset + as_u64(at), value))
+        .collect()
 }
 
 #[cfg(test)]

@@ -53,7 +53,10 @@ impl Translator for Pi {
                 begin(line, scribe);
                 Vec::new()
             }
-            "message" => message(line.get("message").unwrap_or(&Value::Null), scribe),
+            "message" => {
+                bill(line, scribe);
+                message(line.get("message").unwrap_or(&Value::Null), scribe)
+            }
             "compaction" => self.compaction(line, parent),
             "branch_summary" => told(line, "summary", MessageOrigin::Summary),
             "custom_message" => told(line, "content", MessageOrigin::Meta),
@@ -244,6 +247,29 @@ fn assistant(message: &Value, scribe: &Scribe) -> Vec<Body> {
         stop_reason: stopped.map(stop_reason).map(Arc::from),
         ..Message::user(blocks)
     })]
+}
+
+/// Notes what a response used. A request that failed before it was billed has figures of zero.
+fn bill(entry: &Value, scribe: &mut Scribe) {
+    let message = entry.get("message").unwrap_or(&Value::Null);
+    if text(message, "role") != Some("assistant") {
+        return;
+    }
+    let used = message.get("usage").and_then(usage);
+    let Some(used) = used.filter(|used| used.total() > Tokens::ZERO) else {
+        return;
+    };
+    // A branch that became a session of its own repeats its entries with their ids and times.
+    let told = |name| entry.get(name).map(Value::to_string).unwrap_or_default();
+    let sent = message.get("timestamp").map(Value::to_string);
+    let (id, at) = (told("id"), told("timestamp"));
+    let identity = if id.is_empty() && at.is_empty() {
+        scribe.place_anywhere()
+    } else {
+        format!("{id}{at}{}", sent.unwrap_or_default())
+    };
+    let model = text(message, "model").unwrap_or_default();
+    scribe.bill(&identity, model, used);
 }
 
 fn stop_reason(name: &str) -> &str {

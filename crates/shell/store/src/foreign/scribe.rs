@@ -8,13 +8,15 @@
 //! # Not here
 //! The meaning of lines: [`super::codex`] and [`super::pi`].
 
-use super::AboutSession;
+use super::{AboutSession, ForeignUsage};
 use dormouse_core::block::Block;
-use dormouse_core::id::{RecordId, Seq};
+use dormouse_core::id::{RecordId, Seq, SessionId};
 use dormouse_core::record::{
     Body, Boundary, BoundaryKind, Foreign, Message, MessageOrigin, Preserved, Record, Trigger,
 };
 use dormouse_core::units::{Millis, Tokens};
+use dormouse_core::usage::TokenUsage;
+use dormouse_core::usage_book::ResponseKey;
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -32,6 +34,7 @@ pub(super) struct Scribe {
     pub(super) side_chain: bool,
     /// Facts about the session found so far.
     pub(super) about: AboutSession,
+    usage: Vec<ForeignUsage>,
 }
 
 impl Scribe {
@@ -45,6 +48,7 @@ impl Scribe {
             last: None,
             side_chain: false,
             about: AboutSession::default(),
+            usage: Vec::new(),
         }
     }
 
@@ -61,8 +65,26 @@ impl Scribe {
         self.records.len()
     }
 
-    pub(super) fn finish(self) -> (Vec<Record>, AboutSession) {
-        (self.records, self.about)
+    pub(super) fn finish(self) -> (Vec<Record>, AboutSession, Vec<ForeignUsage>) {
+        (self.records, self.about, self.usage)
+    }
+
+    /// Notes the usage of a response. `identity` is the same wherever the response is told again,
+    /// in this transcript or in a fork of it.
+    pub(super) fn bill(&mut self, identity: &str, model: &str, usage: TokenUsage) {
+        let key = RecordId::new(format!("{}:{identity}", self.tool));
+        self.usage.push(ForeignUsage {
+            key: ResponseKey::Record(key),
+            at: self.at,
+            model: model.to_owned(),
+            usage,
+        });
+    }
+
+    /// A name for this place that no other place of any transcript has.
+    pub(super) fn place_anywhere(&self) -> String {
+        let session = self.about.session.as_ref().map_or("", SessionId::as_str);
+        format!("{session}/{}", self.place())
     }
 
     /// A name for this place that no other place of the transcript has.

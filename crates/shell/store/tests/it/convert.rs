@@ -4,7 +4,9 @@ use crate::kit::{LOG, checkpoint, ids, log, open, push, says};
 use dormouse_core::id::Seq;
 use dormouse_core::record::LineContext;
 use dormouse_core::units::Millis;
-use dormouse_store::{ConvertError, Converted, LogFile, NewLog, Trouble, convert, export};
+use dormouse_store::{
+    ConvertError, Converted, LogFile, NewLog, ReadError, Trouble, convert, export,
+};
 use dormouse_system::MemorySystem;
 use pretty_assertions::assert_eq;
 
@@ -24,10 +26,13 @@ fn run(memory: &MemorySystem) -> Result<Converted, ConvertError> {
 
 fn exported(memory: &MemorySystem, path: &str) -> Vec<String> {
     let log = log(memory, path);
-    let lines = export(&log).unwrap();
+    let mut lines = Vec::new();
+    let each = |line: &[u8]| -> Result<(), ReadError> {
+        lines.push(String::from_utf8(line.to_vec()).unwrap());
+        Ok(())
+    };
+    export(&log, each).unwrap();
     lines
-        .map(|line| String::from_utf8(line.unwrap().to_vec()).unwrap())
-        .collect()
 }
 
 #[test]
@@ -76,7 +81,10 @@ fn a_converted_log_has_every_byte_a_start_and_numbers() {
 #[test]
 fn what_exists_or_is_ours_is_not_converted() {
     let memory = MemorySystem::new();
-    memory.files.put(SOURCE, "{\"type\":\"user\"}\n");
+    memory.files.put(
+        SOURCE,
+        "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n",
+    );
     run(&memory).unwrap();
     assert!(matches!(run(&memory), Err(ConvertError::Exists { .. })));
     let own = memory.files.content(LOG).unwrap();
@@ -88,7 +96,10 @@ fn what_exists_or_is_ours_is_not_converted() {
 #[test]
 fn exporting_a_foreign_transcript_changes_nothing() {
     let memory = MemorySystem::new();
-    let lines = ["{\"type\":\"user\",\"note\":\"dormouse\"}", "{\"a\":1}"];
+    let lines = [
+        r#"{"type":"user","note":"dormouse","message":{"role":"user","content":"hi"}}"#,
+        "{\"a\":1}",
+    ];
     memory.files.put(SOURCE, lines.join("\n"));
     assert_eq!(exported(&memory, SOURCE), lines);
 }

@@ -4,6 +4,7 @@
 mod bad_input;
 mod convert;
 mod crash;
+mod damage;
 mod foreign;
 mod kit;
 mod material;

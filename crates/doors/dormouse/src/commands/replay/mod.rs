@@ -101,7 +101,7 @@ const ALL: &str = "all";
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Transcripts of Claude Code or Dormouse
+    /// Transcripts of Claude Code, Codex, pi or Dormouse
     #[arg(
         required_unless_present_any = ["generated", "sessions"],
         conflicts_with_all = ["generated", "sessions"],
@@ -212,9 +212,11 @@ pub fn run(args: &Args, app: &mut App) -> Outcome {
 fn recording(
     file: &Path,
     models: &Arc<ModelTable>,
-    app: &App,
+    app: &mut App,
 ) -> Result<(Vec<Record>, Recording), Failure> {
-    let records = app.transcripts().records(file)?;
+    let transcripts = app.transcripts();
+    let records = transcripts.records(file)?;
+    app.note_all(&transcripts.take_remarks());
     let recording = Recording::new(&records, models).map_err(|error| {
         let message = format!("`{}` cannot be replayed", file.display());
         let mut user = UserError::new(Exit::Unsuitable, message);

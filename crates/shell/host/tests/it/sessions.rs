@@ -1,0 +1,169 @@
+//! The session list and its cache: reads are counted, not timed.
+
+use dormouse_host::{Host, SessionList};
+use dormouse_system::{Fault, MemorySystem, Operation};
+use pretty_assertions::assert_eq;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::time::Duration;
+
+struct Machine {
+    memory: MemorySystem,
+    folder: PathBuf,
+    cache: PathBuf,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let memory = MemorySystem::new();
+        let folder = host(&memory).sessions_folder();
+        let cache = folder.with_file_name("sessions-cache.json");
+        let machine = Self {
+            memory,
+            folder,
+            cache,
+        };
+        for name in ["a", "b", "c"] {
+            machine.put(name, 400, name);
+        }
+        machine
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join("p").join(format!("{name}.jsonl"))
+    }
+
+    /// Writes a session of so many turns, at a later time than anything before.
+    fn put(&self, name: &str, turns: usize, word: &str) {
+        self.memory.clock.advance(Duration::from_secs(10));
+        self.memory.files.put(self.path(name), session(turns, word));
+    }
+
+    fn list(&self) -> SessionList {
+        host(&self.memory).sessions(None).unwrap()
+    }
+
+    /// Lists, and counts how often each session was read from.
+    fn reads(&self) -> (SessionList, Vec<usize>) {
+        let before = self.memory.files.performed().len();
+        let list = self.list();
+        let performed = self.memory.files.performed().split_off(before);
+        let reads = ["a", "b", "c"].map(|name| {
+            let path = self.path(name);
+            let is_read = |it: &&dormouse_system::Performed| {
+                it.operation == Operation::ReadAt && it.path == path
+            };
+            performed.iter().filter(is_read).count()
+        });
+        (list, reads.to_vec())
+    }
+}
+
+fn host(memory: &MemorySystem) -> Host {
+    Host::open_with(&memory.system(), "/managed.toml".as_ref(), Vec::new()).unwrap()
+}
+
+fn session(turns: usize, word: &str) -> String {
+    let mut text = String::new();
+    let mut parent = "null".to_owned();
+    for turn in 0..turns {
+        let (user, answer) = (format!("{word}-u{turn}"), format!("{word}-a{turn}"));
+        text += &format!(
+            r#"{{"parentUuid":{parent},"type":"user","uuid":"{user}","sessionId":"s","timestamp":"2026-01-01T00:00:00Z","message":{{"role":"user","content":"{word} {turn}"}}}}"#
+        );
+        text += "\n";
+        text += &format!(
+            r#"{{"parentUuid":"{user}","type":"assistant","uuid":"{answer}","sessionId":"s","timestamp":"2026-01-01T00:00:01Z","message":{{"role":"assistant","id":"m-{answer}","model":"claude-sonnet-4-5","content":[{{"type":"text","text":"{}"}}],"usage":{{"input_tokens":100,"output_tokens":50}}}}}}"#,
+            "answer ".repeat(40)
+        );
+        text += "\n";
+        parent = format!("\"{answer}\"");
+    }
+    text
+}
+
+/// Reads of a session whose row is known: its two ends.
+const ENDS: usize = 2;
+
+#[test]
+fn an_unchanged_session_is_read_at_its_ends_only() {
+    let machine = Machine::new();
+    let (first, cold) = machine.reads();
+    assert_eq!(first.sessions.len(), 3);
+    assert!(cold.iter().all(|reads| *reads > ENDS), "{cold:?}");
+    let (second, warm) = machine.reads();
+    assert_eq!((second, warm), (first, vec![ENDS; 3]));
+}
+
+#[test]
+fn a_session_that_changed_is_read_again_and_the_others_are_not() {
+    let cases: [(&str, fn(&Machine)); 4] = [
+        ("appended", |it| it.put("b", 401, "b")),
+        ("truncated", |it| it.put("b", 3, "b")),
+        ("replaced", |it| it.put("b", 400, "z")),
+        ("given a sub-agent", |it| {
+            let agent = it.folder.join("p/b/subagents/agent-x.jsonl");
+            it.memory.files.put(agent, session(2, "agent"));
+        }),
+    ];
+    for (what, change) in cases {
+        let machine = Machine::new();
+        let before = machine.list();
+        change(&machine);
+        let (after, reads) = machine.reads();
+        assert!(reads[1] > ENDS, "{what}: {reads:?}");
+        assert_eq!((reads[0], reads[2]), (ENDS, ENDS), "{what}");
+        assert_ne!(after, before, "{what}");
+        machine.memory.files.put(&machine.cache, "");
+        assert_eq!(machine.list(), after, "{what}: as without a cache");
+    }
+}
+
+#[test]
+fn a_cache_that_cannot_be_used_is_none() {
+    for damage in ["", "{", "[]", "\0\0", r#"{"version":999}"#] {
+        let machine = Machine::new();
+        let expected = machine.list();
+        machine.memory.files.put(&machine.cache, damage);
+        assert_eq!(machine.list(), expected, "{damage}");
+        let (_, reads) = machine.reads();
+        assert_eq!(reads, [ENDS; 3], "{damage}: written anew");
+    }
+    let machine = Machine::new();
+    let expected = machine.list();
+    let content = machine.memory.files.content(&machine.cache).unwrap();
+    let other = String::from_utf8(content.to_vec()).unwrap();
+    let other = other.replacen("\"version\":1", "\"version\":0", 1);
+    machine.memory.files.put(&machine.cache, other);
+    let (list, reads) = machine.reads();
+    assert_eq!(list, expected);
+    assert!(reads.iter().all(|reads| *reads > ENDS), "{reads:?}");
+}
+
+#[test]
+fn a_home_that_cannot_be_written_to_gives_the_same_list() {
+    let machine = Machine::new();
+    let expected = Machine::new().list();
+    for operation in [Operation::CreateFile, Operation::Write, Operation::Rename] {
+        machine
+            .memory
+            .files
+            .inject(Fault::fail(ErrorKind::PermissionDenied).on(operation));
+        assert_eq!(machine.list(), expected);
+        machine.memory.files.clear_faults();
+    }
+}
+
+#[test]
+fn sessions_that_are_gone_leave_the_cache() {
+    let machine = Machine::new();
+    machine.list();
+    dormouse_system::Files::remove_file(&machine.memory.files, &machine.path("b")).unwrap();
+    assert_eq!(machine.list().sessions.len(), 2);
+    let content = machine.memory.files.content(&machine.cache).unwrap();
+    assert!(
+        !String::from_utf8(content.to_vec())
+            .unwrap()
+            .contains("b.jsonl")
+    );
+}
