@@ -39,6 +39,13 @@ fn usage_agrees_with_a_naive_count_and_nothing_is_fatal() {
     let machine = Machine::new(&[]);
     for file in &transcripts() {
         let report = machine.run(&format!("usage {} --json", file.display()));
+        // Sessions of tools whose formats are not read are refused, and say so.
+        if report.code == 4 {
+            let said = ["is not a transcript", "is empty"];
+            let is_said = said.iter().any(|said| report.stderr.contains(said));
+            assert!(is_said, "{}: {}", file.display(), report.stderr);
+            continue;
+        }
         assert_eq!(report.code, 0, "{}: {}", file.display(), report.stderr);
         let report: Value = serde_json::from_str(&report.stdout).unwrap();
         let names = [
@@ -47,7 +54,11 @@ fn usage_agrees_with_a_naive_count_and_nothing_is_fatal() {
             "cache_creation_input_tokens",
         ];
         let told = names.map(|name| report[name].as_u64().unwrap());
-        assert_eq!(told, naive_usage(file), "{}", file.display());
+        // Codex and pi report their figures in other shapes.
+        let naive = naive_usage(file);
+        if naive != [0; 3] {
+            assert_eq!(told, naive, "{}", file.display());
+        }
         for command in ["context", "view", "log"] {
             let run = machine.run(&format!("{command} {} --json", file.display()));
             assert_eq!(run.code, 0, "{command} {}: {}", file.display(), run.stderr);
