@@ -263,8 +263,11 @@ fn a_setting_is_written_taken_away_and_its_file_named() {
 fn a_setting_that_cannot_count_or_be_written_says_so() {
     let machine = Machine::new(&[(USER, "[compact\n")]);
     // A project that is not trusted may not choose where requests go.
-    let text = machine.stdout("config set anthropic.base_url http://127.0.0.1:1 --project");
-    assert!(text.contains("without effect: "), "{text}");
+    let run = machine.run("config set anthropic.base_url http://127.0.0.1:1 --project");
+    assert!(run.stdout.contains("without effect: "), "{}", run.stdout);
+    // The user's own file is broken, which every command says.
+    let told = "note: 1 problem with the settings; see `dormouse config show`\n";
+    assert_eq!((run.code, run.stderr.as_str()), (0, told));
     for line in [
         "config set compact.auto off",
         "config set compact.atuo off",
