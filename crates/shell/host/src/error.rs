@@ -39,6 +39,9 @@ pub enum HostError {
     /// Team memory was asked for where there can be none.
     #[error("this folder has no team memory")]
     NoTeamMemory,
+    /// Team memory of a folder that the user does not trust.
+    #[error("team memory is neither read nor written while this folder is not trusted")]
+    TeamUntrusted,
     /// The memory directory cannot be read or changed.
     #[error(transparent)]
     Memory(#[from] MemdirError),

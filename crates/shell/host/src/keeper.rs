@@ -10,9 +10,8 @@ use dormouse_core::settings::{Trust, keys};
 use dormouse_keeper::budget::Budget;
 use dormouse_keeper::client::{NoModel, configured};
 use dormouse_keeper::{Keeper, KeeperPlaces, TeamMemory};
-use dormouse_memdir::{MemoryDir, MemoryLocation};
+use dormouse_memdir::MemoryLocation;
 use dormouse_store::ProjectFolder;
-use dormouse_system::Access;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -42,7 +41,7 @@ impl Host {
         let places = self.places();
         let system = self.system();
         let team = match self.project_place() {
-            Ok(place) => self.team(&place, loaded.trust)?,
+            Ok(place) => self.team(&place, loaded.trust),
             // The project has no memory: a directory named by the user has no team beside it.
             Err(_) => None,
         };
@@ -98,20 +97,15 @@ impl Host {
 
     /// The team's memory, if a member has begun it. An untrusted one is passed on with a mark, for
     /// the keeper to decide.
-    fn team(&self, place: &MemoryLocation, trust: Trust) -> Result<Option<TeamMemory>, HostError> {
-        let Some(root) = &place.team else {
-            return Ok(None);
-        };
-        let Some(dir) = MemoryDir::find(self.system(), root, Access::Shared)? else {
-            return Ok(None);
-        };
+    fn team(&self, place: &MemoryLocation, trust: Trust) -> Option<TeamMemory> {
+        let dir = self.team_of(place)?;
         let env = &self.system().env;
         // The name under which the user commits, since team memory is committed, too.
         let author = env.text("GIT_AUTHOR_NAME").or_else(|| env.text("USER"));
-        Ok(Some(TeamMemory {
+        Some(TeamMemory {
             dir,
             trusted: trust == Trust::Trusted,
             author: author.unwrap_or_else(|| "unknown".to_owned()),
-        }))
+        })
     }
 }

@@ -12,6 +12,7 @@
 use crate::error::HostError;
 use crate::host::{Host, day};
 use crate::place::Which;
+use crate::remark::Remark;
 use dormouse_core::units::Millis;
 use dormouse_keeper::recaller::{Library, Owner};
 use dormouse_memdir::MemoryDir;
@@ -147,13 +148,21 @@ impl Host {
     pub fn search_memories(&self, words: &str, most: usize) -> Result<Vec<MemoryFound>, HostError> {
         let found = self.find(&Which::Private)?;
         let own = found.existing()?.map(|dir| (dir, Owner::Person));
-        let team = self.trusted_team(&found)?.map(|dir| (dir, Owner::Team));
+        let team = self.trusted_team(&found).map(|dir| (dir, Owner::Team));
         let directories: Vec<(MemoryDir, Owner)> = own.into_iter().chain(team).collect();
         let root = self.places().project.root.clone();
         let library = Library::for_question(self.system(), root, directories.iter().cloned());
         let mut candidates = Vec::new();
         for (dir, owner) in &directories {
-            candidates.extend(self.candidates(words, most, dir, *owner)?);
+            match self.candidates(words, most, dir, *owner) {
+                Ok(found) => candidates.extend(found),
+                // The team's directory is written by others; the user's own must still answer.
+                Err(error) if *owner == Owner::Team => self.remark(Remark::MemoryLeftOut {
+                    path: dir.root().to_owned(),
+                    why: error.to_string(),
+                }),
+                Err(error) => return Err(error),
+            }
         }
         // Scores of two directories cannot be compared.
         if directories.len() > 1 {

@@ -45,6 +45,8 @@ pub(crate) struct Found<'a> {
     pub(crate) root: PathBuf,
     access: Access,
     place: Option<MemoryLocation>,
+    /// Location whose team memory is meant.
+    team_of: Option<MemoryLocation>,
 }
 
 impl Host {
@@ -55,6 +57,7 @@ impl Host {
             root,
             access,
             place,
+            team_of: None,
         };
         if let Which::Directory(dir) = which {
             let dir = self.places().current_dir.join(dir);
@@ -68,9 +71,16 @@ impl Host {
         if *which == Which::Private {
             return Ok(found(place.memory.clone(), Access::Private, Some(place)));
         }
-        let root = place.team.ok_or(HostError::NoTeamMemory)?;
-        // Meant to be committed: readable as far as the user's umask allows.
-        Ok(found(root, Access::Shared, None))
+        let root = place.team.clone().ok_or(HostError::NoTeamMemory)?;
+        // Others put files there: a folder that was only cloned is neither believed nor written to.
+        if self.loaded().trust != Trust::Trusted {
+            return Err(HostError::TeamUntrusted);
+        }
+        Ok(Found {
+            team_of: Some(place),
+            // Meant to be committed: readable as far as the user's umask allows.
+            ..found(root, Access::Shared, None)
+        })
     }
 
     /// Location of the memory of the working directory.
@@ -89,19 +99,31 @@ impl Host {
         )?)
     }
 
-    /// The team's directory beside a private one, where it exists and its folder is trusted.
-    pub(crate) fn trusted_team(&self, beside: &Found<'_>) -> Result<Option<MemoryDir>, HostError> {
-        let Some(root) = beside.place().and_then(|place| place.team.as_ref()) else {
-            return Ok(None);
-        };
-        let Some(dir) = MemoryDir::find(self.system(), root, Access::Shared)? else {
-            return Ok(None);
-        };
+    /// The team's directory beside a private one, where it exists and its folder is trusted. A
+    /// broken one is left out with a remark: it must not block the user's own memory.
+    pub(crate) fn trusted_team(&self, beside: &Found<'_>) -> Option<MemoryDir> {
+        let place = beside.place()?;
+        let dir = self.team_of(place)?;
         if self.loaded().trust == Trust::Trusted {
-            return Ok(Some(dir));
+            return Some(dir);
         }
         self.remark(Remark::TeamUntrusted);
-        Ok(None)
+        None
+    }
+
+    /// The team's directory of a location, if it exists and can be opened.
+    pub(crate) fn team_of(&self, place: &MemoryLocation) -> Option<MemoryDir> {
+        match place.look_team(self.system()) {
+            Ok(found) => found,
+            Err(error) => {
+                let path = place.team.clone().unwrap_or_default();
+                self.remark(Remark::MemoryLeftOut {
+                    path,
+                    why: reasons(&error),
+                });
+                None
+            }
+        }
     }
 
     pub(crate) fn remark_skipped(&self, skipped: impl IntoIterator<Item = Skipped>) {
@@ -109,6 +131,13 @@ impl Host {
             self.remark(Remark::MemoryLeftOut { path, why });
         }
     }
+}
+
+/// Error with its causes, in one line.
+fn reasons(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.join(": ")
 }
 
 impl Found<'_> {
@@ -120,12 +149,18 @@ impl Found<'_> {
     /// The directory if it exists; reading never makes it.
     pub(crate) fn existing(&self) -> Result<Option<MemoryDir>, HostError> {
         let system = self.host.system();
+        if let Some(place) = &self.team_of {
+            return Ok(place.look_team(system)?);
+        }
         Ok(MemoryDir::find(system, &self.root, self.access)?)
     }
 
     /// The directory, made if need be.
     pub(crate) fn open(&mut self) -> Result<MemoryDir, HostError> {
         let system = self.host.system();
+        if let Some(place) = &self.team_of {
+            return place.open_team(system)?.ok_or(HostError::NoTeamMemory);
+        }
         if let Some(place) = &mut self.place {
             place.claim(&*system.files)?;
             // Claiming may move to another folder, if this one belongs to a project of the same

@@ -132,7 +132,7 @@ impl Host {
             Owner::Person
         };
         let own = found.existing()?.map(|dir| (dir, owner));
-        let team = self.trusted_team(&found)?.map(|dir| (dir, Owner::Team));
+        let team = self.trusted_team(&found).map(|dir| (dir, Owner::Team));
         let root = self.places().project.root.clone();
         let directories = own.into_iter().chain(team);
         Ok(Library::for_question(self.system(), root, directories))

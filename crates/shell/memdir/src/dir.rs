@@ -18,8 +18,9 @@ use dormouse_guard::paths::{MOST_COMPONENTS, SafePath};
 use dormouse_memory::journal::{Change, JournalEntry};
 use dormouse_memory::snapshot::{Snapshot, StoredFile, belongs};
 use dormouse_memory::transaction::Transaction;
-use dormouse_system::{Access, FileError, OptionalFile as _, Stamp, System, Walked};
+use dormouse_system::{Access, FileError, Files, OptionalFile as _, Stamp, System, Walked};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Most attempts of a reader before it gives up. It starts again only if contents vanish that it
 /// needs, which purging does; sixteen purges in a row are no accident.
@@ -87,6 +88,45 @@ impl MemoryDir {
             disk: Disk::new(root.to_owned(), access, files),
             system: system.clone(),
         }))
+    }
+
+    /// Opens a directory below another if it exists; creates nothing. `base` is reached as it is,
+    /// the way from there on by handle: a link on it is an error, wherever it leads.
+    pub fn find_below(
+        system: &System,
+        base: &Path,
+        way: &Path,
+        access: Access,
+    ) -> Result<Option<Self>> {
+        let files = system.files.beneath(base).optional();
+        let below = |files: Option<Arc<dyn Files>>| match files {
+            Some(files) => files.beneath(way).optional(),
+            None => Ok(None),
+        };
+        let root = base.join(way);
+        match files.and_then(below) {
+            Ok(files) => Ok(files.map(|files| Self {
+                disk: Disk::new(root, access, files),
+                system: system.clone(),
+            })),
+            Err(source) => Err(MemdirError::Files { root, source }),
+        }
+    }
+
+    /// Opens a directory below another, as [`MemoryDir::find_below`], and creates it if need be.
+    pub fn open_below(system: &System, base: &Path, way: &Path, access: Access) -> Result<Self> {
+        let root = base.join(way);
+        let opened = system.files.beneath(base).and_then(|files| {
+            files.create_dir_all(way, access)?;
+            files.beneath(way)
+        });
+        match opened {
+            Ok(files) => Ok(Self {
+                disk: Disk::new(root, access, files),
+                system: system.clone(),
+            }),
+            Err(source) => Err(MemdirError::Files { root, source }),
+        }
     }
 
     /// Path of the directory.

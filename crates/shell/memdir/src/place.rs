@@ -48,6 +48,9 @@ pub struct MemoryLocation {
     pub memory: PathBuf,
     /// Memory shared by the people of the project.
     pub team: Option<PathBuf>,
+    /// Working tree that the team's memory lies in, unless a setting of the user names its place.
+    /// Others write to the tree, so that no link in it is followed.
+    team_in: Option<PathBuf>,
     /// Root that the memory belongs to: the canonical one of the repository, or the working
     /// directory.
     pub project_root: PathBuf,
@@ -130,9 +133,12 @@ impl MemoryLocation {
         let worktree = repository.as_ref().map(|found| found.worktree.clone());
         let project_root = repository.map_or(current, |found| found.root);
         let team = team(settings, around, worktree.as_deref())?;
+        let named = settings.get(keys::TEAM_DIRECTORY).is_some();
+        let team_in = worktree.filter(|_| team.is_some() && !named);
         let mut place = Self {
             memory: PathBuf::new(),
             team,
+            team_in,
             project_root,
             why: Why::Project,
             claim_in: None,
@@ -169,10 +175,22 @@ impl MemoryLocation {
 
     /// Opens the team's memory if there is any; creates nothing.
     pub fn look_team(&self, system: &System) -> Result<Option<MemoryDir>, NoPlace> {
-        match &self.team {
-            Some(team) => Ok(MemoryDir::find(system, team, Access::Shared)?),
-            None => Ok(None),
-        }
+        let (way, access) = (Path::new(TEAM), Access::Shared);
+        Ok(match (&self.team, &self.team_in) {
+            (Some(_), Some(tree)) => MemoryDir::find_below(system, tree, way, access)?,
+            (Some(team), None) => MemoryDir::find(system, team, access)?,
+            (None, _) => None,
+        })
+    }
+
+    /// Opens the team's memory, and creates it if need be; `None` where there can be none.
+    pub fn open_team(&self, system: &System) -> Result<Option<MemoryDir>, NoPlace> {
+        let (way, access) = (Path::new(TEAM), Access::Shared);
+        Ok(match (&self.team, &self.team_in) {
+            (Some(_), Some(tree)) => Some(MemoryDir::open_below(system, tree, way, access)?),
+            (Some(team), None) => Some(MemoryDir::open(system, team, access)?),
+            (None, _) => None,
+        })
     }
 
     /// Claims the project's folder for this project, if the memory lies there. Two projects whose

@@ -45,6 +45,9 @@ impl From<HostError> for Failure {
             HostError::NoTeamMemory => shown(Exit::Unsuitable)
                 .hint("team memory lies in a git repository, or where `team.directory` says")
                 .into(),
+            HostError::TeamUntrusted => shown(Exit::Refused)
+                .hint("`dormouse config trust` trusts this folder")
+                .into(),
             HostError::Credential { place, line, rule } => credential(place, line, rule).into(),
             HostError::NotText(_) => shown(Exit::Unsuitable)
                 .hint("what is not understood is not rewritten; save it as UTF-8 first")

@@ -69,6 +69,7 @@ fn what_is_there_is_not_added_again_and_the_contrary_overtakes() {
     let machine = machine(&[]);
     let first = json(&machine, &["add", STAGING]);
     assert_eq!(first["placement"], "created");
+    machine.run("config trust");
     let team = memory(&machine, &["--team", "add", STAGING]);
     assert!(
         team.ends_with("`dormouse memory --team undo` takes it back.\n"),

@@ -2,6 +2,7 @@
 
 use super::{files, machine, memory};
 use crate::program::{Machine, Run};
+use dormouse_system::{Access, Files as _, RealFiles};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -191,6 +192,67 @@ fn team_memory_counts_once_the_folder_is_trusted() {
     );
     let name = "project/.dormouse/team-memory/.journal/.gitignore";
     assert_eq!(machine.read(name), "*\n");
+}
+
+#[test]
+fn team_memory_of_an_untrusted_folder_is_neither_read_nor_written() {
+    let machine = filled();
+    let note = "project/.dormouse/team-memory/rota.md";
+    machine.write(note, "The rota of on-call lies in the wiki.\n");
+    let before = files(&machine.home(), true);
+    for asked in [
+        "memory --team list",
+        "recall --team rota",
+        "memory --team add Fridays",
+    ] {
+        let run = machine.run(asked);
+        assert_eq!(run.code, 5, "{asked}: {run:?}");
+        assert!(
+            run.stderr.contains("dormouse config trust"),
+            "{asked}: {run:?}"
+        );
+    }
+    assert_eq!(files(&machine.home(), true), before);
+}
+
+/// A link in the repository leads to a folder of the user's that others must not have read or
+/// written: by either name of the way.
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_team_memory_is_left_out_and_blocks_nothing() {
+    for name in ["project/.dormouse", "project/.dormouse/team-memory"] {
+        let machine = filled();
+        machine.write("elsewhere/team-memory/rota.md", "The rota of on-call.\n");
+        machine.run("config trust");
+        let link = machine.home().join(name);
+        let target = if link.ends_with(".dormouse") {
+            machine.home().join("elsewhere")
+        } else {
+            machine.home().join("elsewhere/team-memory")
+        };
+        RealFiles
+            .create_dir_all(link.parent().unwrap(), Access::Private)
+            .unwrap();
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        let run = machine.run("recall --json rota of on-call");
+        assert_eq!(run.code, 0, "{name}: {run:?}");
+        assert!(!run.stdout.contains("rota.md"), "{name}: {run:?}");
+        assert!(
+            run.stderr.contains("team-memory is left out"),
+            "{name}: {run:?}"
+        );
+        assert_ne!(machine.run("memory --team add Fridays").code, 0, "{name}");
+        assert_eq!(
+            files(&machine.home().join("elsewhere"), true).len(),
+            1,
+            "{name}"
+        );
+        assert_eq!(
+            machine.run("memory add Fridays are quiet").code,
+            0,
+            "{name}"
+        );
+    }
 }
 
 fn said(role: &str, time: &str, text: &str) -> String {
