@@ -1,14 +1,15 @@
 //! Over a real socket: bad input is answered, never dropped.
 
 use crate::support::config;
-use dormouse_sim::{Server, SimConfig, serve};
+use dormouse_sim::{InProcess, Server, SimConfig, serve};
 use dormouse_system::ManualClock;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
 
 /// No test waits longer than this for a server that does not answer.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -38,7 +39,7 @@ async fn exchange(stream: &mut TcpStream, bytes: &[u8]) -> (u16, String, Vec<u8>
     tokio::time::timeout(LIMIT, response(stream)).await.unwrap()
 }
 
-async fn response(stream: &mut TcpStream) -> (u16, String, Vec<u8>) {
+async fn response(stream: &mut (impl AsyncRead + Unpin)) -> (u16, String, Vec<u8>) {
     let mut all = Vec::new();
     let mut piece = [0; 4_096];
     let head_end = loop {
@@ -217,4 +218,37 @@ async fn what_is_not_http_does_not_stop_the_server() {
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     let (status, _, _) = exchange(&mut stream, &request(&question(), "")).await;
     assert_eq!(status, 200);
+}
+
+/// Clients that send a byte now and then would hold a connection for ever. Time is virtual here: it
+/// passes as soon as all tasks wait.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_finish_its_request_is_given_up() {
+    let sim = InProcess::new(config(), Arc::new(ManualClock::default())).unwrap();
+    let whole = request(&question(), "");
+    let head = whole.len() - question().len();
+    for (sent, limit, status) in [(20, 30, None), (head + 1, 120, Some(504))] {
+        let (mut from, mut to) = tokio::io::split(sim.connect());
+        let start = Instant::now();
+        to.write_all(&whole[..sent]).await.unwrap();
+        let rest = whole[sent..].to_vec();
+        let dripping = tokio::spawn(async move {
+            // Ends with the connection: a write to a closed one fails.
+            for byte in rest {
+                tokio::time::sleep(Duration::from_secs(7)).await;
+                if to.write_all(&[byte]).await.is_err() {
+                    return true;
+                }
+            }
+            false
+        });
+        let mut answer = Vec::new();
+        from.read_to_end(&mut answer).await.unwrap();
+        let waited = start.elapsed().as_secs();
+        assert!((limit..limit + 8).contains(&waited), "{sent}: {waited} s");
+        let text = String::from_utf8(answer).unwrap();
+        let found = text.split(' ').nth(1).map(|code| code.parse().unwrap());
+        assert_eq!(found, status, "{sent}: {text}");
+        assert!(dripping.await.unwrap(), "{sent}: read to the end");
+    }
 }
